@@ -1,0 +1,165 @@
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** Milliseconds in the units that the settings and the domain speak of. */
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const port = (fallback: number) => z.coerce.number().int().min(1).max(65_535).default(fallback);
+const seconds = (fallbackMs: number) =>
+  z.coerce
+    .number()
+    .positive()
+    .max(90 * 24 * 3600)
+    .default(fallbackMs / SECOND_MS)
+    .transform((value) => Math.round(value * SECOND_MS));
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  );
+
+/** What each variable accepts: the second half of the line a wrong setting prints. */
+const settings = z.object({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  DATA_DIR: z.string().min(1).default('.data'),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: port(8080),
+  TEMPORAL_PORT: port(7233),
+  TEMPORAL_UI_PORT: port(8233),
+  POSTGRES_PORT: port(15_432),
+  GATEWAY_SIMULATOR_PORT: port(8090),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  TEMPORAL_ADDRESS: z
+    .string()
+    .regex(/^[^\s:/]+:\d{1,5}$/)
+    .optional(),
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+  PUBLIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(10),
+  RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
+  TRUSTED_PROXIES: list,
+  API_SECRET_PEPPER: z.string().min(32).optional(),
+  WEBHOOK_SECRET_KEYS: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=)*$/)
+    .optional(),
+  WEBHOOK_ALLOWED_CIDRS: list,
+  WEBHOOK_DENIED_PORTS: list.pipe(
+    z.array(
+      z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .transform(Number),
+    ),
+  ),
+  PAYMENT_LINK_SECONDS: seconds(24 * HOUR_MS),
+  PAYMENT_SESSION_SECONDS: seconds(15 * MINUTE_MS),
+  COMPLETION_WINDOW_SECONDS: seconds(24 * HOUR_MS),
+  DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR_MS),
+  SWEEP_AFTER_SECONDS: seconds(30 * SECOND_MS),
+  SANDBOX_RAZORPAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  SANDBOX_RAZORPAY_KEY_ID: z.string().min(1).optional(),
+  SANDBOX_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
+  SANDBOX_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+  PRODUCTION_RAZORPAY_BASE_URL: z.url({ protocol: /^https$/ }).optional(),
+  PRODUCTION_RAZORPAY_KEY_ID: z.string().min(1).optional(),
+  PRODUCTION_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
+  PRODUCTION_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+});
+
+const ACCEPTS: Partial<Record<keyof z.input<typeof settings>, string>> = {
+  NODE_ENV: 'development, test or production',
+  LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
+  DATABASE_URL: 'a postgres:// address',
+  TEMPORAL_ADDRESS: 'host:port',
+  PUBLIC_BASE_URL: 'an http:// or https:// address',
+  RATE_LIMIT_PER_SECOND: 'a whole number from 1',
+  RATE_LIMIT_STORE: 'memory or postgres',
+  API_SECRET_PEPPER: 'at least 32 characters',
+  WEBHOOK_SECRET_KEYS: 'id:base64 of 32 bytes, several separated by commas, the newest first',
+  WEBHOOK_DENIED_PORTS: 'port numbers separated by commas',
+};
+
+/** A setting that cannot be used: its message is the one line to print before exit 1. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+function acceptedBy(name: string): string {
+  if (name.endsWith('_PORT') || name === 'PORT') return 'a port number from 1 to 65535';
+  if (name.endsWith('_SECONDS')) return 'a positive number of seconds';
+  return ACCEPTS[name as keyof typeof ACCEPTS] ?? 'a non-empty text';
+}
+
+/**
+ * Reads every setting once: the only place that knows the environment's names.
+ *
+ * @throws ConfigError naming the first variable that is wrong and what it accepts.
+ */
+export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
+  // A variable set to nothing means "not given", but for the list that an empty value closes.
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => value !== '' || name === 'WEBHOOK_ALLOWED_CIDRS'),
+  );
+  const parsed = settings.safeParse(given);
+  if (!parsed.success) {
+    const name = String(parsed.error.issues[0]?.path[0]);
+    throw new ConfigError(`${name} is wrong: it accepts ${acceptedBy(name)}`);
+  }
+  const value = parsed.data;
+  const dataDir = resolve(value.DATA_DIR);
+  return {
+    nodeEnv: value.NODE_ENV,
+    logLevel: value.LOG_LEVEL,
+    dataDir,
+    devFile: join(dataDir, 'dev.json'),
+    host: value.HOST,
+    port: value.PORT,
+    temporalPort: value.TEMPORAL_PORT,
+    temporalUiPort: value.TEMPORAL_UI_PORT,
+    postgresPort: value.POSTGRES_PORT,
+    gatewaySimulatorPort: value.GATEWAY_SIMULATOR_PORT,
+    databaseUrl: value.DATABASE_URL,
+    temporalAddress: value.TEMPORAL_ADDRESS,
+    temporalNamespace: value.TEMPORAL_NAMESPACE,
+    publicBaseUrl: value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`,
+    rateLimitPerSecond: value.RATE_LIMIT_PER_SECOND,
+    rateLimitStore: value.RATE_LIMIT_STORE,
+    trustedProxies: value.TRUSTED_PROXIES,
+    apiSecretPepper: value.API_SECRET_PEPPER,
+    webhookSecretKeys: value.WEBHOOK_SECRET_KEYS,
+    webhookAllowedCidrs: value.WEBHOOK_ALLOWED_CIDRS,
+    webhookAllowedCidrsGiven: env['WEBHOOK_ALLOWED_CIDRS'] !== undefined,
+    webhookDeniedPorts: value.WEBHOOK_DENIED_PORTS,
+    durations: {
+      paymentLinkMs: value.PAYMENT_LINK_SECONDS,
+      paymentSessionMs: value.PAYMENT_SESSION_SECONDS,
+      completionWindowMs: value.COMPLETION_WINDOW_SECONDS,
+      disputeAnswerMs: value.DISPUTE_ANSWER_SECONDS,
+      sweepAfterMs: value.SWEEP_AFTER_SECONDS,
+    },
+    razorpay: {
+      sandbox: {
+        baseUrl: value.SANDBOX_RAZORPAY_BASE_URL,
+        keyId: value.SANDBOX_RAZORPAY_KEY_ID,
+        keySecret: value.SANDBOX_RAZORPAY_KEY_SECRET,
+        webhookSecret: value.SANDBOX_RAZORPAY_WEBHOOK_SECRET,
+      },
+      production: {
+        baseUrl: value.PRODUCTION_RAZORPAY_BASE_URL,
+        keyId: value.PRODUCTION_RAZORPAY_KEY_ID,
+        keySecret: value.PRODUCTION_RAZORPAY_KEY_SECRET,
+        webhookSecret: value.PRODUCTION_RAZORPAY_WEBHOOK_SECRET,
+      },
+    },
+  };
+}
+
+export type Config = ReturnType<typeof loadConfig>;

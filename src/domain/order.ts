@@ -1,0 +1,110 @@
+/** Who may move real money: sandbox keys never do. */
+export type Environment = 'sandbox' | 'production';
+
+/** Every status an order can show; DISPUTE_* is the specification's family of two. */
+export const ORDER_STATUSES = [
+  'ACCEPTED',
+  'PAID',
+  'DELIVERED',
+  'DISPUTE_OPEN',
+  'DISPUTE_UNDER_REVIEW',
+  'COMPLETED',
+  'REFUNDED',
+  'CANCELLED',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+export const FINAL_STATUSES = ['COMPLETED', 'REFUNDED', 'CANCELLED'] as const;
+
+/** True once nothing more can happen to the order. */
+export function isFinal(status: OrderStatus): status is (typeof FINAL_STATUSES)[number] {
+  return (FINAL_STATUSES as readonly OrderStatus[]).includes(status);
+}
+
+/** The nine webhook events of the specification, in its order. */
+export const EVENT_TYPES = [
+  'ORDER_CREATED',
+  'PAYMENT_SUCCESS',
+  'PAYMENT_FAILED',
+  'DELIVERY_CONFIRMED',
+  'DISPUTE_RAISED',
+  'DISPUTE_RESOLVED',
+  'ORDER_COMPLETED',
+  'REFUND_PROCESSED',
+  'ORDER_CANCELLED',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Why an order's money goes back to its buyer; merchants see it as `refund.reason`. */
+export type RefundReason =
+  | 'dispute_not_resolved_in_time'
+  | 'dispute_accepted'
+  | 'dispute_decided_for_buyer';
+
+/**
+ * What an order is doing between two statuses. The status shown stays the old one meanwhile.
+ * `closing`: the gateway is asked to close the open payment session before the order is cancelled.
+ * `releasing` and `refunding`: the gateway is moving the money.
+ */
+export type Busy =
+  | { kind: 'closing'; because: 'cancel' | 'expiry' }
+  | { kind: 'releasing' }
+  | { kind: 'refunding'; reason: RefundReason };
+
+/** The moment at which something happens by itself. Absolute, so the sandbox clock can move it. */
+export interface Deadline {
+  kind: 'payment_link' | 'completion' | 'dispute_answer';
+  atMs: number;
+}
+
+/** How long the deadlines of one order run; fixed when the order is created. */
+export interface OrderTerms {
+  environment: Environment;
+  completionWindowMs: number;
+  disputeAnswerMs: number;
+}
+
+/** Everything the lifecycle of one order depends on. JSON, and nothing personal. */
+export interface OrderState {
+  terms: OrderTerms;
+  status: OrderStatus;
+  busy: Busy | null;
+  deadline: Deadline | null;
+  disputeCount: number;
+  /** Steps recorded so far: 1 is the creation. */
+  stepNumber: number;
+  /** Webhook events so far: `sequence` of the latest one. */
+  eventSequence: number;
+}
+
+/** What happened, as the timeline names it. */
+export const STEP_KINDS = [
+  'ORDER_CREATED',
+  'PAYMENT_SUCCESS',
+  'PAYMENT_FAILED',
+  'DELIVERY_CONFIRMED',
+  'DISPUTE_RAISED',
+  'DISPUTE_RESOLVED',
+  'ORDER_COMPLETED',
+  'REFUND_PROCESSED',
+  'ORDER_CANCELLED',
+  'EVIDENCE_SUBMITTED',
+  'CLOSING_PAYMENT',
+  'PAYMENT_STILL_OPEN',
+  'RELEASE_STARTED',
+  'REFUND_STARTED',
+  'CLOCK_ADVANCED',
+] as const satisfies readonly (EventType | string)[];
+export type StepKind = (typeof STEP_KINDS)[number];
+
+/** One recorded change: the order as it is after it, and the webhook event it causes, if any. */
+export interface Step {
+  number: number;
+  kind: StepKind;
+  atMs: number;
+  status: OrderStatus;
+  busy: Busy | null;
+  deadline: Deadline | null;
+  disputeCount: number;
+  event: { type: EventType; sequence: number } | null;
+}
