@@ -1,0 +1,27 @@
+import type { Logger } from 'pino';
+import type { SweepActivities } from '../src/contracts/activities.ts';
+import type { Sql } from '../src/db/client.ts';
+import { orderInputOf } from '../src/orders/commands.ts';
+import { findUnstartedOrders } from '../src/orders/queries.ts';
+import type { OrderWorkflows } from '../src/temporal/order-workflows.ts';
+
+const ORDERS_PER_SWEEP = 500;
+
+export interface SweepDeps {
+  sql: Sql;
+  workflows: OrderWorkflows;
+  sweepAfterMs: number;
+  log: Logger;
+}
+
+/** Finds what an API process left behind when it died between an order's row and its workflow. */
+export function createSweepActivities(deps: SweepDeps): SweepActivities {
+  return {
+    async startUnstartedOrders() {
+      const orders = await findUnstartedOrders(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
+      for (const order of orders) await deps.workflows.start(orderInputOf(order));
+      if (orders.length > 0) deps.log.warn({ started: orders.length }, 'Orders swept up');
+      return { started: orders.length };
+    },
+  };
+}

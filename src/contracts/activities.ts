@@ -1,0 +1,75 @@
+import type { RefundReason, Step } from '../domain/order.ts';
+
+/** A step to write into the book, and what must hold for it to be written. */
+export interface RecordStepInput {
+  orderNumber: string;
+  step: Step;
+  requestId?: string;
+  /** PAID: refused unless this payment is in the book as captured for this order and amount. */
+  gatewayPaymentId?: string;
+  /** CANCELLED: refused while a payment session is open. */
+  unlessSessionOpen?: boolean;
+  /** Settling: refused while a dispute that was received before this moment is waiting. */
+  unlessDisputedBeforeMs?: number;
+}
+
+export type RecordStepResult =
+  /** Written now, or before by an earlier try of the same step. */
+  | { outcome: 'recorded'; deliveryId: string | null }
+  | { outcome: 'payment_not_captured' }
+  | { outcome: 'session_open' }
+  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
+  | { outcome: 'too_early'; retryAfterMs: number };
+
+export interface ReleaseInput {
+  orderNumber: string;
+  /** RELEASE_STARTED: the statement that makes it too late for a dispute. */
+  started: Step;
+  windowEndedAtMs: number;
+}
+export type ReleaseResult =
+  | { outcome: 'released' }
+  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
+
+export interface RefundInput {
+  orderNumber: string;
+  reason: RefundReason;
+}
+
+/** Local activities: one SQL statement, idempotent by (order, step number). */
+export interface RecordActivities {
+  recordStep(input: RecordStepInput): Promise<RecordStepResult>;
+}
+
+/** The webhook's retries are the specification's schedule; see `activities/webhooks.ts`. */
+export interface WebhookActivities {
+  /** @throws ApplicationFailure `WEBHOOK_FAILED` (not retryable) after the fifth attempt */
+  sendWebhook(input: { deliveryId: string }): Promise<void>;
+}
+
+/** These retry until the gateway has done it. */
+export interface MoneyActivities {
+  releaseFunds(input: ReleaseInput): Promise<ReleaseResult>;
+  refundPayment(input: RefundInput): Promise<void>;
+}
+
+export type ClosingResult =
+  | { outcome: 'closed' }
+  /** The buyer was faster: the payment is in the book, captured for this order and amount. */
+  | { outcome: 'paid'; gatewayPaymentId: string };
+
+/** Closes the open payment session at the gateway, so that the order can be cancelled. */
+export interface PaymentSessionActivities {
+  closePaymentSession(input: { orderNumber: string }): Promise<ClosingResult>;
+}
+
+export interface SweepActivities {
+  /** Starts the workflow of each order that has a row but no recorded first step. */
+  startUnstartedOrders(): Promise<{ started: number }>;
+}
+
+export type Activities = RecordActivities &
+  WebhookActivities &
+  MoneyActivities &
+  PaymentSessionActivities &
+  SweepActivities;

@@ -1,0 +1,14 @@
+/** The one task queue: workflows and activities of every kind run on any worker. */
+export const TASK_QUEUE = 'orders';
+
+export const ORDER_WORKFLOW = 'order';
+export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
+export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
+
+/** What operators can search and sort by in the Temporal UI. */
+export const SEARCH_ATTRIBUTES = {
+  OrderStatus: 'KEYWORD',
+  MerchantId: 'KEYWORD',
+  Environment: 'KEYWORD',
+  DisputeCount: 'INT',
+} as const;

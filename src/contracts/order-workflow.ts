@@ -1,0 +1,59 @@
+import type { OrderState, OrderTerms } from '../domain/order.ts';
+
+/** What the `order` workflow starts with. Its workflow id is the order number. */
+export interface OrderInput {
+  orderNumber: string;
+  merchantId: string;
+  amountPaise: number;
+  createdAtMs: number;
+  paymentLinkExpiresAtMs: number;
+  terms: OrderTerms;
+}
+
+/** What the workflow's result shows once the order is over. */
+export interface OrderResult {
+  status: OrderState['status'];
+  disputeCount: number;
+  webhookEvents: number;
+}
+
+/**
+ * What every message may carry. All of it is optional, so that an operator can send a bare
+ * `deliver` from the Temporal UI.
+ */
+export interface RequestMessage {
+  /** Id of the API request: names its texts in the database, and answers a repeat of it. */
+  requestId?: string;
+}
+export interface PayMessage extends RequestMessage {
+  /** Id of a captured payment in our book. */
+  gatewayPaymentId: string;
+}
+export interface DisputeMessage extends RequestMessage {
+  /** The database's time at which the dispute was written down, Unix milliseconds. */
+  receivedAtMs?: number;
+}
+export interface DecideMessage extends RequestMessage {
+  for: 'merchant' | 'buyer';
+}
+export interface AdvanceMessage extends RequestMessage {
+  seconds: number;
+}
+
+/** Signals and Updates of the same names: an Update answers, a Signal survives without a worker. */
+export interface OrderMessages {
+  pay: PayMessage;
+  failPayment: RequestMessage;
+  deliver: RequestMessage;
+  cancel: RequestMessage;
+  dispute: DisputeMessage;
+  submitEvidence: RequestMessage;
+  resolve: RequestMessage;
+  accept: RequestMessage;
+  decide: DecideMessage;
+  advance: AdvanceMessage;
+}
+export type OrderMessageName = keyof OrderMessages;
+
+/** A message as it arrives: operators may have typed it, so every field may be missing. */
+export type IncomingMessage = Partial<PayMessage & DisputeMessage & DecideMessage & AdvanceMessage>;

@@ -1,0 +1,41 @@
+import { existsSync, statSync } from 'node:fs';
+import { SetupError } from '../local/setup-error.ts';
+
+/** Who runs PostgreSQL: ourselves (empty), or another user where we are root, whom it refuses. */
+export interface PostgresAccount {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** The user that owns nothing: `nobody`, on every Linux. */
+const NOBODY = 65_534;
+
+/**
+ * The account that runs PostgreSQL for this data directory: whoever owns it already, so that a
+ * directory made by a normal user is still theirs after a start by root.
+ *
+ * @throws SetupError as root on a system other than Linux.
+ */
+export function postgresAccount(dataDir: string): PostgresAccount {
+  if (process.getuid?.() !== 0) return {};
+  if (process.platform !== 'linux') {
+    throw new SetupError(
+      'PostgreSQL refuses to run as root: start as a normal user, or set DATABASE_URL',
+    );
+  }
+  const owner = existsSync(dataDir) ? statSync(dataDir) : undefined;
+  return owner === undefined || owner.uid === 0
+    ? { uid: NOBODY, gid: NOBODY }
+    : { uid: owner.uid, gid: owner.gid };
+}
+
+/**
+ * How PostgreSQL is told where its data is.
+ *
+ * Under another account, the folders above the data directory may be closed to it (`/root`, a
+ * `mktemp -d`), and opening them is not ours to do. We enter the directory before we change the
+ * account, and `/proc/self/cwd` leads back into it without passing the folders above.
+ */
+export function dataDirArgument(dataDir: string, account: PostgresAccount): string {
+  return account.uid === undefined ? dataDir : '/proc/self/cwd';
+}

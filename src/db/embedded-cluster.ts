@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { runCommand, type CommandResult } from '../local/run-command.ts';
+import { SetupError } from '../local/setup-error.ts';
+import { dataDirArgument, type PostgresAccount } from './embedded-account.ts';
+import type { PostgresBinaries } from './embedded-binaries.ts';
+
+/** The superuser of the embedded server, and its only login. */
+export const EMBEDDED_USER = 'postgres';
+
+/** The major version of the binaries: data of another one cannot be opened. */
+const MAJOR_VERSION = '18';
+
+/** What a cluster, PostgreSQL's word for one data directory, is created and opened with. */
+export interface ClusterOptions {
+  readonly dataDir: string;
+  readonly database: string;
+  readonly binaries: PostgresBinaries;
+  readonly account: PostgresAccount;
+  /** Whether the new files must survive a crash of the machine; tests need not wait for that. */
+  readonly sync: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An environment without the caller's locale, PGDATA and the like. */
+export const POSTGRES_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+const passwordFile = (dataDir: string) => join(dataDir, 'superuser-password');
+
+function requireSuccess(what: string, { succeeded, output }: CommandResult): void {
+  // In single-user mode PostgreSQL reports a failed statement and still exits with 0.
+  if (succeeded && !/\b(ERROR|FATAL|PANIC):/.test(output)) return;
+  throw new SetupError(`PostgreSQL could not ${what}: ${output.trim().slice(-2000)}`);
+}
+
+/** Runs statements, one a line, with no server and no login: that is how the first login is made. */
+async function runSingleUser(
+  { binaries, account, signal }: ClusterOptions,
+  dataDir: string,
+  statements: string,
+): Promise<CommandResult> {
+  const data = dataDirArgument(dataDir, account);
+  return runCommand(binaries.postgres, ['--single', '-D', data, 'postgres'], {
+    ...account,
+    env: POSTGRES_ENVIRONMENT,
+    cwd: dataDir,
+    input: statements,
+    signal,
+  });
+}
+
+/** Gives the superuser a password that nobody has seen, and keeps it where only we can read it. */
+async function setPassword(options: ClusterOptions, dataDir: string): Promise<void> {
+  const password = randomBytes(24).toString('base64url');
+  const statement = `ALTER ROLE ${EMBEDDED_USER} PASSWORD '${password}';\n`;
+  requireSuccess('set its password', await runSingleUser(options, dataDir, statement));
+  await writeFile(passwordFile(dataDir), password, { mode: 0o600 });
+}
+
+async function initialise(options: ClusterOptions, dataDir: string): Promise<void> {
+  const { binaries, account, database, sync, signal } = options;
+  const args = [
+    ...['--pgdata', dataDirArgument(dataDir, account), '--username', EMBEDDED_USER],
+    ...['--encoding', 'UTF8', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
+    ...['--auth', 'reject', '--no-instructions', ...(sync ? [] : ['--no-sync'])],
+  ];
+  const spawnOptions = { ...account, env: POSTGRES_ENVIRONMENT, cwd: dataDir, signal };
+  requireSuccess(
+    'create its data directory',
+    await runCommand(binaries.initdb, args, spawnOptions),
+  );
+  await writeFile(join(dataDir, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
+  await setPassword(options, dataDir);
+  requireSuccess(
+    'create its database',
+    await runSingleUser(options, dataDir, `CREATE DATABASE "${database}";\n`),
+  );
+}
+
+/** Creates the cluster beside its place and renames it: what exists under its name is complete. */
+async function createCluster(options: ClusterOptions): Promise<void> {
+  const { dataDir, account } = options;
+  const unfinished = `${dataDir}.unfinished`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(dirname(dataDir), { recursive: true, mode: 0o700 });
+  await mkdir(unfinished, { mode: 0o700 });
+  if (account.uid !== undefined) await chown(unfinished, account.uid, account.gid ?? account.uid);
+  await initialise(options, unfinished);
+  try {
+    await rename(unfinished, dataDir);
+  } catch (error) {
+    throw new SetupError(
+      `${dataDir} holds something else than PostgreSQL's data: move it away, or choose another DATA_DIR`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Opens the cluster of a data directory, creating it the first time.
+ *
+ * @returns the superuser's password.
+ * @throws SetupError when it cannot be created, or belongs to another version.
+ */
+export async function ensureCluster(options: ClusterOptions): Promise<string> {
+  const { dataDir } = options;
+  const versionFile = join(dataDir, 'PG_VERSION');
+  if (!existsSync(versionFile)) await createCluster(options);
+  const version = (await readFile(versionFile, 'utf8')).trim();
+  if (version !== MAJOR_VERSION) {
+    throw new SetupError(
+      `${dataDir} holds the data of PostgreSQL ${version}, this is ${MAJOR_VERSION}: choose another DATA_DIR`,
+    );
+  }
+  if (!existsSync(passwordFile(dataDir))) await setPassword(options, dataDir);
+  return readFile(passwordFile(dataDir), 'utf8');
+}

@@ -1,0 +1,175 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Guard } from '../local/guard.ts';
+import {
+  describeProcess,
+  endProcess,
+  findProcesses,
+  type StopStep,
+} from '../local/process-table.ts';
+import { lastLines, startServerProcess, type ServerProcess } from '../local/server-process.ts';
+import { SetupError } from '../local/setup-error.ts';
+import { dataDirArgument, postgresAccount } from './embedded-account.ts';
+import { preparePostgresBinaries } from './embedded-binaries.ts';
+import { EMBEDDED_USER, ensureCluster, POSTGRES_ENVIRONMENT } from './embedded-cluster.ts';
+
+/** Fast shutdown (no waiting for clients), then an immediate one, which only costs a recovery. */
+const STOP_STEPS: readonly StopStep[] = [
+  { signal: 'SIGINT', waitMs: 4000 },
+  { signal: 'SIGQUIT', waitMs: 2000 },
+];
+
+/** A recovery after `kill -9` reads the whole log since the last checkpoint. */
+const START_TIMEOUT_MS = 60_000;
+
+/** How long the processes of a killed server may take to notice and let go of the data directory. */
+const LET_GO_TIMEOUT_MS = 15_000;
+
+/** Where the server keeps its data, listens and logs. */
+export interface EmbeddedPostgresOptions {
+  /** The server's own folder. Created on first use; under root it is given to another account. */
+  readonly dataDir: string;
+  readonly port: number;
+  readonly logFile: string;
+  /** Where the binaries are copied to if they cannot be run where npm put them. */
+  readonly cacheRoot: string;
+  readonly log: (line: string) => void;
+  readonly database?: string;
+  /** Server settings, such as `{ fsync: 'off' }` for data that is thrown away. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+  readonly signal?: AbortSignal | undefined;
+  readonly guard?: Guard | undefined;
+}
+
+/** A running server. */
+export interface EmbeddedPostgres extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
+  /** A superuser's address, with the generated password in it. */
+  readonly url: string;
+}
+
+/** Makes a server's command line tell whose data it holds; PostgreSQL allows settings of our own. */
+const marker = (dataDir: string) => `embedded.data_dir=${dataDir}`;
+
+/** Ends a server that a killed run left on this data directory. */
+export async function stopOrphanedPostgres(
+  dataDir: string,
+  log: (line: string) => void,
+): Promise<void> {
+  for (const pid of findProcesses('-D', marker(resolve(dataDir)))) {
+    log(`PostgreSQL of an earlier run (process ${pid}) is still there: stopping it`);
+    await endProcess(pid, STOP_STEPS);
+  }
+}
+
+/**
+ * Removes a `postmaster.pid` whose process id belongs to something else by now, as after a restart
+ * of the machine: PostgreSQL only looks whether a process with that id exists, and would refuse.
+ */
+function removeStalePidFile(dataDir: string): void {
+  const file = join(dataDir, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
+  const owner = describeProcess(pid)?.commandLine;
+  if (owner === undefined) return; // PostgreSQL clears this up, and checks more than we could.
+  if (/(^|\/)postgres(ql)?\b/.test(owner)) {
+    throw new SetupError(
+      `Another PostgreSQL (process ${pid}) runs on ${dataDir}: stop it, or choose another DATA_DIR`,
+    );
+  }
+  rmSync(file);
+}
+
+/** What PostgreSQL's own `pg_ctl` waits for: the eighth line of its pid file. */
+function isReady(dataDir: string, pid: number): boolean {
+  const file = join(dataDir, 'postmaster.pid');
+  if (!existsSync(file)) return false;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+}
+
+/** @returns whether the server is ready; false when it ended instead. */
+async function untilReady(server: ServerProcess, options: EmbeddedPostgresOptions) {
+  let ended = false;
+  void server.exited.then(() => (ended = true));
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!ended && !isReady(options.dataDir, server.pid)) {
+    if (Date.now() > deadline || options.signal?.aborted === true) {
+      await server.stop();
+      options.signal?.throwIfAborted();
+      throw new SetupError(`PostgreSQL is not ready after a minute; its log: ${options.logFile}`);
+    }
+    await delay(15);
+  }
+  return !ended;
+}
+
+/** Starts the server, again for a while if processes of a killed one still hold the data. */
+async function startUntilReady(
+  options: EmbeddedPostgresOptions,
+  start: () => Promise<ServerProcess>,
+): Promise<ServerProcess> {
+  const deadline = Date.now() + LET_GO_TIMEOUT_MS;
+  for (;;) {
+    const server = await start();
+    if (await untilReady(server, options)) return server;
+    const lines = lastLines(options.logFile);
+    const stillHeld = lines.some((line) => line.includes('is still in use'));
+    if (!stillHeld || Date.now() > deadline) {
+      const reason = lines.filter((line) => /FATAL|ERROR|PANIC|HINT/.test(line)).join(' ');
+      throw new SetupError(`PostgreSQL did not start: ${reason} (its log: ${options.logFile})`);
+    }
+    await delay(200);
+  }
+}
+
+/**
+ * Starts PostgreSQL 18 on the loopback interface, with a password, its data kept in `dataDir`.
+ *
+ * The caller sees to it that one process at a time does this with a data directory. A server that
+ * a killed run left there is stopped first.
+ *
+ * @throws SetupError with what went wrong and what to do about it.
+ */
+export async function startEmbeddedPostgres(
+  given: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const options = { ...given, dataDir: resolve(given.dataDir) };
+  const { dataDir, port, log, logFile, signal, guard } = options;
+  const { database = 'merchant_orders', settings = {} } = options;
+  const account = postgresAccount(dataDir);
+  const binaries = await preparePostgresBinaries(options.cacheRoot, account);
+  await stopOrphanedPostgres(dataDir, log);
+  const sync = settings['fsync'] !== 'off';
+  const password = await ensureCluster({ dataDir, database, binaries, account, sync, signal });
+  removeStalePidFile(dataDir);
+  const parameters = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    ...settings,
+  };
+  const server = await startUntilReady(options, () =>
+    startServerProcess({
+      ...account,
+      file: binaries.postgres,
+      args: [
+        ...['-D', dataDirArgument(dataDir, account), '-c', marker(dataDir)],
+        ...Object.entries(parameters).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      env: POSTGRES_ENVIRONMENT,
+      cwd: dataDir,
+      logFile,
+      stopSteps: STOP_STEPS,
+      guard,
+    }),
+  );
+  return {
+    url: `postgres://${EMBEDDED_USER}:${password}@127.0.0.1:${port}/${database}`,
+    pid: server.pid,
+    exited: server.exited,
+    stop: server.stop,
+  };
+}

@@ -1,0 +1,52 @@
+-- The database's own clock: the one that decides what was received in time.
+-- A function, so that tests can move it together with Temporal's skipped time.
+CREATE FUNCTION service_now() RETURNS timestamptz
+LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT clock_timestamp()';
+
+CREATE TYPE environment AS ENUM ('sandbox', 'production');
+CREATE TYPE merchant_status AS ENUM ('PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED');
+
+CREATE TABLE merchants (
+  merchant_id text PRIMARY KEY,
+  name text NOT NULL,
+  email text NOT NULL,
+  status merchant_status NOT NULL DEFAULT 'PENDING',
+  status_reason text,
+  linked_accounts jsonb NOT NULL DEFAULT '{}',
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- One key pair for each merchant and environment. The secret is kept only as an HMAC.
+CREATE TABLE api_keys (
+  api_key text PRIMARY KEY,
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  secret_hmac bytea NOT NULL CHECK (octet_length(secret_hmac) = 32),
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  rotated_at timestamptz,
+  UNIQUE (merchant_id, environment)
+);
+
+-- What a merchant configures for an environment. An empty list of origins allows every origin.
+CREATE TABLE merchant_environments (
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  allowed_origins text[] NOT NULL DEFAULT '{}',
+  webhook_url text CHECK (length(webhook_url) <= 2048),
+  -- AES-256-GCM: key id, 12-byte nonce, ciphertext and 16-byte tag; see src/webhooks/secret-box.ts.
+  webhook_secret_sealed text,
+  updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (merchant_id, environment)
+);
+
+-- Who changed what, for ever. Holds no secret.
+CREATE TABLE audit_log (
+  audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  actor text NOT NULL,
+  action text NOT NULL,
+  merchant_id text,
+  subject text,
+  details jsonb NOT NULL DEFAULT '{}'
+);
+CREATE INDEX audit_log_by_merchant ON audit_log (merchant_id, audit_id);

@@ -1,0 +1,78 @@
+CREATE TYPE order_status AS ENUM (
+  'ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW',
+  'COMPLETED', 'REFUNDED', 'CANCELLED'
+);
+
+-- Written by the API once, and after that only by the order's workflow, step by step.
+-- waiting_dispute_* and open_session_id are the exceptions: they are what the API has written down
+-- for the workflow to find. They stand on this row, not in a table of their own, because only a
+-- condition on the row itself is looked at again when an UPDATE had to wait for another one.
+CREATE TABLE orders (
+  order_number text PRIMARY KEY,
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  idempotency_key text NOT NULL,
+  request_hash bytea NOT NULL,
+  merchant_order_id text,
+  amount_paise bigint NOT NULL CHECK (amount_paise BETWEEN 500 AND 1000000),
+  description text NOT NULL,
+  buyer_email text NOT NULL,
+  buyer_phone text NOT NULL,
+  buyer_name text NOT NULL DEFAULT '',
+  payment_token text NOT NULL UNIQUE,
+  status order_status NOT NULL DEFAULT 'ACCEPTED',
+  busy jsonb,
+  step_number integer NOT NULL DEFAULT 0,
+  dispute_count integer NOT NULL DEFAULT 0,
+  gateway_payment_id text,
+  payment_link_expires_at timestamptz NOT NULL,
+  completes_at timestamptz,
+  dispute_reason text,
+  dispute_raised_at timestamptz,
+  dispute_respond_by timestamptz,
+  dispute_evidence text,
+  refund_amount_paise bigint,
+  refund_reason text,
+  refund_processed_at timestamptz,
+  waiting_dispute_id text,
+  waiting_dispute_received_at timestamptz,
+  open_session_id text,
+  terms jsonb NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  UNIQUE (merchant_id, environment, idempotency_key)
+);
+
+-- Newest first: an order number is a ULID, so its order is the order of time.
+CREATE INDEX orders_by_merchant ON orders (merchant_id, environment, order_number DESC);
+CREATE INDEX orders_by_status ON orders (merchant_id, environment, status, order_number DESC);
+CREATE INDEX orders_by_merchant_order_id
+  ON orders (merchant_id, environment, merchant_order_id, order_number DESC)
+  WHERE merchant_order_id IS NOT NULL;
+-- What the sweeper looks for: normally empty.
+CREATE INDEX orders_without_workflow ON orders (created_at) WHERE step_number = 0;
+
+-- What happened to an order, in order: the timeline.
+CREATE TABLE order_steps (
+  order_number text NOT NULL REFERENCES orders,
+  step_number integer NOT NULL,
+  kind text NOT NULL,
+  at timestamptz NOT NULL,
+  status order_status NOT NULL,
+  request_id text,
+  details jsonb,
+  -- The order as it was after this step: the first answer, for a repeat of the request.
+  answer jsonb,
+  PRIMARY KEY (order_number, step_number)
+);
+CREATE UNIQUE INDEX order_steps_by_request ON order_steps (order_number, request_id)
+  WHERE request_id IS NOT NULL;
+
+-- Texts of a request, written before the workflow hears of it: nothing personal enters Temporal.
+CREATE TABLE order_requests (
+  order_number text NOT NULL REFERENCES orders,
+  request_id text NOT NULL,
+  body jsonb NOT NULL,
+  received_at timestamptz NOT NULL DEFAULT service_now(),
+  PRIMARY KEY (order_number, request_id)
+);

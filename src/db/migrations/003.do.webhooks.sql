@@ -1,0 +1,44 @@
+-- A lifecycle event, with the exact bytes that every attempt sends.
+CREATE TABLE order_events (
+  event_id text PRIMARY KEY,
+  order_number text NOT NULL REFERENCES orders,
+  sequence integer NOT NULL,
+  step_number integer NOT NULL,
+  type text NOT NULL,
+  at timestamptz NOT NULL,
+  body text NOT NULL,
+  UNIQUE (order_number, sequence)
+);
+
+CREATE TYPE delivery_state AS ENUM ('PENDING', 'DELIVERED', 'FAILED');
+
+CREATE TABLE webhook_deliveries (
+  delivery_id text PRIMARY KEY,
+  event_id text NOT NULL UNIQUE REFERENCES order_events,
+  merchant_id text NOT NULL,
+  environment environment NOT NULL,
+  state delivery_state NOT NULL DEFAULT 'PENDING',
+  next_attempt_at timestamptz,
+  -- An attempt under way: a second one is refused until it ends, or its process must be dead.
+  attempt_token text,
+  attempt_until timestamptz,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  settled_at timestamptz
+);
+CREATE INDEX webhook_deliveries_by_merchant
+  ON webhook_deliveries (merchant_id, environment, created_at DESC);
+
+CREATE TYPE attempt_kind AS ENUM ('scheduled', 'manual');
+
+CREATE TABLE webhook_attempts (
+  attempt_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  delivery_id text NOT NULL REFERENCES webhook_deliveries,
+  kind attempt_kind NOT NULL,
+  at timestamptz NOT NULL,
+  url text NOT NULL,
+  status_code integer,
+  duration_ms integer NOT NULL,
+  response_body bytea,
+  error text
+);
+CREATE INDEX webhook_attempts_by_delivery ON webhook_attempts (delivery_id, attempt_id);

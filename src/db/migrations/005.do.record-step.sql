@@ -1,0 +1,83 @@
+-- Writes one step of an order: its row, the timeline, the webhook event with its delivery, and the
+-- ledger line, all or nothing, once for each step number. The order's row is locked first, so every
+-- condition is checked on what is true now, and whoever else writes to this order comes before or
+-- after. What the parameters hold: src/orders/record-step.ts.
+CREATE FUNCTION record_step(
+  p_order_number text,
+  p_step jsonb,        -- number, kind, at, status
+  p_columns jsonb,     -- columns of orders that change
+  p_request jsonb,     -- request_id, details, answer
+  p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
+  p_ledger jsonb,      -- operation, debit, credit; null when no money moves
+  p_conditions jsonb   -- unless_session_open, unless_disputed_before
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  changed orders;
+  number integer := (p_step->>'number')::integer;
+  at timestamptz := (p_step->>'at')::timestamptz;
+  disputed_before timestamptz := (p_conditions->>'unless_disputed_before')::timestamptz;
+BEGIN
+  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+
+  IF o.step_number >= number THEN
+    RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', (
+      SELECT d.delivery_id FROM order_events e JOIN webhook_deliveries d USING (event_id)
+      WHERE e.order_number = p_order_number AND e.sequence = (p_event->>'sequence')::integer));
+  ELSIF o.step_number <> number - 1 THEN
+    RAISE EXCEPTION 'order % is at step %, so step % cannot follow', p_order_number, o.step_number, number;
+  END IF;
+
+  IF (p_conditions->>'unless_session_open')::boolean AND o.open_session_id IS NOT NULL THEN
+    RETURN '{"outcome": "session_open"}';
+  END IF;
+  IF o.waiting_dispute_received_at < disputed_before THEN
+    RETURN jsonb_build_object('outcome', 'disputed', 'dispute', jsonb_build_object(
+      'requestId', o.waiting_dispute_id,
+      'receivedAtMs', floor(extract(epoch FROM o.waiting_dispute_received_at) * 1000)));
+  END IF;
+  -- The window is over when this clock says so, for it is this clock that receives disputes.
+  IF service_now() < disputed_before THEN
+    RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
+      ceil(extract(epoch FROM disputed_before - service_now()) * 1000));
+  END IF;
+
+  changed := jsonb_populate_record(o, p_columns);
+  UPDATE orders SET
+    status = changed.status, busy = nullif(changed.busy, 'null'), step_number = number,
+    dispute_count = changed.dispute_count, gateway_payment_id = changed.gateway_payment_id,
+    buyer_name = changed.buyer_name, payment_link_expires_at = changed.payment_link_expires_at,
+    completes_at = changed.completes_at, dispute_reason = changed.dispute_reason,
+    dispute_raised_at = changed.dispute_raised_at,
+    dispute_respond_by = changed.dispute_respond_by, dispute_evidence = changed.dispute_evidence,
+    refund_amount_paise = changed.refund_amount_paise, refund_reason = changed.refund_reason,
+    refund_processed_at = changed.refund_processed_at,
+    waiting_dispute_id = changed.waiting_dispute_id,
+    waiting_dispute_received_at = changed.waiting_dispute_received_at,
+    open_session_id = changed.open_session_id, updated_at = at
+  WHERE order_number = p_order_number;
+
+  INSERT INTO order_steps (order_number, step_number, kind, at, status, request_id, details, answer)
+  VALUES (p_order_number, number, p_step->>'kind', at, changed.status,
+    p_request->>'request_id', p_request->'details', p_request->'answer');
+
+  IF p_event IS NOT NULL THEN
+    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+    VALUES (p_event->>'event_id', p_order_number, (p_event->>'sequence')::integer, number,
+      p_event->>'type', at, p_event->>'body');
+    INSERT INTO webhook_deliveries
+      (delivery_id, event_id, merchant_id, environment, next_attempt_at)
+    SELECT p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment, at
+    WHERE p_event->>'delivery_id' IS NOT NULL;
+  END IF;
+
+  IF p_ledger IS NOT NULL THEN
+    INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+      environment, debit_account, credit_account, amount_paise, at)
+    VALUES (changed.gateway_payment_id, p_ledger->>'operation', p_order_number, o.merchant_id,
+      o.environment, (p_ledger->>'debit')::ledger_account,
+      (p_ledger->>'credit')::ledger_account, o.amount_paise, at);
+  END IF;
+
+  RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id');
+END $$;

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import Router from '@koa/router';
+import type { RouterMiddleware } from '@koa/router';
+import Koa from 'koa';
+import type { Logger } from 'pino';
+import { DomainError } from '../domain/errors.ts';
+import type { Environment } from '../domain/order.ts';
+import { createClientIp } from './client-ip.ts';
+import type { Route } from './define-route.ts';
+import { createDispatch } from './dispatch.ts';
+import type { RequestState } from './dispatch.ts';
+import { HttpRefusal, errorOf, errorReply, logError } from './errors.ts';
+import { COMMON_HEADERS } from './headers.ts';
+import { BASE_PATHS, createMerchantGate, environmentOf } from './merchant-gate.ts';
+import type { Authenticate, MerchantGate } from './merchant-gate.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { healthRoutes } from './readiness.ts';
+import type { Readiness } from './readiness.ts';
+import { send } from './send.ts';
+import { createVersionRegistry } from './versions.ts';
+import type { VersionRegistry } from './versions.ts';
+
+/** What the application is made of; nothing is found by itself. */
+export interface AppOptions {
+  readonly routes: readonly Route[];
+  readonly authenticate: Authenticate;
+  readonly rateLimiter: RateLimiter;
+  readonly readiness: Readiness;
+  /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly log: Logger;
+  /** In tests: an answer that its route does not declare becomes a 500. */
+  readonly checkResponses: boolean;
+  readonly versions?: VersionRegistry;
+  readonly now?: () => Date;
+}
+
+/** Koa parses the target lazily and with exceptions; a caller's nonsense must not look like ours. */
+function assertWellFormed(ctx: Koa.Context): void {
+  if (ctx.req.httpVersion === '1.1' && !ctx.req.headers.host)
+    throw new DomainError('BAD_REQUEST', 'The Host header is missing');
+  try {
+    assert(ctx.path.startsWith('/') && ctx.query);
+  } catch {
+    throw new DomainError('BAD_REQUEST', 'Malformed request target');
+  }
+}
+
+function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: number): void {
+  const { method, status, state } = ctx;
+  const durationMs = Math.round(performance.now() - startedAtMs);
+  state.log.info({ method, operationId: state.operationId, status, durationMs }, 'request');
+}
+
+/** The outermost layer: whatever happens inside, an answer in our own form leaves. */
+function answerAlways(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
+  return async (ctx, next) => {
+    const startedAtMs = performance.now();
+    const requestId = randomUUID();
+    Object.assign(ctx.state, { requestId, log: log.child({ requestId }) });
+    ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version });
+    try {
+      assertWellFormed(ctx);
+      await next();
+    } catch (error) {
+      logError(ctx.state.log, error);
+      send(ctx, errorReply(error, now()));
+    }
+    logRequest(ctx, startedAtMs);
+  };
+}
+
+/** The environments that a route exists in; a public one exists outside of them. */
+function environmentsOf(route: Route): readonly (Environment | undefined)[] {
+  if (route.base === 'merchant') return ['sandbox', 'production'];
+  return route.base === 'sandbox' ? ['sandbox'] : [undefined];
+}
+
+function createRouter(routes: readonly Route[], dispatch: ReturnType<typeof createDispatch>) {
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  for (const route of routes) {
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    for (const environment of environmentsOf(route)) {
+      const base = environment ? BASE_PATHS[environment] : '';
+      router.register(base + path, [route.method], dispatch(route, environment));
+    }
+  }
+  return router;
+}
+
+/** No route took the request: 405 if its path has one for another method, else 404. */
+function refuseUnmatched(gate: MerchantGate): RouterMiddleware<RequestState> {
+  return async (ctx) => {
+    const environment = environmentOf(ctx.path);
+    const entry = environment && (await gate(ctx.req, environment, ctx.state.log));
+    ctx.set(entry?.spoken.headers ?? {});
+    const methods = (ctx.matched ?? []).flatMap((layer) => layer.methods);
+    if (methods.length === 0) throw errorOf('NOT_FOUND');
+    const allow = [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
+    if (ctx.method !== 'OPTIONS') throw new HttpRefusal('METHOD_NOT_ALLOWED', { Allow: allow });
+    ctx.set('Allow', allow);
+    ctx.status = 204;
+  };
+}
+
+/** Builds the whole HTTP application out of its routes. */
+export function createApp(options: AppOptions): Koa<RequestState> {
+  const { log, checkResponses, now = () => new Date() } = options;
+  const versions = options.versions ?? createVersionRegistry();
+  const clientIp = createClientIp(options.trustedProxies);
+  const gate = createMerchantGate({ ...options, clientIp, versions, now });
+  const dispatch = createDispatch({ gate, checkResponses, now });
+  const router = createRouter([...healthRoutes(options.readiness), ...options.routes], dispatch);
+  const app = new Koa<RequestState>();
+  app.on('error', (err: unknown) => log.warn({ err }, 'A connection failed'));
+  app.use(answerAlways(versions.current, log, now));
+  app.use(router.routes());
+  app.use(refuseUnmatched(gate));
+  return app;
+}

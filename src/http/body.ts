@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http';
+import { DomainError } from '../domain/errors.ts';
+import { errorOf } from './errors.ts';
+
+/** The largest body that is read. */
+export const BODY_LIMIT_BYTES = 32 * 1024;
+
+const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
+
+/** @throws DomainError BODY_TOO_LARGE if the request announces more than the limit. */
+export function refuseAnnouncedExcess(request: IncomingMessage): void {
+  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) {
+    throw errorOf('BODY_TOO_LARGE');
+  }
+}
+
+/** JSON is UTF-8 and nothing else, so another charset or an encoding on top is refused. */
+function isJson(request: IncomingMessage): boolean {
+  const [type, ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  return (
+    type?.trim() === 'application/json' &&
+    /^(charset="?utf-?8"?)?$/.test(charset ?? '') &&
+    encoding.toLowerCase() === 'identity'
+  );
+}
+
+/** @throws DomainError BODY_TOO_LARGE, or BAD_REQUEST if the caller went away half-way. */
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let lengthBytes = 0;
+  try {
+    // Destroying the stream would cut the connection before the caller could read the answer.
+    for await (const chunk of request.iterator({
+      destroyOnReturn: false,
+    }) as AsyncIterable<Buffer>) {
+      lengthBytes += chunk.length;
+      if (lengthBytes > BODY_LIMIT_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw badRequest('The request body ended early');
+  }
+  if (lengthBytes <= BODY_LIMIT_BYTES) return Buffer.concat(chunks);
+  request.resume();
+  throw errorOf('BODY_TOO_LARGE');
+}
+
+/** @throws DomainError BAD_REQUEST unless the bytes are a JSON object in valid UTF-8. */
+function parseJsonObject(bytes: Buffer): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw badRequest('Malformed JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest('The request body must be a JSON object');
+  }
+  return value;
+}
+
+/** A body as its bytes and as the object they spell; both undefined if there is none. */
+export interface JsonBody {
+  readonly rawBody: Buffer | undefined;
+  readonly body: object | undefined;
+}
+
+/**
+ * Reads a JSON object of at most 32 KiB.
+ *
+ * @param optional whether a request without a body, then also without a Content-Type, will do.
+ * @throws DomainError BODY_TOO_LARGE (413) or BAD_REQUEST (400).
+ */
+export async function readJsonObject(
+  request: IncomingMessage,
+  optional: boolean,
+): Promise<JsonBody> {
+  const rawBody = await readBytes(request);
+  if (rawBody.length === 0 && optional) return { rawBody: undefined, body: undefined };
+  if (!isJson(request)) throw badRequest('Content-Type must be application/json');
+  return { rawBody, body: parseJsonObject(rawBody) };
+}

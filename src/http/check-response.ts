@@ -1,0 +1,50 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import type { Reply, Route } from './define-route.ts';
+import { errorStatusesOf } from './common-errors.ts';
+
+/** An answer that contradicts the route's own declaration. */
+export class UndocumentedResponseError extends Error {
+  override readonly name = 'UndocumentedResponseError';
+}
+
+const complain = (route: Route, problem: string) =>
+  new UndocumentedResponseError(`${route.operationId} answered ${problem}`);
+
+/** Fields beyond the schema count too: what is not documented must not be sent. */
+function assertBody(route: Route, reply: Reply, schema: z.ZodType): void {
+  const onTheWire: unknown = JSON.parse(JSON.stringify(reply.body));
+  const parsed = schema.safeParse(onTheWire);
+  if (!parsed.success) throw complain(route, `${reply.status}: ${parsed.error.message}`);
+  if (!isDeepStrictEqual(parsed.data, onTheWire)) {
+    throw complain(route, `${reply.status} with fields that its schema does not have`);
+  }
+}
+
+/**
+ * Compares an answer with the declaration of its route: status, headers and body.
+ *
+ * @throws UndocumentedResponseError naming the operation and what is wrong.
+ */
+export function assertDocumented(route: Route, reply: Reply): void {
+  const declared = route.responses[reply.status];
+  if (!declared) throw complain(route, `${reply.status}, which it does not declare`);
+  if (declared.contentType !== undefined) return;
+  const headers = declared.headers?.strict().safeParse(reply.headers ?? {});
+  if (headers && !headers.success) throw complain(route, `headers: ${headers.error.message}`);
+  if (!headers && Object.keys(reply.headers ?? {}).length > 0) {
+    throw complain(route, `headers that it does not declare`);
+  }
+  assertBody(route, reply, declared.schema);
+}
+
+/**
+ * The same for a refusal.
+ *
+ * @throws UndocumentedResponseError if the route does not list an error of this status.
+ */
+export function assertDocumentedError(route: Route, status: number): void {
+  if (!errorStatusesOf(route).has(status)) {
+    throw complain(route, `${status}, but none of its errors has that status`);
+  }
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** An address as text to compare by; IPv4-mapped IPv6 counts as the IPv4 address that it is. */
+function parseAddress(text: string): Address | undefined {
+  return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
+}
+
+function parseRange(text: string): [Address, number] {
+  if (text.includes('/')) return ipaddr.parseCIDR(text);
+  const address = ipaddr.process(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/** Finds the address of whoever really sent a request. */
+export type ClientIp = (request: IncomingMessage) => string;
+
+/**
+ * X-Forwarded-For is believed only as far as configured proxies wrote it: from the right, the first
+ * address that is no proxy of ours is the client. Anything left of it is hearsay.
+ *
+ * @param trustedProxies addresses or CIDR ranges.
+ * @throws Error if one of them is neither.
+ */
+export function createClientIp(trustedProxies: readonly string[]): ClientIp {
+  const ranges = trustedProxies.map(parseRange);
+  const isProxy = (address: Address) =>
+    ranges.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
+    );
+  return (request) => {
+    const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',');
+    const hops = forwarded.split(',').map((hop) => hop.trim());
+    let client = parseAddress(request.socket.remoteAddress ?? '');
+    while (client && isProxy(client)) {
+      const previous = parseAddress(hops.pop() ?? '');
+      if (!previous) break;
+      client = previous;
+    }
+    return client?.toString() ?? 'unknown';
+  };
+}
+
+/** What one limit counts: an IPv4 address, or the /64 that an IPv6 customer gets as a whole. */
+export function limitKeyOf(ip: string): string {
+  const address = parseAddress(ip);
+  if (address?.kind() !== 'ipv6') return address?.toString() ?? ip;
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()}/64`;
+}

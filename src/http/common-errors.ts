@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../domain/errors.ts';
+import type { Route } from './define-route.ts';
+import { ERRORS } from './errors.ts';
+
+/** What every route can refuse: a request without Host, a body that is too long, a fault of ours. */
+const EVERY_ROUTE: readonly ErrorCode[] = ['BAD_REQUEST', 'BODY_TOO_LARGE', 'INTERNAL'];
+
+/** What every merchant route can refuse before its handler runs, in the order of the checks. */
+const MERCHANT_ROUTES: readonly ErrorCode[] = [
+  'TOO_MANY_REQUESTS',
+  'UNAUTHORIZED',
+  'MERCHANT_NOT_APPROVED',
+  'ORIGIN_NOT_ALLOWED',
+  'UNSUPPORTED_API_VERSION',
+];
+
+/** Every refusal that a route can answer with: those of its kind and its own. */
+export function errorsOf(route: Route): ErrorCode[] {
+  const isMerchant = route.caller === 'merchant';
+  const takesInput = route.params ?? route.query ?? route.headers ?? route.body;
+  const codes = new Set<ErrorCode>([...EVERY_ROUTE, ...(route.errors ?? [])]);
+  if (isMerchant) for (const code of MERCHANT_ROUTES) codes.add(code);
+  if (takesInput) codes.add('VALIDATION_FAILED');
+  return [...codes].sort((left, right) => ERRORS[left].status - ERRORS[right].status);
+}
+
+/** The statuses of all refusals of a route. */
+export function errorStatusesOf(route: Route): Set<number> {
+  return new Set(errorsOf(route).map((code) => ERRORS[code].status));
+}

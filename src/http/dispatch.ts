@@ -1,0 +1,97 @@
+import type { RouterContext } from '@koa/router';
+import type { Logger } from 'pino';
+import type { Environment } from '../domain/order.ts';
+import { readJsonObject, refuseAnnouncedExcess } from './body.ts';
+import { assertDocumented, assertDocumentedError } from './check-response.ts';
+import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
+import { errorReply, logError } from './errors.ts';
+import type { MerchantGate } from './merchant-gate.ts';
+import { send } from './send.ts';
+import { fieldsOf, safePathText } from './validation.ts';
+import type { SpokenVersion } from './versions.ts';
+
+/** What running a route needs. */
+export interface DispatchOptions {
+  readonly gate: MerchantGate;
+  readonly checkResponses: boolean;
+  readonly now: () => Date;
+}
+
+/** What one request carries through the application. */
+export interface RequestState {
+  requestId: string;
+  log: Logger;
+  /** The operation, never the path: a path can hold a buyer's token. */
+  operationId?: string;
+}
+
+/** A Koa context inside a matched route. */
+export type RouteContext = RouterContext<RequestState>;
+
+/** Declared headers under the names they were declared with; Node knows them in lower case. */
+function pickHeaders(ctx: RouteContext, route: Route): Record<string, unknown> {
+  const names = route.headers ? fieldsOf(route.headers) : [];
+  return Object.fromEntries(
+    names
+      .map((name) => [name, ctx.req.headers[name.toLowerCase()]])
+      .filter(([, value]) => value !== undefined),
+  );
+}
+
+async function readInput(ctx: RouteContext, route: Route) {
+  refuseAnnouncedExcess(ctx.req);
+  const isOptional = route.body?.safeParse(undefined).success ?? true;
+  const { rawBody, body } = route.body
+    ? await readJsonObject(ctx.req, isOptional)
+    : { rawBody: undefined, body: undefined };
+  const params = Object.entries(ctx.params).map(([name, text]) => [name, safePathText(text)]);
+  const input: RawInput = {
+    params: Object.fromEntries(params),
+    query: { ...ctx.query },
+    headers: pickHeaders(ctx, route),
+    body,
+  };
+  return { input, rawBody };
+}
+
+async function runRoute(
+  ctx: RouteContext,
+  route: Route,
+  caller: Pick<RequestContext, 'environment' | 'merchant'>,
+  spoken: SpokenVersion | undefined,
+): Promise<Reply> {
+  const { input, rawBody } = await readInput(ctx, route);
+  const upgraded = spoken?.upgrade(route.operationId, input);
+  const { requestId, log } = ctx.state;
+  return route.answer({ ...input, ...upgraded }, { ...caller, requestId, log, rawBody });
+}
+
+/** Makes the middleware that answers a matched route in one environment, or in none. */
+export function createDispatch({ gate, checkResponses, now }: DispatchOptions) {
+  async function answer(
+    ctx: RouteContext,
+    route: Route,
+    run: () => Promise<Reply>,
+  ): Promise<Reply> {
+    try {
+      const reply = await run();
+      if (checkResponses) assertDocumented(route, reply);
+      return reply;
+    } catch (error) {
+      logError(ctx.state.log, error);
+      const reply = errorReply(error, now());
+      if (checkResponses) assertDocumentedError(route, reply.status);
+      return reply;
+    }
+  }
+
+  return (route: Route, environment: Environment | undefined) => async (ctx: RouteContext) => {
+    ctx.state.operationId = route.operationId;
+    const entry = environment && (await gate(ctx.req, environment, ctx.state.log));
+    ctx.set(entry?.spoken.headers ?? {});
+    const caller = { environment, merchant: entry?.merchant };
+    const reply = await answer(ctx, route, () => runRoute(ctx, route, caller, entry?.spoken));
+    const spokenReply = entry?.spoken.downgrade(route.operationId, reply) ?? reply;
+    send(ctx, spokenReply, route.responses[reply.status]?.contentType);
+  };
+}

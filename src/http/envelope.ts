@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** The standard answer of the specification: check `success` first. */
+export interface Envelope<Data> {
+  readonly success: true;
+  readonly message: string;
+  readonly data: Data;
+  readonly timestamp: string;
+}
+
+/**
+ * Wraps what an operation answers in the standard envelope.
+ *
+ * @param message human-readable, shown to the merchant as it is.
+ * @param now the moment to stamp; ISO-8601 UTC on the wire.
+ */
+export function success<Data>(message: string, data: Data, now = new Date()): Envelope<Data> {
+  return { success: true, message, data, timestamp: now.toISOString() };
+}
+
+/** The schema of a standard envelope around `data`, for the `responses` of a route. */
+export function envelopeOf<Data extends z.ZodType>(data: Data) {
+  return z.object({
+    success: z.literal(true),
+    message: z.string(),
+    data,
+    timestamp: z.iso.datetime(),
+  });
+}
+
+/** The standard error body. */
+export const standardErrorSchema = z
+  .object({
+    success: z.literal(false),
+    message: z.string(),
+    data: z.null(),
+    timestamp: z.iso.datetime(),
+  })
+  .meta({ id: 'Error', description: 'The standard error body.' });
+
+/** The body of a 400 that names the fields at fault. */
+export const validationErrorSchema = z
+  .object({
+    message: z.literal('Validation failed'),
+    status: z.literal(400),
+    error: z.literal('Bad Request'),
+    timestamp: z.iso.datetime(),
+    validationErrors: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'ValidationError', description: 'Every field at fault with its violation.' });
+
+/** The body of a 429. */
+export const rateLimitErrorSchema = z
+  .object({ error: z.string() })
+  .meta({ id: 'RateLimitError', description: 'Too many requests in one second.' });

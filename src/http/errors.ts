@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import { DomainError } from '../domain/errors.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+
+/** Status and default message of every error code: the only place that maps one to the other. */
+export const ERRORS = {
+  VALIDATION_FAILED: { status: 400, message: 'Validation failed' },
+  BAD_REQUEST: { status: 400, message: 'Bad request' },
+  INVALID_STATE: { status: 400, message: "The order's current status does not allow this" },
+  UNSUPPORTED_API_VERSION: { status: 400, message: 'Unsupported API version' },
+  UNAUTHORIZED: { status: 401, message: 'Missing or invalid API key or secret' },
+  MERCHANT_NOT_APPROVED: { status: 403, message: 'Merchant must be approved first' },
+  ORIGIN_NOT_ALLOWED: { status: 403, message: 'Access denied: Origin not allowed' },
+  ORDER_NOT_YOURS: {
+    status: 403,
+    message: 'Access denied: this order does not belong to your merchant account',
+  },
+  NOT_FOUND: { status: 404, message: 'Not found' },
+  ORDER_NOT_FOUND: { status: 404, message: 'Order not found' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed' },
+  PAYMENT_SESSION_EXPIRED: { status: 408, message: 'Payment session expired' },
+  BODY_TOO_LARGE: { status: 413, message: 'Request body is larger than 32 KiB' },
+  TOO_MANY_REQUESTS: { status: 429, message: 'Too many requests. Please slow down.' },
+  INTERNAL: { status: 500, message: 'Internal server error' },
+  GATEWAY_UNAVAILABLE: {
+    status: 502,
+    message: 'The UPI payment gateway is temporarily unavailable; retry after a few minutes',
+  },
+} as const satisfies Record<ErrorCode, { status: number; message: string }>;
+
+/** A refusal that says no more than the default message of its code. */
+export function errorOf(code: ErrorCode): DomainError {
+  return new DomainError(code, ERRORS[code].message);
+}
+
+/** Input that breaks rules: every violation at once, one message for each field. */
+export class ValidationError extends DomainError {
+  readonly validationErrors: Readonly<Record<string, string>>;
+
+  constructor(validationErrors: Readonly<Record<string, string>>) {
+    super('VALIDATION_FAILED', ERRORS.VALIDATION_FAILED.message);
+    this.validationErrors = validationErrors;
+  }
+}
+
+/** A refusal that HTTP wants a header with: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+export class HttpRefusal extends DomainError {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, headers: Readonly<Record<string, string>>) {
+    super(code, ERRORS[code].message);
+    this.headers = headers;
+  }
+}
+
+/** What goes on the wire for an error. */
+export interface ErrorReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** The standard error body of the specification. */
+export function standardErrorBody(message: string, now: Date): Readonly<Record<string, unknown>> {
+  return { success: false, message, data: null, timestamp: now.toISOString() };
+}
+
+/** The form of the body depends on the code alone. */
+function errorBody(error: DomainError, now: Date): ErrorReply['body'] {
+  if (error.code === 'TOO_MANY_REQUESTS') return { error: error.message };
+  if (!(error instanceof ValidationError)) return standardErrorBody(error.message, now);
+  const { message, validationErrors } = error;
+  const { status } = ERRORS[error.code];
+  return { message, status, error: 'Bad Request', timestamp: now.toISOString(), validationErrors };
+}
+
+/**
+ * Turns whatever was thrown into one of the three error bodies of the specification. Only a
+ * `DomainError` may choose its words: the text of any other error could name tables or hosts.
+ */
+export function errorReply(error: unknown, now: Date): ErrorReply {
+  const known = error instanceof DomainError ? error : errorOf('INTERNAL');
+  const { status } = ERRORS[known.code];
+  const headers = known instanceof HttpRefusal ? known.headers : {};
+  return { status, headers, body: errorBody(known, now) };
+}
+
+/** Expected refusals are no news; what nobody expected is logged with its stack. */
+export function logError(log: Logger, error: unknown): void {
+  if (!(error instanceof DomainError)) log.error({ err: error }, 'Unexpected error');
+  else if (ERRORS[error.code].status >= 500) log.warn({ err: error }, error.message);
+}

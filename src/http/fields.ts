@@ -1,0 +1,82 @@
+import { z } from 'zod';
+
+/**
+ * White space, control and invisible characters of Unicode, as the inside of a character class that
+ * means the same in every dialect of regular expressions: `\s` and `\p` do not.
+ */
+const BLANK =
+  '\\u0001-\\u0020\\u007F-\\u00A0\\u00AD\\u034F\\u061C\\u115F\\u1160\\u1680\\u17B4\\u17B5' +
+  '\\u180B-\\u180F\\u2000-\\u200F\\u2028-\\u202F\\u205F-\\u206F\\u2800\\u3000\\u3164' +
+  '\\uFE00-\\uFE0F\\uFEFF\\uFFA0\\uFFF9-\\uFFFB' +
+  `${String.fromCodePoint(0xe_0000)}-${String.fromCodePoint(0xe_0fff)}`;
+
+/** Any text that PostgreSQL can hold. */
+export const ANY_TEXT = '^[^\\u0000]*$';
+
+/** The same with at least one character that a reader can see. */
+const VISIBLE_TEXT = `^[^\\u0000]*[^\\u0000${BLANK}][^\\u0000]*$`;
+
+/** The rules of a text field. */
+export interface TextRule {
+  /** The message of every violation, also of a missing or null field. */
+  readonly error: string;
+  /** Lengths count characters (code points), as JSON Schema does and `string.length` does not. */
+  readonly minLength?: number;
+  readonly maxLength: number;
+  /** Refuses texts of nothing but white space. */
+  readonly notBlank?: boolean;
+}
+
+/** A text whose documentation and validation agree to the last character. */
+export function text({ error, minLength = 0, maxLength, notBlank = false }: TextRule) {
+  const pattern = notBlank ? VISIBLE_TEXT : ANY_TEXT;
+  const expression = new RegExp(pattern, 'u');
+  return z
+    .string({ error })
+    .refine(
+      (value) => {
+        const length = [...value].length;
+        return length >= minLength && length <= maxLength && expression.test(value);
+      },
+      { error },
+    )
+    .meta({ ...(minLength > 0 ? { minLength } : {}), maxLength, pattern });
+}
+
+/**
+ * RFC 5321: at most 64 characters before the @, 63 in a label, 254 in all. The lengths are part of
+ * the expression, so that the document can say exactly what validation does.
+ */
+const EMAIL =
+  /^(?=.{1,64}@)(?=.{3,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/;
+
+/** @param rule with the message of every violation, also of a missing or null field. */
+export function email({ error }: { readonly error: string }) {
+  return z.string({ error }).regex(EMAIL, { error }).meta({ format: 'email' });
+}
+
+/** The rules of a whole number in a query. */
+export interface IntegerRule {
+  /** The message of every violation. */
+  readonly error: string;
+  readonly minimum: number;
+  readonly maximum: number;
+  /** Used when the parameter is absent. */
+  readonly fallback: number;
+}
+
+/** A whole number in a query, written in digits alone. */
+export function integerInQuery({ error, minimum, maximum, fallback }: IntegerRule) {
+  return z
+    .string({ error })
+    .regex(/^-?[0-9]{1,16}$/, { error, abort: true })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, { error })
+    .default(fallback)
+    .meta({
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern;
+        Object.assign(jsonSchema, { type: 'integer', minimum, maximum, default: fallback });
+      },
+    });
+}

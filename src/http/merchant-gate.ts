@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from 'pino';
+import type { Environment } from '../domain/order.ts';
+import type { ClientIp } from './client-ip.ts';
+import type { Merchant } from './define-route.ts';
+import { HttpRefusal } from './errors.ts';
+import type { Admission, RateLimiter } from './rate-limit.ts';
+import type { SpokenVersion, VersionRegistry } from './versions.ts';
+
+/** The address below which merchants find each environment. */
+export const BASE_PATHS = {
+  sandbox: '/sandbox/api/merchant/v1',
+  production: '/api/merchant/v1',
+} as const satisfies Record<Environment, string>;
+
+/** What a request says about who sent it. */
+export interface Credentials {
+  readonly environment: Environment;
+  readonly apiKey: string | undefined;
+  readonly apiSecret: string | undefined;
+  readonly origin: string | undefined;
+}
+
+/**
+ * Finds the merchant of some credentials.
+ *
+ * @throws DomainError UNAUTHORIZED, then MERCHANT_NOT_APPROVED, then ORIGIN_NOT_ALLOWED.
+ */
+export type Authenticate = (credentials: Credentials) => Promise<Merchant>;
+
+/** Called with a request under a merchant base path before anything else is looked at. */
+export type MerchantGate = (
+  request: IncomingMessage,
+  environment: Environment,
+  log: Logger,
+) => Promise<{ merchant: Merchant; spoken: SpokenVersion }>;
+
+/** What the gate needs. */
+export interface MerchantGateOptions {
+  readonly authenticate: Authenticate;
+  readonly rateLimiter: RateLimiter;
+  readonly clientIp: ClientIp;
+  readonly versions: VersionRegistry;
+  readonly now: () => Date;
+}
+
+/** A limiter that hangs must not hold up the merchants. */
+const LIMITER_TIMEOUT_MS = 500;
+
+/** The environment whose base path a path is, or is below. */
+export function environmentOf(path: string): Environment | undefined {
+  const under = (base: string) => path === base || path.startsWith(`${base}/`);
+  if (under(BASE_PATHS.sandbox)) return 'sandbox';
+  return under(BASE_PATHS.production) ? 'production' : undefined;
+}
+
+/** A header as one text, as Node joins repeated ones. */
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+async function withinTimeout(admission: Promise<Admission>): Promise<Admission> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error(`No answer within ${LIMITER_TIMEOUT_MS} ms`)),
+    LIMITER_TIMEOUT_MS,
+  );
+  return Promise.race([admission, promise]).finally(() => clearTimeout(timer));
+}
+
+/** A limiter that fails must not become an outage: the request passes, the log says so. */
+async function admit(limiter: RateLimiter, ip: string, log: Logger): Promise<Admission> {
+  try {
+    return await withinTimeout(limiter.admit(ip));
+  } catch (err) {
+    log.error({ err }, 'The rate limiter failed; the request was let through');
+    return { admitted: true };
+  }
+}
+
+/**
+ * The checks that come before input is looked at, in the order of the contract: rate limit,
+ * credentials, merchant approved and active, Origin, version.
+ */
+export function createMerchantGate(options: MerchantGateOptions): MerchantGate {
+  const { authenticate, rateLimiter, clientIp, versions, now } = options;
+  return async (request, environment, log) => {
+    const admission = await admit(rateLimiter, clientIp(request), log);
+    if (!admission.admitted) {
+      throw new HttpRefusal('TOO_MANY_REQUESTS', {
+        'Retry-After': String(admission.retryAfterSeconds),
+      });
+    }
+    const merchant = await authenticate({
+      environment,
+      apiKey: headerOf(request, 'x-api-key'),
+      apiSecret: headerOf(request, 'x-api-secret'),
+      origin: headerOf(request, 'origin'),
+    });
+    const pinned = headerOf(request, 'x-api-version');
+    return { merchant, spoken: versions.speak(pinned, now().getTime()) };
+  };
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import type { ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { ErrorCode } from '../domain/errors.ts';
+import { errorsOf } from './common-errors.ts';
+import type { Route } from './define-route.ts';
+import { rateLimitErrorSchema, standardErrorSchema, validationErrorSchema } from './envelope.ts';
+import { ERRORS } from './errors.ts';
+
+const header = (id: string, description: string, schema: z.ZodType = z.string()) =>
+  schema.meta({ description, header: { id } });
+
+const optional = z.string().optional();
+
+/** The headers that every answer of a merchant route carries. */
+const commonHeaders = z.object({
+  'X-API-Version': header('X-API-Version', 'The current API version', z.iso.date()),
+  Deprecation: header('Deprecation', 'Since when the pinned version is superseded', optional),
+  Sunset: header('Sunset', 'Until when the pinned version is supported', optional),
+});
+
+/** The headers that an answer of some status carries beside them. */
+const statusHeaders: Readonly<Record<number, z.ZodRawShape>> = {
+  405: { Allow: header('Allow', 'The methods that the path has') },
+  429: { 'Retry-After': header('Retry-After', 'Seconds to wait', z.string().regex(/^[0-9]+$/)) },
+};
+
+const badRequestSchema = z.union([validationErrorSchema, standardErrorSchema]);
+
+function errorSchemaOf(codes: readonly ErrorCode[]): z.ZodType {
+  if (codes.includes('TOO_MANY_REQUESTS')) return rateLimitErrorSchema;
+  return codes.includes('VALIDATION_FAILED') ? badRequestSchema : standardErrorSchema;
+}
+
+const jsonContent = (schema: z.ZodType) => ({ 'application/json': { schema } });
+
+/** All refusals of one status, which share one entry in the document. */
+function refusalOf(status: number, codes: readonly ErrorCode[]) {
+  return {
+    description: codes.map((code) => ERRORS[code].message).join('. '),
+    headers: commonHeaders.extend(statusHeaders[status] ?? {}),
+    content: jsonContent(errorSchemaOf(codes)),
+  };
+}
+
+/** Every answer of a route, whole: those that it declares and its refusals, each with its headers. */
+export function responsesOf(route: Route): ZodOpenApiResponsesObject {
+  const refusals = Map.groupBy(errorsOf(route), (code) => ERRORS[code].status);
+  const declared = Object.entries(route.responses).map(([status, response]) => [
+    status,
+    {
+      description: response.description,
+      headers: commonHeaders.extend(response.headers?.shape ?? {}),
+      content: jsonContent(response.schema),
+    },
+  ]);
+  return Object.fromEntries([
+    ...declared,
+    ...[...refusals].map(([status, codes]) => [String(status), refusalOf(status, codes)]),
+  ]);
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { createDocument } from 'zod-openapi';
+import type {
+  ZodOpenApiOperationObject,
+  ZodOpenApiOverrideContext,
+  ZodOpenApiPathsObject,
+} from 'zod-openapi';
+import type { Route } from './define-route.ts';
+import { BASE_PATHS } from './merchant-gate.ts';
+import { responsesOf } from './openapi-responses.ts';
+import { ANY_TEXT } from './fields.ts';
+
+/** One event that the service sends to a merchant's webhook URL. */
+export interface WebhookDeclaration {
+  /** The event type, which is also its name in the document. */
+  readonly event: string;
+  readonly description: string;
+  readonly headers: z.ZodObject;
+  readonly payload: z.ZodType;
+}
+
+/** What the document is made of. */
+export interface OpenApiOptions {
+  readonly routes: readonly Route[];
+  readonly webhooks: readonly WebhookDeclaration[];
+  /** The current API version. */
+  readonly version: string;
+  /** The versions that a request may pin. */
+  readonly supportedVersions: readonly string[];
+  readonly title: string;
+  readonly description: string;
+  /** Makes the servers absolute; relative ones are found wherever the document was. */
+  readonly publicBaseUrl?: string;
+}
+
+/** A body is documented as what it is when it is there; `required` says whether it must be. */
+function requestBodyOf({ body }: Route) {
+  if (!body) return {};
+  const schema = body instanceof z.ZodOptional ? body.unwrap() : body;
+  const required = !body.safeParse(undefined).success;
+  return { requestBody: { required, content: { 'application/json': { schema } } } };
+}
+
+function operationOf(route: Route, versionHeader: z.ZodObject): ZodOpenApiOperationObject {
+  const { operationId, summary, description, tags, params, query, headers } = route;
+  const header = versionHeader.extend(headers?.shape ?? {});
+  return {
+    operationId,
+    summary,
+    description,
+    tags: [...tags],
+    requestParams: { ...(params && { path: params }), ...(query && { query }), header },
+    ...requestBodyOf(route),
+    responses: responsesOf(route),
+  };
+}
+
+/** The optional header by which a request pins a version. */
+function versionHeaderOf(versions: readonly string[]): z.ZodObject {
+  const pinned = z.enum(versions).optional();
+  const description = 'Pins a supported API version; the current one if absent.';
+  return z.object({ 'X-API-Version': pinned.meta({ description }) });
+}
+
+/** Routes by their path; a path that exists in the sandbox only names its own server. */
+function pathsOf(
+  routes: readonly Route[],
+  versionHeader: z.ZodObject,
+  sandbox: { url: string; description: string },
+): ZodOpenApiPathsObject {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    const operation = operationOf(route, versionHeader);
+    const servers = route.base === 'sandbox' ? { servers: [sandbox] } : {};
+    paths[route.path] = {
+      ...paths[route.path],
+      ...servers,
+      [route.method.toLowerCase()]: operation,
+    };
+  }
+  return paths;
+}
+
+/** ORDER_CREATED → OrderCreatedEvent: the name that generated code will give its body. */
+const payloadNameOf = (event: string) =>
+  `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+
+function webhookOf({ event, description, headers, payload }: WebhookDeclaration) {
+  const name = payloadNameOf(event);
+  const post: ZodOpenApiOperationObject = {
+    operationId: `on${name}`,
+    summary: event,
+    description,
+    security: [],
+    requestParams: { header: headers },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: payload.meta({ id: name }) } },
+    },
+    responses: { '2XX': { description: 'Received. Anything else is tried again.' } },
+  };
+  return [event, { post }] as const;
+}
+
+/** An object may get fields later without a breaking change, so the document closes none. */
+function leaveOpen({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (zodSchema._zod.def.type === 'object') delete jsonSchema.additionalProperties;
+}
+
+/** No text that is sent to us may hold NUL: the document must say so where no other rule does. */
+function refuseNul({ zodSchema, jsonSchema, io }: ZodOpenApiOverrideContext): void {
+  if (io !== 'input' || zodSchema._zod.def.type !== 'string') return;
+  if (jsonSchema.format === undefined) jsonSchema.pattern ??= ANY_TEXT;
+}
+
+/**
+ * The webhooks as a document of their own: the Order in them is one that we send, so it must be
+ * rendered like that of the answers and not under the rules of what is sent to us.
+ */
+function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; version: string }) {
+  const entries = Object.fromEntries(webhooks.map(webhookOf));
+  return createDocument({ openapi: '3.1.0', info, webhooks: entries }, { override: leaveOpen });
+}
+
+/** The servers of both environments, the harmless one first. */
+function serversOf(publicBaseUrl: string) {
+  const base = publicBaseUrl.replace(/\/$/, '');
+  return [
+    { url: base + BASE_PATHS.sandbox, description: 'Sandbox: no real money moves' },
+    { url: base + BASE_PATHS.production, description: 'Production: real payments' },
+  ] as const;
+}
+
+/** Derives the OpenAPI 3.1 document from the declarations of the merchant routes. */
+export function createOpenApiDocument(options: OpenApiOptions) {
+  const { title, description, version, publicBaseUrl = '' } = options;
+  const [sandbox, production] = serversOf(publicBaseUrl);
+  const routes = options.routes.filter((route) => route.caller === 'merchant');
+  const { webhooks, components } = webhooksDocument(options, { title, version });
+  const override = (context: ZodOpenApiOverrideContext) => {
+    leaveOpen(context);
+    refuseNul(context);
+  };
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title, description, version },
+      servers: [sandbox, production],
+      security: [{ ApiKey: [], ApiSecret: [] }],
+      paths: pathsOf(routes, versionHeaderOf(options.supportedVersions), sandbox),
+      components: {
+        securitySchemes: {
+          ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+          ApiSecret: { type: 'apiKey', in: 'header', name: 'X-API-Secret' },
+        },
+      },
+    },
+    { override },
+  );
+  const schemas = { ...components?.schemas, ...document.components?.schemas };
+  return { ...document, webhooks, components: { ...document.components, schemas } };
+}

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineRoute } from './define-route.ts';
+import type { Route } from './define-route.ts';
+
+/** Rejects when what it checks cannot be used. */
+export type ReadinessCheck = () => Promise<unknown>;
+
+/** A probe must be answered before whoever asks gives up. */
+const CHECK_TIMEOUT_MS = 2000;
+
+type State = 'up' | 'down';
+
+/** Whether this process should get requests. */
+export interface Readiness {
+  check(): Promise<{ ready: boolean; stopping: boolean; checks: Record<string, State> }>;
+  /** From now on not ready, for a balancer to send its requests elsewhere. */
+  startStopping(): void;
+}
+
+async function stateOf(check: ReadinessCheck): Promise<State> {
+  const timeout = new AbortController();
+  const late = sleep(CHECK_TIMEOUT_MS, 'down' as const, { signal: timeout.signal });
+  late.catch(() => undefined);
+  const state = check().then(
+    () => 'up' as const,
+    () => 'down' as const,
+  );
+  return Promise.race([state, late]).finally(() => timeout.abort());
+}
+
+/** @param checks by the name of what they check: `database`, `temporal`. */
+export function createReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+  let stopping = false;
+  return {
+    async check() {
+      const states = await Promise.all(
+        Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
+      );
+      const ready = !stopping && states.every(([, state]) => state === 'up');
+      return { ready, stopping, checks: Object.fromEntries(states) };
+    },
+    startStopping() {
+      stopping = true;
+    },
+  };
+}
+
+const readinessSchema = z.object({
+  status: z.enum(['ready', 'unavailable', 'stopping']),
+  checks: z.record(z.string(), z.enum(['up', 'down'])),
+});
+
+const facts = { method: 'GET', caller: 'public', base: 'root', tags: ['Operations'] } as const;
+
+/** `/healthz`: this process is alive. `/readyz`: and can serve, or which check failed. */
+export function healthRoutes(readiness: Readiness): Route[] {
+  const health = defineRoute({
+    ...facts,
+    path: '/healthz',
+    operationId: 'getHealth',
+    summary: 'Is the process alive',
+    description: 'Asks nothing of the database or Temporal.',
+    responses: {
+      200: { description: 'It is.', schema: z.object({ status: z.literal('alive') }) },
+    },
+  }).handledBy(async () => ({ status: 200, body: { status: 'alive' } }));
+  const ready = defineRoute({
+    ...facts,
+    path: '/readyz',
+    operationId: 'getReadiness',
+    summary: 'Can the process serve requests',
+    description: 'Checks what every request needs, and says no while the process stops.',
+    responses: {
+      200: { description: 'It can.', schema: readinessSchema },
+      503: { description: 'It cannot, and why.', schema: readinessSchema },
+    },
+  }).handledBy(async () => {
+    const { ready: isReady, stopping, checks } = await readiness.check();
+    if (isReady) return { status: 200, body: { status: 'ready', checks } };
+    return { status: 503, body: { status: stopping ? 'stopping' : 'unavailable', checks } };
+  });
+  return [health, ready];
+}

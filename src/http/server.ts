@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import { createClientErrorListener, refuseConnect } from './client-error.ts';
+import type { Readiness } from './readiness.ts';
+
+/** What a caller may take its time with; Node looks once a second. */
+const LIMITS = {
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16 * 1024,
+  // Longer than the minute after which balancers usually drop idle connections: theirs must be the
+  // first to go, or a request could meet a socket that we are just closing.
+  keepAliveTimeout: 65_000,
+  // The application answers this one itself, in the standard form and with our headers.
+  requireHostHeader: false,
+};
+
+/** A caller that neither sends nor reads for this long is gone. */
+const SOCKET_IDLE_MS = 70_000;
+
+/** Where and how to serve. */
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly readiness: Readiness;
+  readonly log: Logger;
+  /** How long after `stop()` connections are still accepted, so that balancers can notice. */
+  readonly readinessGraceMs?: number;
+  /** After this long what is still in flight is cut off. */
+  readonly stopTimeoutMs?: number;
+}
+
+/** A server that accepts requests. */
+export interface RunningHttpServer {
+  readonly port: number;
+  /** Resolves when every connection is gone; a second call waits for the same end. */
+  stop(): Promise<void>;
+}
+
+/** The responses that are under way, and how to end their connections with them. */
+function trackResponses(server: Server) {
+  const inFlight = new Set<ServerResponse>();
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  let stopping = false;
+  const announceClose = (response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader('Connection', 'close');
+  };
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, response);
+    inFlight.add(response);
+    response.once('close', () => inFlight.delete(response));
+    if (stopping) announceClose(response);
+  });
+  return {
+    latestOn: (socket: Duplex) => latest.get(socket),
+    count: () => inFlight.size,
+    startStopping() {
+      stopping = true;
+      for (const response of inFlight) announceClose(response);
+    },
+  };
+}
+
+/** Closes the listener and waits for the connections, at most until the signal. */
+async function closeServer(server: Server, signal: AbortSignal, onCut: () => void): Promise<void> {
+  const cut = () => {
+    onCut();
+    server.closeAllConnections();
+  };
+  signal.addEventListener('abort', cut, { once: true });
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+  signal.removeEventListener('abort', cut);
+}
+
+/**
+ * Serves an application with time-outs against slow callers and a stop that drops nothing.
+ *
+ * @throws Error if the address cannot be listened on.
+ */
+export async function startHttpServer(
+  app: Pick<Koa, 'callback'>,
+  options: HttpServerOptions,
+): Promise<RunningHttpServer> {
+  const { readiness, log, readinessGraceMs = 1_000, stopTimeoutMs = 8_000 } = options;
+  const server = createServer(LIMITS, app.callback());
+  server.setTimeout(SOCKET_IDLE_MS);
+  const responses = trackResponses(server);
+  server.on('clientError', createClientErrorListener(responses.latestOn));
+  server.on('connect', (_request, socket) => refuseConnect(socket));
+  // An expectation that we do not know may be ignored; Node would answer 417 in a form of its own.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
+  const address = server.address();
+
+  const stop = async () => {
+    readiness.startStopping();
+    responses.startStopping();
+    const deadline = AbortSignal.timeout(stopTimeoutMs);
+    await sleep(Math.min(readinessGraceMs, stopTimeoutMs));
+    const logCut = () => log.warn({ inFlight: responses.count() }, 'Requests were cut off');
+    await closeServer(server, deadline, logCut);
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    port: typeof address === 'object' && address ? address.port : options.port,
+    stop: async () => (stopped ??= stop()),
+  };
+}

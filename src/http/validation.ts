@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** The message of a text that PostgreSQL could not hold. */
+const UNSAFE_TEXT = 'must not contain NUL characters or unpaired surrogates';
+
+type Violations = Map<string, string>;
+
+/**
+ * The first message for each top-level field. The words are the schema's own, given through the
+ * `error` option of zod, so a missing or null field gets the message of its rule.
+ */
+export function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
+  const violations: Violations = new Map();
+  for (const issue of issues) {
+    const field = String(issue.path[0] ?? 'body');
+    if (!violations.has(field)) violations.set(field, issue.message);
+  }
+  return violations;
+}
+
+/** The fields that a schema declares; whatever else a caller sends is ignored. */
+export function fieldsOf(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** True for text that UTF-8 and PostgreSQL can both hold. */
+function isSafeText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+/** Looks with a list instead of recursion: the value may be 10,000 levels deep. */
+function holdsUnsafeText(value: unknown): boolean {
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next === 'string' && !isSafeText(next)) return true;
+    if (typeof next === 'object' && next !== null) waiting.push(...Object.values(next));
+  }
+  return false;
+}
+
+/**
+ * Checks one part of a request (query, headers or body) against its schema.
+ *
+ * @param violations receives the violations, so that all parts of a request report together.
+ * @returns the parsed value, or `undefined` if a violation was added.
+ */
+export function checkPart(schema: z.ZodType, value: unknown, violations: Violations): unknown {
+  const parsed = schema.safeParse(value);
+  const found = parsed.success ? new Map<string, string>() : violationsOf(parsed.error.issues);
+  const fields = new Map(Object.entries(value ?? {}));
+  for (const field of fieldsOf(schema)) {
+    if (!found.has(field) && holdsUnsafeText(fields.get(field))) found.set(field, UNSAFE_TEXT);
+  }
+  for (const [field, message] of found) violations.set(field, violations.get(field) ?? message);
+  return found.size === 0 ? parsed.data : undefined;
+}
+
+/** A path parameter names something or nothing, never breaks a query: bad characters become U+FFFD. */
+export function safePathText(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed();
+}

@@ -1,0 +1,105 @@
+import { DomainError } from '../domain/errors.ts';
+
+/** The parts of a request that a version may have shaped differently, before validation. */
+export interface VersionedInput {
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** The parts of an answer that a version may have shaped differently. */
+export interface VersionedReply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** How a version differs from the one before it: enough to serve callers that stayed behind. */
+export interface VersionChange {
+  /** Turns what a caller of the previous version sends into what this version expects. */
+  request?(operationId: string, input: VersionedInput): VersionedInput;
+  /** Turns an answer of this version into the one that the previous version gave. */
+  response?(operationId: string, reply: VersionedReply): VersionedReply;
+}
+
+/** One entry of the registry. Its date is also the day on which the version before is superseded. */
+export interface ApiVersion {
+  readonly version: string;
+  readonly changeFromPrevious?: VersionChange;
+}
+
+/** The current version: what every answer and every webhook names. */
+export const API_VERSION = '2026-11-20';
+
+/** Every version, oldest first. A breaking change is one more entry here, and the date above. */
+export const API_VERSIONS: readonly ApiVersion[] = [{ version: API_VERSION }];
+
+/** The version that one request speaks. */
+export interface SpokenVersion {
+  /** `Deprecation` and `Sunset` of a superseded version; empty for the current one. */
+  readonly headers: Readonly<Record<string, string>>;
+  upgrade(operationId: string, input: VersionedInput): VersionedInput;
+  downgrade<R extends VersionedReply>(operationId: string, reply: R): R;
+}
+
+export interface VersionRegistry {
+  readonly current: string;
+  /** Versions that a request may pin at this moment, oldest first. */
+  supported(nowMs: number): string[];
+  /**
+   * @param pinned the request's `X-API-Version`, if it sent one.
+   * @throws DomainError UNSUPPORTED_API_VERSION for an unknown version or one past its sunset.
+   */
+  speak(pinned: string | undefined, nowMs: number): SpokenVersion;
+}
+
+/** A superseded version is supported for twelve months. */
+function sunsetMs(supersededMs: number): number {
+  const sunset = new Date(supersededMs);
+  sunset.setUTCFullYear(sunset.getUTCFullYear() + 1);
+  return sunset.getTime();
+}
+
+/** RFC 9745 wants a structured date in epoch seconds, RFC 8594 an HTTP date. */
+function farewellHeaders(supersededMs: number): Record<string, string> {
+  return {
+    Deprecation: `@${supersededMs / 1000}`,
+    Sunset: new Date(sunsetMs(supersededMs)).toUTCString(),
+  };
+}
+
+function speakThrough(changes: readonly VersionChange[], headers: Record<string, string>) {
+  return {
+    headers,
+    upgrade: (operationId: string, input: VersionedInput) =>
+      changes.reduce((value, change) => change.request?.(operationId, value) ?? value, input),
+    downgrade: <R extends VersionedReply>(operationId: string, reply: R): R =>
+      changes.reduceRight(
+        (value, change) => ({ ...value, ...change.response?.(operationId, value) }),
+        reply,
+      ),
+  };
+}
+
+/**
+ * The rules for versions over a list of them.
+ *
+ * @param versions oldest first; never empty.
+ */
+export function createVersionRegistry(versions = API_VERSIONS): VersionRegistry {
+  const dates = versions.map(({ version }) => version);
+  const supersededMs = (index: number) => Date.parse(dates[index + 1] ?? '');
+  const isSupported = (index: number, nowMs: number) =>
+    index === dates.length - 1 || (index >= 0 && nowMs < sunsetMs(supersededMs(index)));
+  const current = dates.at(-1) ?? '';
+  return {
+    current,
+    supported: (nowMs) => dates.filter((_, index) => isSupported(index, nowMs)),
+    speak(pinned = current, nowMs) {
+      const index = dates.indexOf(pinned);
+      if (!isSupported(index, nowMs)) {
+        throw new DomainError('UNSUPPORTED_API_VERSION', 'Unsupported API version');
+      }
+      const newer = versions.slice(index + 1).map((version) => version.changeFromPrevious ?? {});
+      return speakThrough(newer, newer.length > 0 ? farewellHeaders(supersededMs(index)) : {});
+    },
+  };
+}

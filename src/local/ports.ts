@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { SetupError } from './setup-error.ts';
+
+/** A port that a part wants to listen on, and the setting that moves it. */
+export interface WantedPort {
+  readonly host: string;
+  readonly port: number;
+  readonly variable: string;
+}
+
+/** Listens for a moment. @returns the port that was bound. @throws the system's error. */
+async function bind(host: string, port: number): Promise<number> {
+  const server = createServer();
+  const listening = once(server, 'listening'); // Rejects with the 'error' event.
+  server.listen({ host, port, exclusive: true });
+  await listening;
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/** A port on the loopback interface that nobody uses at this moment. */
+export function freePort(): Promise<number> {
+  return bind('127.0.0.1', 0);
+}
+
+/** Whether somebody takes connections there. */
+export async function acceptsConnections(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect'); // Rejects with the 'error' event.
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function complaintAbout({ host, port, variable }: WantedPort): Promise<string | undefined> {
+  try {
+    await bind(host, port);
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      return `Port ${port} is already in use: stop what uses it, or set ${variable} to another port`;
+    }
+    if (code === 'EACCES') {
+      return `Port ${port} needs privileges that this process does not have: set ${variable} to one above 1023`;
+    }
+    return `Cannot listen on ${host}, port ${port} (${variable}): ${message}`;
+  }
+}
+
+/**
+ * Makes sure, before anything starts, that every port can be had.
+ *
+ * @throws SetupError with one line that names each port in the way and the variable that moves it.
+ */
+export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+  const twice = wanted.find(({ port }, index) =>
+    wanted.slice(0, index).some((other) => other.port === port),
+  );
+  if (twice !== undefined) {
+    const names = wanted.filter(({ port }) => port === twice.port).map(({ variable }) => variable);
+    throw new SetupError(`${names.join(' and ')} are all ${twice.port}: each needs its own port`);
+  }
+  const complaints = await Promise.all(wanted.map(complaintAbout));
+  const found = complaints.filter((complaint) => complaint !== undefined);
+  if (found.length > 0) throw new SetupError(found.join('; '));
+}

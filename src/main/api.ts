@@ -1,0 +1,24 @@
+import { connectDatabase } from '../db/client.ts';
+import { startHttpServer } from '../http/server.ts';
+import { connectTemporal } from '../temporal/client.ts';
+import { composeApi, required } from './compose.ts';
+import { createLog, runMain, stopRequested } from './process.ts';
+
+await runMain(async (config) => {
+  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
+  const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
+  const log = createLog(config, 'api');
+  const sql = connectDatabase(databaseUrl, { name: 'api' });
+  const temporal = connectTemporal({ address, namespace: config.temporalNamespace });
+  const { app, readiness } = composeApi({ config, sql, temporal, log });
+  const server = await startHttpServer(app, {
+    host: config.host,
+    port: config.port,
+    readiness,
+    log,
+  });
+  log.info({ port: server.port }, 'The API accepts requests');
+  await stopRequested();
+  await server.stop();
+  await Promise.all([sql.end({ timeout: 1 }), temporal.connection.close()]);
+});

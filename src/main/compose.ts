@@ -1,0 +1,85 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { MoneyDeps } from '../../activities/money.ts';
+import type { SweepDeps } from '../../activities/sweep.ts';
+import type { WebhookDeps } from '../../activities/webhooks.ts';
+import type { Config } from '../config.ts';
+import type { Sql } from '../db/client.ts';
+import { createApp } from '../http/app.ts';
+import { createMemoryRateLimiter } from '../http/rate-limit.ts';
+import { createReadiness } from '../http/readiness.ts';
+import { createVersionRegistry } from '../http/versions.ts';
+import { createAuthenticate } from '../merchants/authenticate.ts';
+import { createOrderCommands } from '../orders/commands.ts';
+import { createOrderPresenter } from '../orders/presenter.ts';
+import { createStepRecorder } from '../orders/record-step.ts';
+import { orderRoutes } from '../orders/routes.ts';
+import { testHelperRoutes } from '../orders/test-helpers.ts';
+import { createSandboxPayment } from '../payments/sandbox-payment.ts';
+import { createOrderWorkflows } from '../temporal/order-workflows.ts';
+import { createSecretBox } from '../webhooks/secret-box.ts';
+import { DEFAULT_DENIED_PORTS } from '../webhooks/address-guard.ts';
+import { createWebhookSender } from '../webhooks/sender.ts';
+import { ConfigError } from '../config.ts';
+
+/** What every part of the service is made of. */
+export interface Resources {
+  config: Config;
+  sql: Sql;
+  temporal: Client;
+  log: Logger;
+}
+
+/** A setting that this part cannot do without. @throws ConfigError */
+export function required<Value>(value: Value | undefined, name: string, accepts: string): Value {
+  if (value === undefined) throw new ConfigError(`${name} is missing: it accepts ${accepts}`);
+  return value;
+}
+
+/** The HTTP application with all of its routes. */
+export function composeApi({ config, sql, temporal, log }: Resources) {
+  const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
+  const workflows = createOrderWorkflows(temporal);
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const commands = createOrderCommands({ sql, workflows, durations: config.durations });
+  const readiness = createReadiness({
+    database: () => sql`SELECT 1`,
+    temporal: () => temporal.workflowService.getSystemInfo({}),
+  });
+  const app = createApp({
+    routes: [
+      ...orderRoutes({ sql, commands, present }),
+      ...testHelperRoutes({ sql, commands, pay: createSandboxPayment({ sql, commands }) }),
+    ],
+    authenticate: createAuthenticate({ sql, pepper }),
+    rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.rateLimitPerSecond }),
+    readiness,
+    trustedProxies: config.trustedProxies,
+    log,
+    checkResponses: config.nodeEnv === 'test',
+  });
+  return { app, readiness };
+}
+
+/** What the worker's activities need; the sender keeps connections that `close` ends. */
+export function composeActivities({ config, sql, temporal, log }: Resources) {
+  const keys = required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes');
+  const sender = createWebhookSender({
+    allowedCidrs: config.webhookAllowedCidrs,
+    deniedPorts: [...DEFAULT_DENIED_PORTS, ...config.webhookDeniedPorts],
+  });
+  const deps: MoneyDeps & SweepDeps & WebhookDeps = {
+    sql,
+    log,
+    sender,
+    secretBox: createSecretBox(keys),
+    apiVersion: createVersionRegistry().current,
+    workflows: createOrderWorkflows(temporal),
+    sweepAfterMs: config.durations.sweepAfterMs,
+    recordStep: createStepRecorder({
+      sql,
+      present: createOrderPresenter(config.publicBaseUrl),
+    }),
+  };
+  return { deps, close: () => sender.close() };
+}

@@ -1,0 +1,35 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.ts';
+import { TASK_QUEUE } from '../contracts/ids.ts';
+import { connectDatabase } from '../db/client.ts';
+import { connectTemporal } from '../temporal/client.ts';
+import { composeActivities, required } from './compose.ts';
+import { createLog, runMain } from './process.ts';
+
+/** Longer than a webhook's 15 s, so that an attempt under way is logged before the worker ends. */
+const SHUTDOWN_GRACE_MS = 20_000;
+
+await runMain(async (config) => {
+  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
+  const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
+  const namespace = config.temporalNamespace;
+  const log = createLog(config, 'worker');
+  const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
+  const temporal = connectTemporal({ address, namespace });
+  const { deps, close } = composeActivities({ config, sql, temporal, log });
+  const worker = await Worker.create({
+    connection: await NativeConnection.connect({ address }),
+    namespace,
+    taskQueue: TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    activities: createActivities(deps),
+    shutdownGraceTime: SHUTDOWN_GRACE_MS,
+  });
+  log.info('The worker takes tasks');
+  // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
+  await worker.run();
+  await close();
+  await Promise.all([sql.end({ timeout: 1 }), temporal.connection.close()]);
+  process.exit(0);
+});

@@ -1,0 +1,27 @@
+import type { Sql } from '../db/client.ts';
+import { errorOf } from '../http/errors.ts';
+import type { Authenticate } from '../http/merchant-gate.ts';
+import { isSecret } from './credentials.ts';
+import { findKeyHolder } from './queries.ts';
+
+/**
+ * Checks both credential headers against the database, then the merchant, then the Origin.
+ * Source: the specification's "Authentication".
+ */
+export function createAuthenticate(deps: { sql: Sql; pepper: string }): Authenticate {
+  return async ({ environment, apiKey = '', apiSecret = '', origin }) => {
+    // PostgreSQL text cannot hold NUL; no key has one, so such a key is simply unknown.
+    const holder = await findKeyHolder(deps.sql, environment, apiKey.replaceAll('\0', '?'));
+    if (!isSecret(deps.pepper, apiSecret, holder?.secret_hmac) || !holder) {
+      throw errorOf('UNAUTHORIZED');
+    }
+    if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
+    if (!isOriginAllowed(origin, holder.allowed_origins ?? [])) throw errorOf('ORIGIN_NOT_ALLOWED');
+    return { id: holder.merchant_id, name: holder.name };
+  };
+}
+
+/** No Origin (server to server) is never blocked; without a list, every Origin may call. */
+function isOriginAllowed(origin: string | undefined, allowed: readonly string[]): boolean {
+  return origin === undefined || allowed.length === 0 || allowed.includes(origin.toLowerCase());
+}

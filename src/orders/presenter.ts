@@ -1,0 +1,50 @@
+import { rupeesFromPaise } from '../domain/index.ts';
+import type { OrderRow } from './rows.ts';
+import type { Order } from './schemas.ts';
+
+/** The one shape of an order: the API answers it, and webhooks carry it as `data`. */
+export type PresentOrder = (row: OrderRow) => Order;
+
+/** @param publicBaseUrl where buyers open their payment page */
+export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
+  return (row) => ({
+    order_number: row.order_number,
+    ...(row.merchant_order_id !== null && { merchant_order_id: row.merchant_order_id }),
+    amount: rupeesFromPaise(row.amount_paise),
+    currency: 'INR',
+    status: row.status,
+    dispute_count: row.dispute_count,
+    buyer: { email: row.buyer_email, name: row.buyer_name, phone: row.buyer_phone },
+    description: row.description,
+    payment_url: `${publicBaseUrl}/pay/${row.payment_token}`,
+    payment_link_expires_at: row.payment_link_expires_at.toISOString(),
+    completes_at: row.status === 'DELIVERED' ? iso(row.completes_at) : null,
+    dispute: presentDispute(row),
+    refund: presentRefund(row),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  });
+}
+
+function presentDispute(row: OrderRow): Order['dispute'] {
+  if (row.status !== 'DISPUTE_OPEN' && row.status !== 'DISPUTE_UNDER_REVIEW') return null;
+  return {
+    reason: row.dispute_reason ?? '',
+    raised_at: iso(row.dispute_raised_at),
+    respond_by: iso(row.dispute_respond_by),
+    evidence: row.dispute_evidence,
+  };
+}
+
+function presentRefund(row: OrderRow): Order['refund'] {
+  if (row.refund_amount_paise === null) return null;
+  return {
+    amount: rupeesFromPaise(row.refund_amount_paise),
+    reason: row.refund_reason ?? '',
+    processed_at: iso(row.refund_processed_at),
+  };
+}
+
+function iso(date: Date | null): string | null {
+  return date && date.toISOString();
+}

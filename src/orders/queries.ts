@@ -1,0 +1,194 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import type { OrderRow } from './rows.ts';
+import type { Order } from './schemas.ts';
+
+/** What POST /orders writes. The times are the database's: see {@link insertOrder}. */
+export type NewOrder = Pick<
+  OrderRow,
+  | 'order_number'
+  | 'merchant_id'
+  | 'environment'
+  | 'idempotency_key'
+  | 'request_hash'
+  | 'merchant_order_id'
+  | 'amount_paise'
+  | 'description'
+  | 'buyer_email'
+  | 'buyer_phone'
+  | 'buyer_name'
+  | 'payment_token'
+  | 'terms'
+>;
+
+/**
+ * Writes the order, or finds the one that has its idempotency key: one statement, so that of any
+ * number of concurrent equal requests exactly one inserts.
+ *
+ * @returns the order as it stands now, and whether this call made it
+ */
+export async function insertOrder(
+  sql: Sql,
+  order: NewOrder,
+  paymentLinkMs: number,
+): Promise<{ order: OrderRow; inserted: boolean }> {
+  for (;;) {
+    const [row] = await sql<(OrderRow & { inserted: boolean })[]>`
+      WITH clock AS MATERIALIZED (SELECT date_trunc('milliseconds', service_now()) AS now),
+      inserted AS (
+        INSERT INTO orders (
+          order_number, merchant_id, environment, idempotency_key, request_hash,
+          merchant_order_id, amount_paise, description, buyer_email, buyer_phone, buyer_name,
+          payment_token, terms, payment_link_expires_at, created_at, updated_at
+        ) VALUES (
+          ${order.order_number}, ${order.merchant_id}, ${order.environment},
+          ${order.idempotency_key}, ${order.request_hash}, ${order.merchant_order_id},
+          ${order.amount_paise}, ${order.description}, ${order.buyer_email}, ${order.buyer_phone},
+          ${order.buyer_name}, ${order.payment_token}, ${sql.json({ ...order.terms })},
+          (SELECT now FROM clock) + ${paymentLinkMs} * interval '1 millisecond',
+          (SELECT now FROM clock), (SELECT now FROM clock)
+        )
+        ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
+        RETURNING *
+      )
+      SELECT *, true AS inserted FROM inserted
+      UNION ALL
+      SELECT *, false FROM orders
+      WHERE merchant_id = ${order.merchant_id} AND environment = ${order.environment}
+        AND idempotency_key = ${order.idempotency_key}
+      LIMIT 1`;
+    // No row at all: an equal request committed after this statement's snapshot. The next try
+    // sees it.
+    if (row) {
+      const { inserted, ...found } = row;
+      return { order: found, inserted };
+    }
+  }
+}
+
+/** The order of that number in that environment, whoever owns it. */
+export async function findOrder(
+  sql: Sql,
+  environment: Environment,
+  orderNumber: string,
+): Promise<OrderRow | undefined> {
+  const [row] = await sql<OrderRow[]>`
+    SELECT * FROM orders
+    WHERE order_number = ${orderNumber} AND environment = ${environment}`;
+  return row;
+}
+
+/** Which of a merchant's orders to list; dates are inclusive from, exclusive to. */
+export interface OrderFilter {
+  merchantId: string;
+  environment: Environment;
+  status?: string | undefined;
+  merchantOrderId?: string | undefined;
+  createdFrom?: Date | undefined;
+  createdTo?: Date | undefined;
+}
+
+/** One page of orders, newest first, and how many there are in all. */
+export async function listOrders(
+  sql: Sql,
+  filter: OrderFilter,
+  page: { number: number; size: number },
+): Promise<{ orders: OrderRow[]; totalElements: number }> {
+  const matching = sql`
+    merchant_id = ${filter.merchantId} AND environment = ${filter.environment}
+    ${filter.status ? sql`AND status = ${filter.status}` : sql``}
+    ${filter.merchantOrderId ? sql`AND merchant_order_id = ${filter.merchantOrderId}` : sql``}
+    ${filter.createdFrom ? sql`AND created_at >= ${filter.createdFrom}` : sql``}
+    ${filter.createdTo ? sql`AND created_at < ${filter.createdTo}` : sql``}`;
+  const [orders, [count]] = await Promise.all([
+    sql<OrderRow[]>`
+      SELECT * FROM orders WHERE ${matching} ORDER BY order_number DESC
+      LIMIT ${page.size} OFFSET ${page.number * page.size}`,
+    sql<{ total: number }[]>`SELECT count(*) AS total FROM orders WHERE ${matching}`,
+  ]);
+  return { orders, totalElements: count?.total ?? 0 };
+}
+
+/** Orders that have a row but no recorded first step: their API process died, or Temporal was away. */
+export async function findUnstartedOrders(
+  sql: Sql,
+  olderThanMs: number,
+  limit: number,
+): Promise<OrderRow[]> {
+  return sql<OrderRow[]>`
+    SELECT * FROM orders
+    WHERE step_number = 0
+      AND created_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+    ORDER BY created_at LIMIT ${limit}`;
+}
+
+/** The first answer that a request got, if it was carried out before. */
+export async function findAnswer(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<Order | undefined> {
+  const [row] = await sql<{ answer: Order }[]>`
+    SELECT answer FROM order_steps
+    WHERE order_number = ${orderNumber} AND request_id = ${requestId}`;
+  return row?.answer;
+}
+
+/** Writes down what a request says, before the workflow hears of it. A repeat keeps the first. */
+export async function writeRequest(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+  body: Record<string, string>,
+): Promise<void> {
+  await sql`
+    INSERT INTO order_requests (order_number, request_id, body)
+    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)})
+    ON CONFLICT DO NOTHING`;
+}
+
+/**
+ * Writes a buyer's dispute down and lets the order know that it waits, in one statement: whatever
+ * locks the order's row first, this or the start of settling, decides whether it counts.
+ *
+ * @returns the database's time of receipt, or `undefined` when the order cannot take a dispute now
+ */
+export async function writeDispute(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+  reason: string,
+): Promise<Date | undefined> {
+  const [row] = await sql<{ received_at: Date }[]>`
+    WITH waiting AS (
+      UPDATE orders SET
+        waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
+        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
+      WHERE order_number = ${orderNumber} AND busy IS NULL AND status IN ('PAID', 'DELIVERED')
+      RETURNING order_number, service_now() AS received_at
+    )
+    INSERT INTO order_requests (order_number, request_id, body, received_at)
+    SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
+    ON CONFLICT (order_number, request_id) DO UPDATE SET body = order_requests.body
+    RETURNING received_at`;
+  return row?.received_at;
+}
+
+/** Forgets what a refused request said, and the dispute that waited with it. */
+export async function removeRequest(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<void> {
+  await sql`
+    WITH released AS (
+      UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
+      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${requestId}
+    )
+    DELETE FROM order_requests r
+    WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+      AND NOT EXISTS (
+        SELECT FROM order_steps s
+        WHERE s.order_number = r.order_number AND s.request_id = r.request_id
+      )`;
+}

@@ -1,0 +1,157 @@
+import type postgres from 'postgres';
+import { ulid } from 'ulid';
+import type { RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
+import type { Sql } from '../db/client.ts';
+import type { Step, StepKind } from '../domain/index.ts';
+import type { PresentOrder } from './presenter.ts';
+import type { OrderRow } from './rows.ts';
+
+/** The order with everything that a step may write from: its request's texts, its payment. */
+type StepContext = OrderRow & {
+  request_body: Record<string, string> | null;
+  payer_name: string | null;
+  is_captured: boolean;
+  has_webhook: boolean;
+};
+
+/** Where the money of the order goes at a step. */
+const LEDGER_LINES: Partial<
+  Record<StepKind, { operation: string; debit: string; credit: string }>
+> = {
+  PAYMENT_SUCCESS: { operation: 'capture', debit: 'gateway_clearing', credit: 'merchant_held' },
+  ORDER_COMPLETED: { operation: 'release', debit: 'merchant_held', credit: 'merchant_available' },
+  REFUND_PROCESSED: { operation: 'refund', debit: 'merchant_held', credit: 'refunds' },
+};
+
+/**
+ * The one writer of an order after its creation: row, timeline, webhook event with its bytes,
+ * delivery and ledger line change together, once for each step number, by the SQL function
+ * `record_step`. Only the order's workflow calls it, so what is read here before cannot change
+ * under it; what can (a dispute, a session) is a condition that the function checks on the locked row.
+ */
+export function createStepRecorder({ sql, present }: { sql: Sql; present: PresentOrder }) {
+  return async function recordStep(input: RecordStepInput): Promise<RecordStepResult> {
+    const { orderNumber, step } = input;
+    const before = await readContext(sql, input);
+    const isNew = before.step_number < step.number;
+    if (isNew && input.gatewayPaymentId !== undefined && !before.is_captured) {
+      return { outcome: 'payment_not_captured' };
+    }
+    const columns = columnsAfter(before, input);
+    const after = { ...before, ...columns };
+    const [row] = await sql<{ result: RecordStepResult }[]>`
+      SELECT record_step(
+        ${orderNumber},
+        ${sql.json({ number: step.number, kind: step.kind, at: iso(step.atMs) })},
+        ${jsonb(sql, columns)},
+        ${jsonb(sql, requestOf(before, input, present(after)))},
+        ${jsonb(sql, eventOf(after, step, present))},
+        ${jsonb(sql, LEDGER_LINES[step.kind])},
+        ${sql.json({
+          unless_session_open: input.unlessSessionOpen ?? false,
+          unless_disputed_before: iso(input.unlessDisputedBeforeMs),
+        })}
+      ) AS result`;
+    if (!row) throw new Error('record_step always answers');
+    return row.result;
+  };
+}
+
+async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
+  const { orderNumber, requestId = null, gatewayPaymentId = null } = input;
+  const [row] = await sql<StepContext[]>`
+    SELECT o.*, r.body AS request_body, p.payer_name,
+      p.gateway_payment_id IS NOT NULL AS is_captured,
+      e.webhook_url IS NOT NULL AS has_webhook
+    FROM orders o
+    LEFT JOIN order_requests r
+      ON r.order_number = o.order_number AND r.request_id = ${requestId}
+    LEFT JOIN payments p
+      ON p.gateway_payment_id = ${gatewayPaymentId} AND p.order_number = o.order_number
+      AND p.environment = o.environment AND p.amount_paise = o.amount_paise
+    LEFT JOIN merchant_environments e
+      ON e.merchant_id = o.merchant_id AND e.environment = o.environment
+    WHERE o.order_number = ${orderNumber}`;
+  if (!row) throw new Error(`Order ${orderNumber} has no row`);
+  return row;
+}
+
+/** The columns of the row that a step changes, with their values after it. */
+function columnsAfter(before: StepContext, { step, gatewayPaymentId }: RecordStepInput) {
+  const deadlineAt = step.deadline && new Date(step.deadline.atMs);
+  const kind = step.deadline?.kind;
+  return {
+    status: step.status,
+    busy: step.busy,
+    dispute_count: step.disputeCount,
+    payment_link_expires_at:
+      deadlineAt && kind === 'payment_link' ? deadlineAt : before.payment_link_expires_at,
+    completes_at: kind === 'completion' ? deadlineAt : null,
+    dispute_respond_by: kind === 'dispute_answer' ? deadlineAt : null,
+    updated_at: new Date(step.atMs),
+    ...paymentColumns(before, gatewayPaymentId),
+    ...disputeColumns(before, step),
+    ...refundColumns(before, step),
+  };
+}
+
+function paymentColumns(before: StepContext, gatewayPaymentId: string | undefined) {
+  if (gatewayPaymentId === undefined) return {};
+  const buyer_name = before.buyer_name === '' ? (before.payer_name ?? '') : before.buyer_name;
+  return { gateway_payment_id: gatewayPaymentId, buyer_name, open_session_id: null };
+}
+
+function disputeColumns(before: StepContext, step: Step) {
+  if (step.kind === 'EVIDENCE_SUBMITTED') {
+    return { dispute_evidence: before.request_body?.['text'] ?? '' };
+  }
+  if (step.kind !== 'DISPUTE_RAISED') return {};
+  return {
+    dispute_reason: before.request_body?.['reason'] ?? '',
+    dispute_raised_at: new Date(step.atMs),
+    dispute_evidence: null,
+    waiting_dispute_id: null,
+    waiting_dispute_received_at: null,
+  };
+}
+
+function refundColumns(before: StepContext, step: Step) {
+  if (step.kind === 'REFUND_PROCESSED') return { refund_processed_at: new Date(step.atMs) };
+  if (step.busy?.kind !== 'refunding') return {};
+  return { refund_amount_paise: before.amount_paise, refund_reason: step.busy.reason };
+}
+
+/** A request that comes again gets its first answer from here. */
+function requestOf(
+  before: StepContext,
+  { requestId }: RecordStepInput,
+  order: ReturnType<PresentOrder>,
+) {
+  const details = before.request_body;
+  return requestId === undefined ? {} : { request_id: requestId, details, answer: order };
+}
+
+/** The webhook event: its body is made here, once, and never changes between attempts. */
+function eventOf(after: StepContext, { event, atMs }: Step, present: PresentOrder) {
+  if (event === null) return undefined;
+  const eventId = `evt_${ulid()}`;
+  const body = JSON.stringify({
+    event: event.type,
+    event_id: eventId,
+    sequence: event.sequence,
+    timestamp: iso(atMs),
+    environment: after.environment,
+    data: present(after),
+  });
+  const deliveryId = after.has_webhook ? `dlv_${ulid()}` : null;
+  return { event_id: eventId, ...event, body, delivery_id: deliveryId };
+}
+
+function iso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/** postgres.js serialises it; its own type of JSON knows no dates. */
+function jsonb(sql: Sql, value: object | undefined) {
+  return value === undefined ? null : sql.json(value as postgres.JSONValue);
+}

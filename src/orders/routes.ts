@@ -1,0 +1,299 @@
+import { ulid } from 'ulid';
+import { z } from 'zod';
+import type { Sql } from '../db/client.ts';
+import { ORDER_STATUSES } from '../domain/index.ts';
+import type { Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
+import { envelopeOf, success } from '../http/envelope.ts';
+import { integerInQuery } from '../http/fields.ts';
+import { ownOrder } from './access.ts';
+import type { OrderCommands } from './commands.ts';
+import { requestIdOf } from './commands.ts';
+import type { PresentOrder } from './presenter.ts';
+import { listOrders } from './queries.ts';
+import {
+  cancelSchema,
+  createOrderSchema,
+  deliverSchema,
+  evidenceSchema,
+  orderSchema,
+  resolveSchema,
+} from './schemas.ts';
+import { presentTimeline, readTimeline, timelineSchema } from './timeline.ts';
+
+export interface OrderRouteDeps {
+  sql: Sql;
+  commands: OrderCommands;
+  present: PresentOrder;
+}
+
+const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] } as const;
+const orderParams = z.object({ id: z.string().meta({ description: 'The order number' }) });
+const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
+const orderAnswer = { description: 'The order', schema: envelopeOf(orderSchema) };
+
+/** Visible ASCII: what every HTTP client can send and every log can show. */
+const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, { error: 'must be 1 to 255 visible ASCII characters' })
+  .meta({ description: 'Repeat a request with the same key: it happens once.' });
+export const keyHeaders = z.object({ 'Idempotency-Key': idempotencyKey.optional() });
+
+/** The merchant's order API, one declaration a route. */
+export function orderRoutes(deps: OrderRouteDeps): Route[] {
+  return [
+    createOrderRoute(deps),
+    listOrdersRoute(deps),
+    getOrderRoute(deps),
+    timelineRoute(deps),
+    deliverRoute(deps),
+    cancelRoute(deps),
+    evidenceRoute(deps),
+    resolveRoute(deps),
+    acceptRoute(deps),
+  ];
+}
+
+function createOrderRoute({ commands, present }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...merchantRoute,
+    method: 'POST',
+    path: '/orders',
+    operationId: 'createOrder',
+    summary: 'Create an order',
+    description: 'With an Idempotency-Key that was used before, answers the existing order.',
+    headers: keyHeaders,
+    body: createOrderSchema,
+    responses: {
+      201: {
+        description: 'The order, new or existing',
+        schema: envelopeOf(orderSchema),
+        headers: z.object({
+          'Idempotency-Key': z.string(),
+          'Idempotent-Replayed': z.literal('true').optional(),
+          'Idempotency-Key-Mismatch': z.literal('true').optional(),
+        }),
+      },
+    },
+  }).handledBy(async ({ body, headers, merchant, environment, log }) => {
+    const key = headers['Idempotency-Key'] ?? ulid();
+    const created = await commands.create({
+      merchantId: merchant.id,
+      environment,
+      idempotencyKey: key,
+      body,
+      log,
+    });
+    return {
+      status: 201,
+      body: success('Order created', present(created.order)),
+      headers: {
+        'Idempotency-Key': key,
+        ...(created.replayed && { 'Idempotent-Replayed': 'true' }),
+        ...(created.mismatch && { 'Idempotency-Key-Mismatch': 'true' }),
+      },
+    };
+  });
+}
+
+function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
+  const moment = z.iso.datetime({ offset: true, error: 'must be an ISO-8601 time' }).optional();
+  return defineRoute({
+    ...merchantRoute,
+    method: 'GET',
+    path: '/orders',
+    operationId: 'listOrders',
+    summary: "List the merchant's orders",
+    description: 'Newest first, one page at a time.',
+    query: z.object({
+      page: integerInQuery({
+        error: 'must be a whole number from 0',
+        minimum: 0,
+        maximum: 1e9,
+        fallback: 0,
+      }),
+      size: integerInQuery({
+        error: 'must be a whole number from 1 to 100',
+        minimum: 1,
+        maximum: 100,
+        fallback: 20,
+      }),
+      status: z.enum(ORDER_STATUSES, { error: 'must be an order status' }).optional(),
+      merchantOrderId: z.string().max(64).optional(),
+      createdFrom: moment,
+      createdTo: moment,
+    }),
+    responses: {
+      200: {
+        description: 'A page of orders',
+        schema: envelopeOf(
+          z.object({
+            content: z.array(orderSchema),
+            totalElements: z.int(),
+            totalPages: z.int(),
+            number: z.int(),
+            size: z.int(),
+          }),
+        ),
+      },
+    },
+  }).handledBy(async ({ query, merchant, environment }) => {
+    const { page: number, size, createdFrom, createdTo, ...filter } = query;
+    const { orders, totalElements } = await listOrders(
+      sql,
+      {
+        ...filter,
+        merchantId: merchant.id,
+        environment,
+        createdFrom: createdFrom === undefined ? undefined : new Date(createdFrom),
+        createdTo: createdTo === undefined ? undefined : new Date(createdTo),
+      },
+      { number, size },
+    );
+    const totalPages = Math.ceil(totalElements / size);
+    const content = orders.map(present);
+    return {
+      status: 200,
+      body: success('Orders', { content, totalElements, totalPages, number, size }),
+    };
+  });
+}
+
+function getOrderRoute({ sql, present }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...merchantRoute,
+    method: 'GET',
+    path: '/orders/{id}',
+    operationId: 'getOrder',
+    summary: 'Get an order',
+    description: 'By its order number.',
+    params: orderParams,
+    responses: { 200: orderAnswer },
+    errors: orderErrors,
+  }).handledBy(async ({ params, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    return { status: 200, body: success('Order', present(order)) };
+  });
+}
+
+function timelineRoute({ sql }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...merchantRoute,
+    method: 'GET',
+    path: '/orders/{id}/timeline',
+    operationId: 'getOrderTimeline',
+    summary: 'What happened, and what happens next',
+    description: 'Every step with its time, every webhook event with the state of its delivery.',
+    params: orderParams,
+    responses: { 200: { description: 'The timeline', schema: envelopeOf(timelineSchema) } },
+    errors: orderErrors,
+  }).handledBy(async ({ params, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const timeline = presentTimeline(order, await readTimeline(sql, order.order_number));
+    return { status: 200, body: success('Timeline', timeline) };
+  });
+}
+
+const commandErrors = [...orderErrors, 'INVALID_STATE'] as const;
+
+/** What the routes that change an order have in common. */
+const commandRoute = {
+  ...merchantRoute,
+  method: 'POST',
+  params: orderParams,
+  headers: keyHeaders,
+  responses: { 200: orderAnswer },
+  errors: commandErrors,
+} as const;
+
+/** A message's texts: the fields that were given. */
+function textsOf(body: Record<string, string | null | undefined> | undefined) {
+  const given = Object.entries(body ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return Object.fromEntries(given);
+}
+
+function deliverRoute({ sql, commands }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...commandRoute,
+    path: '/orders/{id}/deliver',
+    operationId: 'deliverOrder',
+    summary: 'Mark an order delivered',
+    description: 'PAID → DELIVERED; the 24-hour window without a dispute begins.',
+    body: deliverSchema.optional(),
+  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('deliver', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'deliver', { requestId }, textsOf(body));
+    return { status: 200, body: success('Order marked as delivered', after) };
+  });
+}
+
+function cancelRoute({ sql, commands }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...commandRoute,
+    path: '/orders/{id}/cancel',
+    operationId: 'cancelOrder',
+    summary: 'Cancel an order',
+    description: 'ACCEPTED → CANCELLED, after its open payment session is closed at the gateway.',
+    body: cancelSchema.optional(),
+    errors: [...commandErrors, 'GATEWAY_UNAVAILABLE'],
+  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('cancel', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'cancel', { requestId }, textsOf(body));
+    return { status: 200, body: success('Order cancelled', after) };
+  });
+}
+
+function evidenceRoute({ sql, commands }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...commandRoute,
+    tags: ['Disputes'],
+    path: '/orders/{id}/dispute/evidence',
+    operationId: 'submitEvidence',
+    summary: 'Submit evidence in a dispute',
+    description: 'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute.',
+    body: evidenceSchema,
+  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('evidence', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'submitEvidence', { requestId }, body);
+    return { status: 200, body: success('Evidence submitted', after) };
+  });
+}
+
+function resolveRoute({ sql, commands }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...commandRoute,
+    tags: ['Disputes'],
+    path: '/orders/{id}/dispute/resolve',
+    operationId: 'resolveDispute',
+    summary: 'Resolve a dispute',
+    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window.',
+    body: resolveSchema,
+  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('resolve', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'resolve', { requestId }, body);
+    return { status: 200, body: success('Dispute resolved', after) };
+  });
+}
+
+function acceptRoute({ sql, commands }: OrderRouteDeps): Route {
+  return defineRoute({
+    ...commandRoute,
+    tags: ['Disputes'],
+    path: '/orders/{id}/dispute/accept',
+    operationId: 'acceptDispute',
+    summary: 'Accept a dispute and refund the buyer',
+    description:
+      'REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
+  }).handledBy(async ({ params, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('accept', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'accept', { requestId });
+    return { status: 200, body: success('Dispute accepted', after) };
+  });
+}

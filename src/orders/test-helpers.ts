@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Sql } from '../db/client.ts';
+import type { Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
+import { envelopeOf, success } from '../http/envelope.ts';
+import { ownOrder } from './access.ts';
+import type { OrderCommands } from './commands.ts';
+import { requestIdOf } from './commands.ts';
+import { keyHeaders } from './routes.ts';
+import type { OrderRow } from './rows.ts';
+import type { Order } from './schemas.ts';
+import { advanceSchema, disputeSchema, orderSchema } from './schemas.ts';
+
+export interface TestHelperDeps {
+  sql: Sql;
+  commands: OrderCommands;
+  /** Pays as the buyer would. */
+  pay(order: OrderRow, requestId: string): Promise<Order>;
+}
+
+/** What the four helpers have in common. They exist under the sandbox path only. */
+const helper = {
+  base: 'sandbox',
+  caller: 'merchant',
+  method: 'POST',
+  tags: ['Sandbox test helpers'],
+  params: z.object({ id: z.string().meta({ description: 'The order number' }) }),
+  headers: keyHeaders,
+  responses: { 200: { description: 'The order', schema: envelopeOf(orderSchema) } },
+  errors: ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS', 'INVALID_STATE'],
+} as const;
+
+/** Play the buyer, and move an order's clock: for trying out an integration. */
+export function testHelperRoutes(deps: TestHelperDeps): Route[] {
+  return [payRoute(deps), failPaymentRoute(deps), disputeRoute(deps), advanceRoute(deps)];
+}
+
+function payRoute({ sql, pay }: TestHelperDeps): Route {
+  return defineRoute({
+    ...helper,
+    path: '/test-helpers/orders/{id}/pay',
+    operationId: 'testPay',
+    summary: 'Pay an order as its buyer',
+    description: 'ACCEPTED → PAID.',
+    errors: [...helper.errors, 'GATEWAY_UNAVAILABLE'],
+  }).handledBy(async ({ params, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const after = await pay(order, requestIdOf('pay', headers['Idempotency-Key']));
+    return { status: 200, body: success('Order paid', after) };
+  });
+}
+
+function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
+  return defineRoute({
+    ...helper,
+    path: '/test-helpers/orders/{id}/fail-payment',
+    operationId: 'testFailPayment',
+    summary: "Let the buyer's payment attempt fail",
+    description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
+  }).handledBy(async ({ params, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('fail-payment', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'failPayment', { requestId });
+    return { status: 200, body: success('Payment failed', after) };
+  });
+}
+
+function disputeRoute({ sql, commands }: TestHelperDeps): Route {
+  return defineRoute({
+    ...helper,
+    path: '/test-helpers/orders/{id}/dispute',
+    operationId: 'testDispute',
+    summary: 'Raise a dispute as the buyer',
+    description: 'PAID or DELIVERED → DISPUTE_OPEN.',
+    body: disputeSchema,
+  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('dispute', headers['Idempotency-Key']);
+    const after = await commands.raiseDispute(order, requestId, body.reason);
+    return { status: 200, body: success('Dispute raised', after) };
+  });
+}
+
+function advanceRoute({ sql, commands }: TestHelperDeps): Route {
+  return defineRoute({
+    ...helper,
+    path: '/test-helpers/orders/{id}/advance',
+    operationId: 'testAdvance',
+    summary: "Move the order's clock",
+    description: 'Its deadlines come nearer by so many seconds; what has passed stays as it was.',
+    body: advanceSchema,
+  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf('advance', headers['Idempotency-Key']);
+    const after = await commands.send(order, 'advance', { requestId, seconds: body.seconds });
+    return { status: 200, body: success('Clock advanced', after) };
+  });
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { Sql } from '../db/client.ts';
+import type { Busy, StepKind } from '../domain/index.ts';
+import { ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
+import type { OrderRow } from './rows.ts';
+
+const dateTime = z.iso.datetime();
+const delivery = z.object({
+  state: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
+  attempts: z.int(),
+  next_attempt_at: dateTime.nullable(),
+});
+
+/** What happened to an order so far, and what happens next by itself. */
+export const timelineSchema = z
+  .object({
+    order_number: z.string(),
+    status: z.enum(ORDER_STATUSES),
+    doing: z
+      .enum(['closing', 'releasing', 'refunding'])
+      .nullable()
+      .meta({ description: 'What the order is busy with between two statuses' }),
+    entries: z.array(
+      z.object({
+        kind: z.enum(STEP_KINDS),
+        at: dateTime,
+        status: z.enum(ORDER_STATUSES),
+        details: z.record(z.string(), z.string()).nullable(),
+        webhook: z
+          .object({
+            event_id: z.string(),
+            sequence: z.int(),
+            delivery: delivery.nullable().meta({ description: 'null without a webhook URL' }),
+          })
+          .nullable(),
+      }),
+    ),
+    next: z
+      .object({ at: dateTime, action: z.string() })
+      .nullable()
+      .meta({ description: 'The running deadline and what it will do' }),
+  })
+  .meta({ id: 'Timeline' });
+export type Timeline = z.infer<typeof timelineSchema>;
+
+interface TimelineRow {
+  kind: StepKind;
+  at: Date;
+  status: OrderRow['status'];
+  details: Record<string, string> | null;
+  event_id: string | null;
+  sequence: number | null;
+  state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
+  attempts: number;
+  next_attempt_at: Date | null;
+}
+
+/** Each step with its webhook event, whose sequence counts the steps that cause one. */
+export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
+  return sql<TimelineRow[]>`
+    SELECT s.kind, s.at, s.status, s.details, e.event_id, e.sequence, d.state,
+      d.next_attempt_at,
+      (SELECT count(*) FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
+    FROM order_steps s
+    LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
+    LEFT JOIN webhook_deliveries d USING (event_id)
+    WHERE s.order_number = ${orderNumber}
+    ORDER BY s.step_number`;
+}
+
+/** The timeline as merchants see it. */
+export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): Timeline {
+  return {
+    order_number: order.order_number,
+    status: order.status,
+    doing: order.busy?.kind ?? null,
+    entries: rows.map((row) => ({
+      kind: row.kind,
+      at: row.at.toISOString(),
+      status: row.status,
+      details: row.details,
+      webhook: presentWebhook(row),
+    })),
+    next: presentNext(order),
+  };
+}
+
+function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'] {
+  if (row.event_id === null || row.sequence === null) return null;
+  const { state, attempts } = row;
+  const next_attempt_at = row.next_attempt_at?.toISOString() ?? null;
+  return {
+    event_id: row.event_id,
+    sequence: row.sequence,
+    delivery: state && { state, attempts, next_attempt_at },
+  };
+}
+
+const DOING = {
+  closing: 'the payment session is being closed',
+  releasing: 'the funds are being released to the merchant',
+  refunding: 'the buyer is being refunded',
+} as const satisfies Record<Busy['kind'], string>;
+
+function presentNext(order: OrderRow): Timeline['next'] {
+  if (order.busy) return { at: order.updated_at.toISOString(), action: DOING[order.busy.kind] };
+  const next = (at: Date | null, action: string) => at && { at: at.toISOString(), action };
+  switch (order.status) {
+    case 'ACCEPTED':
+      return next(
+        order.payment_link_expires_at,
+        'the payment link expires; the order is cancelled',
+      );
+    case 'DELIVERED':
+      return next(order.completes_at, 'the order is completed and the funds are released');
+    case 'DISPUTE_OPEN':
+    case 'DISPUTE_UNDER_REVIEW':
+      return next(order.dispute_respond_by, 'the dispute is unresolved; the buyer is refunded');
+    case 'PAID':
+    case 'COMPLETED':
+    case 'REFUNDED':
+    case 'CANCELLED':
+      return null;
+  }
+}

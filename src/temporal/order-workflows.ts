@@ -1,0 +1,99 @@
+import type { Client } from '@temporalio/client';
+import {
+  ApplicationFailure,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { ORDER_WORKFLOW, TASK_QUEUE } from '../contracts/ids.ts';
+import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
+import type { ErrorCode } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+
+/** No caller waits longer for Temporal than this; then it is a 500. */
+const TEMPORAL_TIMEOUT_MS = 4500;
+
+/** What the rest of the service asks of the order workflow. */
+export interface OrderWorkflows {
+  /** Starts it, exactly once however often it is called. */
+  start(input: OrderInput): Promise<void>;
+  /**
+   * Carries a message out and waits until its step is recorded.
+   *
+   * @param requestId makes a repeat of the same request get the same answer
+   * @returns `gone` when there is no such workflow running: the row has the last word then
+   * @throws DomainError the workflow's refusal
+   */
+  update<Name extends OrderMessageName>(
+    orderNumber: string,
+    name: Name,
+    message: OrderMessages[Name] & { requestId: string },
+  ): Promise<'done' | 'gone'>;
+  /** Leaves a message that is carried out even if no worker runs now. */
+  signal<Name extends OrderMessageName>(
+    orderNumber: string,
+    name: Name,
+    message: OrderMessages[Name],
+  ): Promise<'sent' | 'gone'>;
+}
+
+/** Order workflows over a Temporal client; every call has a deadline of its own. */
+export function createOrderWorkflows(client: Client): OrderWorkflows {
+  const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
+    client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
+  return {
+    start: (input) => withinTimeout(() => startOrder(client, input)),
+    update: (orderNumber, name, message) =>
+      withinTimeout(async () => {
+        const handle = client.workflow.getHandle(orderNumber);
+        try {
+          const updateId = message.requestId;
+          await handle.executeUpdate<void, [unknown]>(name, { updateId, args: [message] });
+          return 'done';
+        } catch (error) {
+          if (error instanceof WorkflowNotFoundError) return 'gone';
+          throw refusalOf(error);
+        }
+      }),
+    signal: (orderNumber, name, message) =>
+      withinTimeout(async () => {
+        try {
+          await client.workflow.getHandle(orderNumber).signal(name, message);
+          return 'sent';
+        } catch (error) {
+          if (error instanceof WorkflowNotFoundError) return 'gone';
+          throw error;
+        }
+      }),
+  };
+}
+
+async function startOrder(client: Client, input: OrderInput): Promise<void> {
+  try {
+    await client.workflow.start(ORDER_WORKFLOW, {
+      workflowId: input.orderNumber,
+      taskQueue: TASK_QUEUE,
+      args: [input],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      staticSummary: `Order ${input.orderNumber}`,
+      typedSearchAttributes: [
+        { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: 'ACCEPTED' },
+        { key: { name: 'MerchantId', type: 'KEYWORD' }, value: input.merchantId },
+        { key: { name: 'Environment', type: 'KEYWORD' }, value: input.terms.environment },
+        { key: { name: 'DisputeCount', type: 'INT' }, value: 0 },
+      ],
+    });
+  } catch (error) {
+    // It has run and is over: a replayed POST starts nothing.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+/** The workflow refuses with the domain's code as the failure's type, and its exact message. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof WorkflowUpdateFailedError)) return error;
+  const { cause } = error;
+  if (!(cause instanceof ApplicationFailure) || !cause.type) return error;
+  return new DomainError(cause.type as ErrorCode, cause.message, { cause: error });
+}

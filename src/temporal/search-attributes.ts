@@ -1,0 +1,23 @@
+import type { Client } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
+import { SEARCH_ATTRIBUTES } from '../contracts/ids.ts';
+
+const { IndexedValueType } = temporal.api.enums.v1;
+const INDEXED_VALUE_TYPE = {
+  KEYWORD: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  INT: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+};
+const GRPC_ALREADY_EXISTS = 6;
+
+/** Registers what operators search by; a namespace keeps them for ever. */
+export async function registerSearchAttributes(client: Client, namespace: string): Promise<void> {
+  for (const [name, type] of Object.entries(SEARCH_ATTRIBUTES)) {
+    const searchAttributes = { [name]: INDEXED_VALUE_TYPE[type] };
+    try {
+      await client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    } catch (error) {
+      if (!isGrpcServiceError(error) || error.code !== GRPC_ALREADY_EXISTS) throw error;
+    }
+  }
+}

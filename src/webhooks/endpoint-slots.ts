@@ -1,0 +1,80 @@
+import { WebhookNotAttemptedError } from './faults.ts';
+
+export interface SlotOptions {
+  /** Webhooks under way at the same time, over all origins. */
+  maxConcurrentSends: number;
+  /** The same for one origin, while there is room; its share shrinks as the room does. */
+  maxConnectionsPerOrigin: number;
+  /** Webhooks that may wait for one origin, and how long each of them does. */
+  maxQueuedPerOrigin: number;
+  queueTimeoutMs: number;
+}
+
+interface Endpoint {
+  active: number;
+  waiting: (() => void)[];
+}
+
+export type EndpointSlots = ReturnType<typeof createEndpointSlots>;
+
+/**
+ * Says how many webhooks may be under way at once, so that slow endpoints cannot take every place.
+ *
+ * One origin's share is its full number while nothing else is going on and falls in proportion to
+ * the places left, down to one: 200 dead endpoints of 8 each therefore never fill 1,024 places.
+ */
+export function createEndpointSlots(options: SlotOptions) {
+  /** Only origins with something under way. */
+  const endpoints = new Map<string, Endpoint>();
+  let active = 0;
+
+  function hasRoom(endpoint: Endpoint): boolean {
+    const free = 1 - active / options.maxConcurrentSends;
+    return endpoint.active < Math.ceil(options.maxConnectionsPerOrigin * free);
+  }
+
+  function occupy(endpoint: Endpoint): void {
+    endpoint.active += 1;
+    active += 1;
+  }
+
+  function release(origin: string, endpoint: Endpoint): void {
+    endpoint.active -= 1;
+    active -= 1;
+    while (endpoint.waiting.length > 0 && hasRoom(endpoint)) endpoint.waiting.shift()?.();
+    if (endpoint.active === 0) endpoints.delete(origin);
+  }
+
+  async function waitForRoom(endpoint: Endpoint): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const enter = (): void => {
+      occupy(endpoint);
+      resolve();
+    };
+    endpoint.waiting.push(enter);
+    const timer = setTimeout(() => {
+      endpoint.waiting.splice(endpoint.waiting.indexOf(enter), 1);
+      reject(new WebhookNotAttemptedError('busy'));
+    }, options.queueTimeoutMs);
+    await promise.finally(() => clearTimeout(timer));
+  }
+
+  return {
+    /**
+     * Takes a place for one webhook to an origin; waits a moment if the origin has its share.
+     *
+     * @returns what gives the place back, to be called once
+     * @throws WebhookNotAttemptedError `busy` when there is no place, nor soon will be.
+     */
+    async acquire(origin: string): Promise<() => void> {
+      if (active >= options.maxConcurrentSends) throw new WebhookNotAttemptedError('busy');
+      const endpoint = endpoints.get(origin) ?? { active: 0, waiting: [] };
+      endpoints.set(origin, endpoint);
+      if (hasRoom(endpoint)) occupy(endpoint);
+      else if (endpoint.waiting.length >= options.maxQueuedPerOrigin) {
+        throw new WebhookNotAttemptedError('busy');
+      } else await waitForRoom(endpoint);
+      return () => release(origin, endpoint);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { Environment } from '../../src/domain/index.ts';
+import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { Order } from '../../src/orders/schemas.ts';
+
+/** An answer of the API, read whole. */
+export interface ApiAnswer<Data = Order> {
+  status: number;
+  headers: Headers;
+  body: {
+    success: boolean;
+    message: string;
+    data: Data;
+    timestamp: string;
+    validationErrors?: Record<string, string>;
+  };
+}
+
+/** A valid order, with overrides. */
+export function anOrder(overrides: Record<string, unknown> = {}) {
+  return {
+    amount: 499.5,
+    buyerEmail: 'asha@example.com',
+    buyerPhone: '+919876543210',
+    description: 'Blue kurta, size M',
+    ...overrides,
+  };
+}
+
+/** A merchant's backend that calls the API over real HTTP. */
+export function createApiClient(origin: string, keys: KeyPair, environment: Environment) {
+  async function call<Data = Order>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<ApiAnswer<Data>> {
+    const response = await fetch(`${origin}${BASE_PATHS[environment]}${path}`, {
+      method,
+      headers: {
+        'X-API-Key': keys.apiKey,
+        'X-API-Secret': keys.apiSecret,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: JSON.parse(text) };
+  }
+  return {
+    call,
+    get: <Data = Order>(path: string) => call<Data>('GET', path),
+    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('POST', path, body, headers),
+    /** Creates an order and answers it. */
+    async create(overrides: Record<string, unknown> = {}, headers?: Record<string, string>) {
+      const { body } = await call('POST', '/orders', anOrder(overrides), headers);
+      return body.data;
+    },
+    /** A sandbox test helper, as the buyer. */
+    help: (order: { order_number: string }, helper: string, body?: unknown) =>
+      call('POST', `/test-helpers/orders/${order.order_number}/${helper}`, body),
+  };
+}
+export type ApiClient = ReturnType<typeof createApiClient>;

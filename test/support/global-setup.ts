@@ -1,0 +1,100 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startGuard } from '../../src/local/guard.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { readToolEnvironment } from '../../src/local/tool-environment.ts';
+import { findTemporalCli } from '../../src/temporal/cli.ts';
+import { startTemporalDevServer } from '../../src/temporal/dev-server.ts';
+import { findTimeSkippingServer } from './time-skipping-server.ts';
+
+declare module 'vitest' {
+  // oxlint-disable-next-line typescript/consistent-type-definitions -- merging needs an interface
+  export interface ProvidedContext {
+    /** A superuser's address on the run's own PostgreSQL, for tests to make databases with. */
+    postgresAdminUrl: string;
+    /** host:port of the run's own Temporal server, which keeps real time. */
+    temporalAddress: string;
+    /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
+    timeSkippingServerPath: string;
+    /** The workflows, bundled once for all workers of the run. */
+    workflowBundlePath: string;
+  }
+}
+
+/** Nothing of a test run outlives it, so nothing waits for a disk. */
+const POSTGRES_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: 300,
+};
+
+async function bundleWorkflows(file: string): Promise<string> {
+  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
+  const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: silent });
+  await writeFile(file, code);
+  return file;
+}
+
+/**
+ * Starts one PostgreSQL and one Temporal server for the whole run, on ports that are free and with
+ * data that is thrown away, and removes all of it, also if the run is killed.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { env } = process;
+  const tools = readToolEnvironment(env);
+  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
+  const guard = await startGuard([folder]);
+  const log = (line: string) => project.vitest.logger.log(line);
+  const shared = { env, log, guard, cacheRoot: tools.cacheRoot };
+
+  const startPostgres = async () =>
+    startEmbeddedPostgres({
+      ...shared,
+      dataDir: join(folder, 'postgres'),
+      port: await freePort(),
+      logFile: join(folder, 'logs', 'postgres.log'),
+      settings: POSTGRES_SETTINGS,
+    });
+  const startTemporal = async () =>
+    startTemporalDevServer({
+      ...shared,
+      executable: await findTemporalCli({ ...shared, temporalCliPath: tools.temporalCliPath }),
+      port: await freePort(),
+      logFile: join(folder, 'logs', 'temporal.log'),
+    });
+  const { temporalTestServerPath } = tools;
+  const starting = [
+    startPostgres(),
+    startTemporal(),
+    findTimeSkippingServer({ ...shared, temporalTestServerPath }),
+    bundleWorkflows(join(folder, 'workflows.js')),
+  ] as const;
+
+  const teardown = async () => {
+    const started = await Promise.allSettled([starting[0], starting[1]]);
+    await Promise.all(
+      started.map((server) => server.status === 'fulfilled' && server.value.stop()),
+    );
+    await guard.release();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const [postgres, temporal, timeSkippingServerPath, workflowBundlePath] =
+      await Promise.all(starting);
+    project.provide('postgresAdminUrl', postgres.url);
+    project.provide('temporalAddress', temporal.address);
+    project.provide('timeSkippingServerPath', timeSkippingServerPath);
+    project.provide('workflowBundlePath', workflowBundlePath);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  return teardown;
+}

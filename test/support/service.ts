@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { NativeConnection as NativeConnectionType } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { inject } from 'vitest';
+import { createActivities } from '../../activities/index.ts';
+import { loadConfig } from '../../src/config.ts';
+import { TASK_QUEUE } from '../../src/contracts/ids.ts';
+import type { Environment } from '../../src/domain/index.ts';
+import { startHttpServer } from '../../src/http/server.ts';
+import { composeActivities, composeApi } from '../../src/main/compose.ts';
+import { createMerchant, putKeyPair, setMerchantStatus } from '../../src/merchants/commands.ts';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import { createApiClient } from './api-client.ts';
+import { createTestDatabase, installTestClock } from './database.ts';
+import { startWebhookReceiver } from './webhook-receiver.ts';
+
+const PEPPER = 'a pepper for the tests, at least 32 characters';
+const SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** Temporal, real or with time that can be skipped. */
+interface TestTemporal {
+  client: Client;
+  nativeConnection: NativeConnectionType;
+  namespace: string;
+  nowMs(): Promise<number>;
+  skip(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+function quietRuntime(): void {
+  try {
+    Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
+  } catch {
+    // Another service in this process has installed it.
+  }
+}
+
+async function skippingTemporal(): Promise<TestTemporal> {
+  quietRuntime();
+  const path = inject('timeSkippingServerPath');
+  const env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  });
+  return {
+    client: new Client({ connection: env.connection }),
+    nativeConnection: env.nativeConnection,
+    namespace: 'default',
+    nowMs: () => env.currentTimeMs(),
+    skip: (ms) => env.sleep(ms),
+    close: () => env.teardown(),
+  };
+}
+
+/** A namespace of its own on the run's one server. */
+async function realTemporal(): Promise<TestTemporal> {
+  quietRuntime();
+  const address = inject('temporalAddress');
+  const connection = await Connection.connect({ address });
+  const namespace = `test-${randomUUID()}`;
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: (24 * 3600) as never },
+  });
+  const nativeConnection = await NativeConnection.connect({ address });
+  return {
+    client: new Client({ connection, namespace }),
+    nativeConnection,
+    namespace,
+    nowMs: async () => Date.now(),
+    skip: () => Promise.reject(new Error('Real time cannot be skipped')),
+    async close() {
+      await nativeConnection.close();
+      await connection.close();
+    },
+  };
+}
+
+export interface TestServiceOptions {
+  /** `skipping`: deadlines come in no time. `real`: everything else of a real server works. */
+  time: 'skipping' | 'real';
+  settings?: Record<string, string>;
+}
+
+/** The whole service in this process: its own database, real HTTP, a worker, a merchant. */
+export async function startTestService({ time, settings = {} }: TestServiceOptions) {
+  const [database, temporal] = await Promise.all([
+    createTestDatabase(),
+    time === 'skipping' ? skippingTemporal() : realTemporal(),
+  ]);
+  const { sql } = database;
+  const clock = await installTestClock(database);
+  const config = loadConfig({
+    NODE_ENV: 'test',
+    DATABASE_URL: database.url,
+    API_SECRET_PEPPER: PEPPER,
+    WEBHOOK_SECRET_KEYS: SECRET_KEYS,
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    RATE_LIMIT_PER_SECOND: '100000',
+    PUBLIC_BASE_URL: 'http://127.0.0.1:1',
+    ...settings,
+  });
+  const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
+  const resources = { config, sql, temporal: temporal.client, log };
+  await registerSearchAttributes(temporal.client, temporal.namespace);
+  const { app, readiness } = composeApi(resources);
+  const server = await startHttpServer(app, { host: '127.0.0.1', port: 0, readiness, log });
+  const { deps, close } = composeActivities(resources);
+  const secretBox = createSecretBox(SECRET_KEYS);
+
+  async function startWorker(overrides: Partial<ReturnType<typeof createActivities>> = {}) {
+    const worker = await Worker.create({
+      connection: temporal.nativeConnection,
+      namespace: temporal.namespace,
+      taskQueue: TASK_QUEUE,
+      workflowBundle: { codePath: inject('workflowBundlePath') },
+      activities: { ...createActivities(deps), ...overrides },
+      shutdownGraceTime: 1,
+    });
+    const running = worker.run();
+    return {
+      async stop() {
+        worker.shutdown();
+        await running;
+      },
+    };
+  }
+
+  /** An approved merchant with keys, and a webhook receiver in the sandbox. */
+  async function newMerchant(name = 'Asha Textiles') {
+    const admin = { sql, pepper: PEPPER, secretBox, actor: 'test' };
+    const { merchant_id: merchantId } = await createMerchant(admin, {
+      name,
+      email: 'owner@example.com',
+    });
+    await setMerchantStatus(admin, merchantId, 'APPROVED');
+    const keys = {
+      sandbox: await putKeyPair(admin, merchantId, 'sandbox'),
+      production: await putKeyPair(admin, merchantId, 'production'),
+    };
+    const receiver = await startWebhookReceiver(temporal.nowMs);
+    const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url);
+    const api = (environment: Environment) =>
+      createApiClient(`http://127.0.0.1:${server.port}`, keys[environment], environment);
+    return {
+      merchantId,
+      keys,
+      receiver,
+      webhookSecret: secret ?? '',
+      sandbox: api('sandbox'),
+      production: api('production'),
+    };
+  }
+
+  return {
+    origin: `http://127.0.0.1:${server.port}`,
+    config,
+    sql,
+    clock,
+    log,
+    deps,
+    temporal,
+    startWorker,
+    newMerchant,
+    /** Lets time pass, for Temporal and for the database alike. */
+    async skip(ms: number) {
+      const aheadMs = (await temporal.nowMs()) - Date.now();
+      await clock.set(aheadMs + ms);
+      await temporal.skip(ms);
+    },
+    async stop() {
+      await server.stop();
+      await close();
+      await temporal.close();
+      await database.drop();
+    },
+  };
+}
+export type TestService = Awaited<ReturnType<typeof startTestService>>;

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A webhook as it arrived. */
+export interface ReceivedWebhook {
+  headers: IncomingHttpHeaders;
+  rawBody: string;
+  event: string;
+  body: { event: string; event_id: string; sequence: number; data: Record<string, unknown> };
+  at: number;
+}
+
+/** A merchant's endpoint over real HTTP; answers 200 unless told otherwise. */
+export async function startWebhookReceiver(now: () => number | Promise<number> = Date.now) {
+  const received: ReceivedWebhook[] = [];
+  let waiting: (() => void)[] = [];
+  let answer: (webhook: ReceivedWebhook) => number = () => 200;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const rawBody = Buffer.concat(chunks).toString('utf8');
+    const body = JSON.parse(rawBody) as ReceivedWebhook['body'];
+    const webhook = { headers: request.headers, rawBody, body, event: body.event, at: await now() };
+    received.push(webhook);
+    response.statusCode = answer(webhook);
+    response.end('ok');
+    for (const wake of waiting.splice(0)) wake();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    received,
+    /** Decides the status of each answer from now on. */
+    answerWith(decide: (webhook: ReceivedWebhook) => number) {
+      answer = decide;
+    },
+    /** Resolves once so many webhooks that match have arrived. */
+    async until(count: number, matches: (webhook: ReceivedWebhook) => boolean = () => true) {
+      while (received.filter(matches).length < count) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      return received.filter(matches);
+    },
+    async stop() {
+      waiting = [];
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+export type WebhookReceiver = Awaited<ReturnType<typeof startWebhookReceiver>>;

@@ -1,0 +1,47 @@
+import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import type {
+  MoneyActivities,
+  PaymentSessionActivities,
+  RecordActivities,
+  SweepActivities,
+  WebhookActivities,
+} from '../src/contracts/activities.ts';
+
+/** Local: adds one history event, where a normal activity adds three and a workflow task. */
+export const { recordStep } = proxyLocalActivities<RecordActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '100 milliseconds', maximumInterval: '10 seconds' },
+});
+
+/**
+ * The merchant's five attempts are counted in the database and timed by `nextRetryDelay`. This
+ * policy is for our own faults, a dead worker or database, which use up none of the five.
+ */
+export const { sendWebhook } = proxyActivities<WebhookActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '30 seconds', backoffCoefficient: 1 },
+});
+
+/** Money is moved until it has moved: no maximum of attempts, and at least one try an hour. */
+export const { releaseFunds, refundPayment } = proxyActivities<MoneyActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
+});
+
+/** An expiry asks the gateway until it answers. */
+export const { closePaymentSession: closePatiently } = proxyActivities<PaymentSessionActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '5 minutes' },
+});
+
+/** A cancel asks once: its caller is waiting, and gets 502 when the gateway does not answer. */
+export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSessionActivities>({
+  scheduleToCloseTimeout: '4 seconds',
+  retry: { maximumAttempts: 1 },
+});
+
+/** The next sweep comes soon anyway. */
+export const { startUnstartedOrders } = proxyActivities<SweepActivities>({
+  startToCloseTimeout: '5 minutes',
+  retry: { maximumAttempts: 3 },
+});

@@ -1,0 +1,2 @@
+export { order } from './order.ts';
+export { sweepUnstartedOrders } from './sweep-unstarted-orders.ts';

@@ -1,0 +1,307 @@
+import {
+  condition,
+  log,
+  setCurrentDetails,
+  Trigger,
+  upsertSearchAttributes,
+} from '@temporalio/workflow';
+import type { RecordStepInput, RecordStepResult } from '../src/contracts/activities.ts';
+import type {
+  IncomingMessage,
+  OrderInput,
+  OrderMessageName,
+} from '../src/contracts/order-workflow.ts';
+import type { Busy, Change, Command, Decision, OrderState } from '../src/domain/index.ts';
+import {
+  announceBusy,
+  decide,
+  DomainError,
+  finishBusy,
+  giveUpClosing,
+  isFinal,
+  isReceivedInTime,
+  REFUSALS,
+} from '../src/domain/index.ts';
+import {
+  closeOnce,
+  closePatiently,
+  recordStep,
+  refundPayment,
+  releaseFunds,
+  sendWebhook,
+} from './activities.ts';
+import { currentDetails, deadlineSummary } from './order-details.ts';
+import type { Request } from './requests.ts';
+import { commandOf, failureOf, recordedWith, refuse } from './requests.ts';
+
+/** What the money side answered: it is handled in turn, like a request. */
+type Outcome = () => Promise<void>;
+
+/**
+ * One order at work: its state, the messages that wait, the webhooks under way.
+ *
+ * Messages are handled one at a time, and the state changes only when its step is in the book. So a
+ * payment that turns out not to be in the book, or a session that turns out to be open, never has
+ * to be undone, and two messages in one activation cannot see half a change.
+ */
+export class OrderProcess {
+  state: OrderState;
+  private readonly input: OrderInput;
+  private readonly requests: Request[] = [];
+  private readonly outcomes: Outcome[] = [];
+  private openDeliveries = 0;
+  /** The request that waits for the payment session to be closed. */
+  private closingRequest: Request | undefined;
+  private readonly disputeIds = new Set<string>();
+
+  constructor(input: OrderInput, state: OrderState) {
+    this.input = input;
+    this.state = state;
+  }
+
+  /** A Signal may come at any time, in any form: one that cannot be done is logged and dropped. */
+  signal(name: OrderMessageName, message: IncomingMessage = {}): void {
+    try {
+      this.validate(name, message);
+      this.requests.push({ command: commandOf(name, message), message });
+    } catch (error) {
+      log.warn('Signal dropped', { signal: name, reason: String(error) });
+    }
+  }
+
+  /** Answers when the message's step is recorded, so that a GET right after sees it. */
+  async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
+    const answer = new Trigger<void>();
+    this.requests.push({ command: commandOf(name, message), message, answer });
+    await answer;
+  }
+
+  /**
+   * Refuses what would be illegal after everything that already waits.
+   *
+   * @throws ApplicationFailure with the law's exact message
+   */
+  validate(name: OrderMessageName, message: IncomingMessage = {}): void {
+    const command = commandOf(name, message);
+    if (this.isRepeatedDispute(message) || this.mustWait(command)) return;
+    const decision = decideNow(this.expectedState(), command);
+    if (decision.outcome === 'refused') throw failureOf(decision.error);
+  }
+
+  /** True when the status is final, every message is answered and every webhook settled. */
+  isOver(): boolean {
+    const idle = this.requests.length === 0 && this.outcomes.length === 0;
+    return isFinal(this.state.status) && idle && this.openDeliveries === 0;
+  }
+
+  /** Handles the next thing that happens: an outcome, a message, or the deadline passing. */
+  async handleNext(): Promise<void> {
+    if (await this.deadlinePasses()) {
+      return this.handle({ command: { type: 'expire' }, message: {} });
+    }
+    const outcome = this.outcomes.shift();
+    if (outcome) return outcome();
+    const request = this.nextRequest();
+    if (!request) return;
+    await this.handle(request);
+    this.requests.splice(this.requests.indexOf(request), 1);
+  }
+
+  /** Writes a change into the book; the state becomes the new one only if it was written. */
+  async record(
+    change: Change,
+    extra: Omit<RecordStepInput, 'orderNumber' | 'step'> = {},
+  ): Promise<RecordStepResult> {
+    const { orderNumber } = this.input;
+    const result = await recordStep.executeWithOptions({ summary: change.step.kind }, [
+      { orderNumber, step: change.step, ...extra },
+    ]);
+    if (result.outcome === 'recorded') {
+      this.become(change.state);
+      if (result.deliveryId !== null) this.deliver(result.deliveryId, change.step.kind);
+    }
+    return result;
+  }
+
+  /** @returns true when the deadline came before anything else did */
+  private async deadlinePasses(): Promise<boolean> {
+    const ready = () =>
+      this.outcomes.length > 0 || this.nextRequest() !== undefined || this.isOver();
+    const { busy, deadline } = this.state;
+    if (ready()) return false;
+    if (busy !== null || deadline === null) {
+      await condition(ready);
+      return false;
+    }
+    // A time-out of exactly 0 would write a patch marker into the history.
+    const timeoutMs = Math.max(1, deadline.atMs - Date.now());
+    return !(await condition(ready, timeoutMs, { summary: deadlineSummary(deadline) }));
+  }
+
+  private async handle(request: Request): Promise<void> {
+    const { command, message, answer } = request;
+    if (this.isRepeatedDispute(message)) return answer?.resolve();
+    const decision = decideNow(this.state, command);
+    if (decision.outcome === 'refused') return refuse(request, decision.error);
+    if (decision.outcome === 'busy') return this.begin(decision.busy, decision.state, request);
+    const result = await this.record(decision, recordedWith(message));
+    if (result.outcome !== 'recorded') {
+      const reason = 'The payment is not in the book as captured for this order';
+      return refuse(request, new DomainError('INVALID_STATE', reason));
+    }
+    if (command.type === 'dispute' && message.requestId) this.disputeIds.add(message.requestId);
+    if (command.type === 'pay') this.endClosing(new DomainError('INVALID_STATE', REFUSALS.cancel));
+    answer?.resolve();
+  }
+
+  private async begin(busy: Busy, state: OrderState, request: Request): Promise<void> {
+    switch (busy.kind) {
+      case 'closing':
+        return this.beginClosing(busy.because, state, request);
+      case 'releasing':
+        this.become(state);
+        return this.run(() => this.release(state));
+      case 'refunding':
+        await this.record(announceBusy(state, Date.now()), recordedWith(request.message));
+        request.answer?.resolve();
+        return this.run(() => this.refund(busy.reason));
+    }
+  }
+
+  /** With no payment session open there is nothing to close, and nobody to ask. */
+  private async beginClosing(
+    because: 'cancel' | 'expiry',
+    state: OrderState,
+    request: Request,
+  ): Promise<void> {
+    const cancelled = finishBusy(state, Date.now());
+    const recorded = recordedWith(request.message);
+    const result = await this.record(cancelled, { ...recorded, unlessSessionOpen: true });
+    if (result.outcome === 'recorded') return request.answer?.resolve();
+    await this.record(announceBusy(state, Date.now()));
+    this.closingRequest = request;
+    this.run(() => this.close(because === 'cancel' ? closeOnce : closePatiently));
+  }
+
+  private async close(closePaymentSession: typeof closeOnce): Promise<Outcome> {
+    const { orderNumber } = this.input;
+    try {
+      const result = await closePaymentSession.executeWithOptions(
+        { summary: 'Close the payment session' },
+        [{ orderNumber }],
+      );
+      return () => this.closed(result.outcome === 'paid' ? result.gatewayPaymentId : null);
+    } catch (error) {
+      log.warn('The payment session could not be closed', { reason: String(error) });
+      return () => this.notClosed();
+    }
+  }
+
+  private async closed(gatewayPaymentId: string | null): Promise<void> {
+    // A payment may have come by itself meanwhile.
+    if (this.state.busy?.kind !== 'closing') return;
+    if (gatewayPaymentId !== null) {
+      return this.handle({ command: { type: 'pay' }, message: { gatewayPaymentId } });
+    }
+    const message = this.closingRequest?.message ?? {};
+    await this.record(finishBusy(this.state, Date.now()), recordedWith(message));
+    this.endClosing(null);
+  }
+
+  private async notClosed(): Promise<void> {
+    if (this.state.busy?.kind !== 'closing') return;
+    await this.record(giveUpClosing(this.state, Date.now()));
+    const message = 'The payment gateway is temporarily unavailable; retry after a few minutes';
+    this.endClosing(new DomainError('GATEWAY_UNAVAILABLE', message));
+  }
+
+  private endClosing(error: DomainError | null): void {
+    if (this.closingRequest && error) refuse(this.closingRequest, error);
+    else this.closingRequest?.answer?.resolve();
+    this.closingRequest = undefined;
+  }
+
+  private async release(state: OrderState): Promise<Outcome> {
+    const { orderNumber } = this.input;
+    const started = announceBusy(state, Date.now());
+    const windowEndedAtMs = state.deadline?.atMs ?? Date.now();
+    const result = await releaseFunds.executeWithOptions({ summary: 'Release the funds' }, [
+      { orderNumber, started: started.step, windowEndedAtMs },
+    ]);
+    if (result.outcome === 'released') return () => this.finish(started.state);
+    const { requestId, receivedAtMs } = result.dispute;
+    return async () => {
+      this.become({ ...state, busy: null });
+      await this.handle({ command: { type: 'dispute', receivedAtMs }, message: { requestId } });
+    };
+  }
+
+  private async refund(reason: (Busy & { kind: 'refunding' })['reason']): Promise<Outcome> {
+    const { orderNumber } = this.input;
+    await refundPayment.executeWithOptions({ summary: 'Refund the buyer' }, [
+      { orderNumber, reason },
+    ]);
+    return () => this.finish(this.state);
+  }
+
+  private async finish(state: OrderState): Promise<void> {
+    await this.record(finishBusy(state, Date.now()));
+  }
+
+  /** Lets the money side work beside the lifecycle; its outcome is handled in turn. */
+  private run(work: () => Promise<Outcome>): void {
+    void work().then((outcome) => this.outcomes.push(outcome));
+  }
+
+  /** A webhook runs beside the lifecycle, never in its way. */
+  private deliver(deliveryId: string, summary: string): void {
+    this.openDeliveries += 1;
+    const settled = () => void (this.openDeliveries -= 1);
+    // Rejected means FAILED after the fifth attempt: the book says so, and the order goes on.
+    void sendWebhook
+      .executeWithOptions({ summary: `Webhook ${summary}` }, [{ deliveryId }])
+      .then(settled, settled);
+  }
+
+  private become(state: OrderState): void {
+    const before = this.state;
+    this.state = state;
+    setCurrentDetails(currentDetails(this.input, state));
+    if (before.status !== state.status || before.disputeCount !== state.disputeCount) {
+      upsertSearchAttributes([
+        { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: state.status },
+        { key: { name: 'DisputeCount', type: 'INT' }, value: state.disputeCount },
+      ]);
+    }
+  }
+
+  /** The state after everything that waits; a payment may turn out not to be in the book. */
+  private expectedState(): OrderState {
+    return this.requests.reduce((state, { command }) => {
+      if (command.type === 'pay') return state;
+      const decision = decideNow(state, command);
+      return decision.outcome === 'refused' ? state : decision.state;
+    }, this.state);
+  }
+
+  private nextRequest(): Request | undefined {
+    return this.requests.find(({ command }) => !this.mustWait(command));
+  }
+
+  /** A dispute received in time may still stop a release: that release's outcome says so. */
+  private mustWait(command: Command): boolean {
+    return (
+      this.state.busy?.kind === 'releasing' &&
+      command.type === 'dispute' &&
+      isReceivedInTime(this.state, command.receivedAtMs)
+    );
+  }
+
+  private isRepeatedDispute({ requestId }: IncomingMessage): boolean {
+    return requestId !== undefined && this.disputeIds.has(requestId);
+  }
+}
+
+function decideNow(state: OrderState, command: Command): Decision {
+  return decide(state, command, Date.now());
+}
