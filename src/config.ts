@@ -64,6 +64,7 @@ const settings = z.object({
   COMPLETION_WINDOW_SECONDS: seconds(24 * HOUR_MS),
   DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR_MS),
   SWEEP_AFTER_SECONDS: seconds(30 * SECOND_MS),
+  RECONCILE_SECONDS: seconds(MINUTE_MS),
   SANDBOX_RAZORPAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   SANDBOX_RAZORPAY_KEY_ID: z.string().min(1).optional(),
   SANDBOX_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
@@ -144,6 +145,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
       completionWindowMs: value.COMPLETION_WINDOW_SECONDS,
       disputeAnswerMs: value.DISPUTE_ANSWER_SECONDS,
       sweepAfterMs: value.SWEEP_AFTER_SECONDS,
+      reconcileMs: value.RECONCILE_SECONDS,
     },
     razorpay: {
       sandbox: {

@@ -2,7 +2,9 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
   MoneyActivities,
   PaymentSessionActivities,
+  ReconcileActivities,
   RecordActivities,
+  SurplusActivities,
   SweepActivities,
   WebhookActivities,
 } from '../src/contracts/activities.ts';
@@ -23,7 +25,9 @@ export const { sendWebhook } = proxyActivities<WebhookActivities>({
 });
 
 /** Money is moved until it has moved: no maximum of attempts, and at least one try an hour. */
-export const { releaseFunds, refundPayment } = proxyActivities<MoneyActivities>({
+export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
+  MoneyActivities & SurplusActivities
+>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
@@ -40,8 +44,10 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
   retry: { maximumAttempts: 1 },
 });
 
-/** The next sweep comes soon anyway. */
-export const { startUnstartedOrders } = proxyActivities<SweepActivities>({
+/** The next run of the Schedule comes soon anyway. */
+export const { startUnstartedOrders, reconcilePayments } = proxyActivities<
+  SweepActivities & ReconcileActivities
+>({
   startToCloseTimeout: '5 minutes',
   retry: { maximumAttempts: 3 },
 });

@@ -1,2 +1,3 @@
 export { order } from './order.ts';
-export { sweepUnstartedOrders } from './sweep-unstarted-orders.ts';
+export { refundSurplusPayment } from './refund-surplus-payment.ts';
+export { reconcilePayments, sweepUnstartedOrders } from './schedules.ts';

@@ -1,11 +1,16 @@
 import {
+  CancellationScope,
   condition,
+  isCancellation,
   log,
   setCurrentDetails,
+  startChild,
   Trigger,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { RecordStepInput, RecordStepResult } from '../src/contracts/activities.ts';
+import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId } from '../src/contracts/ids.ts';
 import type {
   IncomingMessage,
   OrderInput,
@@ -53,6 +58,12 @@ export class OrderProcess {
   /** The request that waits for the payment session to be closed. */
   private closingRequest: Request | undefined;
   private readonly disputeIds = new Set<string>();
+  /** The capture that made the order PAID: hearing of it again is no surplus. */
+  private paidBy: string | undefined;
+  /** The call to the gateway under way: an operator who settled outside ends it. */
+  private gatewayCall: CancellationScope | undefined;
+  /** The order as RELEASE_STARTED left it, which the releasing activity itself records. */
+  private releasing: OrderState | undefined;
 
   constructor(input: OrderInput, state: OrderState) {
     this.input = input;
@@ -62,8 +73,10 @@ export class OrderProcess {
   /** A Signal may come at any time, in any form: one that cannot be done is logged and dropped. */
   signal(name: OrderMessageName, message: IncomingMessage = {}): void {
     try {
-      this.validate(name, message);
-      this.requests.push({ command: commandOf(name, message), message });
+      const command = commandOf(name, message);
+      // A capture is never dropped: one that the order cannot take is given back.
+      if (command.type !== 'pay') this.validate(name, message);
+      this.requests.push({ command, message });
     } catch (error) {
       log.warn('Signal dropped', { signal: name, reason: String(error) });
     }
@@ -83,7 +96,7 @@ export class OrderProcess {
    */
   validate(name: OrderMessageName, message: IncomingMessage = {}): void {
     const command = commandOf(name, message);
-    if (this.isRepeatedDispute(message) || this.mustWait(command)) return;
+    if (this.isRepeated(message) || this.mustWait(command)) return;
     const decision = decideNow(this.expectedState(), command);
     if (decision.outcome === 'refused') throw failureOf(decision.error);
   }
@@ -140,18 +153,29 @@ export class OrderProcess {
 
   private async handle(request: Request): Promise<void> {
     const { command, message, answer } = request;
-    if (this.isRepeatedDispute(message)) return answer?.resolve();
-    const decision = decideNow(this.state, command);
-    if (decision.outcome === 'refused') return refuse(request, decision.error);
+    if (this.isRepeated(message)) return answer?.resolve();
+    const state = command.type === 'settle' ? (this.releasing ?? this.state) : this.state;
+    const decision = decideNow(state, command);
+    if (decision.outcome === 'refused') {
+      if (message.gatewayPaymentId !== undefined) await giveBack(message.gatewayPaymentId);
+      return refuse(request, decision.error);
+    }
     if (decision.outcome === 'busy') return this.begin(decision.busy, decision.state, request);
     const result = await this.record(decision, recordedWith(message));
     if (result.outcome !== 'recorded') {
       const reason = 'The payment is not in the book as captured for this order';
       return refuse(request, new DomainError('INVALID_STATE', reason));
     }
-    if (command.type === 'dispute' && message.requestId) this.disputeIds.add(message.requestId);
-    if (command.type === 'pay') this.endClosing(new DomainError('INVALID_STATE', REFUSALS.cancel));
+    this.remember(command, message);
     answer?.resolve();
+  }
+
+  private remember({ type }: Command, { requestId, gatewayPaymentId }: IncomingMessage): void {
+    if (type === 'dispute' && requestId !== undefined) this.disputeIds.add(requestId);
+    if (type === 'settle') this.gatewayCall?.cancel();
+    if (type !== 'pay') return;
+    this.paidBy = gatewayPaymentId;
+    this.endClosing(new DomainError('INVALID_STATE', REFUSALS.cancel));
   }
 
   private async begin(busy: Busy, state: OrderState, request: Request): Promise<void> {
@@ -225,11 +249,13 @@ export class OrderProcess {
     const { orderNumber } = this.input;
     const started = announceBusy(state, Date.now());
     const windowEndedAtMs = state.deadline?.atMs ?? Date.now();
+    this.releasing = started.state;
     const result = await releaseFunds.executeWithOptions({ summary: 'Release the funds' }, [
       { orderNumber, started: started.step, windowEndedAtMs },
     ]);
     if (result.outcome === 'released') return () => this.finish(started.state);
     const { requestId, receivedAtMs } = result.dispute;
+    this.releasing = undefined;
     return async () => {
       this.become({ ...state, busy: null });
       await this.handle({ command: { type: 'dispute', receivedAtMs }, message: { requestId } });
@@ -250,7 +276,13 @@ export class OrderProcess {
 
   /** Lets the money side work beside the lifecycle; its outcome is handled in turn. */
   private run(work: () => Promise<Outcome>): void {
-    void work().then((outcome) => this.outcomes.push(outcome));
+    this.gatewayCall = new CancellationScope();
+    void this.gatewayCall.run(work).then(
+      (outcome) => this.outcomes.push(outcome),
+      (error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      },
+    );
   }
 
   /** A webhook runs beside the lifecycle, never in its way. */
@@ -297,8 +329,22 @@ export class OrderProcess {
     );
   }
 
-  private isRepeatedDispute({ requestId }: IncomingMessage): boolean {
+  private isRepeated({ requestId, gatewayPaymentId }: IncomingMessage): boolean {
+    if (gatewayPaymentId !== undefined) return gatewayPaymentId === this.paidBy;
     return requestId !== undefined && this.disputeIds.has(requestId);
+  }
+}
+
+/** In a workflow of its own, which goes on after this one; it looks in the book what is true. */
+async function giveBack(gatewayPaymentId: string): Promise<void> {
+  try {
+    await startChild(REFUND_SURPLUS_WORKFLOW, {
+      workflowId: refundWorkflowId(gatewayPaymentId),
+      args: [{ gatewayPaymentId }],
+      parentClosePolicy: 'ABANDON',
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 

@@ -19,6 +19,7 @@ const MESSAGE_NAMES = [
   'accept',
   'decide',
   'advance',
+  'settle',
 ] as const satisfies readonly OrderMessageName[];
 
 /**

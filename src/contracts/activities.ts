@@ -63,6 +63,16 @@ export interface PaymentSessionActivities {
   closePaymentSession(input: { orderNumber: string }): Promise<ClosingResult>;
 }
 
+export interface SurplusActivities {
+  /** Gives a capture back if its order cannot take it; retries until the gateway has done it. */
+  refundSurplus(input: { gatewayPaymentId: string }): Promise<void>;
+}
+
+export interface ReconcileActivities {
+  /** Asks the gateway about sessions whose callbacks may have been lost. */
+  reconcilePayments(): Promise<{ sessions: number; captures: number }>;
+}
+
 export interface SweepActivities {
   /** Starts the workflow of each order that has a row but no recorded first step. */
   startUnstartedOrders(): Promise<{ started: number }>;
@@ -72,4 +82,6 @@ export type Activities = RecordActivities &
   WebhookActivities &
   MoneyActivities &
   PaymentSessionActivities &
+  SurplusActivities &
+  ReconcileActivities &
   SweepActivities;

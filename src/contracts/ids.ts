@@ -3,6 +3,9 @@ export const TASK_QUEUE = 'orders';
 
 export const ORDER_WORKFLOW = 'order';
 export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
+export const REFUND_SURPLUS_WORKFLOW = 'refundSurplusPayment';
+export const RECONCILE_WORKFLOW = 'reconcilePayments';
+export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
 export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
 
 /** What operators can search and sort by in the Temporal UI. */
@@ -12,3 +15,8 @@ export const SEARCH_ATTRIBUTES = {
   Environment: 'KEYWORD',
   DisputeCount: 'INT',
 } as const;
+
+/** One refund for each capture that its order cannot take. Source: the contract's "States". */
+export function refundWorkflowId(gatewayPaymentId: string): string {
+  return `refund-${gatewayPaymentId}`;
+}

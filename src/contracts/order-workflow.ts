@@ -52,6 +52,8 @@ export interface OrderMessages {
   accept: RequestMessage;
   decide: DecideMessage;
   advance: AdvanceMessage;
+  /** An operator recorded a settlement made outside the gateway. */
+  settle: RequestMessage;
 }
 export type OrderMessageName = keyof OrderMessages;
 

@@ -62,9 +62,14 @@ async function setPassword(options: ClusterOptions, dataDir: string): Promise<vo
 async function initialise(options: ClusterOptions, dataDir: string): Promise<void> {
   const { binaries, account, database, sync, signal } = options;
   const args = [
-    ...['--pgdata', dataDirArgument(dataDir, account), '--username', EMBEDDED_USER],
-    ...['--encoding', 'UTF8', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
-    ...['--auth', 'reject', '--no-instructions', ...(sync ? [] : ['--no-sync'])],
+    `--pgdata=${dataDirArgument(dataDir, account)}`,
+    `--username=${EMBEDDED_USER}`,
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--auth=reject',
+    '--no-instructions',
+    ...(sync ? [] : ['--no-sync']),
   ];
   const spawnOptions = { ...account, env: POSTGRES_ENVIRONMENT, cwd: dataDir, signal };
   requireSuccess(

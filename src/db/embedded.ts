@@ -49,7 +49,7 @@ export interface EmbeddedPostgres extends Pick<ServerProcess, 'pid' | 'exited' |
 }
 
 /** Makes a server's command line tell whose data it holds; PostgreSQL allows settings of our own. */
-const marker = (dataDir: string) => `embedded.data_dir=${dataDir}`;
+const marker = (dataDir: string) => `--embedded.data_dir=${dataDir}`;
 
 /** Ends a server that a killed run left on this data directory. */
 export async function stopOrphanedPostgres(
@@ -156,8 +156,10 @@ export async function startEmbeddedPostgres(
       ...account,
       file: binaries.postgres,
       args: [
-        ...['-D', dataDirArgument(dataDir, account), '-c', marker(dataDir)],
-        ...Object.entries(parameters).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+        '-D',
+        dataDirArgument(dataDir, account),
+        marker(dataDir),
+        ...Object.entries(parameters).map(([name, value]) => `--${name}=${value}`),
       ],
       env: POSTGRES_ENVIRONMENT,
       cwd: dataDir,

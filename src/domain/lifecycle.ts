@@ -27,6 +27,8 @@ export type Command =
   | { type: 'decideForBuyer' }
   /** The running deadline has passed. */
   | { type: 'expire' }
+  /** The money was moved outside the gateway; an operator wrote that down. */
+  | { type: 'settle' }
   /** The sandbox clock: this order's deadline comes nearer. */
   | { type: 'advance'; seconds: number };
 export type CommandType = Command['type'];
@@ -44,12 +46,18 @@ export const TRANSITIONS = {
     advance: 'ACCEPTED',
   },
   PAID: { deliver: 'DELIVERED', dispute: 'DISPUTE_OPEN', advance: 'PAID' },
-  DELIVERED: { dispute: 'DISPUTE_OPEN', expire: 'COMPLETED', advance: 'DELIVERED' },
+  DELIVERED: {
+    dispute: 'DISPUTE_OPEN',
+    expire: 'COMPLETED',
+    settle: 'COMPLETED',
+    advance: 'DELIVERED',
+  },
   DISPUTE_OPEN: {
     submitEvidence: 'DISPUTE_UNDER_REVIEW',
     resolve: 'DELIVERED',
     accept: 'REFUNDED',
     expire: 'REFUNDED',
+    settle: 'REFUNDED',
     advance: 'DISPUTE_OPEN',
   },
   DISPUTE_UNDER_REVIEW: {
@@ -58,6 +66,7 @@ export const TRANSITIONS = {
     decideForMerchant: 'DELIVERED',
     decideForBuyer: 'REFUNDED',
     expire: 'REFUNDED',
+    settle: 'REFUNDED',
     advance: 'DISPUTE_UNDER_REVIEW',
   },
   COMPLETED: {},
@@ -77,6 +86,7 @@ export const REFUSALS = {
   accept: 'Cannot accept; order must be in DISPUTE status',
   decideForMerchant: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
   decideForBuyer: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+  settle: 'Cannot settle; order must be releasing or refunding its money',
   expire: 'Cannot expire; order must have a deadline that has passed',
   advance: 'Cannot advance; order must not be in a final status',
 } as const satisfies Record<CommandType, string>;
@@ -84,8 +94,8 @@ export const REFUSALS = {
 /** Commands that still fit while the order is busy: money may arrive while its session is closed. */
 const FITS_WHILE_BUSY = {
   closing: ['pay', 'failPayment'],
-  releasing: [],
-  refunding: [],
+  releasing: ['settle'],
+  refunding: ['settle'],
 } as const satisfies Record<Busy['kind'], readonly CommandType[]>;
 
 /** The timeline's word for a command that takes effect at once. */
@@ -153,6 +163,7 @@ export function createOrder(
 export function decide(state: OrderState, command: Command, nowMs: number): Decision {
   const next = nextStatus(state, command, nowMs);
   if (next === undefined) return refuse(REFUSALS[command.type]);
+  if (command.type === 'settle') return { outcome: 'changed', ...finishBusy(state, nowMs) };
   const busy = busyBefore(next, command);
   if (busy !== null) return { outcome: 'busy', state: { ...state, busy }, busy };
   const kind = STEP_OF_COMMAND[command.type as keyof typeof STEP_OF_COMMAND];
@@ -203,6 +214,8 @@ function meetsCondition(state: OrderState, command: Command, nowMs: number): boo
       return isReceivedInTime(state, command.receivedAtMs);
     case 'expire':
       return state.deadline !== null && state.deadline.atMs <= nowMs;
+    case 'settle':
+      return state.busy !== null;
     case 'advance':
       return state.terms.environment === 'sandbox';
     default:

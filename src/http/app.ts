@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
@@ -36,13 +36,12 @@ export interface AppOptions {
   readonly now?: () => Date;
 }
 
-/** Koa parses the target lazily and with exceptions; a caller's nonsense must not look like ours. */
-function assertWellFormed(ctx: Koa.Context): void {
-  if (ctx.req.httpVersion === '1.1' && !ctx.req.headers.host)
+/** Koa parses the target late and with exceptions; a caller's nonsense must not look like ours. */
+function assertWellFormed({ headers, httpVersion, url = '' }: IncomingMessage): void {
+  if (httpVersion === '1.1' && !headers.host) {
     throw new DomainError('BAD_REQUEST', 'The Host header is missing');
-  try {
-    assert(ctx.path.startsWith('/') && ctx.query);
-  } catch {
+  }
+  if (!url.startsWith('/') && !URL.canParse(url)) {
     throw new DomainError('BAD_REQUEST', 'Malformed request target');
   }
 }
@@ -61,7 +60,7 @@ function answerAlways(version: string, log: Logger, now: () => Date): Koa.Middle
     Object.assign(ctx.state, { requestId, log: log.child({ requestId }) });
     ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version });
     try {
-      assertWellFormed(ctx);
+      assertWellFormed(ctx.req);
       await next();
     } catch (error) {
       logError(ctx.state.log, error);

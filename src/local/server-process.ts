@@ -18,7 +18,7 @@ export interface ServerProcess {
   /** Resolves when the child calls `process.send('ready')`; only with `reportsReady`. */
   readonly ready: Promise<void>;
   /** Asks it to end, insists, and resolves when it is gone. Safe to call twice. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** What to start, where its output goes, and how it is asked to end. */
@@ -55,11 +55,11 @@ function openLog(file: string): number {
   return openSync(file, 'a', 0o600);
 }
 
-/** The last lines of a log, for the message that says why a process ended. */
+/** The last lines of a log but for stack frames: for the message that says why a process ended. */
 export function lastLines(file: string, count = 5): string[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line.trim() !== '').slice(-count);
+  return lines.filter((line) => line.trim() !== '' && !/^\s+at /.test(line)).slice(-count);
 }
 
 /** Ends a child of ours by one signal after the other; the last one is always SIGKILL. */

@@ -15,6 +15,10 @@ import { createOrderPresenter } from '../orders/presenter.ts';
 import { createStepRecorder } from '../orders/record-step.ts';
 import { orderRoutes } from '../orders/routes.ts';
 import { testHelperRoutes } from '../orders/test-helpers.ts';
+import { callbackRoute } from '../payments/callback-route.ts';
+import type { Gateways } from '../payments/gateways.ts';
+import { createRazorpayGateway } from '../payments/razorpay/gateway.ts';
+import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
@@ -36,12 +40,30 @@ export function required<Value>(value: Value | undefined, name: string, accepts:
   return value;
 }
 
+/** The gateway of each environment, where its four settings are given. */
+function composeGateways({ razorpay }: Config): Gateways {
+  const gatewayFor = ({
+    baseUrl,
+    keyId,
+    keySecret,
+    webhookSecret,
+  }: Config['razorpay']['sandbox']) =>
+    baseUrl && keyId && keySecret && webhookSecret
+      ? createRazorpayGateway({ baseUrl, keyId, keySecret, webhookSecret })
+      : null;
+  return { sandbox: gatewayFor(razorpay.sandbox), production: gatewayFor(razorpay.production) };
+}
+
 /** The HTTP application with all of its routes. */
 export function composeApi({ config, sql, temporal, log }: Resources) {
   const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
   const workflows = createOrderWorkflows(temporal);
   const present = createOrderPresenter(config.publicBaseUrl);
   const commands = createOrderCommands({ sql, workflows, durations: config.durations });
+  const gateways = composeGateways(config);
+  const sessions = { sql, gateways, sessionMs: config.durations.paymentSessionMs, log };
+  const simulator = config.razorpay.sandbox;
+  const pay = createSandboxPayment({ ...sessions, commands, simulator });
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
@@ -49,7 +71,9 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
   const app = createApp({
     routes: [
       ...orderRoutes({ sql, commands, present }),
-      ...testHelperRoutes({ sql, commands, pay: createSandboxPayment({ sql, commands }) }),
+      ...paymentSessionRoutes(sessions),
+      ...testHelperRoutes({ sql, commands, pay }),
+      callbackRoute({ sql, workflows, gateways, log }),
     ],
     authenticate: createAuthenticate({ sql, pepper }),
     rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.rateLimitPerSecond }),
@@ -75,6 +99,8 @@ export function composeActivities({ config, sql, temporal, log }: Resources) {
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,
     workflows: createOrderWorkflows(temporal),
+    gateways: composeGateways(config),
+    sessionMs: config.durations.paymentSessionMs,
     sweepAfterMs: config.durations.sweepAfterMs,
     recordStep: createStepRecorder({
       sql,

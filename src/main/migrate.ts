@@ -14,7 +14,7 @@ await runMain(async (config) => {
   log.info({ applied: await migrate(databaseUrl) }, 'PostgreSQL is up to date');
   const temporal = connectTemporal({ address, namespace });
   await registerSearchAttributes(temporal, namespace);
-  await ensureSchedules(temporal, config.durations.sweepAfterMs);
+  await ensureSchedules(temporal, config.durations);
   log.info('Temporal is up to date');
   await temporal.connection.close();
 });

@@ -78,6 +78,13 @@ export async function findOrder(
   return row;
 }
 
+/** @throws Error when there is no such order: workflows name only orders that have a row */
+export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
+  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
+  if (!row) throw new Error(`Order ${orderNumber} has no row`);
+  return row;
+}
+
 /** Which of a merchant's orders to list; dates are inclusive from, exclusive to. */
 export interface OrderFilter {
   merchantId: string;

@@ -9,7 +9,7 @@ import type { OrderRow } from './rows.ts';
 /** The order with everything that a step may write from: its request's texts, its payment. */
 type StepContext = OrderRow & {
   request_body: Record<string, string> | null;
-  payer_name: string | null;
+  pay_request_id: string | null;
   is_captured: boolean;
   has_webhook: boolean;
 };
@@ -60,7 +60,7 @@ export function createStepRecorder({ sql, present }: { sql: Sql; present: Presen
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
   const { orderNumber, requestId = null, gatewayPaymentId = null } = input;
   const [row] = await sql<StepContext[]>`
-    SELECT o.*, r.body AS request_body, p.payer_name,
+    SELECT o.*, r.body AS request_body, s.pay_request_id,
       p.gateway_payment_id IS NOT NULL AS is_captured,
       e.webhook_url IS NOT NULL AS has_webhook
     FROM orders o
@@ -69,6 +69,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
     LEFT JOIN payments p
       ON p.gateway_payment_id = ${gatewayPaymentId} AND p.order_number = o.order_number
       AND p.environment = o.environment AND p.amount_paise = o.amount_paise
+    LEFT JOIN payment_sessions s ON s.session_id = p.session_id
     LEFT JOIN merchant_environments e
       ON e.merchant_id = o.merchant_id AND e.environment = o.environment
     WHERE o.order_number = ${orderNumber}`;
@@ -77,7 +78,8 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
 }
 
 /** The columns of the row that a step changes, with their values after it. */
-function columnsAfter(before: StepContext, { step, gatewayPaymentId }: RecordStepInput) {
+function columnsAfter(before: StepContext, input: RecordStepInput) {
+  const { step } = input;
   const deadlineAt = step.deadline && new Date(step.deadline.atMs);
   const kind = step.deadline?.kind;
   return {
@@ -89,16 +91,18 @@ function columnsAfter(before: StepContext, { step, gatewayPaymentId }: RecordSte
     completes_at: kind === 'completion' ? deadlineAt : null,
     dispute_respond_by: kind === 'dispute_answer' ? deadlineAt : null,
     updated_at: new Date(step.atMs),
-    ...paymentColumns(before, gatewayPaymentId),
+    ...paymentColumns(input),
     ...disputeColumns(before, step),
     ...refundColumns(before, step),
   };
 }
 
-function paymentColumns(before: StepContext, gatewayPaymentId: string | undefined) {
-  if (gatewayPaymentId === undefined) return {};
-  const buyer_name = before.buyer_name === '' ? (before.payer_name ?? '') : before.buyer_name;
-  return { gateway_payment_id: gatewayPaymentId, buyer_name, open_session_id: null };
+/** A session that the API opened meanwhile must not be lost: it is named only when it is over. */
+function paymentColumns({ step, gatewayPaymentId }: RecordStepInput) {
+  if (gatewayPaymentId !== undefined) {
+    return { gateway_payment_id: gatewayPaymentId, open_session_id: null };
+  }
+  return step.status === 'CANCELLED' ? { open_session_id: null } : {};
 }
 
 function disputeColumns(before: StepContext, step: Step) {
@@ -127,8 +131,8 @@ function requestOf(
   { requestId }: RecordStepInput,
   order: ReturnType<PresentOrder>,
 ) {
-  const details = before.request_body;
-  return requestId === undefined ? {} : { request_id: requestId, details, answer: order };
+  const request_id = requestId ?? before.pay_request_id;
+  return request_id === null ? {} : { request_id, details: before.request_body, answer: order };
 }
 
 /** The webhook event: its body is made here, once, and never changes between attempts. */

@@ -1,18 +1,74 @@
-import { randomUUID } from 'node:crypto';
-import type { Sql } from '../db/client.ts';
+import { fetch } from 'undici';
 import { DomainError, REFUSALS } from '../domain/index.ts';
+import { errorOf } from '../http/errors.ts';
 import type { OrderCommands } from '../orders/commands.ts';
+import { findAnswer } from '../orders/queries.ts';
 import type { OrderRow } from '../orders/rows.ts';
 import type { Order } from '../orders/schemas.ts';
+import { gatewayOf } from './gateways.ts';
+import * as queries from './queries.ts';
+import type { SessionDeps } from './sessions.ts';
+import { openSession } from './sessions.ts';
 
-/** Pays a sandbox order without a gateway: writes the capture into the book and tells the order. */
-export function createSandboxPayment(deps: { sql: Sql; commands: OrderCommands }) {
+export interface SandboxPaymentDeps extends SessionDeps {
+  commands: OrderCommands;
+  /** Where the gateway simulator listens, and its key: the sandbox's own settings. */
+  simulator: {
+    baseUrl?: string | undefined;
+    keyId?: string | undefined;
+    keySecret?: string | undefined;
+  };
+}
+
+/**
+ * Pays a sandbox order as its buyer would, at the gateway simulator, so that what was paid can be
+ * refunded there.
+ *
+ * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
+ */
+export function createSandboxPayment(deps: SandboxPaymentDeps) {
   return async function pay(order: OrderRow, requestId: string): Promise<Order> {
+    const repeated = await findAnswer(deps.sql, order.order_number, requestId);
+    if (repeated) return repeated;
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
-    const gatewayPaymentId = `pay_${randomUUID()}`;
-    await deps.sql`
-      INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise)
-      VALUES (${gatewayPaymentId}, 'sandbox', ${order.order_number}, ${order.amount_paise})`;
+    const { session } = await openSession(deps, order);
+    // The simulator's callback may be faster than this request: its PAID step answers us too.
+    await queries.expectHelperPayment(deps.sql, session.session_id, requestId);
+    const gatewaySessionId = session.gateway_session_id ?? '';
+    await payAtSimulator(deps.simulator, gatewaySessionId);
+    const payments = await gatewayOf(deps.gateways, 'sandbox').listSessionPayments(
+      gatewaySessionId,
+    );
+    const captured = payments.find(({ status }) => status === 'captured');
+    if (!captured) throw errorOf('GATEWAY_UNAVAILABLE');
+    const { gatewayPaymentId, amountPaise } = captured;
+    await queries.writeCapture(deps.sql, {
+      gatewayPaymentId,
+      amountPaise,
+      orderNumber: order.order_number,
+      sessionId: session.session_id,
+      environment: 'sandbox',
+    });
     return deps.commands.send(order, 'pay', { requestId, gatewayPaymentId });
   };
+}
+
+async function payAtSimulator(
+  { baseUrl, keyId, keySecret }: SandboxPaymentDeps['simulator'],
+  gatewaySessionId: string,
+): Promise<void> {
+  const path = `/simulator/qr_codes/${encodeURIComponent(gatewaySessionId)}/pay`;
+  const url = new URL(path, baseUrl);
+  const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString('base64')}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  const body = JSON.stringify({ vpa: 'success@razorpay' });
+  const signal = AbortSignal.timeout(4000);
+  try {
+    const response = await fetch(url, { method: 'POST', headers, body, signal });
+    await response.body?.cancel();
+    if (response.ok) return;
+  } catch {
+    // Refused or too slow: the same to the caller.
+  }
+  throw errorOf('GATEWAY_UNAVAILABLE');
 }

@@ -48,12 +48,15 @@ export interface TemporalDevServer extends Pick<ServerProcess, 'pid' | 'exited' 
   readonly uiUrl: string | undefined;
 }
 
+/** Names the database on the command line, which is also how an orphan is known. */
+const databaseArgument = (databaseFile: string) => `--db-filename=${resolve(databaseFile)}`;
+
 /** Ends a server that a killed run left on this database. */
 export async function stopOrphanedTemporal(
   databaseFile: string,
   log: (line: string) => void,
 ): Promise<void> {
-  for (const pid of findProcesses('start-dev', '--db-filename', resolve(databaseFile))) {
+  for (const pid of findProcesses('start-dev', databaseArgument(databaseFile))) {
     log(`Temporal of an earlier run (process ${pid}) is still there: stopping it`);
     await endProcess(pid, STOP_STEPS);
   }
@@ -63,15 +66,19 @@ function serverArguments(options: TemporalDevServerOptions): string[] {
   const { port, uiPort, databaseFile, namespace = 'default' } = options;
   const { searchAttributes = [], dynamicConfig = {} } = options;
   return [
-    ...['server', 'start-dev', '--ip', HOST, '--port', String(port), '--namespace', namespace],
-    ...['--log-level', 'warn', '--color', 'never'],
-    ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
-    ...(databaseFile === undefined ? [] : ['--db-filename', resolve(databaseFile)]),
-    ...searchAttributes.flatMap(({ name, type }) => ['--search-attribute', `${name}=${type}`]),
-    ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
-      '--dynamic-config-value',
-      `${key}=${JSON.stringify(value)}`,
-    ]),
+    'server',
+    'start-dev',
+    `--ip=${HOST}`,
+    `--port=${port}`,
+    `--namespace=${namespace}`,
+    '--log-level=warn',
+    '--color=never',
+    ...(uiPort === undefined ? ['--headless'] : [`--ui-port=${uiPort}`]),
+    ...(databaseFile === undefined ? [] : [databaseArgument(databaseFile)]),
+    ...searchAttributes.map(({ name, type }) => `--search-attribute=${name}=${type}`),
+    ...Object.entries(dynamicConfig).map(
+      ([key, value]) => `--dynamic-config-value=${key}=${JSON.stringify(value)}`,
+    ),
   ];
 }
 

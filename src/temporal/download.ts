@@ -34,7 +34,7 @@ export interface TemporalDownload {
   readonly baseUrl?: string | undefined;
 }
 
-async function get(url: URL | string, signal: AbortSignal): Promise<Response> {
+async function get(url: string, signal: AbortSignal): Promise<Response> {
   const response = await fetch(url, { signal });
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
   return response;
@@ -58,7 +58,7 @@ export async function downloadTemporal(
   const arch = ARCHITECTURES[process.arch] ?? process.arch;
   const parameters = { arch, platform: process.platform, format: 'tar.gz', ...query };
   url.search = new URLSearchParams(parameters).toString();
-  const answer = await get(url, withStop(ANSWER_TIMEOUT_MS));
+  const answer = await get(url.href, withStop(ANSWER_TIMEOUT_MS));
   const { archiveUrl, fileToExtract } = downloadInfo.parse(await answer.json());
   const { body } = await get(archiveUrl, withStop(ARCHIVE_TIMEOUT_MS));
   if (body === null) throw new Error(`${archiveUrl} is empty`);

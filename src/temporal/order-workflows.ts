@@ -5,7 +5,12 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ORDER_WORKFLOW, TASK_QUEUE } from '../contracts/ids.ts';
+import {
+  ORDER_WORKFLOW,
+  REFUND_SURPLUS_WORKFLOW,
+  refundWorkflowId,
+  TASK_QUEUE,
+} from '../contracts/ids.ts';
 import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
 import type { ErrorCode } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
@@ -35,6 +40,8 @@ export interface OrderWorkflows {
     name: Name,
     message: OrderMessages[Name],
   ): Promise<'sent' | 'gone'>;
+  /** Gives a capture back that its order cannot take, once however often it is called. */
+  refundSurplus(gatewayPaymentId: string): Promise<void>;
 }
 
 /** Order workflows over a Temporal client; every call has a deadline of its own. */
@@ -64,6 +71,15 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
           if (error instanceof WorkflowNotFoundError) return 'gone';
           throw error;
         }
+      }),
+    refundSurplus: (gatewayPaymentId) =>
+      withinTimeout(async () => {
+        await client.workflow.start(REFUND_SURPLUS_WORKFLOW, {
+          workflowId: refundWorkflowId(gatewayPaymentId),
+          taskQueue: TASK_QUEUE,
+          args: [{ gatewayPaymentId }],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+        });
       }),
   };
 }

@@ -1,30 +1,45 @@
 import type { Client } from '@temporalio/client';
 import { ScheduleAlreadyRunning } from '@temporalio/client';
-import { SWEEP_SCHEDULE_ID, SWEEP_WORKFLOW, TASK_QUEUE } from '../contracts/ids.ts';
+import {
+  RECONCILE_SCHEDULE_ID,
+  RECONCILE_WORKFLOW,
+  SWEEP_SCHEDULE_ID,
+  SWEEP_WORKFLOW,
+  TASK_QUEUE,
+} from '../contracts/ids.ts';
 
 /** Creates the service's Schedules, or brings them up to date. */
-export async function ensureSchedules(client: Client, sweepAfterMs: number): Promise<void> {
+export async function ensureSchedules(
+  client: Client,
+  { sweepAfterMs, reconcileMs }: { sweepAfterMs: number; reconcileMs: number },
+): Promise<void> {
+  await ensureSchedule(client, SWEEP_SCHEDULE_ID, SWEEP_WORKFLOW, sweepAfterMs);
+  await ensureSchedule(client, RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW, reconcileMs);
+}
+
+async function ensureSchedule(
+  client: Client,
+  scheduleId: string,
+  workflowType: string,
+  everyMs: number,
+): Promise<void> {
   const options = {
-    scheduleId: SWEEP_SCHEDULE_ID,
-    spec: { intervals: [{ every: sweepAfterMs }] },
+    spec: { intervals: [{ every: everyMs }] },
     action: {
       type: 'startWorkflow' as const,
-      workflowType: SWEEP_WORKFLOW,
-      workflowId: SWEEP_SCHEDULE_ID,
+      workflowType,
+      workflowId: scheduleId,
       taskQueue: TASK_QUEUE,
-      workflowRunTimeout: '10 minutes' as const,
+      args: [],
+      workflowRunTimeout: 10 * 60_000,
     },
-    policies: { overlap: 'SKIP' as const, catchupWindow: '1 minute' as const },
+    policies: { overlap: 'SKIP' as const, catchupWindow: 60_000 },
   };
   try {
-    await client.schedule.create(options);
+    await client.schedule.create({ scheduleId, ...options });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await client.schedule.getHandle(SWEEP_SCHEDULE_ID).update((current) => ({
-      ...current,
-      spec: options.spec,
-      action: options.action,
-      policies: options.policies,
-    }));
+    const schedule = client.schedule.getHandle(scheduleId);
+    await schedule.update((current) => ({ ...current, ...options }));
   }
 }

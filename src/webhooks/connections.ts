@@ -98,8 +98,8 @@ export function createConnections(options: ConnectionOptions) {
       if (idleCount > options.maxIdleConnections) discardLeastRecent();
     },
 
-    /** Origins and connections that are idle now. */
-    idle: () => ({ originCount: idleByOrigin.size, connectionCount: idleCount }),
+    /** What is idle now. */
+    stats: () => ({ originCount: idleByOrigin.size, connectionCount: idleCount }),
 
     /** Closes what is idle. */
     close(): void {

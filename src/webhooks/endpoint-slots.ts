@@ -60,6 +60,9 @@ export function createEndpointSlots(options: SlotOptions) {
   }
 
   return {
+    /** What is under way now. */
+    stats: () => ({ originCount: endpoints.size, sendCount: active }),
+
     /**
      * Takes a place for one webhook to an origin; waits a moment if the origin has its share.
      *

@@ -185,8 +185,8 @@ export function createWebhookSender(options: WebhookSenderOptions) {
       }
     },
 
-    /** Idle connections, for metrics. */
-    idle: () => connections.idle(),
+    /** How many webhooks are under way and how many connections are idle, for metrics. */
+    stats: () => ({ underWay: slots.stats(), idle: connections.stats() }),
 
     /** Takes no more, lets what is under way finish, then closes every connection. */
     async close(): Promise<void> {

@@ -79,9 +79,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const teardown = async () => {
     const started = await Promise.allSettled([starting[0], starting[1]]);
-    await Promise.all(
-      started.map((server) => server.status === 'fulfilled' && server.value.stop()),
-    );
+    const running = started.filter((server) => server.status === 'fulfilled');
+    await Promise.all(running.map(({ value }) => value.stop()));
     await guard.release();
     await rm(folder, { recursive: true, force: true });
   };

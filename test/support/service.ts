@@ -9,7 +9,9 @@ import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment } from '../../src/domain/index.ts';
+import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts';
 import { startHttpServer } from '../../src/http/server.ts';
+import { freePort } from '../../src/local/ports.ts';
 import { composeActivities, composeApi } from '../../src/main/compose.ts';
 import { createMerchant, putKeyPair, setMerchantStatus } from '../../src/merchants/commands.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
@@ -21,6 +23,12 @@ import { startWebhookReceiver } from './webhook-receiver.ts';
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
 const SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
+const SIMULATOR_KEYS = {
+  keyId: 'rzp_test_simulator',
+  keySecret: 'simulator-secret',
+  webhookSecret: 'simulator-webhook-secret',
+};
 
 /** Temporal, real or with time that can be skipped. */
 interface TestTemporal {
@@ -94,6 +102,13 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
   ]);
   const { sql } = database;
   const clock = await installTestClock(database);
+  const port = await freePort();
+  const simulator = await createGatewaySimulator({
+    ...SIMULATOR_KEYS,
+    port: 0,
+    callbackUrl: `http://127.0.0.1:${port}/callbacks/razorpay/sandbox`,
+    callbackRetryDelaysMs: [50, 200, 1000],
+  });
   const config = loadConfig({
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
@@ -101,14 +116,18 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     WEBHOOK_SECRET_KEYS: SECRET_KEYS,
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     RATE_LIMIT_PER_SECOND: '100000',
-    PUBLIC_BASE_URL: 'http://127.0.0.1:1',
+    PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
+    SANDBOX_RAZORPAY_BASE_URL: simulator.url,
+    SANDBOX_RAZORPAY_KEY_ID: SIMULATOR_KEYS.keyId,
+    SANDBOX_RAZORPAY_KEY_SECRET: SIMULATOR_KEYS.keySecret,
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: SIMULATOR_KEYS.webhookSecret,
     ...settings,
   });
   const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
   const resources = { config, sql, temporal: temporal.client, log };
   await registerSearchAttributes(temporal.client, temporal.namespace);
   const { app, readiness } = composeApi(resources);
-  const server = await startHttpServer(app, { host: '127.0.0.1', port: 0, readiness, log });
+  const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
   const { deps, close } = composeActivities(resources);
   const secretBox = createSecretBox(SECRET_KEYS);
 
@@ -164,6 +183,7 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     log,
     deps,
     temporal,
+    simulator,
     startWorker,
     newMerchant,
     /** Lets time pass, for Temporal and for the database alike. */
@@ -174,6 +194,7 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     },
     async stop() {
       await server.stop();
+      await simulator.close();
       await close();
       await temporal.close();
       await database.drop();

@@ -1,33 +1,99 @@
--- Our book of what the gateway captured. A row is written once, when the gateway says so.
+CREATE TYPE session_state AS ENUM ('OPENING', 'OPEN', 'PAID', 'CLOSED', 'FAILED');
+
+-- One try of a buyer to pay. orders.open_session_id names the one that may still be paid.
+CREATE TABLE payment_sessions (
+  session_id text PRIMARY KEY,
+  order_number text NOT NULL REFERENCES orders,
+  environment environment NOT NULL,
+  state session_state NOT NULL DEFAULT 'OPENING',
+  gateway_session_id text UNIQUE,
+  upi_intent text,
+  page_url text,
+  expires_at timestamptz NOT NULL,
+  -- The sandbox helper that pays this session: its request gets the answer of the PAID step.
+  pay_request_id text,
+  created_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When the gateway was last asked what became of it; see src/payments/reconcile.ts.
+  checked_at timestamptz
+);
+CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
+CREATE INDEX payment_sessions_to_check ON payment_sessions (checked_at NULLS FIRST)
+  WHERE state IN ('OPEN', 'CLOSED');
+
+-- Our book of what the gateway captured: a row is written once, when the gateway says so.
+-- settled_at: nothing is left to do for it; until then reconciliation looks at it again.
 CREATE TABLE payments (
   gateway_payment_id text PRIMARY KEY,
   environment environment NOT NULL,
-  order_number text REFERENCES orders,
+  order_number text NOT NULL REFERENCES orders,
+  session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
-  payer_name text NOT NULL DEFAULT '',
-  captured_at timestamptz NOT NULL DEFAULT service_now()
+  captured_at timestamptz NOT NULL DEFAULT service_now(),
+  -- Razorpay Route: set aside for the merchant at the gateway.
+  held_at timestamptz
 );
 CREATE INDEX payments_by_order ON payments (order_number);
+
+-- Attempts that failed, so that a callback that comes twice is one PAYMENT_FAILED.
+CREATE TABLE failed_payments (
+  gateway_payment_id text PRIMARY KEY,
+  order_number text NOT NULL REFERENCES orders,
+  at timestamptz NOT NULL DEFAULT service_now()
+);
+
+-- What the gateway called back with, as it came, before anything is done about it.
+CREATE TABLE gateway_callbacks (
+  callback_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  environment environment NOT NULL,
+  event_id text NOT NULL,
+  event text NOT NULL,
+  body text NOT NULL,
+  received_at timestamptz NOT NULL DEFAULT service_now()
+);
+CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (environment, event_id);
+
+-- A capture that its order cannot take, given back in full: once for each gateway payment.
+CREATE TABLE surplus_refunds (
+  gateway_payment_id text PRIMARY KEY REFERENCES payments,
+  order_number text NOT NULL REFERENCES orders,
+  amount_paise bigint NOT NULL,
+  reason text NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT service_now(),
+  processed_at timestamptz
+);
+CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
+
+-- Money that an operator moved outside the gateway, after the gateway refused for good.
+CREATE TABLE outside_settlements (
+  order_number text PRIMARY KEY REFERENCES orders,
+  reference text NOT NULL,
+  reason text NOT NULL,
+  actor text NOT NULL,
+  at timestamptz NOT NULL DEFAULT service_now()
+);
 
 -- Double entry by construction: a line takes from one account what it gives to another, so the sum
 -- over all accounts is zero at all times. Append-only.
 CREATE TYPE ledger_account AS ENUM (
-  'gateway_clearing', 'merchant_held', 'merchant_available', 'refunds'
+  'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds'
 );
 CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway_payment_id text NOT NULL REFERENCES payments,
   operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund')),
-  order_number text NOT NULL,
-  merchant_id text NOT NULL,
+  order_number text NOT NULL REFERENCES orders,
+  merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
   debit_account ledger_account NOT NULL,
   credit_account ledger_account NOT NULL CHECK (credit_account <> debit_account),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
-  at timestamptz NOT NULL,
+  at timestamptz NOT NULL DEFAULT service_now(),
   UNIQUE (gateway_payment_id, operation)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
+-- Money that came in once goes out once: released to the merchant or refunded, never both.
+CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway_payment_id)
+  WHERE operation <> 'capture';
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -35,3 +101,37 @@ BEGIN
 END $$;
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Reserves the one session that an order may have open. Locks the order's row, so that it cannot
+-- slip in beside another one, or while the order is closing its payment.
+CREATE FUNCTION reserve_payment_session(
+  p_order_number text, p_session_id text, p_session_ms bigint,
+  p_max_sessions integer, p_opening_seconds integer
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  open payment_sessions;
+BEGIN
+  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+  IF o.status <> 'ACCEPTED' OR o.busy IS NOT NULL OR o.payment_link_expires_at <= service_now() THEN
+    RETURN 'refused';
+  END IF;
+  SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
+  IF open.state = 'OPEN' AND open.expires_at > service_now() THEN
+    RETURN 'open';
+  ELSIF open.state = 'OPENING'
+    AND open.created_at > service_now() - p_opening_seconds * interval '1 second' THEN
+    RETURN 'opening';
+  ELSIF open.state = 'OPENING' THEN
+    UPDATE payment_sessions SET state = 'FAILED' WHERE session_id = open.session_id;
+  END IF;
+  IF (SELECT count(*) FROM payment_sessions
+      WHERE order_number = p_order_number AND state <> 'FAILED') >= p_max_sessions THEN
+    RETURN 'limit';
+  END IF;
+  INSERT INTO payment_sessions (session_id, order_number, environment, expires_at)
+  VALUES (p_session_id, p_order_number, o.environment, least(o.payment_link_expires_at,
+    service_now() + p_session_ms * interval '1 millisecond'));
+  UPDATE orders SET open_session_id = p_session_id WHERE order_number = p_order_number;
+  RETURN 'reserved';
+END $$;

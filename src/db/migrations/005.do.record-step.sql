@@ -57,7 +57,14 @@ BEGIN
     open_session_id = changed.open_session_id, updated_at = at
   WHERE order_number = p_order_number;
 
-  INSERT INTO order_steps (order_number, step_number, kind, at, status, request_id, details, answer)
+  IF p_step->>'kind' = 'CLOCK_ADVANCED' THEN
+    UPDATE payment_sessions
+    SET expires_at = expires_at - (o.payment_link_expires_at - changed.payment_link_expires_at)
+    WHERE session_id = o.open_session_id;
+  END IF;
+
+  INSERT INTO order_steps
+    (order_number, step_number, kind, at, status, request_id, details, answer)
   VALUES (p_order_number, number, p_step->>'kind', at, changed.status,
     p_request->>'request_id', p_request->'details', p_request->'answer');
 

@@ -1,0 +1,157 @@
+import { Router } from '@koa/router';
+import { z } from 'zod';
+import { failQrCode, payQrCode } from './payments.ts';
+import { expireQrCode } from './qr-codes.ts';
+import { settleRefund } from './refunds.ts';
+import { addRefusal, liftRefusal } from './refusals.ts';
+import type { Faults } from './faults.ts';
+import type { Random } from './random.ts';
+import { age } from './time.ts';
+import { totals } from './totals.ts';
+import type { World } from './world.ts';
+
+export interface ControlDeps {
+  world: World;
+  faults: Faults;
+  random: Random;
+  /** Stops taking connections for this long. */
+  refuseConnectionsFor: (durationMs: number) => void;
+}
+
+const probability = z.number().min(0).max(1);
+const durationMs = z.number().int().min(0).max(3_600_000);
+
+const attempt = z.strictObject({
+  vpa: z.string().max(256).optional(),
+  amountPaise: z.number().int().min(1).optional(),
+  late: z.boolean().optional(),
+});
+const fault = z.strictObject({
+  kind: z.enum(['reset', 'error', 'late', 'drop_answer']),
+  method: z.enum(['GET', 'POST', 'PATCH']).optional(),
+  path: z.string().startsWith('/').optional(),
+  status: z.union([z.literal(429), z.number().int().min(500).max(599)]).optional(),
+  work: z.enum(['before', 'after', 'never']).optional(),
+  delayMs: durationMs.optional(),
+  count: z.number().int().min(1).optional(),
+  probability: probability.optional(),
+});
+const callbackSettings = z.strictObject({
+  dropProbability: probability.optional(),
+  duplicateProbability: probability.optional(),
+  delayMs: z.strictObject({ min: durationMs, max: durationMs }).optional(),
+  hold: z.boolean().optional(),
+});
+const refusal = z.strictObject({
+  cause: z.enum(['account_closed', 'refund_window_over']),
+  subjectId: z.string().nullable().default(null),
+});
+const behaviour = z.strictObject({
+  refundsStartPending: z.boolean().optional(),
+  honourIdempotencyKeys: z.boolean().optional(),
+});
+
+const idOf = (params: Record<string, string>) => params['id'] ?? '';
+
+function addBuyerControls(router: Router, { world }: ControlDeps): void {
+  router.post('/simulator/qr_codes/:id/pay', (ctx) => {
+    ctx.body = payQrCode(world, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+  });
+  router.post('/simulator/qr_codes/:id/fail', (ctx) => {
+    ctx.body = failQrCode(world, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+  });
+  router.post('/simulator/qr_codes/:id/expire', (ctx) => {
+    ctx.body = expireQrCode(world, idOf(ctx.params));
+  });
+}
+
+function addFaultControls(router: Router, { faults, refuseConnectionsFor }: ControlDeps): void {
+  router.get('/simulator/faults', (ctx) => {
+    ctx.body = { faults: faults.list() };
+  });
+  router.post('/simulator/faults', (ctx) => {
+    ctx.body = faults.add(fault.parse(ctx.request.body));
+  });
+  router.delete('/simulator/faults', (ctx) => {
+    faults.clear();
+    ctx.body = { faults: [] };
+  });
+  router.delete('/simulator/faults/:id', (ctx) => {
+    faults.remove(idOf(ctx.params));
+    ctx.body = { faults: faults.list() };
+  });
+  router.post('/simulator/outage', (ctx) => {
+    const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
+    ctx.body = { durationMs: forMs };
+    // Answered first: the outage begins when this answer has gone out.
+    ctx.res.once('finish', () => refuseConnectionsFor(forMs));
+  });
+}
+
+function addCallbackControls(router: Router, { world, random }: ControlDeps): void {
+  const { callbacks, book } = world;
+  router.get('/simulator/callbacks', (ctx) => {
+    ctx.body = { settings: callbacks.settings, events: book.all('events') };
+  });
+  router.patch('/simulator/callbacks', (ctx) => {
+    callbacks.update(callbackSettings.parse(ctx.request.body));
+    ctx.body = { settings: callbacks.settings };
+  });
+  router.post('/simulator/callbacks/release', (ctx) => {
+    const order = z.enum(['as_created', 'reversed', 'shuffled']).default('as_created');
+    const body = z.strictObject({ order }).parse(ctx.request.body ?? {});
+    ctx.body = { released: callbacks.release(body.order) };
+  });
+  router.post('/simulator/callbacks/settled', async (ctx) => {
+    await callbacks.settled();
+    ctx.body = {};
+  });
+  router.post('/simulator/callbacks/:id/resend', (ctx) => {
+    callbacks.resend(idOf(ctx.params));
+    ctx.body = {};
+  });
+  router.post('/simulator/seed', (ctx) => {
+    const { seed } = z.strictObject({ seed: z.number().int().min(0) }).parse(ctx.request.body);
+    random.seed(seed);
+    ctx.body = { seed };
+  });
+}
+
+function addMoneyControls(router: Router, { world }: ControlDeps): void {
+  router.post('/simulator/refusals', (ctx) => {
+    const { cause, subjectId } = refusal.parse(ctx.request.body);
+    ctx.body = addRefusal(world, cause, subjectId);
+  });
+  router.delete('/simulator/refusals/:id', (ctx) => {
+    liftRefusal(world, idOf(ctx.params));
+    ctx.body = {};
+  });
+  router.post('/simulator/refunds/:id/settle', (ctx) => {
+    const status = z.enum(['processed', 'failed']);
+    const body = z.strictObject({ status }).parse(ctx.request.body);
+    ctx.body = settleRefund(world, idOf(ctx.params), body.status);
+  });
+  router.patch('/simulator/behaviour', (ctx) => {
+    Object.assign(world.behaviour, behaviour.parse(ctx.request.body));
+    ctx.body = world.behaviour;
+  });
+  router.post('/simulator/clock', (ctx) => {
+    const seconds = z.number().int().min(1);
+    const body = z.strictObject({ advanceSeconds: seconds }).parse(ctx.request.body);
+    age(world, body.advanceSeconds);
+    ctx.body = {};
+  });
+  router.get('/simulator/totals', (ctx) => {
+    ctx.body = totals(world);
+  });
+}
+
+/** The levers: everything a test or a curious person can make happen, as JSON. */
+export function createControlRouter(deps: ControlDeps): Router {
+  const router = new Router();
+  addBuyerControls(router, deps);
+  addFaultControls(router, deps);
+  addCallbackControls(router, deps);
+  addMoneyControls(router, deps);
+  return router;
+}

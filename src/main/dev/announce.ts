@@ -1,0 +1,73 @@
+import type { Config } from '../../config.ts';
+import type { DevFacts } from '../../local/dev-facts.ts';
+
+const EXAMPLE_ORDER = {
+  amount: 499.5,
+  buyerEmail: 'asha@example.com',
+  buyerPhone: '+919876543210',
+  description: 'Blue kurta, size M',
+};
+
+/** A command that creates an order when pasted: one line, for every shell. */
+function curlCommand({ apiBaseUrl, sandboxBasePath, demoMerchant }: DevFacts): string {
+  const { apiKey, apiSecret } = demoMerchant.sandbox;
+  return [
+    `curl -sS -X POST ${apiBaseUrl}${sandboxBasePath}/orders`,
+    `-H 'X-API-Key: ${apiKey}'`,
+    `-H 'X-API-Secret: ${apiSecret}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '${JSON.stringify(EXAMPLE_ORDER)}'`,
+  ].join(' ');
+}
+
+/** An address without the password in it: terminals are recorded and shown. */
+function withoutPassword(databaseUrl: string): string {
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `${hostname}:${port === '' ? '5432' : port}${pathname} (with its password in dev.json)`;
+}
+
+/** Where everything is, in the order in which a newcomer wants it. */
+function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: Config) {
+  const { apiBaseUrl, temporalAddress, temporalUiUrl, environment } = facts;
+  const cidrs = environment['WEBHOOK_ALLOWED_CIDRS'] ?? '';
+  const reach =
+    cidrs === '' ? 'public addresses only' : `public addresses, and of the private ones ${cidrs}`;
+  const origin = webhookAllowedCidrsGiven ? '' : ', set by npm start for receivers on this machine';
+  return [
+    ['API', apiBaseUrl],
+    ['API docs', `${apiBaseUrl}/docs`],
+    ...(temporalUiUrl === undefined ? [] : [['Temporal UI', temporalUiUrl]]),
+    ['Temporal', temporalAddress],
+    ['PostgreSQL', withoutPassword(environment['DATABASE_URL'] ?? '')],
+    ['Webhooks go to', `${reach} (WEBHOOK_ALLOWED_CIDRS${origin})`],
+    ['Data and logs', `${dataDir}, ${dataDir}/logs`],
+  ];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const width = Math.max(...rows.map(([name = '']) => name.length));
+  return rows
+    .map(([name = '', value = '']) => `  ${name.padEnd(width)}  ${value}`.trimEnd())
+    .join('\n');
+}
+
+/** The text that says: ready, and how to begin. */
+export function readyText(facts: DevFacts, config: Config, startupMs: number): string {
+  const { merchantId, sandbox, production } = facts.demoMerchant;
+  return `
+Ready after ${(startupMs / 1000).toFixed(1)} s. Ctrl-C stops everything.
+
+${table(addresses(facts, config))}
+
+Demo merchant ${merchantId}
+
+${table([
+  ['sandbox', `X-API-Key: ${sandbox.apiKey}    X-API-Secret: ${sandbox.apiSecret}`],
+  ['production', `X-API-Key: ${production.apiKey}    X-API-Secret: ${production.apiSecret}`],
+])}
+
+Create an order:
+
+${curlCommand(facts)}
+`;
+}

@@ -1,0 +1,72 @@
+import { openSync, readSync } from 'node:fs';
+
+const INTERVAL_MS = 500;
+const CHUNK_BYTES = 256 * 1024;
+/** pino's number for an error. */
+const ERROR_LEVEL = 50;
+/** One failure can repeat itself by the thousand; the log has them all. */
+const SHOWN_PER_MINUTE = 5;
+
+/** The message of a log line that reports an error, or undefined. */
+function errorOf(line: string): string | undefined {
+  // Reading every line of a busy log as JSON would cost more than the errors are worth.
+  if (!/"level":[56]\d/.test(line)) return undefined;
+  try {
+    const { level, msg, err } = JSON.parse(line) as {
+      level?: number;
+      msg?: string;
+      err?: { message?: string };
+    };
+    if ((level ?? 0) < ERROR_LEVEL) return undefined;
+    const parts = [msg, err?.message].filter((part) => part !== undefined && part !== '');
+    return [...new Set(parts)].join(': ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads what was added to a file since the last call. */
+function createTail(file: string): () => string {
+  const descriptor = openSync(file, 'r');
+  const buffer = Buffer.alloc(CHUNK_BYTES);
+  let position = 0;
+  let unfinished = '';
+  return () => {
+    const length = readSync(descriptor, buffer, 0, CHUNK_BYTES, position);
+    position += length;
+    const text = unfinished + buffer.toString('utf8', 0, length);
+    const end = text.lastIndexOf('\n') + 1;
+    unfinished = text.slice(end);
+    return text.slice(0, end);
+  };
+}
+
+/**
+ * Shows the errors that a part writes to its log, so that a quiet terminal does not hide them.
+ *
+ * @returns a function that ends it.
+ */
+export function followErrors(
+  name: string,
+  logFile: string,
+  log: (line: string) => void,
+): () => void {
+  const readNew = createTail(logFile);
+  let shownAt: number[] = [];
+  const show = (message: string) => {
+    const now = Date.now();
+    shownAt = shownAt.filter((time) => now - time < 60_000);
+    if (shownAt.length >= SHOWN_PER_MINUTE) return;
+    shownAt.push(now);
+    log(`${name}: ${message.slice(0, 400)}`);
+    if (shownAt.length === SHOWN_PER_MINUTE) log(`${name}: further errors are in ${logFile}`);
+  };
+  const timer = setInterval(() => {
+    for (const line of readNew().split('\n')) {
+      const message = errorOf(line);
+      if (message !== undefined) show(message);
+    }
+  }, INTERVAL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../../config.ts';
+import type { Guard } from '../../local/guard.ts';
+import type { WantedPort } from '../../local/ports.ts';
+import { startServerProcess, type ServerProcess } from '../../local/server-process.ts';
+import { SetupError } from '../../local/setup-error.ts';
+
+/** A process of the service: one entry point of `src/main`. */
+export interface Part {
+  readonly name: string;
+  readonly entry: string;
+  /** It listens here: checked before anything starts. */
+  readonly port?: (config: Config) => WantedPort;
+  /** It can do its work: it answers 200 at this path of its port, or calls `process.send('ready')`. */
+  readonly ready: { readonly path: string } | 'message';
+}
+
+/** What `npm start` runs beside the servers. Another part needs another entry here, no more. */
+export const PARTS: readonly Part[] = [
+  {
+    name: 'API',
+    entry: 'api.ts',
+    port: ({ host, port }) => ({ host, port, variable: 'PORT' }),
+    ready: { path: '/readyz' },
+  },
+  { name: 'Worker', entry: 'worker.ts', ready: 'message' },
+];
+
+/** A worker has 15 s for a webhook in production; here nobody waits that long for a Ctrl-C. */
+const STOP_STEPS = [{ signal: 'SIGTERM', waitMs: 4000 }] as const;
+const READY_TIMEOUT_MS = 60_000;
+
+/** How processes of this run are started. */
+export interface Launcher {
+  /** Where the entry points are. */
+  readonly entryFolder: string;
+  readonly dataDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly guard: Guard;
+}
+
+/** On the command line of everything that this run starts: the next run finds its orphans by it. */
+export function runMarker(dataDir: string): string {
+  return `--run-of=${dataDir}`;
+}
+
+/** The log of an entry point: `api.ts` writes `logs/api.log`. */
+export function logFileOf(dataDir: string, entry: string): string {
+  return join(dataDir, 'logs', entry.replace(/\.ts$/, '.log'));
+}
+
+/** Starts an entry point with the Node that runs us. */
+export function launchEntry(
+  { entryFolder, dataDir, env, guard }: Launcher,
+  entry: string,
+): Promise<ServerProcess> {
+  return startServerProcess({
+    file: process.execPath,
+    args: [join(entryFolder, entry), runMarker(dataDir)],
+    env,
+    logFile: logFileOf(dataDir, entry),
+    stopSteps: STOP_STEPS,
+    reportsReady: true,
+    guard,
+  });
+}
+
+/** The address under which a part that listens on `host` is reached from this machine. */
+export function localUrl(host: string, port: number): string {
+  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
+  if (host === '::') return `http://[::1]:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+async function statusOf(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(3000) });
+    await response.body?.cancel();
+    return String(response.status);
+  } catch {
+    return 'no answer';
+  }
+}
+
+async function untilOk(url: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const status = await statusOf(url);
+    if (status === '200') return;
+    if (signal.aborted) throw new SetupError(`${url} is not ready after a minute: ${status}`);
+    await delay(50);
+  }
+}
+
+/**
+ * Waits until a part says that it can work.
+ *
+ * @param stop ends the wait.
+ * @throws SetupError when it does not within a minute, or when stopped.
+ */
+export async function untilReady(
+  part: Part,
+  { ready }: ServerProcess,
+  config: Config,
+  stop: AbortSignal,
+): Promise<void> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(READY_TIMEOUT_MS)]);
+  const port = part.port?.(config);
+  if (part.ready !== 'message' && port !== undefined) {
+    return untilOk(`${localUrl(port.host, port.port)}${part.ready.path}`, signal);
+  }
+  const late = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => {
+    const log = logFileOf(config.dataDir, part.entry);
+    late.reject(new SetupError(`${part.name} is not ready after a minute; its log: ${log}`));
+  });
+  return Promise.race([ready, late.promise]);
+}

@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../../config.ts';
+import { watchAncestors } from '../../local/ancestor-watch.ts';
+import { removeDevFacts } from '../../local/dev-facts.ts';
+import { startGuard } from '../../local/guard.ts';
+import { SetupError } from '../../local/setup-error.ts';
+import { readToolEnvironment } from '../../local/tool-environment.ts';
+import { createCrew, type Crew } from './crew.ts';
+import { claimDataDir } from './data-dir.ts';
+import { startAll } from './supervise.ts';
+
+/** Ten seconds are promised for a shutdown; what is still there then is killed. */
+const SHUTDOWN_TIMEOUT_MS = 8500;
+
+/** Why a run stops in good order; everything else that stops it is a failure. */
+class StopRequest extends Error {
+  override readonly name = 'StopRequest';
+}
+
+/** Turns signals, and the end of the npm that runs us, into one request to stop. */
+function listenForStop(startedByNpm: boolean, onSecondRequest: () => void): AbortController {
+  const controller = new AbortController();
+  const request = (reason: string) => {
+    if (controller.signal.aborted) onSecondRequest();
+    else controller.abort(new StopRequest(reason));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => request(signal));
+  }
+  if (startedByNpm) {
+    watchAncestors(() => !controller.signal.aborted && request('npm, which ran this, is gone'));
+  }
+  return controller;
+}
+
+/** Rejects with the reason of an abort. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  const aborted = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => aborted.reject(signal.reason), { once: true });
+  aborted.promise.catch(() => undefined); // It may come while nobody waits for it.
+  return aborted.promise;
+}
+
+/** A terminal that went away takes no more lines: that must not stop us from stopping. */
+function createLog(): (line: string) => void {
+  process.stdout.on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
+  return (line) => process.stdout.write(`${line}\n`);
+}
+
+/** Stops all processes, and waits until nothing is being started any more. */
+async function stopAll(crew: Crew, starting: Promise<void>): Promise<void> {
+  const late = setTimeout(() => crew.kill(), SHUTDOWN_TIMEOUT_MS);
+  await crew.stop();
+  await Promise.race([starting.catch(() => undefined), delay(1000)]);
+  clearTimeout(late);
+}
+
+/** Says why the run ends. @returns the exit code. */
+function report(error: unknown, log: (line: string) => void): number {
+  if (error instanceof StopRequest) {
+    log(`Stopping (${error.message}) …`);
+    return 0;
+  }
+  const unexpected = error instanceof Error && !(error instanceof SetupError);
+  const text = unexpected ? error.stack : (error as SetupError).message;
+  process.stderr.write(`${text ?? String(error)}\n`);
+  return 1;
+}
+
+/**
+ * Runs the whole service on this machine until it is told to stop or a part of it ends.
+ *
+ * @param entryFolder where `api.ts` and the other entry points are.
+ * @returns the exit code: 0 after a request to stop, 1 after any failure, which it has reported.
+ */
+export async function runDev(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  entryFolder: string,
+): Promise<number> {
+  const log = createLog();
+  const tools = readToolEnvironment(env);
+  const crew = createCrew();
+  const stop = listenForStop(tools.startedByNpm, () => crew.kill());
+  const { signal } = stop;
+  const ending = Promise.race([crew.ended, rejectOnAbort(signal)]);
+  let exitCode = 0;
+  try {
+    const claim = await claimDataDir(config.dataDir, log, signal);
+    const guard = await startGuard();
+    crew.watch('The guard of the run', guard.exited);
+    const starting = startAll({ config, env, tools, entryFolder, crew, guard, log, signal });
+    try {
+      await Promise.race([starting, ending]);
+      await ending;
+    } catch (error) {
+      exitCode = report(error, log);
+      stop.abort(error);
+    }
+    claim.announceStop();
+    removeDevFacts(config.dataDir);
+    await stopAll(crew, starting);
+    await guard.release();
+    claim.release();
+  } catch (error) {
+    exitCode = report(error, log);
+  }
+  return exitCode;
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writePrivateFile } from '../../local/private-file.ts';
+import { SetupError } from '../../local/setup-error.ts';
+
+const secretsSchema = z.object({
+  API_SECRET_PEPPER: z.string().min(32),
+  WEBHOOK_SECRET_KEYS: z.string().min(1),
+});
+
+/** The secrets that production gets from outside, by the names of their settings. */
+export type Secrets = z.infer<typeof secretsSchema>;
+
+function generate(): Secrets {
+  return {
+    API_SECRET_PEPPER: randomBytes(32).toString('base64'),
+    WEBHOOK_SECRET_KEYS: `local-1:${randomBytes(32).toString('base64')}`,
+  };
+}
+
+/**
+ * The secrets of this data directory, made once: with other ones, no key in its database would be
+ * accepted any more.
+ *
+ * @throws SetupError when the file was damaged.
+ */
+export function keepSecrets(dataDir: string): Secrets {
+  const file = join(dataDir, 'secrets.json');
+  if (!existsSync(file)) {
+    writePrivateFile(file, `${JSON.stringify(generate(), undefined, 2)}\n`);
+  }
+  try {
+    return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new SetupError(
+      `${file} cannot be read: restore it, or choose another DATA_DIR to begin anew`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import {
+  demoMerchantSchema,
+  removeDevFacts,
+  writeDevFacts,
+  type DemoMerchant,
+  type DevFacts,
+} from '../../local/dev-facts.ts';
+import type { Guard } from '../../local/guard.ts';
+import { requireFreePorts } from '../../local/ports.ts';
+import { SetupError } from '../../local/setup-error.ts';
+import type { ToolEnvironment } from '../../local/tool-environment.ts';
+import { readyText } from './announce.ts';
+import type { Crew } from './crew.ts';
+import { stopOrphans } from './data-dir.ts';
+import { followErrors } from './error-follower.ts';
+import { launchEntry, localUrl, logFileOf, PARTS, untilReady, type Launcher } from './parts.ts';
+import { keepSecrets } from './secrets.ts';
+import { serverPorts, startServers, type Servers } from './servers.ts';
+
+/** Receivers of webhooks on this machine, which production refuses to call. */
+const LOOPBACK_CIDRS = '127.0.0.0/8,::1/128';
+
+/** Everything a run is made of. */
+export interface Run {
+  readonly config: Config;
+  /** Handed on to every process, with our additions. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly tools: ToolEnvironment;
+  /** Where `api.ts` and the other entry points are. */
+  readonly entryFolder: string;
+  readonly crew: Crew;
+  readonly guard: Guard;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The settings that all processes of the service must agree on. */
+function sharedEnvironment(config: Config, servers: Servers): Record<string, string> {
+  const secrets = keepSecrets(config.dataDir);
+  return {
+    DATA_DIR: config.dataDir,
+    HOST: config.host,
+    PORT: String(config.port),
+    GATEWAY_SIMULATOR_PORT: String(config.gatewaySimulatorPort),
+    PUBLIC_BASE_URL: config.publicBaseUrl,
+    DATABASE_URL: servers.databaseUrl,
+    TEMPORAL_ADDRESS: servers.temporalAddress,
+    TEMPORAL_NAMESPACE: config.temporalNamespace,
+    API_SECRET_PEPPER: config.apiSecretPepper ?? secrets.API_SECRET_PEPPER,
+    WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? secrets.WEBHOOK_SECRET_KEYS,
+    WEBHOOK_ALLOWED_CIDRS: config.webhookAllowedCidrsGiven
+      ? config.webhookAllowedCidrs.join(',')
+      : LOOPBACK_CIDRS,
+  };
+}
+
+/** What `src/main/seed.ts` left: the demo merchant and its keys. */
+function readDemoMerchant(dataDir: string): DemoMerchant {
+  const file = join(dataDir, 'demo-merchant.json');
+  if (!existsSync(file)) throw new SetupError(`The demo merchant is missing: there is no ${file}`);
+  return demoMerchantSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+function runTask({ crew, config }: Run, launcher: Launcher, name: string, entry: string) {
+  const logFile = logFileOf(config.dataDir, entry);
+  return crew.runTask({ name, kind: 'part', logFile }, () => launchEntry(launcher, entry));
+}
+
+/** Starts all parts and waits until each of them can work. */
+async function startParts({ crew, config, log, signal }: Run, launcher: Launcher): Promise<void> {
+  await Promise.all(
+    PARTS.map(async (part) => {
+      const logFile = logFileOf(config.dataDir, part.entry);
+      const started = await crew.start({ name: part.name, kind: 'part', logFile }, () =>
+        launchEntry(launcher, part.entry),
+      );
+      followErrors(part.name, logFile, log);
+      await untilReady(part, started, config, signal);
+    }),
+  );
+}
+
+/** Stops what a killed run left, and makes sure that nothing is in the way. */
+async function clearTheWay({ config, log }: Run): Promise<void> {
+  const { dataDir } = config;
+  removeDevFacts(dataDir);
+  await stopOrphans(dataDir, log);
+  const partPorts = PARTS.map(({ port }) => port?.(config)).filter((port) => port !== undefined);
+  await requireFreePorts([...partPorts, ...serverPorts(config)]);
+}
+
+function factsOf(config: Config, servers: Servers, environment: Record<string, string>): DevFacts {
+  return {
+    apiBaseUrl: localUrl(config.host, config.port),
+    sandboxBasePath: '/sandbox/api/merchant/v1',
+    productionBasePath: '/api/merchant/v1',
+    temporalAddress: servers.temporalAddress,
+    ...(servers.temporalUiUrl === undefined ? {} : { temporalUiUrl: servers.temporalUiUrl }),
+    demoMerchant: readDemoMerchant(config.dataDir),
+    environment,
+  };
+}
+
+/**
+ * Starts everything, in order, and announces it: the servers, the migrations, then the demo
+ * merchant beside the parts of the service.
+ *
+ * @throws SetupError when something cannot be started; what was started stays in the crew.
+ */
+export async function startAll(run: Run): Promise<void> {
+  const startedAt = performance.now();
+  const { config, env, entryFolder, guard, log } = run;
+  const { dataDir } = config;
+  await clearTheWay(run);
+  log('Starting …');
+  const servers = await startServers(run);
+  const environment = sharedEnvironment(config, servers);
+  const launcher = { entryFolder, dataDir, env: { ...env, ...environment }, guard };
+  await runTask(run, launcher, 'Migration', 'migrate.ts');
+  await Promise.all([
+    runTask(run, launcher, 'Demo merchant', 'seed.ts'),
+    startParts(run, launcher),
+  ]);
+  run.signal.throwIfAborted();
+  const facts = factsOf(config, servers, environment);
+  writeDevFacts(dataDir, facts);
+  log(readyText(facts, config, performance.now() - startedAt));
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import type { Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
+import { envelopeOf, success } from '../http/envelope.ts';
+import type { CaptureDeps } from './captures.ts';
+import { notePayment } from './captures.ts';
+import type { GatewayEvent } from './gateway.ts';
+import type { Gateways } from './gateways.ts';
+import { gatewayOf } from './gateways.ts';
+import { writeCallback } from './queries.ts';
+
+/** The gateway waits 5 s; past this we answer and go on, for the callback is in the book. */
+const ANSWER_WITHIN_MS = 1500;
+
+/**
+ * Where the gateway calls back: the signature is checked on the raw bytes, the callback is stored,
+ * then acted upon. What is lost after that, reconciliation finds.
+ */
+export function callbackRoute(deps: CaptureDeps & { gateways: Gateways }): Route {
+  return defineRoute({
+    method: 'POST',
+    base: 'root',
+    caller: 'public',
+    path: '/callbacks/razorpay/{environment}',
+    operationId: 'razorpayCallback',
+    summary: 'Callbacks of the payment gateway',
+    description: 'Signed with `X-Razorpay-Signature`; called by the gateway alone.',
+    tags: ['Gateway'],
+    params: z.object({ environment: z.enum(['sandbox', 'production']) }),
+    headers: z.object({
+      'X-Razorpay-Signature': z.string().optional(),
+      'X-Razorpay-Event-Id': z.string().optional(),
+    }),
+    body: z.looseObject({}),
+    responses: { 200: { description: 'Received', schema: envelopeOf(z.null()) } },
+    errors: ['UNAUTHORIZED'],
+  }).handledBy(async ({ params, headers, rawBody = Buffer.alloc(0) }) => {
+    const { environment } = params;
+    const gateway = gatewayOf(deps.gateways, environment);
+    const result = gateway.parseCallback(rawBody, {
+      'x-razorpay-signature': headers['X-Razorpay-Signature'],
+      'x-razorpay-event-id': headers['X-Razorpay-Event-Id'],
+    });
+    if (!result.verified) throw new DomainError('UNAUTHORIZED', 'Invalid signature');
+    const { event } = result;
+    const body = rawBody.toString('utf8');
+    await writeCallback(deps.sql, { environment, eventId: event.eventId, event: event.name, body });
+    const acting = act(deps, environment, event).catch((err: unknown) =>
+      deps.log.error({ err, event: event.name }, 'A callback is left to reconciliation'),
+    );
+    await Promise.race([acting, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
+    return { status: 200, body: success('Received', null) };
+  });
+}
+
+async function act(
+  deps: CaptureDeps,
+  environment: Environment,
+  event: GatewayEvent,
+): Promise<void> {
+  if (event.type !== 'payment_captured' && event.type !== 'payment_failed') return;
+  await notePayment(deps, environment, event.payment, event.gatewaySessionId);
+}

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { findOrder } from '../orders/queries.ts';
+import type { OrderWorkflows } from '../temporal/order-workflows.ts';
+import type { GatewayPayment } from './gateway.ts';
+import * as queries from './queries.ts';
+
+export interface CaptureDeps {
+  sql: Sql;
+  workflows: OrderWorkflows;
+  log: Logger;
+}
+
+/**
+ * Takes note of what a payment at the gateway came to: the book first, then the order's workflow.
+ * Safe to call any number of times, in any order, for callbacks and reconciliation alike.
+ *
+ * @param gatewaySessionId which names the order even where the gateway lost our notes
+ */
+export async function notePayment(
+  deps: CaptureDeps,
+  environment: Environment,
+  payment: GatewayPayment,
+  gatewaySessionId: string | null,
+): Promise<void> {
+  const { gatewayPaymentId } = payment;
+  const session = gatewaySessionId
+    ? await queries.findSessionAtGateway(deps.sql, environment, gatewaySessionId)
+    : undefined;
+  const orderNumber = session?.order_number ?? payment.orderNumber;
+  const order = orderNumber && (await findOrder(deps.sql, environment, orderNumber));
+  if (!order) {
+    deps.log.error(
+      { alert: 'payment_without_order', gatewayPaymentId, environment },
+      'A payment names no order of ours',
+    );
+    return;
+  }
+  if (payment.status === 'failed') return noteFailure(deps, order.order_number, gatewayPaymentId);
+  if (payment.status !== 'captured' && payment.status !== 'refunded') return;
+  const { amountPaise } = payment;
+  const sessionId = session?.session_id ?? payment.sessionId;
+  await queries.writeCapture(deps.sql, {
+    gatewayPaymentId,
+    orderNumber: order.order_number,
+    sessionId,
+    environment,
+    amountPaise,
+  });
+  await applyCapture(deps, {
+    gateway_payment_id: gatewayPaymentId,
+    order_number: order.order_number,
+    amount_paise: amountPaise,
+    order_amount_paise: order.amount_paise,
+    taken_payment_id: order.gateway_payment_id,
+  });
+}
+
+/** Hands a capture in the book to its order, or back to the buyer if the order cannot take it. */
+export async function applyCapture(
+  { workflows, log }: CaptureDeps,
+  capture: queries.LooseCapture,
+): Promise<void> {
+  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = capture;
+  if (capture.taken_payment_id === gatewayPaymentId) return;
+  if (capture.amount_paise !== capture.order_amount_paise) {
+    log.error(
+      { alert: 'wrong_amount', gatewayPaymentId, orderNumber },
+      'A capture has another amount than its order: it is given back',
+    );
+    return workflows.refundSurplus(gatewayPaymentId);
+  }
+  const outcome = await workflows.signal(orderNumber, 'pay', { gatewayPaymentId });
+  if (outcome === 'gone') await workflows.refundSurplus(gatewayPaymentId);
+}
+
+async function noteFailure(
+  { sql, workflows }: CaptureDeps,
+  orderNumber: string,
+  gatewayPaymentId: string,
+): Promise<void> {
+  if (!(await queries.writeFailure(sql, gatewayPaymentId, orderNumber))) return;
+  await workflows.signal(orderNumber, 'failPayment', { requestId: `failed:${gatewayPaymentId}` });
+}

@@ -1,0 +1,142 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../db/client.ts';
+import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
+import { moneyKey } from './gateway.ts';
+import type { Gateways } from './gateways.ts';
+import { gatewayOf } from './gateways.ts';
+import type { FundsRow } from './queries.ts';
+import * as queries from './queries.ts';
+
+export interface FundsDeps {
+  sql: Sql;
+  gateways: Gateways;
+  log: Logger;
+}
+
+/** Nothing is wrong, it only takes longer: to be asked again. */
+export class NotYet extends Error {
+  override readonly name = 'NotYet';
+}
+
+/**
+ * Lets the merchant have an order's funds. Safe to call again until it returns.
+ *
+ * @throws NotYet while the merchant is suspended or the gateway is at it,
+ *   GatewayUnavailable, GatewayRefused
+ */
+export async function releaseFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
+  const funds = await fundsOf(deps.sql, orderNumber);
+  if (funds.settled_outside) return;
+  if (funds.merchant_status !== 'APPROVED') {
+    throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
+  }
+  const transfer = await transferWith(deps, funds, 'releaseFunds');
+  if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+}
+
+/** Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. */
+export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
+  const funds = await fundsOf(deps.sql, orderNumber);
+  await transferWith(deps, funds, 'holdFunds');
+  await queries.markHeld(deps.sql, funds.gateway_payment_id);
+}
+
+/**
+ * Gives an order's money back to its buyer. Safe to call again until it returns.
+ *
+ * @throws NotYet while the bank is at it, GatewayUnavailable, GatewayRefused
+ */
+export async function refundOrder(
+  deps: FundsDeps,
+  orderNumber: string,
+  reason: string,
+): Promise<void> {
+  const funds = await fundsOf(deps.sql, orderNumber);
+  if (funds.settled_outside) return;
+  const gateway = gatewayOf(deps.gateways, funds.environment);
+  await refundPayment(gateway, funds.gateway_payment_id, funds.amount_paise, reason);
+}
+
+/**
+ * Gives a capture back that its order cannot take, once for each gateway payment.
+ *
+ * @throws NotYet, GatewayUnavailable, GatewayRefused
+ */
+export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): Promise<void> {
+  const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
+  if (!surplus || surplus.processed_at !== null) return;
+  const { environment, amount_paise: amountPaise, reason, order_number: orderNumber } = surplus;
+  deps.log.error(
+    { alert: 'surplus_capture', gatewayPaymentId, orderNumber, reason },
+    'A capture that its order cannot take is given back',
+  );
+  const gateway = gatewayOf(deps.gateways, environment);
+  await refundPayment(gateway, gatewayPaymentId, amountPaise, reason);
+  await queries.finishSurplus(deps.sql, gatewayPaymentId);
+}
+
+async function refundPayment(
+  gateway: PaymentGateway,
+  gatewayPaymentId: string,
+  amountPaise: number,
+  reason: string,
+): Promise<void> {
+  const idempotencyKey = moneyKey(gatewayPaymentId, 'refund');
+  const refund = await gateway.refund({ gatewayPaymentId, amountPaise, idempotencyKey, reason });
+  if (refund.status !== 'processed') throw new NotYet(`The refund is ${refund.status}`);
+}
+
+async function transferWith(
+  deps: FundsDeps,
+  funds: FundsRow,
+  operation: 'holdFunds' | 'releaseFunds',
+): Promise<GatewayTransfer> {
+  const gateway = gatewayOf(deps.gateways, funds.environment);
+  const { gateway_payment_id: gatewayPaymentId, amount_paise: amountPaise } = funds;
+  return gateway[operation]({
+    gatewayPaymentId,
+    amountPaise,
+    linkedAccountId: await linkedAccountOf(deps, gateway, funds),
+    idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+  });
+}
+
+/** In the sandbox an account is made when it is first needed; production needs a real one. */
+async function linkedAccountOf(
+  { sql }: FundsDeps,
+  gateway: PaymentGateway,
+  funds: FundsRow,
+): Promise<string> {
+  if (funds.linked_account_id !== null) return funds.linked_account_id;
+  if (funds.environment === 'production') {
+    throw new NotYet(`Merchant ${funds.merchant_id} has no linked account for payouts`);
+  }
+  const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
+  await queries.saveLinkedAccount(sql, funds.merchant_id, funds.environment, linkedAccountId);
+  return linkedAccountId;
+}
+
+function sandboxAccount(funds: FundsRow) {
+  return {
+    email: `${funds.merchant_id.toLowerCase()}@sandbox.example.com`,
+    phone: '9000090000',
+    legalBusinessName: funds.merchant_name,
+    contactName: funds.merchant_name,
+    businessType: 'proprietorship',
+    category: 'ecommerce',
+    subcategory: 'ecommerce_marketplace',
+    registeredAddress: {
+      street1: '1 Sandbox Road',
+      street2: 'Test Nagar',
+      city: 'Bengaluru',
+      state: 'KARNATAKA',
+      postalCode: '560001',
+    },
+  };
+}
+
+async function fundsOf(sql: Sql, orderNumber: string): Promise<FundsRow> {
+  const funds = await queries.findFunds(sql, orderNumber);
+  if (!funds) throw new Error(`Order ${orderNumber} has no payment`);
+  return funds;
+}

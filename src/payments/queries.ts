@@ -1,0 +1,335 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+
+export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
+
+/** A row of `payment_sessions`. */
+export interface SessionRow {
+  session_id: string;
+  order_number: string;
+  environment: Environment;
+  state: SessionState;
+  gateway_session_id: string | null;
+  upi_intent: string | null;
+  page_url: string | null;
+  expires_at: Date;
+  pay_request_id: string | null;
+  created_at: Date;
+  /** By the database's clock, which the sandbox can move. */
+  is_expired: boolean;
+}
+
+/** How the money of an order can be moved: its payment, and who gets it. */
+export interface FundsRow {
+  order_number: string;
+  environment: Environment;
+  amount_paise: number;
+  gateway_payment_id: string;
+  merchant_id: string;
+  merchant_name: string;
+  merchant_email: string;
+  merchant_status: string;
+  linked_account_id: string | null;
+  settled_outside: boolean;
+}
+
+/** The contract's limit of payment sessions for one order. */
+const MAX_SESSIONS = 20;
+/** A session whose opening was cut off by a dying process stands in the way this long at most. */
+const OPENING_SECONDS = 30;
+
+/** `opening`: another request is at it right now. `limit`: the order has had its sessions. */
+export type Reservation = 'reserved' | 'open' | 'opening' | 'limit' | 'refused';
+
+/**
+ * Reserves a new session for an order: one statement on the order's locked row, so that no second
+ * one opens beside it and none while the order is closing its payment.
+ *
+ * @param sessionMs how long it lasts; it never outlives the payment link
+ * @returns the open session (new or not), or why there can be none
+ */
+export async function reserveSession(
+  sql: Sql,
+  orderNumber: string,
+  sessionId: string,
+  sessionMs: number,
+): Promise<Reservation> {
+  const [row] = await sql<{ outcome: Reservation }[]>`
+    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs},
+      ${MAX_SESSIONS}, ${OPENING_SECONDS}) AS outcome`;
+  return row?.outcome ?? 'refused';
+}
+
+/** The gateway has opened it: it can be paid now. */
+export async function markSessionOpen(
+  sql: Sql,
+  sessionId: string,
+  opened: { gatewaySessionId: string; upiIntent: string; pageUrl: string },
+): Promise<void> {
+  await sql`
+    UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = ${opened.gatewaySessionId},
+      upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl}
+    WHERE session_id = ${sessionId} AND state = 'OPENING'`;
+}
+
+/** It is over: it no longer stands in the way of a new one, or of a cancel. */
+export async function endSession(
+  sql: Sql,
+  sessionId: string,
+  state: 'PAID' | 'CLOSED' | 'FAILED',
+): Promise<void> {
+  await sql`
+    WITH ended AS (
+      UPDATE payment_sessions SET state = ${state}
+      WHERE session_id = ${sessionId} AND state <> 'PAID'
+    )
+    UPDATE orders SET open_session_id = NULL WHERE open_session_id = ${sessionId}`;
+}
+
+export async function findSession(
+  sql: Sql,
+  orderNumber: string,
+  sessionId: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT *, expires_at <= service_now() AS is_expired FROM payment_sessions
+    WHERE order_number = ${orderNumber} AND session_id = ${sessionId}`;
+  return row;
+}
+
+/** Our session behind a session of the gateway's. */
+export async function findSessionAtGateway(
+  sql: Sql,
+  environment: Environment,
+  gatewaySessionId: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT *, expires_at <= service_now() AS is_expired FROM payment_sessions
+    WHERE gateway_session_id = ${gatewaySessionId} AND environment = ${environment}`;
+  return row;
+}
+
+/** The session that may still be paid, if there is one. */
+export async function findOpenSession(
+  sql: Sql,
+  orderNumber: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT s.*, s.expires_at <= service_now() AS is_expired
+    FROM orders o JOIN payment_sessions s ON s.session_id = o.open_session_id
+    WHERE o.order_number = ${orderNumber}`;
+  return row;
+}
+
+/** Writes a capture into the book, once, and ends its session. */
+export async function writeCapture(
+  sql: Sql,
+  capture: {
+    gatewayPaymentId: string;
+    orderNumber: string;
+    sessionId: string | null;
+    environment: Environment;
+    amountPaise: number;
+  },
+): Promise<void> {
+  const { gatewayPaymentId, orderNumber, sessionId, environment, amountPaise } = capture;
+  await sql`
+    WITH session AS (
+      UPDATE payment_sessions SET state = 'PAID'
+      WHERE session_id = ${sessionId} AND order_number = ${orderNumber}
+      RETURNING session_id
+    )
+    INSERT INTO payments (gateway_payment_id, environment, order_number, session_id, amount_paise)
+    VALUES (${gatewayPaymentId}, ${environment}, ${orderNumber},
+      (SELECT session_id FROM session), ${amountPaise})
+    ON CONFLICT DO NOTHING`;
+}
+
+/** @returns true the first time that this attempt is seen to have failed */
+export async function writeFailure(
+  sql: Sql,
+  gatewayPaymentId: string,
+  orderNumber: string,
+): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO failed_payments (gateway_payment_id, order_number)
+    VALUES (${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Keeps a callback as it came, before anything is done about it. */
+export async function writeCallback(
+  sql: Sql,
+  callback: { environment: Environment; eventId: string; event: string; body: string },
+): Promise<void> {
+  const { environment, eventId, event, body } = callback;
+  await sql`
+    INSERT INTO gateway_callbacks (environment, event_id, event, body)
+    VALUES (${environment}, ${eventId}, ${event}, ${body})`;
+}
+
+export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
+  const [row] = await sql<FundsRow[]>`
+    SELECT o.order_number, o.environment, o.amount_paise, o.gateway_payment_id, o.merchant_id,
+      m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
+      m.linked_accounts->>(o.environment::text) AS linked_account_id,
+      EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
+        AS settled_outside
+    FROM orders o JOIN merchants m USING (merchant_id)
+    WHERE o.order_number = ${orderNumber} AND o.gateway_payment_id IS NOT NULL`;
+  return row;
+}
+
+/** Keeps the account that a merchant is paid out to. */
+export async function saveLinkedAccount(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+  linkedAccountId: string,
+): Promise<void> {
+  await sql`
+    UPDATE merchants SET linked_accounts = linked_accounts || ${sql.json({ [environment]: linkedAccountId })}
+    WHERE merchant_id = ${merchantId}`;
+}
+
+/** A capture that its order cannot take. */
+export interface SurplusRow {
+  gateway_payment_id: string;
+  order_number: string;
+  environment: Environment;
+  amount_paise: number;
+  reason: string;
+  processed_at: Date | null;
+}
+
+/**
+ * Takes a capture for giving back, if its order cannot take it: it belongs to no order's PAID, and
+ * the order is past being paid, or the amount is wrong. Books it as surplus in the same statement.
+ *
+ * @returns undefined when the capture is not surplus
+ */
+export async function claimSurplus(
+  sql: Sql,
+  gatewayPaymentId: string,
+): Promise<SurplusRow | undefined> {
+  const [row] = await sql<SurplusRow[]>`
+    WITH surplus AS (
+      SELECT p.*, o.merchant_id, CASE
+        WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
+        WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
+      FROM payments p JOIN orders o USING (order_number)
+      WHERE p.gateway_payment_id = ${gatewayPaymentId}
+        AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+        AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
+    ), claimed AS (
+      INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason)
+      SELECT gateway_payment_id, order_number, amount_paise, reason FROM surplus
+      ON CONFLICT (gateway_payment_id) DO UPDATE SET reason = surplus_refunds.reason
+      RETURNING *
+    ), booked AS (
+      INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+        environment, debit_account, credit_account, amount_paise)
+      SELECT gateway_payment_id, 'capture', order_number, merchant_id, environment,
+        'gateway_clearing', 'surplus', amount_paise
+      FROM surplus ON CONFLICT DO NOTHING
+    ), shown AS (
+      UPDATE orders o SET refund_amount_paise = c.amount_paise, refund_reason = c.reason
+      FROM claimed c
+      WHERE o.order_number = c.order_number AND o.status = 'CANCELLED'
+        AND o.refund_amount_paise IS NULL
+    )
+    SELECT c.*, s.environment FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
+  return row;
+}
+
+/** The gateway has given it back. */
+export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise<void> {
+  await sql`
+    WITH done AS (
+      UPDATE surplus_refunds SET processed_at = service_now()
+      WHERE gateway_payment_id = ${gatewayPaymentId} AND processed_at IS NULL
+      RETURNING *
+    ), booked AS (
+      INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+        environment, debit_account, credit_account, amount_paise)
+      SELECT d.gateway_payment_id, 'refund', d.order_number, o.merchant_id, o.environment,
+        'surplus', 'refunds', d.amount_paise
+      FROM done d JOIN orders o USING (order_number)
+    )
+    UPDATE orders o SET refund_processed_at = d.processed_at
+    FROM done d
+    WHERE o.order_number = d.order_number AND o.status = 'CANCELLED'
+      AND o.refund_processed_at IS NULL`;
+}
+
+/** Sessions whose callbacks may have been lost: not asked about lately, open or recently over. */
+export async function takeSessionsToCheck(
+  sql: Sql,
+  { limit, everyMs, forMs }: { limit: number; everyMs: number; forMs: number },
+): Promise<SessionRow[]> {
+  return sql<SessionRow[]>`
+    UPDATE payment_sessions SET checked_at = service_now()
+    WHERE session_id IN (
+      SELECT session_id FROM payment_sessions
+      WHERE state IN ('OPEN', 'CLOSED') AND gateway_session_id IS NOT NULL
+        AND expires_at > service_now() - ${forMs} * interval '1 millisecond'
+        AND (checked_at IS NULL
+          OR checked_at < service_now() - ${everyMs} * interval '1 millisecond')
+      ORDER BY checked_at NULLS FIRST LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED
+    )
+    RETURNING *, expires_at <= service_now() AS is_expired`;
+}
+
+/** Captures that no order has taken and nobody has given back: a Signal was lost on its way. */
+export async function findLooseCaptures(
+  sql: Sql,
+  olderThanMs: number,
+  limit: number,
+): Promise<LooseCapture[]> {
+  return sql<LooseCapture[]>`
+    SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
+      o.amount_paise AS order_amount_paise, o.gateway_payment_id AS taken_payment_id
+    FROM payments p JOIN orders o USING (order_number)
+    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+      AND NOT EXISTS (SELECT FROM surplus_refunds s
+        WHERE s.gateway_payment_id = p.gateway_payment_id AND s.processed_at IS NOT NULL)
+      AND p.captured_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+    LIMIT ${limit}`;
+}
+
+export interface LooseCapture {
+  gateway_payment_id: string;
+  order_number: string;
+  amount_paise: number;
+  order_amount_paise: number;
+  taken_payment_id: string | null;
+}
+
+/** Captures whose order holds the money, but the gateway does not yet. */
+export async function findUnheldPayments(
+  sql: Sql,
+  limit: number,
+): Promise<{ order_number: string }[]> {
+  return sql<{ order_number: string }[]>`
+    SELECT o.order_number FROM payments p
+    JOIN orders o ON o.gateway_payment_id = p.gateway_payment_id
+    WHERE p.held_at IS NULL AND o.busy IS NULL
+      AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+    LIMIT ${limit}`;
+}
+
+export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void> {
+  await sql`
+    UPDATE payments SET held_at = service_now() WHERE gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/** The sandbox helper will pay this session: the PAID step answers its request. */
+export async function expectHelperPayment(
+  sql: Sql,
+  sessionId: string,
+  requestId: string,
+): Promise<void> {
+  await sql`
+    UPDATE payment_sessions SET pay_request_id = ${requestId} WHERE session_id = ${sessionId}`;
+}

@@ -1,0 +1,94 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type {
+  CallbackHeaders,
+  CallbackResult,
+  GatewayEvent,
+  GatewayPayment,
+  PaymentGateway,
+} from '../gateway.ts';
+import { presentPayment, presentRefund, presentSession } from './present.ts';
+import {
+  paymentPayloadSchema,
+  qrCodePayloadSchema,
+  refundPayloadSchema,
+  webhookSchema,
+} from './schemas.ts';
+
+function header(headers: CallbackHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+/** HMAC-SHA256 of the raw bytes, in hex (webhooks/validate-test), compared in constant time. */
+function isSigned(rawBody: Uint8Array, signature: string, secret: string): boolean {
+  if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
+  const expected = createHmac('sha256', secret).update(rawBody).digest();
+  return timingSafeEqual(Buffer.from(signature, 'hex'), expected);
+}
+
+const CAPTURED: ReadonlySet<GatewayPayment['status']> = new Set(['captured', 'refunded']);
+
+/** The union's members without what they share: each is completed with the callback's facts. */
+type EventBody = GatewayEvent extends infer Event
+  ? Event extends GatewayEvent
+    ? Omit<Event, 'eventId' | 'name' | 'occurredAtMs'>
+    : never
+  : never;
+
+function paymentEvent(payload: unknown): EventBody {
+  const { payment: paymentPart, qr_code: qrCodePart } = paymentPayloadSchema.parse(payload);
+  const payment = presentPayment(paymentPart.entity);
+  const gatewaySessionId = qrCodePart?.entity.id ?? null;
+  if (CAPTURED.has(payment.status)) return { type: 'payment_captured', payment, gatewaySessionId };
+  if (payment.status === 'failed') return { type: 'payment_failed', payment, gatewaySessionId };
+  return { type: 'ignored' };
+}
+
+function refundEvent(payload: unknown): EventBody {
+  const refund = presentRefund(refundPayloadSchema.parse(payload).refund.entity);
+  if (refund.status === 'pending') return { type: 'ignored' };
+  return { type: refund.status === 'failed' ? 'refund_failed' : 'refund_processed', refund };
+}
+
+/** What each event that concerns us says; the payload is a snapshot of when it happened. */
+const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
+  'qr_code.credited': paymentEvent,
+  'qr_code.closed': (payload) => ({
+    type: 'session_closed',
+    session: presentSession(qrCodePayloadSchema.parse(payload).qr_code.entity),
+  }),
+  'payment.captured': paymentEvent,
+  'payment.failed': paymentEvent,
+  'refund.processed': refundEvent,
+  'refund.failed': refundEvent,
+};
+
+function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent {
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
+  const { event: name, created_at, payload } = webhookSchema.parse(JSON.parse(text));
+  const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
+  const bodyHash = () => createHash('sha256').update(rawBody).digest('hex');
+  return {
+    eventId: header(headers, 'x-razorpay-event-id') ?? bodyHash(),
+    name,
+    occurredAtMs: created_at === undefined ? null : created_at * 1000,
+    ...(read?.(payload) ?? { type: 'ignored' }),
+  };
+}
+
+/** Razorpay's webhooks: signature first, on the raw bytes, and only then the body. */
+export function createCallbackParser(webhookSecret: string): Pick<PaymentGateway, 'parseCallback'> {
+  function parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult {
+    const signature = header(headers, 'x-razorpay-signature');
+    if (signature === undefined) return { verified: false, reason: 'signature_missing' };
+    if (!isSigned(rawBody, signature, webhookSecret)) {
+      return { verified: false, reason: 'signature_wrong' };
+    }
+    try {
+      return { verified: true, event: readEvent(rawBody, headers) };
+    } catch {
+      return { verified: false, reason: 'body_malformed' };
+    }
+  }
+  return { parseCallback };
+}

@@ -1,0 +1,57 @@
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { PaymentGateway } from '../gateway.ts';
+import { createCallbackParser } from './callbacks.ts';
+import { createRazorpayClient, valueOf } from './client.ts';
+import { createLinkedAccounts } from './linked-accounts.ts';
+import { presentPayment } from './present.ts';
+import { createRefunds } from './refunds.ts';
+import { paymentSchema } from './schemas.ts';
+import { createSessions } from './sessions.ts';
+import { createTransfers } from './transfers.ts';
+
+export interface RazorpayGatewayOptions {
+  /** `https://api.razorpay.com`, or the simulator's address. */
+  baseUrl: string;
+  keyId: string;
+  keySecret: string;
+  webhookSecret: string;
+  /** For each call, connecting and reading included. */
+  timeoutMs?: number;
+  /** For the whole of `closeSession`, however many calls it takes. */
+  closeTimeoutMs?: number;
+  /** Whose connections to use; without it the gateway has its own, which `close` ends. */
+  dispatcher?: Dispatcher;
+  now?: () => number;
+}
+
+/** Razorpay behind the port; `close` ends its connections once the calls under way are over. */
+export type RazorpayGateway = PaymentGateway & { close(): Promise<void> };
+
+/**
+ * The port on Razorpay's public API: UPI QR codes as sessions, refunds, and Route transfers with
+ * `on_hold` for the funds. The gateway simulator speaks the same API, so this is the adapter of
+ * the sandbox too.
+ */
+export function createRazorpayGateway(options: RazorpayGatewayOptions): RazorpayGateway {
+  const { timeoutMs = 10_000, closeTimeoutMs = 4_000, now = Date.now } = options;
+  const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: timeoutMs } });
+  const client = createRazorpayClient({ ...options, timeoutMs, dispatcher });
+  return {
+    ...createSessions(client, { closeTimeoutMs, now }),
+    ...createTransfers(client),
+    ...createRefunds(client),
+    ...createLinkedAccounts(client),
+    ...createCallbackParser(options.webhookSecret),
+
+    async fetchPayment(gatewayPaymentId) {
+      const path = `/v1/payments/${encodeURIComponent(gatewayPaymentId)}`;
+      const answer = await client.call({ method: 'GET', path }, paymentSchema);
+      return presentPayment(valueOf('fetchPayment', answer));
+    },
+
+    async close() {
+      if (options.dispatcher === undefined) await dispatcher.close();
+    },
+  };
+}

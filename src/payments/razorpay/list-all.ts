@@ -1,0 +1,29 @@
+import type { z } from 'zod';
+import { valueOf } from './client.ts';
+import type { RazorpayClient } from './client.ts';
+import { collectionOf } from './schemas.ts';
+
+/** The most that Razorpay gives in one answer (api/understand, "Pagination"). */
+const PAGE_SIZE = 100;
+
+/**
+ * All items of a collection, page after page, the newest first.
+ *
+ * @throws GatewayUnavailable or GatewayRefused
+ */
+export async function listAll<Item>(
+  client: RazorpayClient,
+  operation: string,
+  { path, signal }: { path: string; signal?: AbortSignal },
+  item: z.ZodType<Item>,
+): Promise<Item[]> {
+  const schema = collectionOf(item);
+  const all: Item[] = [];
+  for (;;) {
+    const query = { count: PAGE_SIZE, skip: all.length };
+    const call = { method: 'GET', path, query, ...(signal && { signal }) } as const;
+    const { items } = valueOf(operation, await client.call(call, schema));
+    all.push(...items);
+    if (items.length < PAGE_SIZE) return all;
+  }
+}

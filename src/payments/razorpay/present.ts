@@ -1,0 +1,84 @@
+import type {
+  GatewayPayment,
+  GatewayRefund,
+  GatewaySession,
+  GatewayTransfer,
+  OpenSessionInput,
+} from '../gateway.ts';
+import type { Payment, QrCode, Refund, Transfer } from './schemas.ts';
+
+/** Notes hold at most 256 characters each; the same limit is safe for a description. */
+const TEXT_LIMIT = 255;
+
+/** A text short enough for Razorpay, never cut through the middle of a character. */
+export function shortText(text: string): string {
+  return Array.from(text).slice(0, TEXT_LIMIT).join('');
+}
+
+/** What ties a QR code, and the payments that copy its notes, to our order. */
+export function sessionNotes({ orderNumber, sessionId }: OpenSessionInput) {
+  return { order_number: orderNumber, session_id: sessionId };
+}
+
+function note(notes: Record<string, unknown>, name: string): string | null {
+  const value = notes[name];
+  return typeof value === 'string' ? value : null;
+}
+
+const msFromSeconds = (seconds: number) => seconds * 1000;
+
+/** A QR code in the port's words. */
+export function presentSession(qrCode: QrCode): GatewaySession {
+  return {
+    gatewaySessionId: qrCode.id,
+    state: qrCode.status === 'active' ? 'open' : 'closed',
+    orderNumber: note(qrCode.notes, 'order_number'),
+    sessionId: note(qrCode.notes, 'session_id'),
+    amountPaise: qrCode.payment_amount ?? null,
+    closesAtMs: qrCode.close_by == null ? null : msFromSeconds(qrCode.close_by),
+  };
+}
+
+/** A payment in the port's words, without the buyer's address, phone and email. */
+export function presentPayment(payment: Payment): GatewayPayment {
+  const failure = { code: payment.error_code ?? '', description: payment.error_description ?? '' };
+  return {
+    gatewayPaymentId: payment.id,
+    status: payment.status,
+    amountPaise: payment.amount,
+    refundedPaise: payment.amount_refunded ?? 0,
+    currency: payment.currency,
+    orderNumber: note(payment.notes, 'order_number'),
+    sessionId: note(payment.notes, 'session_id'),
+    failure: payment.status === 'failed' ? failure : null,
+    createdAtMs: msFromSeconds(payment.created_at),
+  };
+}
+
+/** A refund in the port's words. */
+export function presentRefund(refund: Refund): GatewayRefund {
+  return {
+    gatewayRefundId: refund.id,
+    gatewayPaymentId: refund.payment_id,
+    status: refund.status,
+    amountPaise: refund.amount,
+    createdAtMs: msFromSeconds(refund.created_at),
+  };
+}
+
+/** A Route transfer in the port's words. Razorpay carries transfers out after it has answered. */
+export function presentTransfer(transfer: Transfer): GatewayTransfer {
+  const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
+  const settledState = transfer.on_hold ? 'held' : 'released';
+  return {
+    gatewayTransferId: transfer.id,
+    state: isUnderWay ? 'pending' : settledState,
+    amountPaise: transfer.amount,
+  };
+}
+
+/** Whether this refund or transfer was made under this key. */
+export function madeUnder(idempotencyKey: string) {
+  return ({ notes }: { notes: Record<string, unknown> }) =>
+    note(notes, 'idempotency_key') === idempotencyKey;
+}

@@ -1,0 +1,114 @@
+import { GatewayRefused } from '../gateway.ts';
+import type { ClosedSession, GatewayPayment, PaymentGateway } from '../gateway.ts';
+import { gatewayError, valueOf } from './client.ts';
+import type { RazorpayClient } from './client.ts';
+import { listAll } from './list-all.ts';
+import { presentPayment, presentSession, sessionNotes, shortText } from './present.ts';
+import { collectionOf, paymentSchema, qrCodeSchema } from './schemas.ts';
+
+/**
+ * A QR code must live for at least 2 minutes (api/qr-codes/create); half a minute more allows for
+ * a clock that is behind Razorpay's. Shorter sessions are closed by us when they expire.
+ */
+const SHORTEST_LIFE_MS = 150_000;
+
+const QR_CODES = '/v1/payments/qr_codes';
+const qrCodePath = (gatewaySessionId: string) =>
+  `${QR_CODES}/${encodeURIComponent(gatewaySessionId)}`;
+
+type Sessions = Pick<
+  PaymentGateway,
+  'openSession' | 'closeSession' | 'fetchSession' | 'findSessionOfPayment' | 'listSessionPayments'
+>;
+
+interface SessionOptions {
+  closeTimeoutMs: number;
+  now: () => number;
+}
+
+/** Payment sessions as single-use UPI QR codes of a fixed amount. */
+export function createSessions(client: RazorpayClient, options: SessionOptions): Sessions {
+  const openSession: Sessions['openSession'] = async (input) => {
+    const closesAtMs = Math.max(input.expiresAtMs, options.now() + SHORTEST_LIFE_MS);
+    const body = {
+      type: 'upi_qr',
+      usage: 'single_use',
+      fixed_amount: true,
+      payment_amount: input.amountPaise,
+      description: shortText(input.description),
+      close_by: Math.floor(closesAtMs / 1000),
+      notes: sessionNotes(input),
+    };
+    const answer = await client.call({ method: 'POST', path: QR_CODES, body }, qrCodeSchema);
+    const qrCode = valueOf('openSession', answer);
+    if (qrCode.image_content === undefined) {
+      const remedy = 'ask Razorpay to switch on image_content for QR codes';
+      throw new GatewayRefused('openSession', 'IMAGE_CONTENT_MISSING', remedy);
+    }
+    return {
+      gatewaySessionId: qrCode.id,
+      upiIntent: qrCode.image_content,
+      pageUrl: qrCode.image_url,
+      // Razorpay may set another time than the one asked for, and says to go by the one it gives.
+      closesAtMs: qrCode.close_by == null ? closesAtMs : qrCode.close_by * 1000,
+    };
+  };
+
+  async function paymentsOf(operation: string, gatewaySessionId: string, signal?: AbortSignal) {
+    const path = `${qrCodePath(gatewaySessionId)}/payments`;
+    const source = { path, ...(signal && { signal }) };
+    const payments = await listAll(client, operation, source, paymentSchema);
+    return payments.map(presentPayment);
+  }
+
+  return {
+    openSession,
+    listSessionPayments: (gatewaySessionId) => paymentsOf('listSessionPayments', gatewaySessionId),
+
+    /** Three calls at most, all within one deadline, because a merchant's cancel waits for it. */
+    async closeSession(gatewaySessionId) {
+      const signal = AbortSignal.timeout(options.closeTimeoutMs);
+      const path = qrCodePath(gatewaySessionId);
+      const closing = await client.call(
+        { method: 'POST', path: `${path}/close`, signal },
+        qrCodeSchema,
+      );
+      // Refused, because it is closed already, or unknown: the QR code itself knows.
+      if (closing.kind !== 'done' || closing.value.status !== 'closed') {
+        const found = await client.call({ method: 'GET', path, signal }, qrCodeSchema);
+        const isClosed = valueOf('closeSession', found).status === 'closed';
+        if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
+      }
+      // The QR code's own count of payments lags behind them in Razorpay's samples.
+      return closedSession(await paymentsOf('closeSession', gatewaySessionId, signal));
+    },
+
+    async fetchSession(gatewaySessionId) {
+      const call = { method: 'GET', path: qrCodePath(gatewaySessionId) } as const;
+      return presentSession(valueOf('fetchSession', await client.call(call, qrCodeSchema)));
+    },
+
+    async findSessionOfPayment(gatewayPaymentId) {
+      const query = { payment_id: gatewayPaymentId };
+      const answer = await client.call(
+        { method: 'GET', path: QR_CODES, query },
+        collectionOf(qrCodeSchema),
+      );
+      const [qrCode] = valueOf('findSessionOfPayment', answer).items;
+      return qrCode === undefined ? null : presentSession(qrCode);
+    },
+  };
+}
+
+type Closing = Awaited<ReturnType<RazorpayClient['call']>>;
+
+/** An open QR code after an answer that says closed is a contradiction: ask again later. */
+function stillOpen(closing: Closing) {
+  if (closing.kind !== 'done') return closing;
+  return { kind: 'unknown', detail: 'the QR code is still open' } as const;
+}
+
+function closedSession(payments: GatewayPayment[]): ClosedSession {
+  const payment = payments.find(({ status }) => status === 'captured');
+  return payment === undefined ? { state: 'closed' } : { state: 'paid', payment };
+}

@@ -1,0 +1,90 @@
+import { GatewayRefused } from '../gateway.ts';
+import type { PaymentGateway, TransferInput } from '../gateway.ts';
+import { gatewayError } from './client.ts';
+import type { Answer, RazorpayClient } from './client.ts';
+import { listAll } from './list-all.ts';
+import { madeUnder, presentTransfer } from './present.ts';
+import { collectionOf, transferSchema } from './schemas.ts';
+import type { Transfer } from './schemas.ts';
+import { assertSameAmount, settle } from './settle.ts';
+
+const transfersPath = (gatewayPaymentId: string) =>
+  `/v1/payments/${encodeURIComponent(gatewayPaymentId)}/transfers`;
+
+/** Every transfer of a payment. @throws GatewayUnavailable or GatewayRefused */
+export function listTransfers(
+  client: RazorpayClient,
+  operation: string,
+  gatewayPaymentId: string,
+): Promise<Transfer[]> {
+  return listAll(client, operation, { path: transfersPath(gatewayPaymentId) }, transferSchema);
+}
+
+function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefined> {
+  return answer.kind === 'done' ? { kind: 'done', value: answer.value.items[0] } : answer;
+}
+
+/**
+ * Funds held for a merchant and released to it, as one Route transfer of the payment. Razorpay
+ * takes no idempotency key for transfers of a payment ("only on the Direct Transfers API"), so the
+ * key is in the notes and the look-up is the guard.
+ */
+export function createTransfers(
+  client: RazorpayClient,
+): Pick<PaymentGateway, 'holdFunds' | 'releaseFunds'> {
+  async function find(operation: string, input: TransferInput): Promise<Transfer | undefined> {
+    const transfers = await listTransfers(client, operation, input.gatewayPaymentId);
+    const made = transfers.filter(madeUnder(input.idempotencyKey));
+    // A failed transfer has moved nothing: it is as if it had never been.
+    const transfer = made.find(({ status }) => status !== 'failed');
+    if (transfer !== undefined) assertSameAmount(operation, transfer.amount, input.amountPaise);
+    return transfer;
+  }
+
+  function make(input: TransferInput, onHold: boolean): Promise<Answer<Transfer | undefined>> {
+    const transfer = {
+      account: input.linkedAccountId,
+      amount: input.amountPaise,
+      currency: 'INR',
+      notes: { idempotency_key: input.idempotencyKey },
+      on_hold: onHold,
+    };
+    const body = { transfers: [transfer] };
+    const call = { method: 'POST', path: transfersPath(input.gatewayPaymentId), body } as const;
+    return client.call(call, collectionOf(transferSchema)).then(first);
+  }
+
+  function transferOnce(operation: string, input: TransferInput, onHold: boolean) {
+    return settle({
+      operation,
+      find: () => find(operation, input),
+      make: () => make(input, onHold),
+    });
+  }
+
+  /** Setting `on_hold` to false twice is the same as once, so this needs no key. */
+  async function liftHold(input: TransferInput, transferId: string): Promise<Transfer> {
+    const path = `/v1/transfers/${encodeURIComponent(transferId)}`;
+    const call = { method: 'PATCH', path, body: { on_hold: false } } as const;
+    const answer = await client.call(call, transferSchema);
+    if (answer.kind === 'done') return answer.value;
+    const found = await find('releaseFunds', input);
+    if (found?.on_hold === false) return found;
+    throw gatewayError('releaseFunds', answer);
+  }
+
+  return {
+    async holdFunds(input) {
+      return presentTransfer(await transferOnce('holdFunds', input, true));
+    },
+
+    async releaseFunds(input) {
+      const transfer = await transferOnce('releaseFunds', input, false);
+      if (transfer.status === 'reversed') {
+        const description = 'the transfer was reversed: there is nothing left to release';
+        throw new GatewayRefused('releaseFunds', 'TRANSFER_REVERSED', description);
+      }
+      return presentTransfer(transfer.on_hold ? await liftHold(input, transfer.id) : transfer);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { CaptureDeps } from './captures.ts';
+import { applyCapture, notePayment } from './captures.ts';
+import type { FundsDeps } from './funds.ts';
+import { holdFunds } from './funds.ts';
+import * as queries from './queries.ts';
+
+/** How often a session is asked about, and for how long after it has expired. */
+const CHECK_EVERY_MS = 60_000;
+const CHECK_FOR_MS = 60 * 60_000;
+/** A Signal under way gets this long before its capture counts as forgotten. */
+const LOOSE_AFTER_MS = 30_000;
+const BATCH = 200;
+const CONCURRENT_CALLS = 8;
+
+export type ReconcileDeps = CaptureDeps & FundsDeps;
+
+/**
+ * Finds what lost callbacks and dead processes hid: asks the gateway about sessions that are open
+ * or recently over, hands loose captures to their orders or back, and sets funds aside.
+ */
+export async function reconcilePayments(
+  deps: ReconcileDeps,
+): Promise<{ sessions: number; captures: number }> {
+  const sessions = await queries.takeSessionsToCheck(deps.sql, {
+    limit: BATCH,
+    everyMs: CHECK_EVERY_MS,
+    forMs: CHECK_FOR_MS,
+  });
+  await forEach(deps, sessions, (session) => checkSession(deps, session));
+  const loose = await queries.findLooseCaptures(deps.sql, LOOSE_AFTER_MS, BATCH);
+  await forEach(deps, loose, (capture) => applyCapture(deps, capture));
+  const unheld = await queries.findUnheldPayments(deps.sql, BATCH);
+  await forEach(deps, unheld, ({ order_number }) => holdFunds(deps, order_number));
+  return { sessions: sessions.length, captures: loose.length };
+}
+
+async function checkSession(deps: ReconcileDeps, session: queries.SessionRow): Promise<void> {
+  const gateway = deps.gateways[session.environment];
+  if (!gateway || session.gateway_session_id === null) return;
+  const payments = await gateway.listSessionPayments(session.gateway_session_id);
+  // The oldest first: a failure before a payment is told as it happened.
+  for (const payment of payments.toReversed()) {
+    await notePayment(deps, session.environment, payment, session.gateway_session_id);
+  }
+}
+
+/** A few at a time; one that fails is logged, and comes again with a later run. */
+async function forEach<Item>(
+  { log }: ReconcileDeps,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  const takeTurns = async () => {
+    for (const item of queue) {
+      await work(item).catch((err: unknown) =>
+        log.warn({ err }, 'Reconciliation: once more later'),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_CALLS }, takeTurns));
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { ulid } from 'ulid';
+import type { ClosingResult } from '../contracts/activities.ts';
+import type { Sql } from '../db/client.ts';
+import { DomainError, REFUSALS } from '../domain/index.ts';
+import { errorOf } from '../http/errors.ts';
+import type { OrderRow } from '../orders/rows.ts';
+import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
+import type { Gateways } from './gateways.ts';
+import { gatewayOf } from './gateways.ts';
+import type { SessionRow } from './queries.ts';
+import * as queries from './queries.ts';
+
+/** How often, and how many times, a request looks whether another one has opened the session. */
+const OPENING_POLL_MS = 100;
+const OPENING_POLLS = 45;
+
+export interface SessionDeps {
+  sql: Sql;
+  gateways: Gateways;
+  sessionMs: number;
+  log: Logger;
+}
+
+/**
+ * Opens a payment session at the gateway, or finds the one that is open.
+ *
+ * @throws DomainError `INVALID_STATE` unless the order can be paid and has sessions left,
+ *   `GATEWAY_UNAVAILABLE` when the gateway does not open it
+ */
+export async function openSession(
+  deps: SessionDeps,
+  order: OrderRow,
+): Promise<{ session: SessionRow; isNew: boolean }> {
+  const { order_number: orderNumber } = order;
+  for (let polls = 0; polls < OPENING_POLLS; polls += 1) {
+    const sessionId = `ps_${ulid()}`;
+    const reservation = await queries.reserveSession(
+      deps.sql,
+      orderNumber,
+      sessionId,
+      deps.sessionMs,
+    );
+    if (reservation === 'reserved') {
+      return { session: await openAtGateway(deps, order, sessionId), isNew: true };
+    }
+    if (reservation === 'open') {
+      const session = await queries.findOpenSession(deps.sql, orderNumber);
+      if (session) return { session, isNew: false };
+    }
+    if (reservation === 'limit') throw limitReached();
+    if (reservation === 'refused') throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    await sleep(OPENING_POLL_MS);
+  }
+  throw errorOf('GATEWAY_UNAVAILABLE');
+}
+
+async function openAtGateway(
+  deps: SessionDeps,
+  order: OrderRow,
+  sessionId: string,
+): Promise<SessionRow> {
+  const { order_number: orderNumber, amount_paise: amountPaise } = order;
+  try {
+    const reserved = await sessionOf(deps.sql, orderNumber, sessionId);
+    const gateway = gatewayOf(deps.gateways, order.environment);
+    const opened = await gateway.openSession({
+      orderNumber,
+      sessionId,
+      amountPaise,
+      expiresAtMs: reserved.expires_at.getTime(),
+      description: `Order ${orderNumber}`,
+    });
+    await queries.markSessionOpen(deps.sql, sessionId, opened);
+    return await sessionOf(deps.sql, orderNumber, sessionId);
+  } catch (error) {
+    await queries.endSession(deps.sql, sessionId, 'FAILED');
+    if (!(error instanceof GatewayUnavailable) && !(error instanceof GatewayRefused)) throw error;
+    deps.log.warn({ err: error, orderNumber }, 'No payment session could be opened');
+    throw errorOf('GATEWAY_UNAVAILABLE');
+  }
+}
+
+async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Promise<SessionRow> {
+  const session = await queries.findSession(sql, orderNumber, sessionId);
+  if (!session) throw new Error(`Session ${sessionId} is not in the book`);
+  return session;
+}
+
+/**
+ * Closes an order's open session at the gateway, so that it can be cancelled.
+ *
+ * @throws GatewayUnavailable when the gateway does not say what became of it
+ */
+export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
+  const session = await queries.findOpenSession(deps.sql, order.order_number);
+  if (!session) return { outcome: 'closed' };
+  // Never opened at the gateway: whoever was opening it finds it ended, and nobody has seen it.
+  if (session.gateway_session_id === null) {
+    await queries.endSession(deps.sql, session.session_id, 'FAILED');
+    return { outcome: 'closed' };
+  }
+  const gateway = gatewayOf(deps.gateways, order.environment);
+  const closed = await gateway.closeSession(session.gateway_session_id);
+  const paid = closed.state === 'paid' ? closed.payment : null;
+  if (paid) {
+    const { gatewayPaymentId, amountPaise } = paid;
+    await queries.writeCapture(deps.sql, {
+      gatewayPaymentId,
+      amountPaise,
+      orderNumber: order.order_number,
+      sessionId: session.session_id,
+      environment: order.environment,
+    });
+    // Of another amount it cannot be taken: reconciliation gives it back.
+    if (amountPaise === order.amount_paise) return { outcome: 'paid', gatewayPaymentId };
+  }
+  await queries.endSession(deps.sql, session.session_id, 'CLOSED');
+  return { outcome: 'closed' };
+}
+
+function limitReached(): DomainError {
+  return new DomainError('INVALID_STATE', 'Cannot open another payment session for this order');
+}

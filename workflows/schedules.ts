@@ -1,0 +1,11 @@
+import * as activities from './activities.ts';
+
+/** An order whose API process died between its row and its workflow is started here. */
+export async function sweepUnstartedOrders(): Promise<{ started: number }> {
+  return activities.startUnstartedOrders();
+}
+
+/** What lost callbacks hid is found here. */
+export async function reconcilePayments(): Promise<{ sessions: number; captures: number }> {
+  return activities.reconcilePayments();
+}
