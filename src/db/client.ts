@@ -19,5 +19,5 @@ export function connectDatabase(url: string, { maxConnections = 10, name = 'serv
     types: {
       paise: { to: 20, from: [20], serialize: String, parse: Number },
     },
-  }) as unknown as Sql;
+  });
 }

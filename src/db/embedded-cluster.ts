@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makePrivateFolder } from '../local/private-file.ts';
 import { runCommand, type CommandResult } from '../local/run-command.ts';
 import { SetupError } from '../local/setup-error.ts';
 import { dataDirArgument, type PostgresAccount } from './embedded-account.ts';
@@ -89,7 +90,7 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   const { dataDir, account } = options;
   const unfinished = `${dataDir}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });
-  await mkdir(dirname(dataDir), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(dataDir));
   await mkdir(unfinished, { mode: 0o700 });
   if (account.uid !== undefined) await chown(unfinished, account.uid, account.gid ?? account.uid);
   await initialise(options, unfinished);

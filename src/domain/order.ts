@@ -94,7 +94,7 @@ export const STEP_KINDS = [
   'RELEASE_STARTED',
   'REFUND_STARTED',
   'CLOCK_ADVANCED',
-] as const satisfies readonly (EventType | string)[];
+] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
 /** One recorded change: the order as it is after it, and the webhook event it causes, if any. */

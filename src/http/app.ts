@@ -48,8 +48,9 @@ function assertWellFormed({ headers, httpVersion, url = '' }: IncomingMessage): 
 
 function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: number): void {
   const { method, status, state } = ctx;
+  const { log, operationId, merchantId } = state;
   const durationMs = Math.round(performance.now() - startedAtMs);
-  state.log.info({ method, operationId: state.operationId, status, durationMs }, 'request');
+  log.info({ method, operationId, merchantId, status, durationMs }, 'request');
 }
 
 /** The outermost layer: whatever happens inside, an answer in our own form leaves. */

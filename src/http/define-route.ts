@@ -144,7 +144,7 @@ function parseInput(schemas: Schemas, input: RawInput): RawInput {
 
 /** A mistake in a declaration must stop the start, not surprise a caller. */
 function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): void {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
   const declared = Object.keys(params?.shape ?? {}).sort();
   if (inPath.join() !== declared.join()) {
     throw new Error(`${path}: its params schema declares [${declared.join()}]`);

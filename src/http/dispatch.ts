@@ -7,7 +7,7 @@ import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
 import { errorReply, logError } from './errors.ts';
 import type { MerchantGate } from './merchant-gate.ts';
 import { send } from './send.ts';
-import { fieldsOf, safePathText } from './validation.ts';
+import { acceptsNothing, fieldsOf, safePathText } from './validation.ts';
 import type { SpokenVersion } from './versions.ts';
 
 /** What running a route needs. */
@@ -23,6 +23,7 @@ export interface RequestState {
   log: Logger;
   /** The operation, never the path: a path can hold a buyer's token. */
   operationId?: string;
+  merchantId?: string;
 }
 
 /** A Koa context inside a matched route. */
@@ -40,9 +41,8 @@ function pickHeaders(ctx: RouteContext, route: Route): Record<string, unknown> {
 
 async function readInput(ctx: RouteContext, route: Route) {
   refuseAnnouncedExcess(ctx.req);
-  const isOptional = route.body?.safeParse(undefined).success ?? true;
   const { rawBody, body } = route.body
-    ? await readJsonObject(ctx.req, isOptional)
+    ? await readJsonObject(ctx.req, acceptsNothing(route.body))
     : { rawBody: undefined, body: undefined };
   const params = Object.entries(ctx.params).map(([name, text]) => [name, safePathText(text)]);
   const input: RawInput = {
@@ -89,9 +89,10 @@ export function createDispatch({ gate, checkResponses, now }: DispatchOptions) {
     ctx.state.operationId = route.operationId;
     const entry = environment && (await gate(ctx.req, environment, ctx.state.log));
     ctx.set(entry?.spoken.headers ?? {});
+    if (entry) ctx.state.merchantId = entry.merchant.id;
     const caller = { environment, merchant: entry?.merchant };
     const reply = await answer(ctx, route, () => runRoute(ctx, route, caller, entry?.spoken));
-    const spokenReply = entry?.spoken.downgrade(route.operationId, reply) ?? reply;
-    send(ctx, spokenReply, route.responses[reply.status]?.contentType);
+    const downgraded = entry?.spoken.downgrade(route.operationId, reply);
+    send(ctx, { ...reply, ...downgraded }, route.responses[reply.status]?.contentType);
   };
 }

@@ -8,6 +8,8 @@ export interface Envelope<Data> {
   readonly timestamp: string;
 }
 
+const timestamp = z.iso.datetime().meta({ examples: ['2026-11-20T09:30:00.000Z'] });
+
 /**
  * Wraps what an operation answers in the standard envelope.
  *
@@ -24,7 +26,7 @@ export function envelopeOf<Data extends z.ZodType>(data: Data) {
     success: z.literal(true),
     message: z.string(),
     data,
-    timestamp: z.iso.datetime(),
+    timestamp,
   });
 }
 
@@ -34,7 +36,7 @@ export const standardErrorSchema = z
     success: z.literal(false),
     message: z.string(),
     data: z.null(),
-    timestamp: z.iso.datetime(),
+    timestamp,
   })
   .meta({ id: 'Error', description: 'The standard error body.' });
 
@@ -44,8 +46,10 @@ export const validationErrorSchema = z
     message: z.literal('Validation failed'),
     status: z.literal(400),
     error: z.literal('Bad Request'),
-    timestamp: z.iso.datetime(),
-    validationErrors: z.record(z.string(), z.string()),
+    timestamp,
+    validationErrors: z
+      .record(z.string(), z.string())
+      .meta({ examples: [{ amount: 'must be greater than or equal to 5.0' }] }),
   })
   .meta({ id: 'ValidationError', description: 'Every field at fault with its violation.' });
 

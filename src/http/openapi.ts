@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { createDocument } from 'zod-openapi';
 import type {
@@ -6,9 +7,10 @@ import type {
   ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import type { Route } from './define-route.ts';
+import { ANY_TEXT } from './fields.ts';
 import { BASE_PATHS } from './merchant-gate.ts';
 import { responsesOf } from './openapi-responses.ts';
-import { ANY_TEXT } from './fields.ts';
+import { acceptsNothing } from './validation.ts';
 
 /** One event that the service sends to a merchant's webhook URL. */
 export interface WebhookDeclaration {
@@ -37,7 +39,7 @@ export interface OpenApiOptions {
 function requestBodyOf({ body }: Route) {
   if (!body) return {};
   const schema = body instanceof z.ZodOptional ? body.unwrap() : body;
-  const required = !body.safeParse(undefined).success;
+  const required = !acceptsNothing(body);
   return { requestBody: { required, content: { 'application/json': { schema } } } };
 }
 
@@ -131,6 +133,16 @@ function serversOf(publicBaseUrl: string) {
   ] as const;
 }
 
+/** @throws Error if two different schemas have the same name. */
+function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string, Schema>) {
+  for (const [name, schema] of Object.entries(right)) {
+    if (left[name] && !isDeepStrictEqual(left[name], schema)) {
+      throw new Error(`The API and the webhooks have different schemas called ${name}`);
+    }
+  }
+  return { ...left, ...right };
+}
+
 /** Derives the OpenAPI 3.1 document from the declarations of the merchant routes. */
 export function createOpenApiDocument(options: OpenApiOptions) {
   const { title, description, version, publicBaseUrl = '' } = options;
@@ -157,6 +169,6 @@ export function createOpenApiDocument(options: OpenApiOptions) {
     },
     { override },
   );
-  const schemas = { ...components?.schemas, ...document.components?.schemas };
+  const schemas = mergeSchemas(document.components?.schemas ?? {}, components?.schemas ?? {});
   return { ...document, webhooks, components: { ...document.components, schemas } };
 }

@@ -18,6 +18,11 @@ export function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
   return violations;
 }
 
+/** True for the schema of a body that may be absent. */
+export function acceptsNothing(schema: z.ZodType): boolean {
+  return schema.safeParse(undefined).success;
+}
+
 /** The fields that a schema declares; whatever else a caller sends is ignored. */
 export function fieldsOf(schema: z.ZodType): string[] {
   if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap() as z.ZodType);

@@ -37,9 +37,10 @@ export interface SpokenVersion {
   /** `Deprecation` and `Sunset` of a superseded version; empty for the current one. */
   readonly headers: Readonly<Record<string, string>>;
   upgrade(operationId: string, input: VersionedInput): VersionedInput;
-  downgrade<R extends VersionedReply>(operationId: string, reply: R): R;
+  downgrade(operationId: string, reply: VersionedReply): VersionedReply;
 }
 
+/** The rules for versions, applied. */
 export interface VersionRegistry {
   readonly current: string;
   /** Versions that a request may pin at this moment, oldest first. */
@@ -71,11 +72,8 @@ function speakThrough(changes: readonly VersionChange[], headers: Record<string,
     headers,
     upgrade: (operationId: string, input: VersionedInput) =>
       changes.reduce((value, change) => change.request?.(operationId, value) ?? value, input),
-    downgrade: <R extends VersionedReply>(operationId: string, reply: R): R =>
-      changes.reduceRight(
-        (value, change) => ({ ...value, ...change.response?.(operationId, value) }),
-        reply,
-      ),
+    downgrade: (operationId: string, reply: VersionedReply) =>
+      changes.reduceRight((value, change) => change.response?.(operationId, value) ?? value, reply),
   };
 }
 

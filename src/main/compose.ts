@@ -63,7 +63,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
   const gateways = composeGateways(config);
   const sessions = { sql, gateways, sessionMs: config.durations.paymentSessionMs, log };
   const simulator = config.razorpay.sandbox;
-  const pay = createSandboxPayment({ ...sessions, commands, simulator });
+  const pay = createSandboxPayment({ ...sessions, simulator });
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),

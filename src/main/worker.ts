@@ -26,9 +26,11 @@ await runMain(async (config) => {
     activities: createActivities(deps),
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
   });
-  log.info('The worker takes tasks');
   // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
-  await worker.run();
+  const running = worker.run();
+  log.info('The worker takes tasks');
+  process.send?.('ready');
+  await running;
   await close();
   await Promise.all([sql.end({ timeout: 1 }), temporal.connection.close()]);
   process.exit(0);

@@ -1,10 +1,6 @@
-import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Environment } from '../domain/index.ts';
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const RANDOM_LENGTH = 30;
-const CHECKSUM_LENGTH = 6;
+import { generateToken } from '../tokens.ts';
 
 const KEY_PREFIX = { sandbox: 'mk_test_', production: 'mk_live_' } as const;
 const SECRET_PREFIX = { sandbox: 'sk_test_', production: 'sk_live_' } as const;
@@ -21,12 +17,6 @@ export function generateKeyPair(environment: Environment): KeyPair {
     apiKey: generateToken(KEY_PREFIX[environment]),
     apiSecret: generateToken(SECRET_PREFIX[environment]),
   };
-}
-
-/** 30 random base62 characters (178 bits) and 6 of CRC32, so that a scanner can reject typos. */
-export function generateToken(prefix: string): string {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(62)]).join('');
-  return prefix + random + checksum(prefix + random);
 }
 
 /** What the database keeps of a secret. */
@@ -46,14 +36,4 @@ export function isSecret(
   const given = hmacOfSecret(pepper, apiSecret);
   const expected = storedHmac ?? Buffer.alloc(given.length);
   return timingSafeEqual(given, expected) && storedHmac !== undefined;
-}
-
-function checksum(text: string): string {
-  let rest = crc32(text);
-  let encoded = '';
-  while (encoded.length < CHECKSUM_LENGTH) {
-    encoded = BASE62[rest % 62] + encoded;
-    rest = Math.floor(rest / 62);
-  }
-  return encoded;
 }

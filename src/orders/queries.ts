@@ -1,7 +1,11 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
+
+export type { OrderRow } from './rows.ts';
 
 /** What POST /orders writes. The times are the database's: see {@link insertOrder}. */
 export type NewOrder = Pick<
@@ -76,6 +80,23 @@ export async function findOrder(
     SELECT * FROM orders
     WHERE order_number = ${orderNumber} AND environment = ${environment}`;
   return row;
+}
+
+/**
+ * The order that a merchant names, if it exists in this environment and is theirs.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`, then `ORDER_NOT_YOURS`
+ */
+export async function ownOrder(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+  orderNumber: string,
+): Promise<OrderRow> {
+  const order = await findOrder(sql, environment, orderNumber);
+  if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  if (order.merchant_id !== merchantId) throw errorOf('ORDER_NOT_YOURS');
+  return order;
 }
 
 /** @throws Error when there is no such order: workflows name only orders that have a row */

@@ -6,11 +6,11 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { integerInQuery } from '../http/fields.ts';
-import { ownOrder } from './access.ts';
+import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
 import type { PresentOrder } from './presenter.ts';
-import { listOrders } from './queries.ts';
+import { listOrders, ownOrder } from './queries.ts';
 import {
   cancelSchema,
   createOrderSchema,
@@ -31,13 +31,6 @@ const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] }
 const orderParams = z.object({ id: z.string().meta({ description: 'The order number' }) });
 const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
 const orderAnswer = { description: 'The order', schema: envelopeOf(orderSchema) };
-
-/** Visible ASCII: what every HTTP client can send and every log can show. */
-const idempotencyKey = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,255}$/, { error: 'must be 1 to 255 visible ASCII characters' })
-  .meta({ description: 'Repeat a request with the same key: it happens once.' });
-export const keyHeaders = z.object({ 'Idempotency-Key': idempotencyKey.optional() });
 
 /** The merchant's order API, one declaration a route. */
 export function orderRoutes(deps: OrderRouteDeps): Route[] {

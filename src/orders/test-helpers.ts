@@ -3,19 +3,18 @@ import type { Sql } from '../db/client.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { ownOrder } from './access.ts';
+import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
-import { keyHeaders } from './routes.ts';
+import { findAnswer, ownOrder } from './queries.ts';
 import type { OrderRow } from './rows.ts';
-import type { Order } from './schemas.ts';
 import { advanceSchema, disputeSchema, orderSchema } from './schemas.ts';
 
 export interface TestHelperDeps {
   sql: Sql;
   commands: OrderCommands;
-  /** Pays as the buyer would. */
-  pay(order: OrderRow, requestId: string): Promise<Order>;
+  /** Pays at the gateway simulator as the buyer would; the capture is in our book then. */
+  pay(order: OrderRow, requestId: string): Promise<{ gatewayPaymentId: string }>;
 }
 
 /** What the four helpers have in common. They exist under the sandbox path only. */
@@ -35,7 +34,7 @@ export function testHelperRoutes(deps: TestHelperDeps): Route[] {
   return [payRoute(deps), failPaymentRoute(deps), disputeRoute(deps), advanceRoute(deps)];
 }
 
-function payRoute({ sql, pay }: TestHelperDeps): Route {
+function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
   return defineRoute({
     ...helper,
     path: '/test-helpers/orders/{id}/pay',
@@ -45,7 +44,11 @@ function payRoute({ sql, pay }: TestHelperDeps): Route {
     errors: [...helper.errors, 'GATEWAY_UNAVAILABLE'],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const after = await pay(order, requestIdOf('pay', headers['Idempotency-Key']));
+    const requestId = requestIdOf('pay', headers['Idempotency-Key']);
+    const repeated = await findAnswer(sql, order.order_number, requestId);
+    const after =
+      repeated ??
+      (await commands.send(order, 'pay', { requestId, ...(await pay(order, requestId)) }));
     return { status: 200, body: success('Order paid', after) };
   });
 }

@@ -1,17 +1,13 @@
 import { fetch } from 'undici';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
-import type { OrderCommands } from '../orders/commands.ts';
-import { findAnswer } from '../orders/queries.ts';
-import type { OrderRow } from '../orders/rows.ts';
-import type { Order } from '../orders/schemas.ts';
+import type { OrderRow } from '../orders/queries.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
 import { openSession } from './sessions.ts';
 
 export interface SandboxPaymentDeps extends SessionDeps {
-  commands: OrderCommands;
   /** Where the gateway simulator listens, and its key: the sandbox's own settings. */
   simulator: {
     baseUrl?: string | undefined;
@@ -27,9 +23,10 @@ export interface SandboxPaymentDeps extends SessionDeps {
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
 export function createSandboxPayment(deps: SandboxPaymentDeps) {
-  return async function pay(order: OrderRow, requestId: string): Promise<Order> {
-    const repeated = await findAnswer(deps.sql, order.order_number, requestId);
-    if (repeated) return repeated;
+  return async function pay(
+    order: OrderRow,
+    requestId: string,
+  ): Promise<{ gatewayPaymentId: string }> {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
     // The simulator's callback may be faster than this request: its PAID step answers us too.
@@ -49,7 +46,7 @@ export function createSandboxPayment(deps: SandboxPaymentDeps) {
       sessionId: session.session_id,
       environment: 'sandbox',
     });
-    return deps.commands.send(order, 'pay', { requestId, gatewayPaymentId });
+    return { gatewayPaymentId };
   };
 }
 

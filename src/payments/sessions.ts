@@ -5,7 +5,7 @@ import type { ClosingResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
-import type { OrderRow } from '../orders/rows.ts';
+import type { OrderRow } from '../orders/queries.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';

@@ -78,6 +78,14 @@ async function fetchCli(folder: string, options: TemporalCliOptions): Promise<vo
   }
 }
 
+/** @throws SetupError when the setting is given and names no program. */
+export function requireTemporalCliPath(temporalCliPath: string | undefined): void {
+  if (temporalCliPath === undefined || isExecutable(temporalCliPath)) return;
+  throw new SetupError(
+    `TEMPORAL_CLI_PATH is wrong: it accepts the path of the Temporal CLI, and ${temporalCliPath} cannot be executed`,
+  );
+}
+
 /**
  * The Temporal CLI, which has the development server in it: TEMPORAL_CLI_PATH, else the PATH, else
  * the project's cache, which is filled by a download or, where there is no internet but a Go module
@@ -88,12 +96,8 @@ async function fetchCli(folder: string, options: TemporalCliOptions): Promise<vo
  */
 export async function findTemporalCli(options: TemporalCliOptions): Promise<string> {
   const { temporalCliPath, env, cacheRoot, signal } = options;
-  if (temporalCliPath !== undefined) {
-    if (isExecutable(temporalCliPath)) return temporalCliPath;
-    throw new SetupError(
-      `TEMPORAL_CLI_PATH is wrong: ${temporalCliPath} is not a program that can be executed`,
-    );
-  }
+  requireTemporalCliPath(temporalCliPath);
+  if (temporalCliPath !== undefined) return temporalCliPath;
   const installed = findOnPath('temporal', env);
   if (installed !== undefined) return installed;
   const fill = (folder: string) => fetchCli(folder, options);

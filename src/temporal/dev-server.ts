@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Guard } from '../local/guard.ts';
 import { acceptsConnections } from '../local/ports.ts';
+import { makePrivateFolder } from '../local/private-file.ts';
 import { endProcess, findProcesses, type StopStep } from '../local/process-table.ts';
 import { lastLines, startServerProcess, type ServerProcess } from '../local/server-process.ts';
 import { SetupError } from '../local/setup-error.ts';
@@ -138,7 +138,7 @@ export async function startTemporalDevServer(
   const { executable, port, uiPort, databaseFile, log, logFile, env, guard } = options;
   if (databaseFile !== undefined) {
     await stopOrphanedTemporal(databaseFile, log);
-    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 });
+    makePrivateFolder(dirname(databaseFile));
   }
   const server = await startServerProcess({
     file: executable,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { runCommand } from '../local/run-command.ts';
 
 /** Where Temporal publishes its programs; the SDKs' own test support asks there, too. */
-export const TEMPORAL_DOWNLOADS = 'https://temporal.download';
+const TEMPORAL_DOWNLOADS = 'https://temporal.download';
 
 /** Without the internet this is all the time that is lost. */
 const ANSWER_TIMEOUT_MS = 5000;

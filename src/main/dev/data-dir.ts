@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopOrphanedPostgres } from '../../db/embedded.ts';
 import { tryLock, type FileLock } from '../../local/file-lock.ts';
-import { writePrivateFile } from '../../local/private-file.ts';
+import { makePrivateFolder, writePrivateFile } from '../../local/private-file.ts';
 import { endProcess, findProcesses } from '../../local/process-table.ts';
 import { SetupError } from '../../local/setup-error.ts';
 import { stopOrphanedTemporal } from '../../temporal/dev-server.ts';
@@ -70,7 +70,7 @@ export async function claimDataDir(
   signal: AbortSignal,
 ): Promise<DataDirClaim> {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makePrivateFolder(dataDir);
     const lock = await lockPatiently(dataDir, log, signal);
     writePrivateFile(holderFile(dataDir), `${process.pid}\n`);
     return {

@@ -32,13 +32,13 @@ export interface ServersOptions {
 export function serverPorts(config: Config): WantedPort[] {
   const host = '127.0.0.1';
   const postgres = { host, port: config.postgresPort, variable: 'POSTGRES_PORT' };
-  const temporal = [
+  const temporalPorts = [
     { host, port: config.temporalPort, variable: 'TEMPORAL_PORT' },
     { host, port: config.temporalUiPort, variable: 'TEMPORAL_UI_PORT' },
   ];
   return [
     ...(config.databaseUrl === undefined ? [postgres] : []),
-    ...(config.temporalAddress === undefined ? temporal : []),
+    ...(config.temporalAddress === undefined ? temporalPorts : []),
   ];
 }
 

@@ -12,6 +12,7 @@ import type { Guard } from '../../local/guard.ts';
 import { requireFreePorts } from '../../local/ports.ts';
 import { SetupError } from '../../local/setup-error.ts';
 import type { ToolEnvironment } from '../../local/tool-environment.ts';
+import { requireTemporalCliPath } from '../../temporal/cli.ts';
 import { readyText } from './announce.ts';
 import type { Crew } from './crew.ts';
 import { stopOrphans } from './data-dir.ts';
@@ -84,8 +85,9 @@ async function startParts({ crew, config, log, signal }: Run, launcher: Launcher
 }
 
 /** Stops what a killed run left, and makes sure that nothing is in the way. */
-async function clearTheWay({ config, log }: Run): Promise<void> {
+async function clearTheWay({ config, tools, log }: Run): Promise<void> {
   const { dataDir } = config;
+  if (config.temporalAddress === undefined) requireTemporalCliPath(tools.temporalCliPath);
   removeDevFacts(dataDir);
   await stopOrphans(dataDir, log);
   const partPorts = PARTS.map(({ port }) => port?.(config)).filter((port) => port !== undefined);

@@ -1,5 +1,11 @@
 import { GatewayRefused } from '../gateway.ts';
-import type { ClosedSession, GatewayPayment, PaymentGateway } from '../gateway.ts';
+import type {
+  ClosedSession,
+  GatewayPayment,
+  OpenSessionInput,
+  OpenedSession,
+  PaymentGateway,
+} from '../gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
 import { listAll } from './list-all.ts';
@@ -26,78 +32,45 @@ interface SessionOptions {
   now: () => number;
 }
 
-/** Payment sessions as single-use UPI QR codes of a fixed amount. */
-export function createSessions(client: RazorpayClient, options: SessionOptions): Sessions {
-  const openSession: Sessions['openSession'] = async (input) => {
-    const closesAtMs = Math.max(input.expiresAtMs, options.now() + SHORTEST_LIFE_MS);
-    const body = {
-      type: 'upi_qr',
-      usage: 'single_use',
-      fixed_amount: true,
-      payment_amount: input.amountPaise,
-      description: shortText(input.description),
-      close_by: Math.floor(closesAtMs / 1000),
-      notes: sessionNotes(input),
-    };
-    const answer = await client.call({ method: 'POST', path: QR_CODES, body }, qrCodeSchema);
-    const qrCode = valueOf('openSession', answer);
-    if (qrCode.image_content === undefined) {
-      const remedy = 'ask Razorpay to switch on image_content for QR codes';
-      throw new GatewayRefused('openSession', 'IMAGE_CONTENT_MISSING', remedy);
-    }
-    return {
-      gatewaySessionId: qrCode.id,
-      upiIntent: qrCode.image_content,
-      pageUrl: qrCode.image_url,
-      // Razorpay may set another time than the one asked for, and says to go by the one it gives.
-      closesAtMs: qrCode.close_by == null ? closesAtMs : qrCode.close_by * 1000,
-    };
+async function openQrCode(
+  client: RazorpayClient,
+  options: SessionOptions,
+  input: OpenSessionInput,
+): Promise<OpenedSession> {
+  const closesAtMs = Math.max(input.expiresAtMs, options.now() + SHORTEST_LIFE_MS);
+  const body = {
+    type: 'upi_qr',
+    usage: 'single_use',
+    fixed_amount: true,
+    payment_amount: input.amountPaise,
+    description: shortText(input.description),
+    close_by: Math.floor(closesAtMs / 1000),
+    notes: sessionNotes(input),
   };
-
-  async function paymentsOf(operation: string, gatewaySessionId: string, signal?: AbortSignal) {
-    const path = `${qrCodePath(gatewaySessionId)}/payments`;
-    const source = { path, ...(signal && { signal }) };
-    const payments = await listAll(client, operation, source, paymentSchema);
-    return payments.map(presentPayment);
+  const answer = await client.call({ method: 'POST', path: QR_CODES, body }, qrCodeSchema);
+  const qrCode = valueOf('openSession', answer);
+  if (qrCode.image_content === undefined) {
+    const remedy = 'ask Razorpay to switch on image_content for QR codes';
+    throw new GatewayRefused('openSession', 'IMAGE_CONTENT_MISSING', remedy);
   }
-
   return {
-    openSession,
-    listSessionPayments: (gatewaySessionId) => paymentsOf('listSessionPayments', gatewaySessionId),
-
-    /** Three calls at most, all within one deadline, because a merchant's cancel waits for it. */
-    async closeSession(gatewaySessionId) {
-      const signal = AbortSignal.timeout(options.closeTimeoutMs);
-      const path = qrCodePath(gatewaySessionId);
-      const closing = await client.call(
-        { method: 'POST', path: `${path}/close`, signal },
-        qrCodeSchema,
-      );
-      // Refused, because it is closed already, or unknown: the QR code itself knows.
-      if (closing.kind !== 'done' || closing.value.status !== 'closed') {
-        const found = await client.call({ method: 'GET', path, signal }, qrCodeSchema);
-        const isClosed = valueOf('closeSession', found).status === 'closed';
-        if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
-      }
-      // The QR code's own count of payments lags behind them in Razorpay's samples.
-      return closedSession(await paymentsOf('closeSession', gatewaySessionId, signal));
-    },
-
-    async fetchSession(gatewaySessionId) {
-      const call = { method: 'GET', path: qrCodePath(gatewaySessionId) } as const;
-      return presentSession(valueOf('fetchSession', await client.call(call, qrCodeSchema)));
-    },
-
-    async findSessionOfPayment(gatewayPaymentId) {
-      const query = { payment_id: gatewayPaymentId };
-      const answer = await client.call(
-        { method: 'GET', path: QR_CODES, query },
-        collectionOf(qrCodeSchema),
-      );
-      const [qrCode] = valueOf('findSessionOfPayment', answer).items;
-      return qrCode === undefined ? null : presentSession(qrCode);
-    },
+    gatewaySessionId: qrCode.id,
+    upiIntent: qrCode.image_content,
+    pageUrl: qrCode.image_url,
+    // Razorpay may set another time than the one asked for, and says to go by the one it gives.
+    closesAtMs: qrCode.close_by == null ? closesAtMs : qrCode.close_by * 1000,
   };
+}
+
+async function paymentsOf(
+  client: RazorpayClient,
+  operation: string,
+  gatewaySessionId: string,
+  signal?: AbortSignal,
+): Promise<GatewayPayment[]> {
+  const source = { path: `${qrCodePath(gatewaySessionId)}/payments`, ...(signal && { signal }) };
+  const payments = await listAll(client, operation, source, paymentSchema);
+  return payments.map(presentPayment);
 }
 
 type Closing = Awaited<ReturnType<RazorpayClient['call']>>;
@@ -111,4 +84,47 @@ function stillOpen(closing: Closing) {
 function closedSession(payments: GatewayPayment[]): ClosedSession {
   const payment = payments.find(({ status }) => status === 'captured');
   return payment === undefined ? { state: 'closed' } : { state: 'paid', payment };
+}
+
+/** Three calls at most, all within one deadline, because a merchant's cancel waits for it. */
+async function closeQrCode(
+  client: RazorpayClient,
+  { closeTimeoutMs }: SessionOptions,
+  gatewaySessionId: string,
+): Promise<ClosedSession> {
+  const signal = AbortSignal.timeout(closeTimeoutMs);
+  const path = qrCodePath(gatewaySessionId);
+  const close = { method: 'POST', path: `${path}/close`, signal } as const;
+  const closing = await client.call(close, qrCodeSchema);
+  // Refused, because it is closed already, or unknown: the QR code itself knows.
+  if (closing.kind !== 'done' || closing.value.status !== 'closed') {
+    const found = await client.call({ method: 'GET', path, signal }, qrCodeSchema);
+    const isClosed = valueOf('closeSession', found).status === 'closed';
+    if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
+  }
+  // The QR code's own count of payments lags behind them in Razorpay's samples.
+  return closedSession(await paymentsOf(client, 'closeSession', gatewaySessionId, signal));
+}
+
+/** Payment sessions as single-use UPI QR codes of a fixed amount. */
+export function createSessions(client: RazorpayClient, options: SessionOptions): Sessions {
+  return {
+    openSession: (input) => openQrCode(client, options, input),
+    closeSession: (gatewaySessionId) => closeQrCode(client, options, gatewaySessionId),
+    listSessionPayments: (gatewaySessionId) =>
+      paymentsOf(client, 'listSessionPayments', gatewaySessionId),
+
+    async fetchSession(gatewaySessionId) {
+      const call = { method: 'GET', path: qrCodePath(gatewaySessionId) } as const;
+      return presentSession(valueOf('fetchSession', await client.call(call, qrCodeSchema)));
+    },
+
+    async findSessionOfPayment(gatewayPaymentId) {
+      const query = { payment_id: gatewayPaymentId };
+      const call = { method: 'GET', path: QR_CODES, query } as const;
+      const answer = await client.call(call, collectionOf(qrCodeSchema));
+      const [qrCode] = valueOf('findSessionOfPayment', answer).items;
+      return qrCode === undefined ? null : presentSession(qrCode);
+    },
+  };
 }

@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import { createGatewaySimulator } from '../gateway-simulator/simulator.ts';
+import { required } from './compose.ts';
+import { createLog, runMain, stopRequested } from './process.ts';
+
+/** A UPI gateway for the sandbox: a server of its own, which the service knows only over HTTP. */
+await runMain(async (config) => {
+  const { keyId, keySecret, webhookSecret } = config.razorpay.sandbox;
+  const simulator = await createGatewaySimulator({
+    port: config.gatewaySimulatorPort,
+    keyId: required(keyId, 'SANDBOX_RAZORPAY_KEY_ID', 'a non-empty text'),
+    keySecret: required(keySecret, 'SANDBOX_RAZORPAY_KEY_SECRET', 'a non-empty text'),
+    webhookSecret: required(webhookSecret, 'SANDBOX_RAZORPAY_WEBHOOK_SECRET', 'a non-empty text'),
+    callbackUrl: `${config.publicBaseUrl}/callbacks/razorpay/sandbox`,
+    dataFile: join(config.dataDir, 'gateway-simulator.journal'),
+    log: createLog(config, 'gateway-simulator'),
+  });
+  await stopRequested();
+  await simulator.close();
+});
