@@ -65,6 +65,8 @@ const settings = z.object({
   DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR_MS),
   SWEEP_AFTER_SECONDS: seconds(30 * SECOND_MS),
   RECONCILE_SECONDS: seconds(MINUTE_MS),
+  GATEWAY_SIMULATOR_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  GATEWAY_SIMULATOR_CALLBACK_URL: z.url({ protocol: /^https?$/ }).optional(),
   SANDBOX_RAZORPAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   SANDBOX_RAZORPAY_KEY_ID: z.string().min(1).optional(),
   SANDBOX_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
@@ -127,6 +129,10 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     temporalUiPort: value.TEMPORAL_UI_PORT,
     postgresPort: value.POSTGRES_PORT,
     gatewaySimulatorPort: value.GATEWAY_SIMULATOR_PORT,
+    gatewaySimulatorPublicUrl: value.GATEWAY_SIMULATOR_PUBLIC_URL,
+    gatewaySimulatorCallbackUrl:
+      value.GATEWAY_SIMULATOR_CALLBACK_URL ??
+      `http://127.0.0.1:${value.PORT}/callbacks/razorpay/sandbox`,
     databaseUrl: value.DATABASE_URL,
     temporalAddress: value.TEMPORAL_ADDRESS,
     temporalNamespace: value.TEMPORAL_NAMESPACE,

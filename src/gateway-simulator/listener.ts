@@ -19,35 +19,46 @@ export function createListener(
 ): Listener {
   let takenPort = port;
   let reopening: NodeJS.Timeout | undefined;
+  /** Grows with each order to open or shut: a later one makes a planned reopening void. */
+  let orders = 0;
 
-  const open = async () => {
+  async function openNow(): Promise<void> {
     clearTimeout(reopening);
     if (server.listening) return;
     server.listen({ host, port: takenPort });
     await once(server, 'listening');
     const address = server.address();
     if (typeof address === 'object' && address !== null) takenPort = address.port;
-  };
+  }
 
-  const shut = async () => {
+  async function shutNow(): Promise<void> {
     clearTimeout(reopening);
     if (!server.listening) return;
     const closed = once(server, 'close');
     server.close();
     server.closeAllConnections();
     await closed;
-  };
+  }
+
+  async function shutFor(durationMs: number): Promise<void> {
+    orders += 1;
+    const order = orders;
+    await shutNow();
+    if (order === orders) reopening = setTimeout(() => void openNow(), durationMs);
+  }
 
   const urlHost = host.includes(':') ? `[${host}]` : host;
   return {
     server,
     url: () => `http://${urlHost}:${takenPort}`,
-    open,
-    shut,
-    refuseConnectionsFor(durationMs) {
-      void shut().then(() => {
-        reopening = setTimeout(() => void open(), durationMs);
-      });
+    open() {
+      orders += 1;
+      return openNow();
     },
+    shut() {
+      orders += 1;
+      return shutNow();
+    },
+    refuseConnectionsFor: (durationMs) => void shutFor(durationMs),
   };
 }

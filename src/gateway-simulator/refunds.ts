@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Changes, Row } from './book.ts';
+import type { Announcement } from './callback-plan.ts';
 import type { Notes, Payment, Refund, Transfer } from './entities.ts';
 import { newId } from './random.ts';
 import { RazorpayError, badRequest } from './razorpay-error.ts';
 import { assertNotRefused } from './refusals.ts';
 import { reversed, transfersOf, unreversedPaise } from './transfers.ts';
 import { balanceChange, existing, platformBalancePaise, publish } from './world.ts';
-import type { Announcement, World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface NewRefund {
   amount?: number | undefined;

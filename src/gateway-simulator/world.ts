@@ -1,4 +1,5 @@
 import type { Book, Changes, Row, Table } from './book.ts';
+import type { Announcement } from './callback-plan.ts';
 import type { Callbacks } from './callbacks.ts';
 import { badRequest } from './razorpay-error.ts';
 
@@ -21,20 +22,12 @@ export interface World {
   publicUrl: () => string;
 }
 
-/** A callback to be: its name, and the entities in it by their names. */
-export interface Announcement {
-  name: string;
-  entities: Readonly<Record<string, unknown>>;
-}
-
 /** Writes the rows and the callbacks about them together, then sends the callbacks. */
 export function publish(world: World, changes: Changes, announcements: Announcement[] = []): void {
-  const created = announcements.map(({ name, entities }) =>
-    world.callbacks.prepare(name, entities, world.now()),
-  );
-  const events = Object.fromEntries(created.map(({ event }) => [event.id, event]));
+  const plans = announcements.map((one) => world.callbacks.plan(one, world.now()));
+  const events = Object.fromEntries(plans.map(({ event }) => [event.id, event]));
   world.book.commit({ ...changes, events });
-  for (const plan of created) world.callbacks.dispatch(plan);
+  for (const plan of plans) world.callbacks.dispatch(plan);
 }
 
 /** A row that has to be there. @throws RazorpayError 400 in Razorpay's words */

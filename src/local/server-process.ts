@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Guard } from './guard.ts';
+import { makePrivateFolder } from './private-file.ts';
 import { sendSignal, type StopStep } from './process-table.ts';
 
 /** How a process ended: one of the two is set. */
@@ -50,7 +51,7 @@ export function describeExit({ code, signal }: ProcessExit): string {
 }
 
 function openLog(file: string): number {
-  mkdirSync(dirname(file), { recursive: true });
+  makePrivateFolder(dirname(file));
   if (existsSync(file)) renameSync(file, `${file}.previous`);
   return openSync(file, 'a', 0o600);
 }

@@ -7,11 +7,13 @@ import { createLog, runMain, stopRequested } from './process.ts';
 await runMain(async (config) => {
   const { keyId, keySecret, webhookSecret } = config.razorpay.sandbox;
   const simulator = await createGatewaySimulator({
+    host: config.host,
     port: config.gatewaySimulatorPort,
+    publicUrl: config.gatewaySimulatorPublicUrl,
     keyId: required(keyId, 'SANDBOX_RAZORPAY_KEY_ID', 'a non-empty text'),
     keySecret: required(keySecret, 'SANDBOX_RAZORPAY_KEY_SECRET', 'a non-empty text'),
     webhookSecret: required(webhookSecret, 'SANDBOX_RAZORPAY_WEBHOOK_SECRET', 'a non-empty text'),
-    callbackUrl: `${config.publicBaseUrl}/callbacks/razorpay/sandbox`,
+    callbackUrl: config.gatewaySimulatorCallbackUrl,
     dataFile: join(config.dataDir, 'gateway-simulator.journal'),
     log: createLog(config, 'gateway-simulator'),
   });

@@ -22,6 +22,21 @@ export interface ConnectionOptions {
 
 export type Connections = ReturnType<typeof createConnections>;
 
+function openConnection(origin: string, openClient: ConnectionOptions['openClient']): Connection {
+  const ending = new AbortController();
+  const client = openClient(origin, ending.signal);
+  return {
+    origin,
+    client,
+    openedAtMs: performance.now(),
+    exchangeCount: 0,
+    destroy() {
+      ending.abort();
+      void client.destroy();
+    },
+  };
+}
+
 /**
  * Keeps connections for the next webhook to the same origin.
  *
@@ -55,19 +70,8 @@ export function createConnections(options: ConnectionOptions) {
 
   /** A connection that nobody has used, whatever is idle. */
   function open(origin: string): Connection {
-    const ending = new AbortController();
-    const client = options.openClient(origin, ending.signal);
-    const connection: Connection = {
-      origin,
-      client,
-      openedAtMs: performance.now(),
-      exchangeCount: 0,
-      destroy() {
-        ending.abort();
-        void client.destroy();
-      },
-    };
-    client.on('disconnect', () => {
+    const connection = openConnection(origin, options.openClient);
+    connection.client.on('disconnect', () => {
       if (idleByOrigin.get(origin)?.includes(connection)) discard(connection);
     });
     return connection;

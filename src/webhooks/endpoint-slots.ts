@@ -15,8 +15,6 @@ interface Endpoint {
   waiting: (() => void)[];
 }
 
-export type EndpointSlots = ReturnType<typeof createEndpointSlots>;
-
 /**
  * Says how many webhooks may be under way at once, so that slow endpoints cannot take every place.
  *

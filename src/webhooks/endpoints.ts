@@ -1,6 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { generateToken } from '../merchants/credentials.ts';
+import { generateToken } from '../tokens.ts';
 import { webhookSecretPlace } from './deliver.ts';
 import type { SecretBox } from './secret-box.ts';
 

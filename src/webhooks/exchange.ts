@@ -70,17 +70,19 @@ class AnswerReader implements Dispatcher.DispatchHandler {
  * are kept. Never throws: what goes wrong is the answer's `fault`. A connection whose answer is
  * not `reusable` is still busy, and the caller's to destroy.
  *
- * @param deadlineMs on the clock of `performance.now()`: one limit for connecting, headers and
- *   body, which no drip of bytes extends; `limitMs` is that limit as the fault's words name it.
+ * @param limits.totalTimeoutMs one limit for connecting, headers and body, which no drip of bytes
+ *   extends; it runs from `limits.startedAtMs`, on the clock of `performance.now()`
  */
 export async function exchange(
   connection: Connection,
   message: Message,
-  limits: { deadlineMs: number; limitMs: number; maxAnswerBytes: number },
+  limits: { startedAtMs: number; totalTimeoutMs: number; maxAnswerBytes: number },
 ): Promise<Answer> {
   const reader = new AnswerReader(limits.maxAnswerBytes);
-  const tooLate = new DeliveryFault(`no complete answer within ${secondsText(limits.limitMs)}`);
-  const timer = setTimeout(() => reader.end(tooLate, false), limits.deadlineMs - performance.now());
+  const { startedAtMs, totalTimeoutMs } = limits;
+  const tooLate = new DeliveryFault(`no complete answer within ${secondsText(totalTimeoutMs)}`);
+  const leftMs = startedAtMs + totalTimeoutMs - performance.now();
+  const timer = setTimeout(() => reader.end(tooLate, false), leftMs);
   connection.client.dispatch({ ...message, method: 'POST' }, reader);
   const answer = await reader.answer;
   clearTimeout(timer);

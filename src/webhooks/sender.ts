@@ -102,16 +102,19 @@ function wasClosedWhileIdle({ exchangeCount }: Connection, { statusCode, fault }
   return exchangeCount > 1 && statusCode === null && fault !== null && isClosedByPeer(fault);
 }
 
+interface AttemptContext {
+  connections: Connections;
+  settings: Settings;
+  /** On the clock of `performance.now()`. */
+  startedAtMs: number;
+}
+
 async function attempt(
   origin: string,
   message: Message,
-  { connections, settings }: { connections: Connections; settings: Settings },
+  { connections, settings, startedAtMs }: AttemptContext,
 ): Promise<Answer> {
-  const limits = {
-    deadlineMs: performance.now() + settings.totalTimeoutMs,
-    limitMs: settings.totalTimeoutMs,
-    maxAnswerBytes: settings.maxAnswerBytes,
-  };
+  const limits = { ...settings, startedAtMs };
   let connection = connections.take(origin);
   let answer = await exchange(connection, message, limits);
   if (wasClosedWhileIdle(connection, answer)) {
@@ -158,7 +161,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     const startedAtMs = performance.now();
     try {
       const message = { path: `${pathname}${search}`, headers, body };
-      const answer = await attempt(origin, message, { connections, settings });
+      const answer = await attempt(origin, message, { connections, settings, startedAtMs });
       throwIfOurs(answer);
       return resultOf(answer, startedAtMs);
     } finally {

@@ -1,0 +1,101 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import type { Book, CallbackEvent } from './book.ts';
+import type { SimulatorLog } from './options.ts';
+
+export interface SenderOptions {
+  book: Book;
+  callbackUrl: string | undefined;
+  webhookSecret: string;
+  retryDelaysMs: readonly number[];
+  timeoutMs: number;
+  log: SimulatorLog;
+}
+
+export interface CallbackSender {
+  /** Sends an event after a wait, again and again until it is taken or given up. Never throws. */
+  deliver(eventId: string, delayMs: number): Promise<void>;
+  /** Writes down what has become of an event. */
+  note(eventId: string, change: Partial<CallbackEvent>): void;
+  /** Interrupts every wait and every request; what was waiting stays so in the journal. */
+  close(): Promise<void>;
+}
+
+function signedHeaders({ id, body }: CallbackEvent, webhookSecret: string) {
+  return {
+    'content-type': 'application/json',
+    'x-razorpay-signature': createHmac('sha256', webhookSecret).update(body).digest('hex'),
+    'x-razorpay-event-id': id,
+  };
+}
+
+/** Sends one event once. @returns whether it was taken, and what came back */
+async function post(options: SenderOptions, dispatcher: Agent, event: CallbackEvent) {
+  const { callbackUrl, webhookSecret, timeoutMs } = options;
+  if (callbackUrl === undefined) return { isTaken: false, outcome: 'no callback address' };
+  try {
+    const { statusCode, body } = await request(callbackUrl, {
+      method: 'POST',
+      headers: signedHeaders(event, webhookSecret),
+      body: event.body,
+      signal: AbortSignal.timeout(timeoutMs),
+      dispatcher,
+    });
+    await body.dump();
+    return { isTaken: statusCode >= 200 && statusCode < 300, outcome: String(statusCode) };
+  } catch (error) {
+    return { isTaken: false, outcome: error instanceof Error ? error.message : 'unknown error' };
+  }
+}
+
+/** Sends as Razorpay does: signed, at least once, again after anything but a 2xx. */
+export function createCallbackSender(options: SenderOptions): CallbackSender {
+  const { book, retryDelaysMs, log } = options;
+  const agent = new Agent({ connections: 32 });
+  const closing = new AbortController();
+  const wait = (delayMs: number) => delay(delayMs, undefined, { signal: closing.signal });
+
+  function note(eventId: string, change: Partial<CallbackEvent>): void {
+    const event = book.get('events', eventId);
+    // The second copy of a delivered event may fail; the event is delivered all the same.
+    if (closing.signal.aborted || event === undefined || event.state === 'delivered') return;
+    book.commit({ events: { [eventId]: { ...event, ...change } } });
+  }
+
+  async function attempt(eventId: string): Promise<boolean> {
+    const event = book.get('events', eventId);
+    if (event === undefined) return true;
+    const { isTaken, outcome } = await post(options, agent, event);
+    const attempts = (book.get('events', eventId)?.attempts ?? 0) + 1;
+    note(eventId, { attempts, lastOutcome: outcome, ...(isTaken && { state: 'delivered' }) });
+    return isTaken;
+  }
+
+  async function attemptAll(eventId: string): Promise<void> {
+    for (const retryDelayMs of retryDelaysMs) {
+      if (await attempt(eventId)) return;
+      await wait(retryDelayMs);
+    }
+    if (await attempt(eventId)) return;
+    note(eventId, { state: 'failed' });
+    log.warn({ eventId }, 'a callback was given up');
+  }
+
+  return {
+    note,
+    async deliver(eventId, delayMs) {
+      try {
+        if (delayMs > 0) await wait(delayMs);
+        await attemptAll(eventId);
+      } catch (err) {
+        // Only the end of the simulator interrupts a wait.
+        if (!closing.signal.aborted) log.warn({ err, eventId }, 'a callback could not be sent');
+      }
+    },
+    async close() {
+      closing.abort();
+      await agent.destroy();
+    },
+  };
+}
