@@ -14,13 +14,16 @@ export function refuseAnnouncedExcess(request: IncomingMessage): void {
   }
 }
 
-/** JSON is UTF-8 and nothing else, so another charset or an encoding on top is refused. */
-function isJson(request: IncomingMessage): boolean {
+/** Programs send JSON; the forms of our pages send what browsers send without JavaScript. */
+export type BodyType = 'json' | 'form';
+
+/** Both are UTF-8 and nothing else, so another charset or an encoding on top is refused. */
+function hasMediaType(request: IncomingMessage, mediaType: string): boolean {
   const [type, ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
   const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
   const encoding = request.headers['content-encoding'] ?? 'identity';
   return (
-    type?.trim() === 'application/json' &&
+    type?.trim() === mediaType &&
     /^(charset="?utf-?8"?)?$/.test(charset ?? '') &&
     encoding.toLowerCase() === 'identity'
   );
@@ -61,24 +64,36 @@ function parseJsonObject(bytes: Buffer): object {
   return value;
 }
 
+/** The fields of a form; of one that comes twice, the last. Bytes that are no text become U+FFFD. */
+function parseForm(bytes: Buffer): object {
+  return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+}
+
+const BODY_FORMS = {
+  json: { mediaType: 'application/json', parse: parseJsonObject },
+  form: { mediaType: 'application/x-www-form-urlencoded', parse: parseForm },
+} as const satisfies Record<BodyType, { mediaType: string; parse(bytes: Buffer): object }>;
+
 /** A body as its bytes and as the object they spell; both undefined if there is none. */
-export interface JsonBody {
+export interface ParsedBody {
   readonly rawBody: Buffer | undefined;
   readonly body: object | undefined;
 }
 
 /**
- * Reads a JSON object of at most 32 KiB.
+ * Reads a JSON object, or the fields of a form, of at most 32 KiB.
  *
  * @param optional whether a request without a body, then also without a Content-Type, will do.
  * @throws DomainError BODY_TOO_LARGE (413) or BAD_REQUEST (400).
  */
-export async function readJsonObject(
+export async function readBody(
   request: IncomingMessage,
+  bodyType: BodyType,
   optional: boolean,
-): Promise<JsonBody> {
+): Promise<ParsedBody> {
+  const { mediaType, parse } = BODY_FORMS[bodyType];
   const rawBody = await readBytes(request);
   if (rawBody.length === 0 && optional) return { rawBody: undefined, body: undefined };
-  if (!isJson(request)) throw badRequest('Content-Type must be application/json');
-  return { rawBody, body: parseJsonObject(rawBody) };
+  if (!hasMediaType(request, mediaType)) throw badRequest(`Content-Type must be ${mediaType}`);
+  return { rawBody, body: parse(rawBody) };
 }

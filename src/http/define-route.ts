@@ -2,7 +2,10 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Environment } from '../domain/order.ts';
+import type { BodyType } from './body.ts';
 import { ValidationError } from './errors.ts';
+import type { ErrorReply } from './errors.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import { checkPart } from './validation.ts';
 
 /** Who may call a route: merchants by their two credential headers, or everyone. */
@@ -67,6 +70,13 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
+/** What a person sees instead of a JSON body. */
+export interface Page {
+  readonly contentType: 'text/html';
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 type HeadersOf<D> = D extends { headers: infer H extends ObjectSchema }
   ? { readonly headers: z.input<H> }
   : { readonly headers?: Readonly<Record<string, string>> };
@@ -89,6 +99,12 @@ interface RouteFacts {
   readonly tags: readonly string[];
   /** The refusals of this route beyond those that every route of its kind can answer with. */
   readonly errors?: readonly ErrorCode[];
+  /** `json` if absent. */
+  readonly bodyType?: BodyType;
+  /** A limit of its own for a public route; merchant routes share the one of their base paths. */
+  readonly rateLimiter?: RateLimiter;
+  /** Shows refusals to people, as a page instead of the JSON body. */
+  readonly refusalPage?: (refusal: ErrorReply) => Page;
 }
 
 /** One declaration: validation, documentation and the check of its answers all come from it. */

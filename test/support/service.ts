@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { NativeConnection as NativeConnectionType } from '@temporalio/worker';
+import type { NativeConnection as NativeConnectionType, WorkerOptions } from '@temporalio/worker';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { inject } from 'vitest';
@@ -131,7 +131,10 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
   const { deps, close } = composeActivities(resources);
   const secretBox = createSecretBox(SECRET_KEYS);
 
-  async function startWorker(overrides: Partial<ReturnType<typeof createActivities>> = {}) {
+  async function startWorker(
+    overrides: Partial<ReturnType<typeof createActivities>> = {},
+    options: Partial<WorkerOptions> = {},
+  ) {
     const worker = await Worker.create({
       connection: temporal.nativeConnection,
       namespace: temporal.namespace,
@@ -139,6 +142,7 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
       workflowBundle: { codePath: inject('workflowBundlePath') },
       activities: { ...createActivities(deps), ...overrides },
       shutdownGraceTime: 1,
+      ...options,
     });
     const running = worker.run();
     return {
