@@ -7,6 +7,8 @@ import { connectTemporal } from '../temporal/client.ts';
 import { composeActivities, required } from './compose.ts';
 import { createLog, runMain } from './process.ts';
 
+/** A dead webhook endpoint holds its slot for 15 s: there are more slots than the sender uses. */
+const ACTIVITY_SLOTS = 1500;
 /** Longer than a webhook's 15 s, so that an attempt under way is logged before the worker ends. */
 const SHUTDOWN_GRACE_MS = 20_000;
 
@@ -24,6 +26,7 @@ await runMain(async (config) => {
     taskQueue: TASK_QUEUE,
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
     activities: createActivities(deps),
+    maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
   });
   // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.

@@ -30,12 +30,14 @@ export async function releaseFunds(deps: FundsDeps, orderNumber: string): Promis
   if (funds.merchant_status !== 'APPROVED') {
     throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
   }
+  assertNotBeingHeld(funds);
   const transfer = await transferWith(deps, funds, 'releaseFunds');
   if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
 }
 
 /** Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. */
 export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
+  if (!(await queries.claimHold(deps.sql, orderNumber))) return;
   const funds = await fundsOf(deps.sql, orderNumber);
   await transferWith(deps, funds, 'holdFunds');
   await queries.markHeld(deps.sql, funds.gateway_payment_id);
@@ -53,6 +55,7 @@ export async function refundOrder(
 ): Promise<void> {
   const funds = await fundsOf(deps.sql, orderNumber);
   if (funds.settled_outside) return;
+  assertNotBeingHeld(funds);
   const gateway = gatewayOf(deps.gateways, funds.environment);
   await refundPayment(gateway, funds.gateway_payment_id, funds.amount_paise, reason);
 }
@@ -73,6 +76,10 @@ export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): 
   const gateway = gatewayOf(deps.gateways, environment);
   await refundPayment(gateway, gatewayPaymentId, amountPaise, reason);
   await queries.finishSurplus(deps.sql, gatewayPaymentId);
+}
+
+function assertNotBeingHeld(funds: FundsRow): void {
+  if (funds.being_held) throw new NotYet('The funds are being set aside at the gateway');
 }
 
 async function refundPayment(

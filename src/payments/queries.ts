@@ -31,6 +31,8 @@ export interface FundsRow {
   merchant_status: string;
   linked_account_id: string | null;
   settled_outside: boolean;
+  /** Another process is holding these funds at the gateway right now. */
+  being_held: boolean | null;
 }
 
 /** The contract's limit of payment sessions for one order. */
@@ -174,9 +176,13 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
       m.linked_accounts->>(o.environment::text) AS linked_account_id,
       EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
-        AS settled_outside
+        AS settled_outside,
+      p.held_at IS NULL
+        AND p.hold_started_at > clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second'
+        AS being_held
     FROM orders o JOIN merchants m USING (merchant_id)
-    WHERE o.order_number = ${orderNumber} AND o.gateway_payment_id IS NOT NULL`;
+    JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
+    WHERE o.order_number = ${orderNumber}`;
   return row;
 }
 
@@ -317,6 +323,31 @@ export async function findUnheldPayments(
     WHERE p.held_at IS NULL AND o.busy IS NULL
       AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
     LIMIT ${limit}`;
+}
+
+/** How long a process that holds funds may take before it must be dead. */
+const HOLD_LEASE_SECONDS = 60;
+
+/**
+ * Takes an order's funds for holding them at the gateway. Locks the order's row, so that it comes
+ * either before settling starts, which then waits for it, or not at all.
+ *
+ * @returns false when they are held, being held, or being settled
+ */
+export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean> {
+  const rows = await sql`
+    WITH locked AS (
+      SELECT gateway_payment_id FROM orders
+      WHERE order_number = ${orderNumber} AND busy IS NULL
+        AND status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+      FOR UPDATE
+    )
+    UPDATE payments p SET hold_started_at = clock_timestamp() FROM locked l
+    WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL
+      AND (p.hold_started_at IS NULL
+        OR p.hold_started_at < clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second')
+    RETURNING 1`;
+  return rows.length > 0;
 }
 
 export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void> {

@@ -154,7 +154,7 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
   }
 
   /** An approved merchant with keys, and a webhook receiver in the sandbox. */
-  async function newMerchant(name = 'Asha Textiles') {
+  async function newMerchant({ name = 'Asha Textiles', webhooks = true } = {}) {
     const admin = { sql, pepper: PEPPER, secretBox, actor: 'test' };
     const { merchant_id: merchantId } = await createMerchant(admin, {
       name,
@@ -166,7 +166,9 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
       production: await putKeyPair(admin, merchantId, 'production'),
     };
     const receiver = await startWebhookReceiver(temporal.nowMs);
-    const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url);
+    const { secret } = webhooks
+      ? await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url)
+      : { secret: null };
     const api = (environment: Environment) =>
       createApiClient(`http://127.0.0.1:${server.port}`, keys[environment], environment);
     return {

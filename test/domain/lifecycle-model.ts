@@ -1,0 +1,118 @@
+import type { Command, OrderStatus } from '../../src/domain/index.ts';
+
+/**
+ * The rules of an order's life, stated a second time and in another form: not as a table of
+ * statuses but as facts about the order, from which its status follows. Written from the
+ * specification and the contract, to be compared with `src/domain/lifecycle.ts`.
+ */
+export interface Facts {
+  sandbox: boolean;
+  paid: boolean;
+  /** The merchant says that the goods arrived, or a dispute ended in the merchant's favour. */
+  delivered: boolean;
+  dispute: 'none' | 'unanswered' | 'answered';
+  doing: 'nothing' | 'closing' | 'releasing' | 'refunding';
+  over: 'CANCELLED' | 'COMPLETED' | 'REFUNDED' | undefined;
+  /** When something happens by itself, Unix milliseconds. */
+  alarmAtMs: number | undefined;
+  /** Webhook events so far. */
+  events: string[];
+}
+
+const HOUR_MS = 3_600_000;
+export const LINK_MS = 24 * HOUR_MS;
+const WINDOW_MS = 24 * HOUR_MS;
+const ANSWER_MS = 72 * HOUR_MS;
+
+export function factsAtCreation(sandbox: boolean, nowMs: number): Facts {
+  return {
+    sandbox,
+    paid: false,
+    delivered: false,
+    dispute: 'none',
+    doing: 'nothing',
+    over: undefined,
+    alarmAtMs: nowMs + LINK_MS,
+    events: ['ORDER_CREATED'],
+  };
+}
+
+export function statusOf({ over, dispute, delivered, paid }: Facts): OrderStatus {
+  if (over) return over;
+  if (dispute !== 'none') return dispute === 'answered' ? 'DISPUTE_UNDER_REVIEW' : 'DISPUTE_OPEN';
+  if (delivered) return 'DELIVERED';
+  return paid ? 'PAID' : 'ACCEPTED';
+}
+
+/** What the facts are after a command, or `undefined` when it must be refused. */
+export function obey(facts: Facts, command: Command, nowMs: number): Facts | undefined {
+  const { paid, delivered, dispute, doing, alarmAtMs, sandbox } = facts;
+  const told = (event: string, news: Partial<Facts>): Facts => ({
+    ...facts,
+    ...news,
+    events: [...facts.events, event],
+  });
+  const isPaymentNews = command.type === 'pay' || command.type === 'failPayment';
+  const movesMoney = doing === 'releasing' || doing === 'refunding';
+
+  if (facts.over) return undefined;
+  if (command.type === 'settle') return movesMoney ? ended(facts) : undefined;
+  if (movesMoney || (doing === 'closing' && !isPaymentNews)) return undefined;
+
+  switch (command.type) {
+    case 'pay':
+      if (paid) return undefined;
+      return told('PAYMENT_SUCCESS', { paid: true, doing: 'nothing', alarmAtMs: undefined });
+    case 'failPayment':
+      return paid ? undefined : told('PAYMENT_FAILED', {});
+    case 'cancel':
+      return paid ? undefined : { ...facts, doing: 'closing' };
+    case 'deliver':
+      if (!paid || delivered || dispute !== 'none') return undefined;
+      return told('DELIVERY_CONFIRMED', { delivered: true, alarmAtMs: nowMs + WINDOW_MS });
+    case 'dispute': {
+      const isLate = delivered && command.receivedAtMs >= (alarmAtMs ?? 0);
+      if (!paid || dispute !== 'none' || isLate) return undefined;
+      return told('DISPUTE_RAISED', { dispute: 'unanswered', alarmAtMs: nowMs + ANSWER_MS });
+    }
+    case 'submitEvidence':
+      if (dispute !== 'unanswered') return undefined;
+      return { ...facts, dispute: 'answered', alarmAtMs: nowMs + ANSWER_MS };
+    case 'resolve':
+    case 'decideForMerchant':
+      if (dispute === 'none' || (command.type !== 'resolve' && dispute !== 'answered')) {
+        return undefined;
+      }
+      return told('DISPUTE_RESOLVED', {
+        dispute: 'none',
+        delivered: true,
+        alarmAtMs: nowMs + WINDOW_MS,
+      });
+    case 'accept':
+      return dispute === 'none' ? undefined : { ...facts, doing: 'refunding' };
+    case 'decideForBuyer':
+      return dispute === 'answered' ? { ...facts, doing: 'refunding' } : undefined;
+    case 'expire': {
+      if (alarmAtMs === undefined || nowMs < alarmAtMs) return undefined;
+      if (!paid) return { ...facts, doing: 'closing' };
+      return { ...facts, doing: dispute === 'none' ? 'releasing' : 'refunding' };
+    }
+    case 'advance':
+      if (!sandbox) return undefined;
+      return { ...facts, alarmAtMs: alarmAtMs && alarmAtMs - command.seconds * 1000 };
+  }
+}
+
+const ENDINGS = {
+  closing: ['CANCELLED', 'ORDER_CANCELLED'],
+  releasing: ['COMPLETED', 'ORDER_COMPLETED'],
+  refunding: ['REFUNDED', 'REFUND_PROCESSED'],
+} as const;
+
+/** The gateway has done what the order was busy with. */
+export function ended(facts: Facts): Facts {
+  if (facts.doing === 'nothing') return facts;
+  const [over, event] = ENDINGS[facts.doing];
+  const events = [...facts.events, event];
+  return { ...facts, over, doing: 'nothing', alarmAtMs: undefined, events };
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import type { Busy, CommandType, OrderStatus } from '../../src/domain/index.ts';
+import {
+  announceBusy,
+  decide,
+  finishBusy,
+  giveUpClosing,
+  isFinal,
+  REFUSALS,
+} from '../../src/domain/index.ts';
+import {
+  aCommand,
+  changeOf,
+  HOUR_MS,
+  NOW_MS,
+  orderIn,
+  SECOND_MS,
+  STATUSES,
+  summaryOf,
+} from './order-states.ts';
+
+describe('while an order is busy', () => {
+  const PHASES: [OrderStatus, Busy, CommandType[]][] = [
+    ['ACCEPTED', { kind: 'closing', because: 'cancel' }, ['pay', 'failPayment']],
+    ['ACCEPTED', { kind: 'closing', because: 'expiry' }, ['pay', 'failPayment']],
+    ['DELIVERED', { kind: 'releasing' }, ['settle']],
+    ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, ['settle']],
+    [
+      'DISPUTE_UNDER_REVIEW',
+      { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
+      ['settle'],
+    ],
+  ];
+  const types = Object.keys(REFUSALS) as CommandType[];
+
+  it.each(PHASES)('%s, %o: only %s still fit', (status, busy, fits) => {
+    const order = orderIn(status, { busy });
+    for (const type of types) {
+      const decision = decide(order, aCommand(type), NOW_MS);
+      expect([type, summaryOf(decision)]).toEqual([
+        type,
+        fits.includes(type) ? 'changed' : REFUSALS[type],
+      ]);
+    }
+  });
+
+  it('a payment that comes while the session is closed makes the order PAID, no longer busy', () => {
+    const order = orderIn('ACCEPTED', { busy: { kind: 'closing', because: 'cancel' } });
+    expect(changeOf(order, { type: 'pay' }).state).toMatchObject({
+      status: 'PAID',
+      busy: null,
+      deadline: null,
+    });
+  });
+
+  it('a payment that fails while the session is closed does not end the closing', () => {
+    const busy = { kind: 'closing', because: 'cancel' } as const;
+    const { state, step } = changeOf(orderIn('ACCEPTED', { busy }), { type: 'failPayment' });
+    expect(step.event?.type).toBe('PAYMENT_FAILED');
+    expect(state).toMatchObject({ status: 'ACCEPTED', busy });
+  });
+
+  it.each([
+    ['DELIVERED', { kind: 'releasing' }, 'COMPLETED', 'ORDER_COMPLETED'],
+    [
+      'DISPUTE_OPEN',
+      { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
+      'REFUNDED',
+      'REFUND_PROCESSED',
+    ],
+  ] as const)(
+    'a settlement made outside ends what a %s order does: %o → %s, %s',
+    (status, busy, final, event) => {
+      const { state, step } = changeOf(orderIn(status, { busy }), { type: 'settle' });
+      expect(state).toMatchObject({ status: final, busy: null, deadline: null });
+      expect(step.event).toEqual({ type: event, sequence: 5 });
+    },
+  );
+
+  it('a session that cannot be closed leaves the order as it was, and the timeline says so', () => {
+    const before = orderIn('ACCEPTED');
+    const busy = { kind: 'closing', because: 'cancel' } as const;
+    const { state, step } = giveUpClosing({ ...before, busy }, NOW_MS);
+    expect(state).toEqual({ ...before, stepNumber: 8 });
+    expect(step).toMatchObject({ kind: 'PAYMENT_STILL_OPEN', event: null, busy: null });
+  });
+
+  it('only a busy order can announce or finish what it does', () => {
+    expect(() => announceBusy(orderIn('DELIVERED'), NOW_MS)).toThrow('Only a busy order');
+    expect(() => finishBusy(orderIn('DELIVERED'), NOW_MS)).toThrow('Only a busy order');
+  });
+});
+
+describe('deadlines', () => {
+  const laterMs = NOW_MS + 5 * HOUR_MS;
+
+  it('a delivery opens a window of 24 hours', () => {
+    expect(changeOf(orderIn('PAID'), { type: 'deliver' }, laterMs).state.deadline).toEqual({
+      kind: 'completion',
+      atMs: laterMs + 24 * HOUR_MS,
+    });
+  });
+
+  it.each(['resolve', 'decideForMerchant'] as const)('%s opens a fresh one', (type) => {
+    const disputed = orderIn('DISPUTE_UNDER_REVIEW', { disputeCount: 1 });
+    expect(changeOf(disputed, { type }, laterMs).state.deadline).toEqual({
+      kind: 'completion',
+      atMs: laterMs + 24 * HOUR_MS,
+    });
+  });
+
+  it.each(['PAID', 'DELIVERED'] as const)(
+    'a dispute of a %s order is to be answered within 72 hours',
+    (status) => {
+      const receivedAtMs = NOW_MS;
+      expect(
+        changeOf(orderIn(status), { type: 'dispute', receivedAtMs }, laterMs).state.deadline,
+      ).toEqual({ kind: 'dispute_answer', atMs: laterMs + 72 * HOUR_MS });
+    },
+  );
+
+  it('evidence gives 72 hours from its own moment', () => {
+    expect(
+      changeOf(orderIn('DISPUTE_OPEN'), { type: 'submitEvidence' }, laterMs).state.deadline,
+    ).toEqual({ kind: 'dispute_answer', atMs: laterMs + 72 * HOUR_MS });
+  });
+
+  it('a failed payment does not prolong the payment link', () => {
+    const before = orderIn('ACCEPTED');
+    expect(changeOf(before, { type: 'failPayment' }).state.deadline).toEqual(before.deadline);
+  });
+
+  it('a payment ends the link, and waiting for the merchant has no deadline', () => {
+    expect(changeOf(orderIn('ACCEPTED'), { type: 'pay' }).state.deadline).toBeNull();
+  });
+
+  it.each(STATUSES.filter((status) => !isFinal(status)))(
+    'advance brings the deadline of a sandbox order in %s nearer, and changes nothing else',
+    (status) => {
+      const before = orderIn(status, { disputeCount: 2 });
+      const { state, step } = changeOf(before, { type: 'advance', seconds: 90 });
+      const { deadline } = before;
+      expect(state).toEqual({
+        ...before,
+        stepNumber: 8,
+        deadline: deadline && { ...deadline, atMs: deadline.atMs - 90 * SECOND_MS },
+      });
+      expect(step).toMatchObject({ kind: 'CLOCK_ADVANCED', event: null });
+    },
+  );
+});

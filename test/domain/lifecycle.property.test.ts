@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Change, Command, OrderState, OrderStatus, Step } from '../../src/domain/index.ts';
+import {
+  announceBusy,
+  createOrder,
+  decide,
+  finishBusy,
+  giveUpClosing,
+  isFinal,
+} from '../../src/domain/index.ts';
+import type { Facts } from './lifecycle-model.ts';
+import { ended, factsAtCreation, LINK_MS, obey, statusOf } from './lifecycle-model.ts';
+import { HOUR_MS, NOW_MS, orderIn, STATUSES } from './order-states.ts';
+
+const NUMBER_OF_ORDERS = 10_000;
+
+/** A dispute names how long ago it was received; everything else is the command itself. */
+type Happening =
+  | { command: Exclude<Command, { type: 'dispute' }> }
+  | { disputeReceivedMsAgo: number }
+  | { hoursPass: number }
+  | 'the deadline comes'
+  | 'the order says what it does'
+  | 'the gateway has done it'
+  | 'the gateway cannot be reached';
+
+/** What leads on stands here twice, so that more lives get far. */
+const plainCommand = fc.constantFrom(
+  'pay',
+  'pay',
+  'failPayment',
+  'deliver',
+  'deliver',
+  'cancel',
+  'submitEvidence',
+  'submitEvidence',
+  'resolve',
+  'accept',
+  'decideForMerchant',
+  'decideForBuyer',
+  'expire',
+  'settle',
+);
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 10, arbitrary: plainCommand.map((type) => ({ command: { type } })) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .constantFrom(0, 1, HOUR_MS, 30 * HOUR_MS)
+      .map((disputeReceivedMsAgo) => ({ disputeReceivedMsAgo })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .integer({ min: 1, max: 2_592_000 })
+      .map((seconds) => ({ command: { type: 'advance' as const, seconds } })),
+  },
+  { weight: 2, arbitrary: fc.constantFrom(1, 20, 50, 100).map((hoursPass) => ({ hoursPass })) },
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom<Happening>(
+      'the deadline comes',
+      'the order says what it does',
+      'the gateway has done it',
+      'the gateway cannot be reached',
+    ),
+  },
+);
+
+/** The order as the law has it, the order as the model has it, and everything recorded. */
+interface Pair {
+  nowMs: number;
+  state: OrderState;
+  facts: Facts;
+  steps: Step[];
+}
+
+function begin(environment: 'sandbox' | 'production'): Pair {
+  const terms = { ...orderIn('ACCEPTED').terms, environment };
+  const { state, step } = createOrder(terms, NOW_MS, NOW_MS + LINK_MS);
+  return {
+    nowMs: NOW_MS,
+    state,
+    facts: factsAtCreation(environment === 'sandbox', NOW_MS),
+    steps: [step],
+  };
+}
+
+function take(pair: Pair, { state, step }: Change): void {
+  pair.state = state;
+  pair.steps.push(step);
+}
+
+function happen(pair: Pair, what: Happening): void {
+  const { state, facts } = pair;
+  if (what === 'the deadline comes') {
+    pair.nowMs = Math.max(pair.nowMs, state.deadline?.atMs ?? 0);
+  } else if (what === 'the order says what it does') {
+    if (state.busy) take(pair, announceBusy(state, pair.nowMs));
+  } else if (what === 'the gateway has done it') {
+    if (state.busy) take(pair, finishBusy(state, pair.nowMs));
+    pair.facts = ended(facts);
+  } else if (what === 'the gateway cannot be reached') {
+    if (state.busy?.kind === 'closing') take(pair, giveUpClosing(state, pair.nowMs));
+    if (facts.doing === 'closing') pair.facts = { ...facts, doing: 'nothing' };
+  } else if ('hoursPass' in what) {
+    pair.nowMs += what.hoursPass * HOUR_MS;
+  } else if ('command' in what) {
+    command(pair, what.command);
+  } else {
+    command(pair, { type: 'dispute', receivedAtMs: pair.nowMs - what.disputeReceivedMsAgo });
+  }
+}
+
+function command(pair: Pair, asked: Command): void {
+  const decision = decide(pair.state, asked, pair.nowMs);
+  const obeyed = obey(pair.facts, asked, pair.nowMs);
+  assert.equal(decision.outcome === 'refused', obeyed === undefined, `${asked.type} refused?`);
+  if (decision.outcome === 'changed') take(pair, decision);
+  if (decision.outcome === 'busy') pair.state = decision.state;
+  pair.facts = obeyed ?? pair.facts;
+}
+
+function assertSame({ state, facts, steps }: Pair): void {
+  const events = steps.flatMap(({ event }) => event?.type ?? []);
+  const { status, busy, deadline } = state;
+  assert.deepEqual(
+    [status, busy?.kind ?? 'nothing', deadline?.atMs, events],
+    [statusOf(facts), facts.doing, facts.alarmAtMs, facts.events],
+  );
+}
+
+/** What must be true of any order at any time, whatever the model says. */
+function assertSound({ state, steps }: Pair): void {
+  const events = steps.flatMap(({ event }) => event ?? []);
+  const count = (type: string) => events.filter((event) => event.type === type).length;
+  const paid = count('PAYMENT_SUCCESS');
+  assert.ok(events.every(({ sequence }, index) => sequence === index + 1));
+  assert.ok(steps.every(({ number }, index) => number === index + 1));
+  assert.equal(state.disputeCount, count('DISPUTE_RAISED'));
+  assert.ok(paid <= 1 && count('ORDER_COMPLETED') + count('REFUND_PROCESSED') <= paid);
+  if (isFinal(state.status)) assert.deepEqual([state.busy, state.deadline], [null, null]);
+}
+
+/** With a merchant who delivers, a gateway that answers and time that passes, it comes to an end. */
+function assertCanEnd(pair: Pair): void {
+  let { state } = pair;
+  for (let moves = 0; moves < 6 && !isFinal(state.status); moves += 1) {
+    const atMs = Math.max(pair.nowMs, state.deadline?.atMs ?? 0);
+    const asked = state.status === 'PAID' ? 'deliver' : 'expire';
+    const decision = state.busy ? finishBusy(state, atMs) : decide(state, { type: asked }, atMs);
+    if ('state' in decision) state = decision.state;
+  }
+  assert.ok(isFinal(state.status), `${state.status} cannot end`);
+}
+
+it('10,000 random lives keep to the rules: no illegal state, no gap, and each can still end', () => {
+  const visits = new Map<OrderStatus, number>();
+  let lives = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom('sandbox' as const, 'sandbox' as const, 'production' as const),
+      fc.array(happening, { minLength: 1, maxLength: 60, size: 'max' }),
+      (environment, happenings) => {
+        const pair = begin(environment);
+        for (const what of happenings) {
+          happen(pair, what);
+          assertSame(pair);
+        }
+        assertSound(pair);
+        assertCanEnd(pair);
+        lives += 1;
+        for (const status of new Set(pair.steps.map((step) => step.status))) {
+          visits.set(status, (visits.get(status) ?? 0) + 1);
+        }
+      },
+    ),
+    { numRuns: NUMBER_OF_ORDERS },
+  );
+  expect(lives).toBe(NUMBER_OF_ORDERS);
+  // The comparison says something only if the lives go everywhere.
+  const rarelyVisited = STATUSES.filter((status) => (visits.get(status) ?? 0) < 200);
+  expect(rarelyVisited).toEqual([]);
+});

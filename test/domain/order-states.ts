@@ -1,0 +1,84 @@
+import type {
+  Command,
+  CommandType,
+  Decision,
+  OrderState,
+  OrderStatus,
+} from '../../src/domain/index.ts';
+import { decide } from '../../src/domain/index.ts';
+
+export const SECOND_MS = 1000;
+export const HOUR_MS = 3_600_000;
+/** The moment at which the tests ask the law. */
+export const NOW_MS = Date.UTC(2026, 10, 20, 12);
+
+/** Typed out again on purpose: a status that the source adds must be thought of here. */
+export const STATUSES = [
+  'ACCEPTED',
+  'PAID',
+  'DELIVERED',
+  'DISPUTE_OPEN',
+  'DISPUTE_UNDER_REVIEW',
+  'COMPLETED',
+  'REFUNDED',
+  'CANCELLED',
+] as const satisfies readonly OrderStatus[];
+
+const DEADLINES = {
+  ACCEPTED: 'payment_link',
+  PAID: null,
+  DELIVERED: 'completion',
+  DISPUTE_OPEN: 'dispute_answer',
+  DISPUTE_UNDER_REVIEW: 'dispute_answer',
+  COMPLETED: null,
+  REFUNDED: null,
+  CANCELLED: null,
+} as const satisfies Record<OrderStatus, string | null>;
+
+/** A sandbox order in a status, its deadline (if that status has one) an hour away. */
+export function orderIn(status: OrderStatus, overrides: Partial<OrderState> = {}): OrderState {
+  const kind = DEADLINES[status];
+  return {
+    terms: {
+      environment: 'sandbox',
+      completionWindowMs: 24 * HOUR_MS,
+      disputeAnswerMs: 72 * HOUR_MS,
+    },
+    status,
+    busy: null,
+    deadline: kind && { kind, atMs: NOW_MS + HOUR_MS },
+    disputeCount: 0,
+    stepNumber: 7,
+    eventSequence: 4,
+    ...overrides,
+  };
+}
+
+const EXAMPLES = {
+  dispute: { type: 'dispute', receivedAtMs: NOW_MS },
+  advance: { type: 'advance', seconds: 60 },
+} as const;
+
+/** A command of a type, received now where that matters. */
+export function aCommand(type: CommandType): Command {
+  return type === 'dispute' || type === 'advance' ? EXAMPLES[type] : { type };
+}
+
+/** Asks the law, and expects a change. */
+export function changeOf(state: OrderState, command: Command, nowMs = NOW_MS) {
+  const decision = decide(state, command, nowMs);
+  if (decision.outcome !== 'changed') throw new Error(`${command.type}: ${summaryOf(decision)}`);
+  return decision;
+}
+
+/** Asks the law, and expects a busy phase to begin. */
+export function busyOf(state: OrderState, command: Command, nowMs = NOW_MS) {
+  const decision = decide(state, command, nowMs);
+  if (decision.outcome !== 'busy') throw new Error(`${command.type}: ${summaryOf(decision)}`);
+  return decision;
+}
+
+/** A decision in one word, or the refusal's own words. */
+export function summaryOf(decision: Decision): string {
+  return decision.outcome === 'refused' ? decision.error.message : decision.outcome;
+}

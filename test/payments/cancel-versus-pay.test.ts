@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { simulator } from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** An order with an open payment session, and the gateway's name for that session. */
+async function anOrderBeingPaid() {
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+  const [session] = await service.sql<{ gateway_session_id: string }[]>`
+    SELECT gateway_session_id FROM payment_sessions WHERE order_number = ${order.order_number}`;
+  return { order, gatewaySessionId: session?.gateway_session_id ?? '' };
+}
+const payAtGateway = (gatewaySessionId: string) =>
+  simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
+const cancel = (order: { order_number: string }) =>
+  merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+const get = async (order: { order_number: string }) =>
+  (await merchant.sandbox.get(`/orders/${order.order_number}`)).body.data;
+
+describe('closing the payment before a cancel', () => {
+  test('the open session is closed at the gateway first, and cannot be paid any more', async () => {
+    const { order, gatewaySessionId } = await anOrderBeingPaid();
+    const answer = await cancel(order);
+    expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
+    await expect(payAtGateway(gatewaySessionId)).rejects.toThrow('400');
+  });
+
+  test('the gateway says paid: the order is PAID and the cancel answers 400', async () => {
+    const { order, gatewaySessionId } = await anOrderBeingPaid();
+    await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
+    await payAtGateway(gatewaySessionId);
+    const answer = await cancel(order);
+    await simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      'Cannot cancel; order must be in ACCEPTED status',
+    ]);
+    expect((await get(order)).status).toBe('PAID');
+  });
+
+  test('the gateway cannot be reached: the cancel is 502 and nothing has changed', async () => {
+    const { order, gatewaySessionId } = await anOrderBeingPaid();
+    await simulator(service, 'POST', '/faults', { kind: 'error', path: '/v1/payments/qr_codes/*/close' });
+    const answer = await cancel(order);
+    await simulator(service, 'DELETE', '/faults');
+    expect(answer.status).toBe(502);
+    expect((await get(order)).status).toBe('ACCEPTED');
+    await payAtGateway(gatewaySessionId);
+    await until(async () => (await get(order)).status === 'PAID');
+  });
+
+  test('a cancel without an open session asks nothing of the gateway', async () => {
+    const order = await merchant.sandbox.create();
+    await simulator(service, 'POST', '/faults', { kind: 'error' });
+    const answer = await cancel(order);
+    await simulator(service, 'DELETE', '/faults');
+    expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
+  });
+});
+
+test('of 1,000 cancels that race a payment each has one winner, and no money is lost', async () => {
+  const RACES = 1000;
+  const CONCURRENT = 16;
+  const races = Array.from({ length: RACES }).values();
+  const orders: string[] = [];
+  await Promise.all(
+    Array.from({ length: CONCURRENT }, async () => {
+      for (const _ of races) {
+        const { order, gatewaySessionId } = await anOrderBeingPaid();
+        orders.push(order.order_number);
+        const paid = payAtGateway(gatewaySessionId).then(
+          () => true,
+          () => false,
+        );
+        const [cancelled, isPaid] = await Promise.all([cancel(order), paid]);
+        if (cancelled.status === 200) expect(cancelled.body.data.status).toBe('CANCELLED');
+        else expect([cancelled.status, isPaid]).toEqual([400, true]);
+      }
+    }),
+  );
+  await until(async () => {
+    const rows = await service.sql`
+      SELECT 1 FROM orders WHERE order_number = ANY(${orders})
+        AND (status = 'ACCEPTED' OR busy IS NOT NULL)`;
+    return rows.length === 0;
+  });
+  const [book] = await service.sql<Record<string, number>[]>`
+    SELECT count(*) FILTER (WHERE o.status = 'PAID' AND p.gateway_payment_id IS NULL) AS paid_without_capture,
+      count(*) FILTER (WHERE o.status = 'CANCELLED' AND p.gateway_payment_id IS NOT NULL
+        AND s.processed_at IS NULL) AS captures_kept,
+      count(*) FILTER (WHERE o.status NOT IN ('PAID', 'CANCELLED')) AS other
+    FROM orders o LEFT JOIN payments p USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    WHERE o.order_number = ANY(${orders})`;
+  expect(book).toEqual({ paid_without_capture: 0, captures_kept: 0, other: 0 });
+  const [ledger] = await service.sql<{ held: number; paid: number }[]>`
+    SELECT (SELECT coalesce(sum(amount_paise), 0)::bigint FROM ledger_transfers
+        WHERE credit_account = 'merchant_held' AND order_number = ANY(${orders})) AS held,
+      (SELECT coalesce(sum(amount_paise), 0)::bigint FROM orders
+        WHERE status = 'PAID' AND order_number = ANY(${orders})) AS paid`;
+  expect(ledger?.held).toBe(ledger?.paid);
+}, 240_000);

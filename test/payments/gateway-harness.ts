@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { z } from 'zod';
+import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts';
+import type { GatewaySimulatorOptions } from '../../src/gateway-simulator/simulator.ts';
+import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway.ts';
+import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
+import type { RazorpayGatewayOptions } from '../../src/payments/razorpay/gateway.ts';
+
+export const KEYS = {
+  keyId: 'rzp_test_harness',
+  keySecret: 'harness-secret',
+  webhookSecret: 'harness-webhook-secret',
+};
+
+export interface Received {
+  headers: IncomingHttpHeaders;
+  rawBody: Buffer;
+  name: string;
+  eventId: string;
+}
+
+/** An endpoint for callbacks that keeps what it got, raw, and answers as `statuses` says. */
+export async function startReceiver(statuses: number[] = []) {
+  const received: Received[] = [];
+  const server = createServer(async (message, response) => {
+    const rawBody = await buffer(message);
+    const { event } = z.object({ event: z.string() }).parse(JSON.parse(rawBody.toString()));
+    const eventId = String(message.headers['x-razorpay-event-id']);
+    received.push({ headers: message.headers, rawBody, name: event, eventId });
+    response.writeHead(statuses.shift() ?? 200).end();
+    server.emit('received');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/callbacks`,
+    received,
+    names: () => received.map(({ name }) => name),
+    /** Once this many callbacks have come. */
+    async until(count: number) {
+      while (received.length < count) await once(server, 'received');
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const authorization = `Basic ${btoa(`${KEYS.keyId}:${KEYS.keySecret}`)}`;
+
+/** Any answer; those without an id have an empty one, so that tests need not ask. */
+const anyAnswer = z.looseObject({ id: z.string().default('') });
+export type Json = z.output<typeof anyAnswer>;
+
+/** The entities of a list. */
+export function itemsOf({ items }: Json): Json[] {
+  return z.array(z.looseObject({ id: z.string() })).parse(items);
+}
+
+/** Speaks to the simulator's API and controls without the adapter. */
+export function createCaller(baseUrl: string) {
+  return async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: { authorization, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: anyAnswer.parse(await response.json()) };
+  };
+}
+
+interface HarnessOptions {
+  simulator?: Partial<GatewaySimulatorOptions>;
+  gateway?: Partial<RazorpayGatewayOptions>;
+}
+
+let sessionNumber = 0;
+
+/** A simulator on a free port, the real adapter on it, and the buyer's hand. */
+export async function startHarness({ simulator: own, gateway: ownGateway }: HarnessOptions = {}) {
+  const simulator = await createGatewaySimulator({
+    port: 0,
+    ...KEYS,
+    callbackRetryDelaysMs: [1, 1],
+    ...own,
+  });
+  const gateway = createRazorpayGateway({
+    baseUrl: simulator.url,
+    ...KEYS,
+    timeoutMs: 2_000,
+    ...ownGateway,
+  });
+  const call = createCaller(simulator.url);
+
+  async function openSession(amountPaise = 10_000) {
+    sessionNumber += 1;
+    return gateway.openSession({
+      orderNumber: `ORD-${sessionNumber}`,
+      sessionId: `session-${sessionNumber}`,
+      amountPaise,
+      expiresAtMs: Date.now() + 900_000,
+      description: 'Two <b>lamps</b> & a table',
+    });
+  }
+  const pay = (gatewaySessionId: string, attempt: object = {}) =>
+    call('POST', `/simulator/qr_codes/${gatewaySessionId}/pay`, attempt);
+
+  return {
+    simulator,
+    gateway,
+    call,
+    openSession,
+    pay,
+    /** A captured payment of this amount. */
+    async capture(amountPaise = 10_000) {
+      const { gatewaySessionId } = await openSession(amountPaise);
+      const { body } = await pay(gatewaySessionId);
+      return body.id;
+    },
+    refundInput: (gatewayPaymentId: string, amountPaise = 10_000) => ({
+      gatewayPaymentId,
+      amountPaise,
+      idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+      reason: 'dispute',
+    }),
+    transferInput: (gatewayPaymentId: string, linkedAccountId: string, amountPaise = 10_000) => ({
+      gatewayPaymentId,
+      amountPaise,
+      linkedAccountId,
+      idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+    }),
+    async linkedAccount(email = 'shop@example.com') {
+      const { linkedAccountId } = await gateway.createLinkedAccount(accountInput(email));
+      return linkedAccountId;
+    },
+    /** The gateway's own list of what was made of a payment, the newest first. */
+    async made(gatewayPaymentId: string, what: 'refunds' | 'transfers') {
+      const { body } = await call('GET', `/v1/payments/${gatewayPaymentId}/${what}`);
+      return itemsOf(body);
+    },
+    fault: async (spec: object) => (await call('POST', '/simulator/faults', spec)).body.id,
+    clearFaults: () => call('DELETE', '/simulator/faults'),
+    totals: async () => (await call('GET', '/simulator/totals')).body,
+    /** One figure of the totals. */
+    total: async (name: string) => Number((await call('GET', '/simulator/totals')).body[name]),
+    async close() {
+      await gateway.close();
+      await simulator.close();
+    },
+  };
+}
+export type Harness = Awaited<ReturnType<typeof startHarness>>;
+
+export function accountInput(email: string) {
+  return {
+    email,
+    phone: '9000090000',
+    legalBusinessName: 'Lamp Shop',
+    contactName: 'Lamp Keeper',
+    businessType: 'proprietorship',
+    category: 'ecommerce',
+    subcategory: 'home_products_and_furniture_stores',
+    registeredAddress: {
+      street1: '1 Main Road',
+      street2: 'Old Town',
+      city: 'Bengaluru',
+      state: 'KARNATAKA',
+      postalCode: '560034',
+    },
+  };
+}
+
+/** Repeats a call until the gateway is there, as an activity does. */
+export async function untilDone<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GatewayUnavailable) return untilDone(work);
+    throw error;
+  }
+}
+
+/** Runs the work over all items, so many at a time. */
+export async function inParallel<Item>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}

@@ -1,0 +1,57 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { startHarness } from './gateway-harness.ts';
+import type { Harness } from './gateway-harness.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterEach(() => harness.clearFaults());
+afterAll(() => harness.close());
+
+describe('a fault', () => {
+  test('strikes its route only, as often as it was told, and tells how often', async () => {
+    const id = await harness.fault({ kind: 'error', path: '/v1/payments/*/refund', count: 2 });
+    const path = `/v1/payments/${await harness.capture()}/refund`;
+    const answers = [];
+    for (let tries = 0; tries < 3; tries += 1) answers.push(await harness.call('POST', path));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 200]);
+    const { body } = await harness.call('GET', '/simulator/faults');
+    expect(body['faults']).toMatchObject([{ id, hits: 2 }]);
+  });
+
+  test('is over when it is switched off', async () => {
+    await harness.fault({ kind: 'reset' });
+    await expect(harness.call('GET', '/v1/payments/qr_codes')).rejects.toThrow('fetch failed');
+    await harness.clearFaults();
+    expect((await harness.call('GET', '/v1/payments/qr_codes')).status).toBe(200);
+  });
+
+  test('strikes the same calls again for the same seed', async () => {
+    const run = async () => {
+      await harness.call('POST', '/simulator/seed', { seed: 42 });
+      const statuses: number[] = [];
+      for (let call = 0; call < 12; call += 1) {
+        statuses.push((await harness.call('GET', '/v1/payments/qr_codes')).status);
+      }
+      return statuses;
+    };
+    await harness.fault({ kind: 'error', probability: 0.5 });
+    const statuses = await run();
+    expect(await run()).toEqual(statuses);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  });
+
+  test('of the whole machine refuses connections until it is over', async () => {
+    const outage = await startHarness();
+    await outage.call('POST', '/simulator/outage', { durationMs: 3_600_000 });
+    await expect
+      .poll(() => outage.call('GET', '/simulator/totals').catch(() => 'away'))
+      .toBe('away');
+    await outage.simulator.acceptConnections();
+    expect(await outage.totals()).toMatchObject({ capturedPaise: 0 });
+    await outage.call('POST', '/simulator/outage', { durationMs: 1 });
+    await expect.poll(() => outage.totals().catch(() => null)).toMatchObject({ refunds: 0 });
+    await outage.close();
+  });
+});

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { KEYS, createCaller, itemsOf, startHarness } from './gateway-harness.ts';
+import type { Harness, Json } from './gateway-harness.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(async () => {
+  expect(await harness.totals()).toMatchObject({ isBalanced: true });
+  await harness.close();
+});
+
+const unixSeconds = () => Math.floor(Date.now() / 1000);
+const qrCodeInput = (change: object = {}) => ({
+  type: 'upi_qr',
+  usage: 'single_use',
+  fixed_amount: true,
+  payment_amount: 300,
+  description: 'For Store 1',
+  close_by: unixSeconds() + 900,
+  notes: { purpose: 'Test UPI QR Code notes' },
+  ...change,
+});
+const openQrCode = async () => (await harness.openSession()).gatewaySessionId;
+
+function descriptionOf({ body }: { body: Json }): unknown {
+  return z.object({ description: z.string() }).parse(body['error']).description;
+}
+
+describe('a QR code', () => {
+  test('has the fields that Razorpay documents', async () => {
+    const { status, body } = await harness.call('POST', '/v1/payments/qr_codes', qrCodeInput());
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id: expect.stringMatching(/^qr_[A-Za-z0-9]{14}$/),
+      entity: 'qr_code',
+      usage: 'single_use',
+      type: 'upi_qr',
+      payment_amount: 300,
+      status: 'active',
+      fixed_amount: true,
+      payments_amount_received: 0,
+      payments_count_received: 0,
+      notes: { purpose: 'Test UPI QR Code notes' },
+      closed_at: null,
+      close_reason: null,
+    });
+    expect(body['image_content']).toMatch(/^upi:\/\/pay\?pa=.*&tn=For%20Store%201&am=3\.00&cu=INR/);
+  });
+
+  test.each([
+    [{ payment_amount: undefined }, 'The payment_amount field is required.'],
+    [{ type: 'abc' }, 'The selected type is invalid.'],
+    [{ colour: 'red' }, 'colour is/are not required and should not be sent'],
+    [{ close_by: 0 }, 'The selected close_by is invalid.'],
+    [
+      { close_by: Math.floor(Date.now() / 1000) + 60 },
+      'close_by should be at least 2 minutes after the current time',
+    ],
+    [{ notes: { long: 'x'.repeat(257) } }, 'The selected notes.long is invalid.'],
+  ])('is refused with %o', async (change, description) => {
+    const answer = await harness.call('POST', '/v1/payments/qr_codes', qrCodeInput(change));
+    expect(answer.status).toBe(400);
+    expect(answer.body['error']).toMatchObject({ code: 'BAD_REQUEST_ERROR', description });
+  });
+
+  test('lives 2 hours at most', async () => {
+    for (const close_by of [undefined, unixSeconds() + 90_000]) {
+      const input = qrCodeInput({ close_by });
+      const { body } = await harness.call('POST', '/v1/payments/qr_codes', input);
+      expect(body['close_by']).toBe(Number(body['created_at']) + 7200);
+    }
+  });
+
+  test('takes one payment, and closes with it', async () => {
+    const id = await openQrCode();
+    expect((await harness.pay(id)).body).toMatchObject({ status: 'captured', captured: true });
+    expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
+    const { body } = await harness.call('GET', `/v1/payments/qr_codes/${id}`);
+    expect(body).toMatchObject({ status: 'closed', close_reason: 'paid' });
+    expect(body['payments_amount_received']).toBe(10_000);
+  });
+
+  test('stays open after a failed attempt', async () => {
+    const id = await openQrCode();
+    const failed = await harness.pay(id, { vpa: 'failure@razorpay' });
+    expect(failed.body).toMatchObject({ status: 'failed', error_reason: 'payment_declined' });
+    expect((await harness.pay(id, { vpa: 'success@razorpay' })).body['status']).toBe('captured');
+  });
+
+  test('that is closed takes late money when told to, and stays closed as it was', async () => {
+    const id = await openQrCode();
+    await harness.call('POST', `/v1/payments/qr_codes/${id}/close`);
+    const late = await harness.pay(id, { late: true, amountPaise: 9_900 });
+    expect(late.body).toMatchObject({ status: 'captured', amount: 9_900 });
+    const { body } = await harness.call('GET', `/v1/payments/qr_codes/${id}`);
+    expect(body).toMatchObject({ close_reason: 'on_demand', payments_count_received: 1 });
+  });
+
+  test('expires when its time is over', async () => {
+    const id = await openQrCode();
+    await harness.call('POST', '/simulator/clock', { advanceSeconds: 901 });
+    expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
+    const { body } = await harness.call('GET', `/v1/payments/qr_codes/${id}`);
+    expect(body).toMatchObject({ status: 'closed', close_reason: null });
+    expect((await harness.openSession()).gatewaySessionId).toMatch(/^qr_/);
+  });
+});
+
+describe('money', () => {
+  test('is refunded up to what was captured, and not beyond', async () => {
+    const path = `/v1/payments/${await harness.capture()}/refund`;
+    expect((await harness.call('POST', path, { amount: 6_000 })).status).toBe(200);
+    const tooMuch = await harness.call('POST', path, { amount: 4_001 });
+    expect(descriptionOf(tooMuch)).toContain('greater than amount captured');
+    expect((await harness.call('POST', path)).body['amount']).toBe(4_000);
+    const again = await harness.call('POST', path);
+    expect(descriptionOf(again)).toBe('The payment has been fully refunded already.');
+  });
+
+  test('is not refunded after 6 months', async () => {
+    const paymentId = await harness.capture();
+    await harness.call('POST', '/simulator/clock', { advanceSeconds: 181 * 24 * 3600 });
+    const answer = await harness.call('POST', `/v1/payments/${paymentId}/refund`);
+    expect(descriptionOf(answer)).toContain('more than 6 months old');
+  });
+
+  test('is refunded once under one idempotency key, which needs the same body', async () => {
+    const path = `/v1/payments/${await harness.capture()}/refund`;
+    const headers = { 'x-refund-idempotency': 'a-key_of-mine' };
+    const first = await harness.call('POST', path, { amount: 100 }, headers);
+    expect(await harness.call('POST', path, { amount: 100 }, headers)).toEqual(first);
+    const other = await harness.call('POST', path, { amount: 200 }, headers);
+    expect(other.status).toBe(409);
+    for (const key of ['too short', 'ten/or more?']) {
+      const wrong = await harness.call('POST', path, {}, { 'x-refund-idempotency': key });
+      expect(descriptionOf(wrong)).toContain('The idempotency key must');
+    }
+  });
+
+  test('is transferred after the answer, up to what was captured, and never after a refund', async () => {
+    const account = await harness.linkedAccount();
+    const paymentId = await harness.capture();
+    const path = `/v1/payments/${paymentId}/transfers`;
+    const transfer = (amount: number) => ({
+      transfers: [{ account, amount, currency: 'INR', on_hold: true }],
+    });
+    const { body } = await harness.call('POST', path, transfer(9_000));
+    expect(body['items']).toMatchObject([{ status: 'pending', on_hold: true }]);
+    const listed = await harness.call('GET', path);
+    expect(listed.body['items']).toMatchObject([
+      { status: 'processed', settlement_status: 'on_hold', recipient: account },
+    ]);
+    expect((await harness.call('POST', path, transfer(1_001))).status).toBe(400);
+    await harness.call('POST', `/v1/payments/${paymentId}/refund`, { amount: 100 });
+    expect(descriptionOf(await harness.call('POST', path, transfer(100)))).toContain('refund');
+  });
+
+  test('that the platform does not have is not refunded without the reversal', async () => {
+    const alone = await startHarness();
+    const account = await alone.linkedAccount();
+    const paymentId = await alone.capture();
+    await alone.gateway.holdFunds(alone.transferInput(paymentId, account));
+    const path = `/v1/payments/${paymentId}/refund`;
+    expect(descriptionOf(await alone.call('POST', path))).toContain('not have enough balance');
+    expect((await alone.call('POST', path, { reverse_all: true })).status).toBe(200);
+    expect(await alone.totals()).toMatchObject({
+      heldPaise: 0,
+      platformPaise: 0,
+      isBalanced: true,
+    });
+    await alone.close();
+  });
+});
+
+describe('the API', () => {
+  test.each(['/v1/payments/pay_1', '/v2/accounts/acc_1', '/simulator/totals'])(
+    'answers 401 at %s without the right key',
+    async (path) => {
+      for (const authorization of ['', 'Basic bm86bm8=', `Basic ${btoa(`${KEYS.keyId}:x`)}`]) {
+        const caller = createCaller(harness.simulator.url);
+        const { status } = await caller('GET', path, undefined, { authorization });
+        expect(status).toBe(401);
+      }
+    },
+  );
+
+  test('gives lists in pages, the newest first', async () => {
+    const ids = [await openQrCode(), await openQrCode(), await openQrCode()];
+    const page = await harness.call('GET', '/v1/payments/qr_codes?count=2&skip=1');
+    expect(page.body).toMatchObject({ entity: 'collection', count: 2 });
+    expect(itemsOf(page.body).map(({ id }) => id)).toEqual([ids[1], ids[0]]);
+    expect((await harness.call('GET', '/v1/payments/qr_codes?count=101')).status).toBe(400);
+  });
+
+  test('answers what it does not know in its own form of error', async () => {
+    expect((await harness.call('GET', '/v1/orders')).status).toBe(404);
+    const unknown = await harness.call('GET', '/v1/payments/pay_00000000000000');
+    expect(descriptionOf(unknown)).toBe('The id provided does not exist');
+  });
+});

@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
+import { inParallel, startHarness, untilDone } from './gateway-harness.ts';
+import type { Harness } from './gateway-harness.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterEach(() => harness.clearFaults());
+afterAll(async () => {
+  expect(await harness.totals()).toMatchObject({ isBalanced: true });
+  await harness.close();
+});
+
+const REFUND = '/v1/payments/*/refund';
+const TRANSFERS = '/v1/payments/*/transfers';
+
+describe('held funds', () => {
+  test('are held once, released once, and the merchant has them then', async () => {
+    const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
+    await harness.gateway.holdFunds(input);
+    expect((await harness.gateway.holdFunds(input)).state).toBe('held');
+    expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
+    expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
+    expect(await harness.made(input.gatewayPaymentId, 'transfers')).toMatchObject([
+      { amount: 10_000, on_hold: false },
+    ]);
+  });
+
+  test('that were never held are released by a transfer of their own', async () => {
+    const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
+    expect((await harness.gateway.releaseFunds(input)).state).toBe('pending');
+    expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
+    expect(await harness.made(input.gatewayPaymentId, 'transfers')).toHaveLength(1);
+  });
+
+  test('move once over 100 holds and releases that lose every answer', async () => {
+    const linkedAccountId = await harness.linkedAccount();
+    const paymentIds = await Promise.all(Array.from({ length: 100 }, () => harness.capture()));
+    for (const method of ['POST', 'PATCH']) await harness.fault({ kind: 'drop_answer', method });
+    await inParallel(paymentIds, 8, async (paymentId) => {
+      // A third, so that the captured amount is no guard against a second transfer.
+      const input = harness.transferInput(paymentId, linkedAccountId, 3_000);
+      expect((await harness.gateway.holdFunds(input)).state).toBe('held');
+      expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
+      expect(await harness.made(paymentId, 'transfers')).toHaveLength(1);
+    });
+  });
+
+  test.each(['reset', 'error'])('stay where they are through a %s', async (kind) => {
+    const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
+    await harness.fault({ kind, path: TRANSFERS, method: 'POST', count: 1 });
+    await expect(harness.gateway.holdFunds(input)).rejects.toThrow(GatewayUnavailable);
+    await harness.gateway.holdFunds(input);
+    await harness.fault({ kind, path: '/v1/transfers/*', count: 1 });
+    await expect(harness.gateway.releaseFunds(input)).rejects.toThrow(GatewayUnavailable);
+    expect(await harness.made(input.gatewayPaymentId, 'transfers')).toMatchObject([
+      { on_hold: true },
+    ]);
+  });
+
+  test.each(['held', 'released'])(
+    'that are %s go back to the buyer with a refund',
+    async (state) => {
+      const linkedAccountId = await harness.linkedAccount();
+      const before = await harness.totals();
+      const input = harness.transferInput(await harness.capture(), linkedAccountId);
+      await harness.gateway.holdFunds(input);
+      if (state === 'released') await harness.gateway.releaseFunds(input);
+      await harness.fault({ kind: 'drop_answer', path: REFUND });
+      await harness.gateway.refund(harness.refundInput(input.gatewayPaymentId));
+      const [transfer] = await harness.made(input.gatewayPaymentId, 'transfers');
+      expect(transfer?.status).toBe('reversed');
+      const after = await harness.totals();
+      expect(after['platformPaise']).toBe(before['platformPaise']);
+      await expect(harness.gateway.releaseFunds(input)).rejects.toMatchObject({
+        code: 'TRANSFER_REVERSED',
+      });
+    },
+  );
+
+  test('for a closed account are refused for good, until it is open again', async () => {
+    const linkedAccountId = await harness.linkedAccount('closed@example.com');
+    const { body } = await harness.call('POST', '/simulator/refusals', {
+      cause: 'account_closed',
+      subjectId: linkedAccountId,
+    });
+    const input = harness.transferInput(await harness.capture(), linkedAccountId);
+    await expect(harness.gateway.releaseFunds(input)).rejects.toThrow(GatewayRefused);
+    await harness.call('DELETE', `/simulator/refusals/${body.id}`);
+    const released = await untilDone(() => harness.gateway.releaseFunds(input));
+    expect(released.gatewayTransferId).toMatch(/^trf_/);
+  });
+});

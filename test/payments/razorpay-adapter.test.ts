@@ -1,0 +1,207 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
+import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
+import { KEYS, accountInput, inParallel, startHarness } from './gateway-harness.ts';
+import type { Harness } from './gateway-harness.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterEach(() => harness.clearFaults());
+afterAll(() => harness.close());
+
+describe('a payment session', () => {
+  test('is a QR code that shows the order, and says when the gateway closes it', async () => {
+    const expiresAtMs = Date.now() + 900_000;
+    const opened = await harness.gateway.openSession({
+      orderNumber: 'ORD1',
+      sessionId: 'S1',
+      amountPaise: 12_345,
+      expiresAtMs,
+      description: 'A lamp',
+    });
+    expect(opened.upiIntent).toMatch(/^upi:\/\/pay\?pa=.*&am=123\.45&cu=INR/);
+    expect(opened.pageUrl).toBe(`${harness.simulator.url}/upi/${opened.gatewaySessionId}`);
+    expect(opened.closesAtMs).toBe(Math.floor(expiresAtMs / 1000) * 1000);
+    expect(await harness.gateway.fetchSession(opened.gatewaySessionId)).toEqual({
+      gatewaySessionId: opened.gatewaySessionId,
+      state: 'open',
+      orderNumber: 'ORD1',
+      sessionId: 'S1',
+      amountPaise: 12_345,
+      closesAtMs: opened.closesAtMs,
+    });
+  });
+
+  test('shorter than Razorpay allows still opens, and is closed later than asked', async () => {
+    const opened = await harness.gateway.openSession({
+      orderNumber: 'ORD2',
+      sessionId: 'S2',
+      amountPaise: 500,
+      expiresAtMs: Date.now() + 1_000,
+      description: 'x'.repeat(5_000),
+    });
+    expect(opened.closesAtMs).toBeGreaterThan(Date.now() + 120_000);
+  });
+
+  test('lists failed and captured payments, and a payment leads back to it', async () => {
+    const { gatewaySessionId } = await harness.openSession();
+    await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
+    const paid = await harness.pay(gatewaySessionId);
+    const payments = await harness.gateway.listSessionPayments(gatewaySessionId);
+    expect(payments.map(({ status }) => status)).toEqual(['captured', 'failed']);
+    expect(payments[1]?.failure?.code).toBe('BAD_REQUEST_ERROR');
+    expect(await harness.gateway.fetchPayment(paid.body.id)).toEqual(payments[0]);
+    const session = await harness.gateway.findSessionOfPayment(paid.body.id);
+    expect(session?.gatewaySessionId).toBe(gatewaySessionId);
+    expect(session?.orderNumber).toBe(payments[0]?.orderNumber);
+  });
+
+  test('of a payment made by other means is null', async () => {
+    expect(await harness.gateway.findSessionOfPayment('pay_00000000000000')).toBeNull();
+  });
+});
+
+describe('closing a session', () => {
+  test('says closed when nobody paid, and again when it is closed already', async () => {
+    const { gatewaySessionId } = await harness.openSession();
+    await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
+    expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
+    expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
+  });
+
+  test('says paid, with the payment, when the buyer was faster', async () => {
+    const { gatewaySessionId } = await harness.openSession(700);
+    const { body } = await harness.pay(gatewaySessionId);
+    expect(await harness.gateway.closeSession(gatewaySessionId)).toMatchObject({
+      state: 'paid',
+      payment: { gatewayPaymentId: body.id, amountPaise: 700, status: 'captured' },
+    });
+  });
+
+  test('and paying at the same time has one winner, each of 200 times', async () => {
+    const races = Array.from({ length: 200 }, (_, index) => index);
+    const winners = { paid: 0, closed: 0 };
+    await inParallel(races, 16, async (index) => {
+      const { gatewaySessionId } = await harness.openSession();
+      const close = () => harness.gateway.closeSession(gatewaySessionId);
+      const pay = () => harness.pay(gatewaySessionId);
+      const [closing, paying] =
+        index % 2 === 0
+          ? await Promise.all([close(), pay()])
+          : await Promise.all([pay(), close()]).then(([paid, closed]) => [closed, paid] as const);
+      expect(closing.state).toBe(paying.status === 200 ? 'paid' : 'closed');
+      winners[closing.state] += 1;
+    });
+    expect(winners.paid + winners.closed).toBe(200);
+  });
+
+  test('whose answer is lost is looked up', async () => {
+    const { gatewaySessionId } = await harness.openSession();
+    await harness.fault({ kind: 'drop_answer', path: '/v1/payments/qr_codes/*/close' });
+    expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
+  });
+
+  test('that does not happen is unavailable, and changes nothing', async () => {
+    const { gatewaySessionId } = await harness.openSession();
+    await harness.fault({ kind: 'reset', path: '/v1/payments/qr_codes/*/close' });
+    await expect(harness.gateway.closeSession(gatewaySessionId)).rejects.toThrow(
+      GatewayUnavailable,
+    );
+    expect((await harness.gateway.fetchSession(gatewaySessionId)).state).toBe('open');
+  });
+
+  test('ends within its deadline, whichever of its calls is slow', async () => {
+    const gateway = createRazorpayGateway({
+      baseUrl: harness.simulator.url,
+      ...KEYS,
+      closeTimeoutMs: 300,
+    });
+    for (const path of ['/v1/payments/qr_codes/*/close', '/v1/payments/qr_codes/*/payments']) {
+      const { gatewaySessionId } = await harness.openSession();
+      const faultId = await harness.fault({ kind: 'late', path });
+      const startedAtMs = performance.now();
+      const closing = gateway.closeSession(gatewaySessionId);
+      await expect(closing).rejects.toThrow(GatewayUnavailable);
+      expect(performance.now() - startedAtMs).toBeLessThan(3_000);
+      await harness.call('DELETE', `/simulator/faults/${faultId}`);
+    }
+    await gateway.close();
+  });
+
+  test('of an unknown session is refused', async () => {
+    await expect(harness.gateway.closeSession('qr_00000000000000')).rejects.toMatchObject({
+      name: 'GatewayRefused',
+      code: 'BAD_REQUEST_ERROR',
+      description: 'The id provided does not exist',
+    });
+  });
+});
+
+describe('the gateway being away', () => {
+  test('refusing connections is unavailable, and over when it is back', async () => {
+    await harness.simulator.refuseConnections();
+    // The first finds its idle connection cut, the second cannot make a new one.
+    await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
+    await expect(harness.openSession()).rejects.toThrow(/openSession.*ECONNREFUSED/);
+    await harness.simulator.acceptConnections();
+    expect((await harness.openSession()).gatewaySessionId).toMatch(/^qr_/);
+  });
+
+  test.each([429, 500, 502, 503, 504])('answering %i is unavailable', async (status) => {
+    await harness.fault({ kind: 'error', status, count: 1 });
+    await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
+  });
+
+  test('cutting the connection is unavailable', async () => {
+    await harness.fault({ kind: 'reset', count: 1 });
+    await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
+  });
+
+  test('answering after the time-out is unavailable', async () => {
+    const gateway = createRazorpayGateway({
+      baseUrl: harness.simulator.url,
+      ...KEYS,
+      timeoutMs: 50,
+    });
+    await harness.fault({ kind: 'late', method: 'GET' });
+    await expect(gateway.fetchPayment('pay_00000000000000')).rejects.toThrow(GatewayUnavailable);
+    await gateway.close();
+  });
+
+  test('is not what wrong keys are: those are refused', async () => {
+    const gateway = createRazorpayGateway({
+      baseUrl: harness.simulator.url,
+      ...KEYS,
+      keySecret: 'wrong',
+    });
+    await expect(gateway.fetchPayment('pay_00000000000000')).rejects.toThrow(GatewayRefused);
+    await gateway.close();
+  });
+
+  test('is what an answer is that Razorpay cannot have written', async () => {
+    // The page of the UPI app stands for any web server that is in the way.
+    const { pageUrl } = await harness.openSession();
+    const gateway = createRazorpayGateway({ ...KEYS, baseUrl: `${pageUrl}?` });
+    await expect(gateway.fetchPayment('pay_1')).rejects.toThrow(GatewayUnavailable);
+    await gateway.close();
+  });
+});
+
+describe('a linked account', () => {
+  test('is made once for an email, however often it is asked for', async () => {
+    const first = await harness.linkedAccount('once@example.com');
+    expect(first).toMatch(/^acc_/);
+    expect(await harness.linkedAccount('once@example.com')).toBe(first);
+    await harness.fault({ kind: 'drop_answer', path: '/v2/accounts', count: 1 });
+    await expect(harness.linkedAccount('lost@example.com')).rejects.toThrow(GatewayUnavailable);
+    expect(await harness.linkedAccount('lost@example.com')).toMatch(/^acc_/);
+  });
+
+  test('of another business with the same email is not taken for ours', async () => {
+    await harness.linkedAccount('shared@example.com');
+    const other = { ...accountInput('shared@example.com'), legalBusinessName: 'Chair Shop' };
+    await expect(harness.gateway.createLinkedAccount(other)).rejects.toThrow(GatewayRefused);
+  });
+});

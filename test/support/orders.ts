@@ -1,0 +1,175 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ulid } from 'ulid';
+import { vi } from 'vitest';
+import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { orderInputOf } from '../../src/orders/commands.ts';
+import type { NewOrder } from '../../src/orders/queries.ts';
+import { findOrderByNumber, insertOrder } from '../../src/orders/queries.ts';
+import type { OrderRow } from '../../src/orders/rows.ts';
+import { captureAtGateway } from './gateway.ts';
+import type { TestService } from './service.ts';
+
+/** Waits until something has become true, looking again and again; fails after half a minute. */
+export function until<T>(condition: () => T | Promise<T>): Promise<T> {
+  return vi.waitUntil(condition, { timeout: 30_000, interval: 20 });
+}
+
+export type OrderOverrides = Partial<NewOrder> & { merchantId: string; paymentLinkMs?: number };
+
+/** An order's row as POST /orders writes it, without its workflow: what a killed API leaves. */
+export async function writeOrder(
+  { sql, config }: TestService,
+  { merchantId, paymentLinkMs = config.durations.paymentLinkMs, ...overrides }: OrderOverrides,
+): Promise<OrderRow> {
+  const { completionWindowMs, disputeAnswerMs } = config.durations;
+  const environment = overrides.environment ?? 'sandbox';
+  const { order } = await insertOrder(
+    sql,
+    {
+      order_number: `ORD${ulid()}`,
+      merchant_id: merchantId,
+      environment,
+      idempotency_key: randomUUID(),
+      request_hash: createHash('sha256').update('an order').digest(),
+      merchant_order_id: null,
+      amount_paise: 49_950,
+      description: 'Blue kurta, size M',
+      buyer_email: 'asha@example.com',
+      buyer_phone: '+919876543210',
+      buyer_name: '',
+      payment_token: randomBytes(24).toString('base64url'),
+      terms: { environment, completionWindowMs, disputeAnswerMs },
+      ...overrides,
+    },
+    paymentLinkMs,
+  );
+  return order;
+}
+
+/** Writes a capture into the book that no gateway knows of: enough for PAID, not for settling. */
+export async function writePayment(
+  { sql }: TestService,
+  order: Pick<OrderRow, 'order_number' | 'environment' | 'amount_paise'>,
+): Promise<string> {
+  const gatewayPaymentId = `pay_${randomUUID()}`;
+  const { order_number, environment, amount_paise } = order;
+  await sql`INSERT INTO payments ${sql({
+    gateway_payment_id: gatewayPaymentId,
+    order_number,
+    environment,
+    amount_paise,
+  })}`;
+  return gatewayPaymentId;
+}
+
+/** The workflow of one order, spoken to without the API. */
+export function directOrder(service: TestService, order: OrderRow) {
+  const { order_number: orderNumber } = order;
+  const { sql, temporal } = service;
+  const handle = temporal.client.workflow.getHandle(orderNumber);
+  const row = () => findOrderByNumber(sql, orderNumber);
+  const steps = () => sql<{ kind: string; status: OrderStatus; at: Date }[]>`
+    SELECT kind, status, at FROM order_steps
+    WHERE order_number = ${orderNumber} ORDER BY step_number`;
+
+  async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {
+    await handle.executeUpdate<void, [unknown]>(name, { args: [message] });
+  }
+
+  return {
+    orderNumber,
+    handle,
+    row,
+    steps,
+    update,
+    signal: (name: OrderMessageName, ...message: unknown[]) => handle.signal(name, ...message),
+    async start() {
+      await service.deps.workflows.start(orderInputOf(order));
+    },
+    /** The words in which an Update is refused, or undefined if it is not. */
+    async refusalOf(name: OrderMessageName, message: unknown = {}) {
+      try {
+        await update(name, message);
+        return undefined;
+      } catch (error) {
+        if (error instanceof WorkflowUpdateFailedError) return error.cause?.message;
+        throw error;
+      }
+    },
+    kinds: async () => (await steps()).map(({ kind }) => kind),
+    /** Webhook events with their sequence numbers, whether or not anybody is told. */
+    events: async () =>
+      (
+        await sql<{ type: string; sequence: number }[]>`
+          SELECT type, sequence FROM order_events
+          WHERE order_number = ${orderNumber} ORDER BY sequence`
+      ).map(({ type, sequence }) => `${sequence} ${type}`),
+    /** The buyer pays at the gateway; the order has not heard of it. */
+    capture: () => captureAtGateway(service, order),
+    async pay(): Promise<void> {
+      await update('pay', { gatewayPaymentId: await captureAtGateway(service, order) });
+    },
+    untilStatus: (status: OrderStatus) => until(async () => (await row()).status === status),
+    untilStep: (kind: string) =>
+      until(async () => (await steps()).some((step) => step.kind === kind)),
+  };
+}
+export type DirectOrder = ReturnType<typeof directOrder>;
+
+/** A started order, by default of the sandbox. */
+export async function startOrder(
+  service: TestService,
+  overrides: OrderOverrides,
+): Promise<DirectOrder> {
+  const order = directOrder(service, await writeOrder(service, overrides));
+  await order.start();
+  return order;
+}
+
+/** How an order gets to each status, by Updates and skipped time. */
+const WAYS: Record<OrderStatus, (order: DirectOrder, service: TestService) => Promise<unknown>> = {
+  ACCEPTED: (order) => order.untilStep('ORDER_CREATED'),
+  async PAID(order, service) {
+    await WAYS.ACCEPTED(order, service);
+    await order.pay();
+  },
+  async DELIVERED(order, service) {
+    await WAYS.PAID(order, service);
+    await order.update('deliver');
+  },
+  async DISPUTE_OPEN(order, service) {
+    await WAYS.DELIVERED(order, service);
+    await order.update('dispute');
+  },
+  async DISPUTE_UNDER_REVIEW(order, service) {
+    await WAYS.DISPUTE_OPEN(order, service);
+    await order.update('submitEvidence');
+  },
+  async COMPLETED(order, service) {
+    await WAYS.DELIVERED(order, service);
+    await service.skip(service.config.durations.completionWindowMs + 1000);
+    await order.untilStatus('COMPLETED');
+  },
+  async REFUNDED(order, service) {
+    await WAYS.DISPUTE_OPEN(order, service);
+    await order.update('accept');
+    await order.untilStatus('REFUNDED');
+  },
+  async CANCELLED(order, service) {
+    await WAYS.ACCEPTED(order, service);
+    await order.update('cancel');
+  },
+};
+
+/** An order that was brought to a status. */
+export async function startOrderIn(
+  service: TestService,
+  status: OrderStatus,
+  overrides: OrderOverrides,
+): Promise<DirectOrder> {
+  const order = await startOrder(service, overrides);
+  await WAYS[status](order, service);
+  return order;
+}

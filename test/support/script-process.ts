@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+
+/** The address of a module of this repository, to be imported by a script. */
+export function moduleUrl(path: string): string {
+  return `file://${join(import.meta.dirname, '../..', path)}`;
+}
+
+/** A process of its own that runs a script, killed after the test if it still runs. */
+export interface ScriptProcess {
+  readonly pid: number;
+  /** The next line that it writes. */
+  nextLine(): Promise<string>;
+  kill(): Promise<void>;
+}
+
+/** Runs an ES module given as text. Guarantees about killed processes need a process to kill. */
+export function runScript(script: string): ScriptProcess {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(kill);
+  return {
+    pid: child.pid ?? 0,
+    kill,
+    async nextLine() {
+      const line = await lines.next();
+      if (line.done === true) throw new Error('The script ended');
+      return line.value;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createDnsLookup } from '../../src/webhooks/resolve-host.ts';
+
+const TYPE_A = 1;
+const TYPE_AAAA = 28;
+const NAME_ERROR = 3;
+
+/** One answer record: the name of the question (0xc00c), class IN, lives for a second. */
+function recordOf(type: number, address: number[]): Buffer {
+  const fixed = Buffer.from([0xc0, 0x0c, 0, type, 0, 1, 0, 0, 0, 1, 0, address.length]);
+  return Buffer.concat([fixed, Buffer.from(address)]);
+}
+
+/** The question as it came, marked as an answer, with as many records of the type asked for. */
+function answerTo(query: Buffer, records: number[][], errorCode = 0): Buffer {
+  const questionEnd = query.indexOf(0, 12) + 5;
+  const type = query.readUInt16BE(questionEnd - 4);
+  const header = Buffer.from(query.subarray(0, 12));
+  header.writeUInt16BE(0x8180 | errorCode, 2);
+  header.writeUInt16BE(records.length, 6);
+  header.writeUInt32BE(0, 8);
+  const answers = records.map((address) => recordOf(type, address));
+  return Buffer.concat([header, query.subarray(12, questionEnd), ...answers]);
+}
+
+/** A name server on loopback that answers each type as told, or keeps silent. */
+async function startNameServer(answer: (type: number, query: Buffer) => Buffer | undefined) {
+  const server = createSocket('udp4', (query, sender) => {
+    const type = query.readUInt16BE(query.indexOf(0, 12) + 1);
+    const reply = answer(type, query);
+    if (reply) server.send(reply, sender.port, sender.address);
+  });
+  server.bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `127.0.0.1:${server.address().port}`;
+}
+
+const IPV4 = [[93, 184, 215, 14]];
+const IPV6 = [[0x26, 6, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11]];
+
+describe('the lookup by DNS', () => {
+  it('finds the addresses of both families', async () => {
+    const server = await startNameServer((type, query) =>
+      answerTo(query, type === TYPE_AAAA ? IPV6 : IPV4),
+    );
+    const found = await createDnsLookup(3000, [server])('hooks.example.com');
+    expect(found.toSorted()).toEqual(['2606:4700::1111', '93.184.215.14']);
+  });
+
+  it('takes what one family has when the other has an error', async () => {
+    const server = await startNameServer((type, query) =>
+      type === TYPE_A ? answerTo(query, IPV4) : answerTo(query, [], NAME_ERROR),
+    );
+    expect(await createDnsLookup(3000, [server])('hooks.example.com')).toEqual(['93.184.215.14']);
+  });
+
+  it('takes what one family has when the name server keeps silent about the other', async () => {
+    const server = await startNameServer((type, query) =>
+      type === TYPE_A ? answerTo(query, IPV4) : undefined,
+    );
+    const startedAtMs = performance.now();
+    expect(await createDnsLookup(400, [server])('hooks.example.com')).toEqual(['93.184.215.14']);
+    expect(performance.now() - startedAtMs).toBeLessThan(400);
+  });
+
+  it('finds nothing when there is nothing, or only silence', async () => {
+    const unknown = await startNameServer((_type, query) => answerTo(query, [], NAME_ERROR));
+    expect(await createDnsLookup(3000, [unknown])('hooks.example.com')).toEqual([]);
+    const silent = await startNameServer(() => undefined);
+    expect(await createDnsLookup(200, [silent])('hooks.example.com')).toEqual([]);
+  });
+
+  it('is not held up by other merchants whose name servers keep silent', async () => {
+    const server = await startNameServer((type, query) =>
+      query.includes('silent') ? undefined : answerTo(query, type === TYPE_A ? IPV4 : []),
+    );
+    const lookup = createDnsLookup(2000, [server]);
+    const silent = Array.from({ length: 100 }, (_, index) => lookup(`silent-${index}.example.com`));
+    const startedAtMs = performance.now();
+    expect(await lookup('hooks.example.com')).toEqual(['93.184.215.14']);
+    expect(performance.now() - startedAtMs).toBeLessThan(1000);
+    await Promise.all(silent);
+  });
+});

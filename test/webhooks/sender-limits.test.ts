@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest';
+import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
+import { startReceiver, startRecordingReceiver, startTcpReceiver } from './receivers.ts';
+import { makeSender, webhookTo } from './send.ts';
+
+/** For a machine that has much else to do. */
+const PATIENT = { timeout: 10_000, interval: 5 };
+const NOTHING_HELD = {
+  underWay: { originCount: 0, sendCount: 0 },
+  idle: { originCount: 0, connectionCount: 0 },
+};
+
+const count = (length: number) => Array.from({ length }, (_, index) => index);
+
+describe('connections are reused', () => {
+  it('webhooks to one host, one after the other, share one connection', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender();
+    for (const index of count(20)) {
+      await sender.send(webhookTo(`http://example.com:${receiver.port}/${index}`));
+    }
+    expect(receiver.received).toHaveLength(20);
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  it('webhooks to two names at one address do not share a connection', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender();
+    for (const name of ['a.example.com', 'b.example.com', 'a.example.com']) {
+      await sender.send(webhookTo(`http://${name}:${receiver.port}/`));
+    }
+    expect(receiver.connectionCount).toBe(2);
+  });
+
+  it('a connection past its age is not used again, so that a receiver can move', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender({ maxConnectionAgeMs: 0 });
+    await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
+    await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
+    expect(receiver.connectionCount).toBe(2);
+    await receiver.untilClosed(2);
+  });
+
+  it('a receiver that closed its idle connection has refused nothing', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      let requestCount = 0;
+      socket.on('data', (data) => {
+        if (!data.includes('POST')) return;
+        requestCount += 1;
+        // The second request on a connection meets a receiver that is just closing it.
+        if (requestCount === 2) socket.destroy();
+        else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+      });
+    });
+    const sender = makeSender();
+    for (const _attempt of count(3)) {
+      const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+      expect(result).toMatchObject({ outcome: 'delivered', error: null });
+    }
+    expect(receiver.connectionCount).toBe(3);
+  });
+
+  it('but one that closes a fresh connection has, and gets the webhook once', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      socket.once('data', () => socket.destroy());
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result.outcome).toBe('refused');
+    expect(receiver.connectionCount).toBe(1);
+  });
+});
+
+describe('what is idle is bounded', () => {
+  it('over many origins, the least recently used connections are closed', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender({ maxIdleConnections: 5 });
+    for (const index of count(20)) {
+      await sender.send(webhookTo(`http://shop-${index}.example.com:${receiver.port}/`));
+    }
+    expect(sender.stats()).toEqual({
+      underWay: { originCount: 0, sendCount: 0 },
+      idle: { originCount: 5, connectionCount: 5 },
+    });
+    await receiver.untilClosed(15);
+    await sender.send(webhookTo(`http://shop-19.example.com:${receiver.port}/`));
+    expect(receiver.connectionCount).toBe(20);
+  });
+
+  it('the least recently used connection goes, not the oldest one', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender({ maxIdleConnections: 2 });
+    for (const name of ['a', 'b', 'a', 'c', 'a']) {
+      await sender.send(webhookTo(`http://${name}.example.com:${receiver.port}/`));
+    }
+    expect(receiver.connectionCount).toBe(3);
+  });
+
+  it('after the keep-alive time nothing is held for an origin', async () => {
+    // Bare, because Node's HTTP server says for how long it keeps a connection, and that counts.
+    const receiver = await startTcpReceiver((socket) => {
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+    });
+    const sender = makeSender({ keepAliveTimeoutMs: 20 });
+    await Promise.all(
+      count(10).map((index) =>
+        sender.send(webhookTo(`http://shop-${index}.example.com:${receiver.port}/`)),
+      ),
+    );
+    await receiver.untilClosed(10);
+    await expect.poll(() => sender.stats(), PATIENT).toEqual(NOTHING_HELD);
+  });
+
+  it('connections that the receivers close are forgotten', async () => {
+    const receiver = await startReceiver((_request, response) => {
+      response.setHeader('connection', 'close');
+      response.end();
+    });
+    const sender = makeSender();
+    await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    await receiver.untilClosed(1);
+    await expect.poll(() => sender.stats(), PATIENT).toEqual(NOTHING_HELD);
+  });
+});
+
+describe('one slow merchant cannot take all places', () => {
+  it('a burst to one host uses its few connections, and all of it arrives', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender({ maxConnectionsPerOrigin: 4, maxQueuedPerOrigin: 100 });
+    const results = await Promise.all(
+      count(50).map((index) =>
+        sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/${index}`)),
+      ),
+    );
+    expect(results.every(({ outcome }) => outcome === 'delivered')).toBe(true);
+    expect(receiver.received).toHaveLength(50);
+    expect(receiver.connectionCount).toBeLessThanOrEqual(4);
+  });
+
+  it('more than may wait for a host is turned away at once, uncounted', async () => {
+    const receiver = await startReceiver(() => {});
+    const sender = makeSender({
+      maxConnectionsPerOrigin: 2,
+      maxQueuedPerOrigin: 3,
+      queueTimeoutMs: 60_000,
+      totalTimeoutMs: 100,
+    });
+    const sending = count(9).map(() =>
+      sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`)),
+    );
+    const settled = await Promise.allSettled(sending);
+    const turnedAway = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(turnedAway).toHaveLength(4);
+    for (const reason of turnedAway) {
+      expect(reason).toBeInstanceOf(WebhookNotAttemptedError);
+      expect(reason).toMatchObject({ reason: 'busy' });
+    }
+    expect(receiver.connectionCount).toBe(5);
+  });
+
+  it('what has waited too long for a host is turned away, and takes no place later', async () => {
+    const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
+    const receiver = await startReceiver(async (_request, response) => {
+      await answering;
+      response.end();
+    });
+    const sender = makeSender({ maxConnectionsPerOrigin: 1, queueTimeoutMs: 50 });
+    const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
+    const first = sender.send(request);
+    await expect(sender.send(request)).rejects.toMatchObject({ reason: 'busy' });
+    answer();
+    expect((await first).outcome).toBe('delivered');
+    expect((await sender.send(request)).outcome).toBe('delivered');
+    expect(sender.stats().underWay).toEqual({ originCount: 0, sendCount: 0 });
+  });
+
+  it('with 200 dead endpoints, the healthy one still gets its webhooks under 1 s', async () => {
+    const dead = await startReceiver(() => {});
+    const healthy = await startRecordingReceiver();
+    const sender = makeSender({ totalTimeoutMs: 3000, queueTimeoutMs: 3000 });
+    const toDead = count(200).flatMap((shop) =>
+      count(10).map((order) =>
+        sender.send(webhookTo(`http://shop-${shop}.example.com:${dead.port}/${order}`)),
+      ),
+    );
+    const settling = Promise.allSettled(toDead);
+    await expect.poll(() => dead.connectionCount, PATIENT).toBeGreaterThan(300);
+    for (const index of count(5)) {
+      const startedAtMs = performance.now();
+      const url = `http://healthy.example.com:${healthy.port}/${index}`;
+      expect((await sender.send(webhookTo(url))).outcome).toBe('delivered');
+      expect(performance.now() - startedAtMs).toBeLessThan(1000);
+    }
+    await settling;
+    expect(dead.connectionCount).toBeGreaterThanOrEqual(200);
+  });
+
+  it('when every place is taken, the next webhook is turned away at once', async () => {
+    const receiver = await startReceiver(() => {});
+    const sender = makeSender({
+      maxConcurrentSends: 3,
+      totalTimeoutMs: 200,
+      queueTimeoutMs: 60_000,
+    });
+    const sending = count(3).map((shop) =>
+      sender.send(webhookTo(`http://shop-${shop}.example.com:${receiver.port}/`)),
+    );
+    const next = sender.send(webhookTo(`http://shop-9.example.com:${receiver.port}/`));
+    await expect(next).rejects.toMatchObject({ reason: 'busy' });
+    const results = await Promise.all(sending);
+    expect(results.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'refused']);
+  });
+});

@@ -1,0 +1,541 @@
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
+import { Client } from 'undici';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createGuardedConnector } from '../../src/webhooks/guarded-connector.ts';
+import { AddressDeniedError } from '../../src/webhooks/resolve-host.ts';
+import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
+import {
+  createCertificate,
+  hasIpv6Loopback,
+  startReceiver,
+  startRecordingReceiver,
+  startTcpReceiver,
+} from './receivers.ts';
+import { makeSender, OPENED, webhookTo } from './send.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const HEADERS_OF_200 = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n';
+
+/** Writes one more piece every 10 ms for as long as anyone is there. */
+function drip(socket: Socket, first: string, piece: string): void {
+  socket.resume();
+  socket.write(first);
+  const timer = setInterval(() => socket.write(piece), 10);
+  socket.on('close', () => clearInterval(timer));
+}
+
+describe('what the receiver gets', () => {
+  it('is the exact bytes, the headers as given, its own Host, path and query', async () => {
+    const receiver = await startRecordingReceiver();
+    const body = Buffer.from('{"description":"चाय ☕"}  \n');
+    const result = await makeSender().send(
+      webhookTo(`http://hooks.example.com:${receiver.port}/a%20b/?shop=1&x=%2F#part`, {
+        body,
+        headers: { 'content-type': 'application/json', 'x-service-signature': 'ab12' },
+      }),
+    );
+    expect(result).toMatchObject({ outcome: 'delivered', statusCode: 200, error: null });
+    expect(result.responseBody.toString()).toBe('ok');
+    expect(receiver.received).toEqual([
+      {
+        method: 'POST',
+        url: '/a%20b/?shop=1&x=%2F',
+        body,
+        headers: {
+          host: `hooks.example.com:${receiver.port}`,
+          connection: 'keep-alive',
+          'content-type': 'application/json',
+          'x-service-signature': 'ab12',
+          'content-length': String(body.length),
+        },
+      },
+    ]);
+  });
+
+  it.each([200, 201, 202, 204, 299])('an answer of %i is a delivery', async (statusCode) => {
+    const receiver = await startReceiver((_request, response) => {
+      response.writeHead(statusCode).end();
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({ outcome: 'delivered', statusCode, error: null });
+  });
+
+  it.runIf(hasIpv6Loopback)('arrives over IPv6, with the right Host', async () => {
+    const receiver = await startRecordingReceiver({ address: '::1' });
+    const sender = makeSender({ allowedCidrs: ['::1/128'] });
+    const result = await sender.send(webhookTo(`http://[::1]:${receiver.port}/`));
+    expect(result.outcome).toBe('delivered');
+    expect(receiver.received[0]?.headers.host).toBe(`[::1]:${receiver.port}`);
+  });
+
+  it('arrives at localhost once that is opened, with no resolver asked', async () => {
+    const receiver = await startRecordingReceiver();
+    const lookup = vi.fn(async () => ['8.8.8.8']);
+    const sender = makeSender({ allowedCidrs: ['127.0.0.0/8', '::1/128'], lookup });
+    const result = await sender.send(webhookTo(`http://localhost:${receiver.port}/`));
+    expect(result.outcome).toBe('delivered');
+    expect(lookup).not.toHaveBeenCalled();
+  });
+
+  it('goes to the next address of a name when the first takes no connection', async () => {
+    const receiver = await startRecordingReceiver();
+    const sender = makeSender({
+      allowedCidrs: ['127.0.0.0/8'],
+      lookup: async () => ['127.0.0.99', OPENED],
+    });
+    const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
+    expect(result.outcome).toBe('delivered');
+  });
+
+  it('does not go through a proxy, whatever the environment says', async () => {
+    const proxy = await startRecordingReceiver();
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY']) {
+      vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
+    }
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const receiver = await startRecordingReceiver();
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result.outcome).toBe('delivered');
+    expect(receiver.received).toHaveLength(1);
+    expect(proxy.connectionCount).toBe(0);
+  });
+});
+
+describe('each way in which a receiver fails becomes the right row of the attempt log', () => {
+  it.each([400, 401, 404, 410, 429, 500, 503])('an answer of %i', async (statusCode) => {
+    const receiver = await startReceiver((_request, response) => {
+      response.writeHead(statusCode).end('went wrong');
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode,
+      error: `answered ${statusCode}`,
+      responseBody: Buffer.from('went wrong'),
+    });
+  });
+
+  it.each([301, 302, 303, 307, 308])('a redirect %i is not followed', async (statusCode) => {
+    const target = await startRecordingReceiver();
+    const receiver = await startReceiver((_request, response) => {
+      response.writeHead(statusCode, { location: `http://127.0.0.1:${target.port}/` }).end();
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode,
+      error: `answered ${statusCode}; redirects are not followed`,
+    });
+    expect(target.connectionCount).toBe(0);
+  });
+
+  it.each([
+    ['hangs', '', ''],
+    ['drips its headers', 'HTTP/1.1 200 OK\r\nx-drip: ', 'a'],
+    ['sends one interim answer after the other', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('a receiver that %s is given up in time', async (_name, first, piece) => {
+    const receiver = await startTcpReceiver((socket) => drip(socket, first, piece));
+    const sender = makeSender({ totalTimeoutMs: 250 });
+    const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: 'no complete answer within 0.25 s',
+    });
+    expect(result.durationMs).toBeGreaterThanOrEqual(249);
+    expect(result.durationMs).toBeLessThan(1000);
+    await receiver.untilClosed(1);
+  });
+
+  it('a 200 whose body drips byte by byte is given up in time, and no delivery', async () => {
+    const first = `${HEADERS_OF_200}content-length: 1000000\r\n\r\n`;
+    const receiver = await startTcpReceiver((socket) => drip(socket, first, 'z'));
+    const sender = makeSender({ totalTimeoutMs: 250 });
+    const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: 200,
+      error: 'no complete answer within 0.25 s',
+    });
+    expect(result.responseBody.toString()).toMatch(/^z+$/);
+    expect(result.durationMs).toBeLessThan(1000);
+    await receiver.untilClosed(1);
+  });
+
+  it.each([
+    ['1 GB', 200, 'delivered', `content-length: ${1024 * MEBIBYTE}\r\n`],
+    ['endless', 200, 'delivered', ''],
+    ['endless', 500, 'refused', ''],
+  ])(
+    'of %s after a %i, 16 KiB are kept and it is %s',
+    async (_name, statusCode, outcome, header) => {
+      const chunk = Buffer.alloc(65_536, 'x');
+      const receiver = await startTcpReceiver((socket) => {
+        const pour = (): void => {
+          while (!socket.destroyed && socket.write(chunk));
+        };
+        socket.write(`HTTP/1.1 ${statusCode} Status\r\n${header}\r\n`);
+        socket.on('drain', pour);
+        pour();
+      });
+      const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+      expect(result).toMatchObject({ outcome, statusCode });
+      expect(result.responseBody).toEqual(Buffer.alloc(16_384, 'x'));
+      await receiver.untilClosed(1);
+      // What the kernel's buffers of both sides had taken before we hung up.
+      expect(receiver.closedConnections[0]?.bytesWritten).toBeLessThan(32 * MEBIBYTE);
+    },
+  );
+
+  it('an answer of exactly 16 KiB is kept whole, and its connection too', async () => {
+    const receiver = await startReceiver((_request, response) => {
+      response.end(Buffer.alloc(16_384, 'x'));
+    });
+    const sender = makeSender();
+    for (const _attempt of [1, 2]) {
+      const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+      expect(result.responseBody).toHaveLength(16_384);
+    }
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  it('headers without end are cut off at 16 KiB', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      socket.write(`${HEADERS_OF_200}x-long: ${'a'.repeat(1_000_000)}`);
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: "the answer's headers are too large",
+    });
+  });
+
+  it.each([
+    ['closes at once', (socket) => socket.end()],
+    ['resets at once', (socket) => socket.resetAndDestroy()],
+    ['closes after the request', (socket) => socket.once('data', () => socket.destroy())],
+    ['closes inside its headers', (socket) => socket.end(HEADERS_OF_200)],
+  ] satisfies [string, (socket: Socket) => void][])(
+    'a receiver that %s',
+    async (_name, onConnection) => {
+      const receiver = await startTcpReceiver(onConnection);
+      const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+      expect(result).toMatchObject({
+        outcome: 'refused',
+        statusCode: null,
+        error: 'the connection was closed before the answer was complete',
+      });
+      expect(receiver.connectionCount).toBe(1);
+    },
+  );
+
+  it('a 200 that breaks off inside its body is no delivery', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      socket.end(`${HEADERS_OF_200}content-length: 10\r\n\r\nhal`);
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({ outcome: 'refused', statusCode: 200 });
+    expect(result.responseBody.toString()).toBe('hal');
+    expect(result.error).not.toBeNull();
+  });
+
+  it('an answer that is not HTTP', async () => {
+    const receiver = await startTcpReceiver((socket) =>
+      socket.end('220 smtp.example.com ESMTP\r\n'),
+    );
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: 'the answer is not valid HTTP',
+    });
+  });
+
+  it('an upgrade that nobody asked for', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
+    });
+    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
+  });
+
+  it('a port where nobody listens', async () => {
+    const { port } = await startTcpReceiver(() => {}, '127.0.0.1');
+    const sender = makeSender({ allowedCidrs: ['127.0.0.0/8'] });
+    const result = await sender.send(webhookTo(`http://127.0.0.98:${port}/`));
+    expect(result).toMatchObject({ outcome: 'refused', error: 'the connection was refused' });
+  });
+
+  it('a TLS handshake that never ends is given up in the time to connect', async () => {
+    const receiver = await startTcpReceiver((socket) => socket.resume());
+    const sender = makeSender({ connectTimeoutMs: 100 });
+    const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({ outcome: 'refused', error: 'no connection within 0.1 s' });
+    await receiver.untilClosed(1);
+  });
+
+  it('a connection still being made when the time for it all is up is closed at once', async () => {
+    const receiver = await startTcpReceiver((socket) => socket.resume());
+    const sender = makeSender({ connectTimeoutMs: 10_000, totalTimeoutMs: 100 });
+    const startedAtMs = performance.now();
+    const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
+    expect(result.error).toBe('no complete answer within 0.1 s');
+    await receiver.untilClosed(1);
+    expect(performance.now() - startedAtMs).toBeLessThan(1000);
+  });
+
+  it('a name that resolves after the time is up is connected to no more', async () => {
+    const receiver = await startTcpReceiver(() => {});
+    const { promise: addresses, resolve } = Promise.withResolvers<string[]>();
+    const sender = makeSender({ lookup: () => addresses, totalTimeoutMs: 50 });
+    const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
+    expect(result).toMatchObject({ outcome: 'refused', error: 'no complete answer within 0.05 s' });
+    resolve([OPENED]);
+    // A later connection to the same receiver: had there been an earlier one, it would have seen it.
+    await makeSender({ totalTimeoutMs: 50 }).send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  it.each([
+    ['keeps silent', () => new Promise<string[]>(() => {}), 'was not resolved within 0.1 s'],
+    ['fails', () => Promise.reject(new Error('ENOTFOUND')), 'cannot be resolved'],
+    ['finds nothing', async () => [], 'cannot be resolved'],
+  ])('a name whose resolver %s', async (_name, lookup, words) => {
+    const sender = makeSender({ lookup, dnsTimeoutMs: 100 });
+    const result = await sender.send(webhookTo('http://example.com/'));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: `the host name ${words}`,
+    });
+  });
+});
+
+describe('TLS', () => {
+  const certificate = createCertificate('DNS:hooks.example.com', 'IP:127.0.0.1');
+  const trusting = { caCertificates: [certificate.cert] };
+
+  it.each(['hooks.example.com', '127.0.0.1'])(
+    'delivers to %s, whose certificate fits',
+    async (host) => {
+      const receiver = await startRecordingReceiver({ tls: certificate });
+      const url = `https://${host}:${receiver.port}/`;
+      const result = await makeSender(trusting).send(webhookTo(url, { environment: 'production' }));
+      expect(result).toMatchObject({ outcome: 'delivered', error: null });
+      expect(receiver.received[0]?.headers.host).toBe(`${host}:${receiver.port}`);
+    },
+  );
+
+  it('tells the receiver the name it asked for', async () => {
+    const names: string[] = [];
+    const receiver = await startRecordingReceiver({
+      tls: {
+        ...certificate,
+        SNICallback: (name, callback) => {
+          names.push(name);
+          callback(null);
+        },
+      },
+    });
+    await makeSender(trusting).send(webhookTo(`https://hooks.example.com.:${receiver.port}/`));
+    expect(names).toEqual(['hooks.example.com']);
+  });
+
+  it('sends nothing to a receiver whose certificate nobody vouches for', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const receiver = await startRecordingReceiver({ tls: certificate });
+    const url = `https://hooks.example.com:${receiver.port}/`;
+    const result = await makeSender().send(webhookTo(url));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: 'the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    });
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it('sends nothing to a receiver whose certificate is for another name', async () => {
+    const receiver = await startRecordingReceiver({ tls: certificate });
+    const url = `https://other.example.com:${receiver.port}/`;
+    const result = await makeSender(trusting).send(webhookTo(url));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      error: 'the certificate is not valid (ERR_TLS_CERT_ALTNAME_INVALID)',
+    });
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it.each([
+    ['TLSv1.1', 'refused'],
+    ['TLSv1.2', 'delivered'],
+    ['TLSv1.3', 'delivered'],
+  ] as const)('a receiver that speaks up to %s is %s', async (maxVersion, outcome) => {
+    const receiver = await startRecordingReceiver({
+      tls: { ...certificate, minVersion: 'TLSv1', maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' },
+    });
+    const url = `https://hooks.example.com:${receiver.port}/`;
+    const result = await makeSender(trusting).send(webhookTo(url));
+    expect(result.outcome).toBe(outcome);
+    if (outcome === 'refused') expect(result.error).toMatch(/^the TLS handshake failed/);
+  });
+});
+
+describe('the guard at the connection', () => {
+  it.each([
+    'http://127.0.0.2:PORT/',
+    'http://127.2:PORT/',
+    'http://[::1]:PORT/',
+    'http://[::ffff:127.0.0.1]:PORT/',
+    'http://10.0.0.1:PORT/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://localhost:PORT/',
+  ])('never connects to %s', async (template) => {
+    const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
+    const url = template.replace('PORT', String(receiver.port));
+    const result = await makeSender().send(webhookTo(url));
+    expect(result).toMatchObject({ outcome: 'refused', statusCode: null, durationMs: 0 });
+    expect(result.error).toMatch(/^the URL must not point to/);
+    expect(receiver.connectionCount).toBe(0);
+  });
+
+  it('asks every static rule again before each attempt', async () => {
+    const http = await makeSender().send(
+      webhookTo('http://127.0.0.1/', { environment: 'production' }),
+    );
+    expect(http.error).toBe('the URL must use https in production');
+    const port = await makeSender({ deniedPorts: [5432] }).send(
+      webhookTo('http://127.0.0.1:5432/'),
+    );
+    expect(port.error).toBe('the URL must not use port 5432');
+  });
+
+  it.each([
+    ['a denied address', ['127.0.0.2']],
+    ['a denied address among allowed ones', [OPENED, '127.0.0.2']],
+    ['an IPv4 address inside an IPv6 one', ['::ffff:127.0.0.1']],
+    ['what is no address', ['localhost']],
+  ])('never connects to a name that resolves to %s', async (_name, addresses) => {
+    const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
+    const sender = makeSender({ lookup: async () => addresses });
+    const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: 'the host has an address that is not allowed',
+    });
+    expect(receiver.connectionCount).toBe(0);
+  });
+
+  // Elsewhere loopback has the one address 127.0.0.1.
+  it.runIf(process.platform === 'linux')(
+    'connects to the very address that was checked, whatever else the name may mean',
+    async () => {
+      const connectedTo: (string | undefined)[] = [];
+      const receiver = await startTcpReceiver((socket) => {
+        connectedTo.push(socket.localAddress);
+        socket.end();
+      }, '0.0.0.0');
+      const sender = makeSender({
+        allowedCidrs: ['127.0.0.77/32'],
+        lookup: async () => ['127.0.0.77'],
+      });
+      await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
+      expect(connectedTo).toEqual(['127.0.0.77']);
+    },
+  );
+
+  it('a resolver that changes its answer gains nothing', async () => {
+    const receiver = await startRecordingReceiver();
+    const answers = [[OPENED], ['127.0.0.2']];
+    const lookup = vi.fn(async () => answers.shift() ?? ['127.0.0.3']);
+    const sender = makeSender({ lookup, maxConnectionAgeMs: 0 });
+    const request = webhookTo(`http://example.com:${receiver.port}/`);
+
+    expect((await sender.send(request)).outcome).toBe('delivered');
+    expect(lookup).toHaveBeenCalledTimes(1);
+    expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
+    expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
+    expect(lookup).toHaveBeenCalledTimes(3);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('a connection that is made anew passes the guard again', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      socket.once('data', () => {
+        socket.write(`${HEADERS_OF_200}content-length: 0\r\n\r\n`);
+        socket.once('data', () => socket.destroy());
+      });
+    });
+    const answers = [[OPENED], ['127.0.0.2']];
+    const sender = makeSender({ lookup: async () => answers.shift() ?? [] });
+    const request = webhookTo(`http://example.com:${receiver.port}/`);
+    expect((await sender.send(request)).outcome).toBe('delivered');
+    expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  it.each(['http://127.0.0.2', 'http://[::1]', 'https://127.0.0.2'])(
+    'the connector itself refuses the literal address %s, which no lookup ever sees',
+    async (host) => {
+      const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
+      const lookup = vi.fn(async () => [OPENED]);
+      const connect = createGuardedConnector({
+        lookup,
+        allowedCidrs: [`${OPENED}/32`],
+        dnsTimeoutMs: 100,
+        connectTimeoutMs: 100,
+        secureContext: createSecureContext(),
+        signal: new AbortController().signal,
+      });
+      const client = new Client(`${host}:${receiver.port}`, { connect });
+      onTestFinished(() => client.destroy());
+      const posting = client.request({ method: 'POST', path: '/' });
+      await expect(posting).rejects.toThrow(AddressDeniedError);
+      expect(lookup).not.toHaveBeenCalled();
+      expect(receiver.connectionCount).toBe(0);
+    },
+  );
+});
+
+describe('our own faults use up no attempt', () => {
+  it('a header that cannot be sent is an error, not a refused attempt', async () => {
+    const receiver = await startRecordingReceiver();
+    const request = webhookTo(`http://127.0.0.1:${receiver.port}/`, {
+      headers: { 'x-a': 'a\r\nb' },
+    });
+    await expect(makeSender().send(request)).rejects.toThrow(/header/);
+  });
+
+  it('a range that is none is told when the sender is made', () => {
+    expect(() => makeSender({ allowedCidrs: ['127.0.0.1'] })).toThrow(TypeError);
+  });
+
+  it('a sender that stops lets what is under way finish, and takes nothing more', async () => {
+    const { promise: arrived, resolve } = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const receiver = await startReceiver(async (_request, response) => {
+      resolve();
+      await answer.promise;
+      response.end();
+    });
+    const sender = makeSender();
+    const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
+    const sending = sender.send(request);
+    await arrived;
+    const onClosed = vi.fn();
+    const closing = sender.close().then(onClosed);
+    await expect(sender.send(request)).rejects.toThrow(WebhookNotAttemptedError);
+    await nextTurn();
+    expect(onClosed).not.toHaveBeenCalled();
+    answer.resolve();
+    await closing;
+    expect((await sending).outcome).toBe('delivered');
+    expect(sender.stats().idle).toEqual({ originCount: 0, connectionCount: 0 });
+    await receiver.untilClosed(1);
+  });
+});
