@@ -110,7 +110,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   const versions = options.versions ?? createVersionRegistry();
   const clientIp = createClientIp(options.trustedProxies);
   const gate = createMerchantGate({ ...options, clientIp, versions, now });
-  const dispatch = createDispatch({ gate, checkResponses, now });
+  const dispatch = createDispatch({ gate, clientIp, checkResponses, now });
   const router = createRouter([...healthRoutes(options.readiness), ...options.routes], dispatch);
   const app = new Koa<RequestState>();
   app.on('error', (err: unknown) => log.warn({ err }, 'A connection failed'));

@@ -1,8 +1,10 @@
 import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
 import type { Environment } from '../domain/order.ts';
-import { readJsonObject, refuseAnnouncedExcess } from './body.ts';
+import { assertAdmitted } from './admission.ts';
+import { readBody, refuseAnnouncedExcess } from './body.ts';
 import { assertDocumented, assertDocumentedError } from './check-response.ts';
+import type { ClientIp } from './client-ip.ts';
 import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
 import { errorReply, logError } from './errors.ts';
 import type { MerchantGate } from './merchant-gate.ts';
@@ -13,6 +15,7 @@ import type { SpokenVersion } from './versions.ts';
 /** What running a route needs. */
 export interface DispatchOptions {
   readonly gate: MerchantGate;
+  readonly clientIp: ClientIp;
   readonly checkResponses: boolean;
   readonly now: () => Date;
 }
@@ -42,7 +45,7 @@ function pickHeaders(ctx: RouteContext, route: Route): Record<string, unknown> {
 async function readInput(ctx: RouteContext, route: Route) {
   refuseAnnouncedExcess(ctx.req);
   const { rawBody, body } = route.body
-    ? await readJsonObject(ctx.req, acceptsNothing(route.body))
+    ? await readBody(ctx.req, route.bodyType ?? 'json', acceptsNothing(route.body))
     : { rawBody: undefined, body: undefined };
   const params = Object.entries(ctx.params).map(([name, text]) => [name, safePathText(text)]);
   const input: RawInput = {
@@ -66,22 +69,27 @@ async function runRoute(
   return route.answer({ ...input, ...upgraded }, { ...caller, requestId, log, rawBody });
 }
 
+/** A reply and, if it is not JSON, what it is. */
+type TypedReply = Reply & { readonly contentType?: string | undefined };
+
 /** Makes the middleware that answers a matched route in one environment, or in none. */
-export function createDispatch({ gate, checkResponses, now }: DispatchOptions) {
+export function createDispatch({ gate, clientIp, checkResponses, now }: DispatchOptions) {
   async function answer(
     ctx: RouteContext,
     route: Route,
     run: () => Promise<Reply>,
-  ): Promise<Reply> {
+  ): Promise<TypedReply> {
     try {
+      const { log } = ctx.state;
+      if (route.rateLimiter) await assertAdmitted(route.rateLimiter, clientIp(ctx.req), log);
       const reply = await run();
       if (checkResponses) assertDocumented(route, reply);
-      return reply;
+      return { ...reply, contentType: route.responses[reply.status]?.contentType };
     } catch (error) {
       logError(ctx.state.log, error);
-      const reply = errorReply(error, now());
-      if (checkResponses) assertDocumentedError(route, reply.status);
-      return reply;
+      const refusal = errorReply(error, now());
+      if (checkResponses) assertDocumentedError(route, refusal.status);
+      return { ...refusal, ...route.refusalPage?.(refusal) };
     }
   }
 
@@ -93,6 +101,6 @@ export function createDispatch({ gate, checkResponses, now }: DispatchOptions) {
     const caller = { environment, merchant: entry?.merchant };
     const reply = await answer(ctx, route, () => runRoute(ctx, route, caller, entry?.spoken));
     const downgraded = entry?.spoken.downgrade(route.operationId, reply);
-    send(ctx, { ...reply, ...downgraded }, route.responses[reply.status]?.contentType);
+    send(ctx, { ...reply, ...downgraded }, reply.contentType);
   };
 }

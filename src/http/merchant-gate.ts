@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Environment } from '../domain/order.ts';
+import { assertAdmitted } from './admission.ts';
 import type { ClientIp } from './client-ip.ts';
 import type { Merchant } from './define-route.ts';
-import { HttpRefusal } from './errors.ts';
-import type { Admission, RateLimiter } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import type { SpokenVersion, VersionRegistry } from './versions.ts';
 
 /** The address below which merchants find each environment. */
@@ -44,9 +44,6 @@ export interface MerchantGateOptions {
   readonly now: () => Date;
 }
 
-/** A limiter that hangs must not hold up the merchants. */
-const LIMITER_TIMEOUT_MS = 500;
-
 /** The environment whose base path a path is, or is below. */
 export function environmentOf(path: string): Environment | undefined {
   const under = (base: string) => path === base || path.startsWith(`${base}/`);
@@ -60,25 +57,6 @@ function headerOf(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-async function withinTimeout(admission: Promise<Admission>): Promise<Admission> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`No answer within ${LIMITER_TIMEOUT_MS} ms`)),
-    LIMITER_TIMEOUT_MS,
-  );
-  return Promise.race([admission, promise]).finally(() => clearTimeout(timer));
-}
-
-/** A limiter that fails must not become an outage: the request passes, the log says so. */
-async function admit(limiter: RateLimiter, ip: string, log: Logger): Promise<Admission> {
-  try {
-    return await withinTimeout(limiter.admit(ip));
-  } catch (err) {
-    log.error({ err }, 'The rate limiter failed; the request was let through');
-    return { admitted: true };
-  }
-}
-
 /**
  * The checks that come before input is looked at, in the order of the contract: rate limit,
  * credentials, merchant approved and active, Origin, version.
@@ -86,12 +64,7 @@ async function admit(limiter: RateLimiter, ip: string, log: Logger): Promise<Adm
 export function createMerchantGate(options: MerchantGateOptions): MerchantGate {
   const { authenticate, rateLimiter, clientIp, versions, now } = options;
   return async (request, environment, log) => {
-    const admission = await admit(rateLimiter, clientIp(request), log);
-    if (!admission.admitted) {
-      throw new HttpRefusal('TOO_MANY_REQUESTS', {
-        'Retry-After': String(admission.retryAfterSeconds),
-      });
-    }
+    await assertAdmitted(rateLimiter, clientIp(request), log);
     const merchant = await authenticate({
       environment,
       apiKey: headerOf(request, 'x-api-key'),

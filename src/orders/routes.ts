@@ -1,36 +1,17 @@
 import { ulid } from 'ulid';
 import { z } from 'zod';
-import type { Sql } from '../db/client.ts';
 import { ORDER_STATUSES } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { integerInQuery } from '../http/fields.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
-import type { OrderCommands } from './commands.ts';
-import { requestIdOf } from './commands.ts';
-import type { PresentOrder } from './presenter.ts';
+import { commandRoutes } from './command-routes.ts';
 import { listOrders, ownOrder } from './queries.ts';
-import {
-  cancelSchema,
-  createOrderSchema,
-  deliverSchema,
-  evidenceSchema,
-  orderSchema,
-  resolveSchema,
-} from './schemas.ts';
+import type { OrderRouteDeps } from './route-parts.ts';
+import { merchantRoute, orderAnswer, orderErrors, orderParams } from './route-parts.ts';
+import { createOrderSchema, orderSchema } from './schemas.ts';
 import { presentTimeline, readTimeline, timelineSchema } from './timeline.ts';
-
-export interface OrderRouteDeps {
-  sql: Sql;
-  commands: OrderCommands;
-  present: PresentOrder;
-}
-
-const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] } as const;
-const orderParams = z.object({ id: z.string().meta({ description: 'The order number' }) });
-const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
-const orderAnswer = { description: 'The order', schema: envelopeOf(orderSchema) };
 
 /** The merchant's order API, one declaration a route. */
 export function orderRoutes(deps: OrderRouteDeps): Route[] {
@@ -39,11 +20,7 @@ export function orderRoutes(deps: OrderRouteDeps): Route[] {
     listOrdersRoute(deps),
     getOrderRoute(deps),
     timelineRoute(deps),
-    deliverRoute(deps),
-    cancelRoute(deps),
-    evidenceRoute(deps),
-    resolveRoute(deps),
-    acceptRoute(deps),
+    ...commandRoutes(deps),
   ];
 }
 
@@ -184,109 +161,5 @@ function timelineRoute({ sql }: OrderRouteDeps): Route {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const timeline = presentTimeline(order, await readTimeline(sql, order.order_number));
     return { status: 200, body: success('Timeline', timeline) };
-  });
-}
-
-const commandErrors = [...orderErrors, 'INVALID_STATE'] as const;
-
-/** What the routes that change an order have in common. */
-const commandRoute = {
-  ...merchantRoute,
-  method: 'POST',
-  params: orderParams,
-  headers: keyHeaders,
-  responses: { 200: orderAnswer },
-  errors: commandErrors,
-} as const;
-
-/** A message's texts: the fields that were given. */
-function textsOf(body: Record<string, string | null | undefined> | undefined) {
-  const given = Object.entries(body ?? {}).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  );
-  return Object.fromEntries(given);
-}
-
-function deliverRoute({ sql, commands }: OrderRouteDeps): Route {
-  return defineRoute({
-    ...commandRoute,
-    path: '/orders/{id}/deliver',
-    operationId: 'deliverOrder',
-    summary: 'Mark an order delivered',
-    description: 'PAID → DELIVERED; the 24-hour window without a dispute begins.',
-    body: deliverSchema.optional(),
-  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('deliver', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'deliver', { requestId }, textsOf(body));
-    return { status: 200, body: success('Order marked as delivered', after) };
-  });
-}
-
-function cancelRoute({ sql, commands }: OrderRouteDeps): Route {
-  return defineRoute({
-    ...commandRoute,
-    path: '/orders/{id}/cancel',
-    operationId: 'cancelOrder',
-    summary: 'Cancel an order',
-    description: 'ACCEPTED → CANCELLED, after its open payment session is closed at the gateway.',
-    body: cancelSchema.optional(),
-    errors: [...commandErrors, 'GATEWAY_UNAVAILABLE'],
-  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('cancel', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'cancel', { requestId }, textsOf(body));
-    return { status: 200, body: success('Order cancelled', after) };
-  });
-}
-
-function evidenceRoute({ sql, commands }: OrderRouteDeps): Route {
-  return defineRoute({
-    ...commandRoute,
-    tags: ['Disputes'],
-    path: '/orders/{id}/dispute/evidence',
-    operationId: 'submitEvidence',
-    summary: 'Submit evidence in a dispute',
-    description: 'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute.',
-    body: evidenceSchema,
-  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('evidence', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'submitEvidence', { requestId }, body);
-    return { status: 200, body: success('Evidence submitted', after) };
-  });
-}
-
-function resolveRoute({ sql, commands }: OrderRouteDeps): Route {
-  return defineRoute({
-    ...commandRoute,
-    tags: ['Disputes'],
-    path: '/orders/{id}/dispute/resolve',
-    operationId: 'resolveDispute',
-    summary: 'Resolve a dispute',
-    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window.',
-    body: resolveSchema,
-  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('resolve', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'resolve', { requestId }, body);
-    return { status: 200, body: success('Dispute resolved', after) };
-  });
-}
-
-function acceptRoute({ sql, commands }: OrderRouteDeps): Route {
-  return defineRoute({
-    ...commandRoute,
-    tags: ['Disputes'],
-    path: '/orders/{id}/dispute/accept',
-    operationId: 'acceptDispute',
-    summary: 'Accept a dispute and refund the buyer',
-    description:
-      'REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
-  }).handledBy(async ({ params, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('accept', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'accept', { requestId });
-    return { status: 200, body: success('Dispute accepted', after) };
   });
 }

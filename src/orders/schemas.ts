@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_STATUSES, paiseFromRupees } from '../domain/index.ts';
-import { text } from '../http/fields.ts';
+import { email, text } from '../http/fields.ts';
 
 const dateTime = z.iso.datetime();
 
@@ -55,10 +55,9 @@ const amount = z
 export const createOrderSchema = z
   .object({
     amount: amount.meta({ example: 499.5, multipleOf: 0.01 }),
-    buyerEmail: z
-      .email({ error: 'must be a valid email address' })
-      .max(254, 'must be a valid email address')
-      .meta({ example: 'asha@example.com' }),
+    buyerEmail: email({ error: 'must be a valid email address' }).meta({
+      example: 'asha@example.com',
+    }),
     buyerPhone: z
       .string({ error: 'must match "^\\+91[0-9]{10}$"' })
       .regex(/^\+91[0-9]{10}$/, { error: 'must match "^\\+91[0-9]{10}$"' })
@@ -81,6 +80,8 @@ export const deliverSchema = z.object({ trackingId: optionalText(200), note: opt
 export const cancelSchema = z.object({ reason: optionalText(1000) });
 export const evidenceSchema = z.object({ text: requiredText(1, 5000) });
 export const resolveSchema = z.object({ resolution: requiredText(1, 1000) });
+/** Nothing to say: an empty object, or no body at all. */
+export const acceptSchema = z.object({});
 export const disputeSchema = z.object({ reason: requiredText(10, 2000) });
 export const advanceSchema = z.object({
   seconds: z

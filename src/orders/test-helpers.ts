@@ -1,14 +1,14 @@
-import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { envelopeOf, success } from '../http/envelope.ts';
+import { success } from '../http/envelope.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
 import { findAnswer, ownOrder } from './queries.ts';
+import { orderAnswer, orderErrors, orderParams } from './route-parts.ts';
 import type { OrderRow } from './rows.ts';
-import { advanceSchema, disputeSchema, orderSchema } from './schemas.ts';
+import { advanceSchema, disputeSchema } from './schemas.ts';
 
 export interface TestHelperDeps {
   sql: Sql;
@@ -23,10 +23,10 @@ const helper = {
   caller: 'merchant',
   method: 'POST',
   tags: ['Sandbox test helpers'],
-  params: z.object({ id: z.string().meta({ description: 'The order number' }) }),
+  params: orderParams,
   headers: keyHeaders,
-  responses: { 200: { description: 'The order', schema: envelopeOf(orderSchema) } },
-  errors: ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS', 'INVALID_STATE'],
+  responses: { 200: orderAnswer },
+  errors: [...orderErrors, 'INVALID_STATE'],
 } as const;
 
 /** Play the buyer, and move an order's clock: for trying out an integration. */

@@ -1,0 +1,119 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../domain/index.ts';
+import type { Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
+import { success } from '../http/envelope.ts';
+import { keyHeaders } from '../http/idempotency-key.ts';
+import { requestIdOf } from './commands.ts';
+import { ownOrder } from './queries.ts';
+import type { OrderRouteDeps } from './route-parts.ts';
+import { merchantRoute, orderAnswer, orderErrors, orderParams } from './route-parts.ts';
+import {
+  acceptSchema,
+  cancelSchema,
+  deliverSchema,
+  evidenceSchema,
+  resolveSchema,
+} from './schemas.ts';
+
+/** A merchant's command on an order: what differs between them. */
+interface CommandRoute {
+  message: 'deliver' | 'cancel' | 'submitEvidence' | 'resolve' | 'accept';
+  /** The last part of the path, and the name of the request in the order's book. */
+  action: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  done: string;
+  body: z.ZodType<Record<string, string | null | undefined> | undefined>;
+  tags?: readonly string[];
+  errors?: readonly ErrorCode[];
+}
+
+const COMMAND_ROUTES: readonly CommandRoute[] = [
+  {
+    message: 'deliver',
+    action: 'deliver',
+    operationId: 'deliverOrder',
+    summary: 'Mark an order delivered',
+    description: 'PAID → DELIVERED; the 24-hour window without a dispute begins.',
+    done: 'Order marked as delivered',
+    body: deliverSchema.optional(),
+  },
+  {
+    message: 'cancel',
+    action: 'cancel',
+    operationId: 'cancelOrder',
+    summary: 'Cancel an order',
+    description: 'ACCEPTED → CANCELLED, after its open payment session is closed at the gateway.',
+    done: 'Order cancelled',
+    body: cancelSchema.optional(),
+    errors: ['GATEWAY_UNAVAILABLE'],
+  },
+  {
+    message: 'submitEvidence',
+    action: 'dispute/evidence',
+    operationId: 'submitEvidence',
+    summary: 'Submit evidence in a dispute',
+    description: 'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute.',
+    done: 'Evidence submitted',
+    body: evidenceSchema,
+    tags: ['Disputes'],
+  },
+  {
+    message: 'resolve',
+    action: 'dispute/resolve',
+    operationId: 'resolveDispute',
+    summary: 'Resolve a dispute',
+    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window.',
+    done: 'Dispute resolved',
+    body: resolveSchema,
+    tags: ['Disputes'],
+  },
+  {
+    message: 'accept',
+    action: 'dispute/accept',
+    operationId: 'acceptDispute',
+    summary: 'Accept a dispute and refund the buyer',
+    description:
+      'REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
+    done: 'Dispute accepted',
+    body: acceptSchema.optional(),
+    tags: ['Disputes'],
+  },
+];
+
+/** What a merchant can do with an order, one declaration each. */
+export function commandRoutes(deps: OrderRouteDeps): Route[] {
+  return COMMAND_ROUTES.map((route) => commandRoute(deps, route));
+}
+
+function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): Route {
+  const { message, action, operationId, summary, description, done, body } = route;
+  return defineRoute({
+    ...merchantRoute,
+    method: 'POST',
+    path: `/orders/{id}/${action}`,
+    operationId,
+    summary,
+    description,
+    tags: route.tags ?? merchantRoute.tags,
+    params: orderParams,
+    headers: keyHeaders,
+    body,
+    responses: { 200: orderAnswer },
+    errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
+  }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
+    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const requestId = requestIdOf(action, headers['Idempotency-Key']);
+    const after = await commands.send(order, message, { requestId }, givenTexts(texts));
+    return { status: 200, body: success(done, after) };
+  });
+}
+
+function givenTexts(body: Record<string, string | null | undefined> = {}): Record<string, string> {
+  const given = Object.entries(body).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return Object.fromEntries(given);
+}

@@ -1,0 +1,112 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createPostgresRateLimiter } from '../../src/http/rate-limit-postgres.ts';
+import { createTestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { SANDBOX, serve } from './http-support.ts';
+
+const log = pino({ level: 'silent' });
+const IP = '192.0.2.1';
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => database.drop());
+beforeEach(async () => {
+  await database.sql`
+    CREATE UNLOGGED TABLE IF NOT EXISTS rate_limits (
+      client text PRIMARY KEY,
+      admitted_at timestamptz[] NOT NULL
+    ) WITH (fillfactor = 50)`;
+  await database.sql`TRUNCATE rate_limits`;
+});
+
+/** Two API processes are two limiters: they have nothing in common but the table. */
+function twoProcesses(limitPerSecond = 10) {
+  const limiters = [1, 2].map(() =>
+    createPostgresRateLimiter(database.sql, { limitPerSecond, log }),
+  );
+  return async (index: number, ip = IP) =>
+    (await limiters[index % 2]?.admit(ip))?.admitted === true;
+}
+
+/** Instead of waiting, everything that was admitted becomes older. */
+const age = async (ms: number) =>
+  database.sql`
+    UPDATE rate_limits
+    SET admitted_at = ARRAY(SELECT at - ${ms} * interval '1 ms' FROM unnest(admitted_at) AS at)`;
+
+test('of a hundred concurrent requests over two processes exactly ten are admitted', async () => {
+  const admit = twoProcesses();
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => admit(index)));
+  expect(answers.filter(Boolean)).toHaveLength(10);
+});
+
+test('never an eleventh within any one second under sustained load from two processes', async () => {
+  const admit = twoProcesses();
+  const admittedAtMs: number[] = [];
+  const endMs = performance.now() + 3500;
+  const client = async (index: number) => {
+    while (performance.now() < endMs) {
+      const sentAtMs = performance.now();
+      if (await admit(index)) admittedAtMs.push((sentAtMs + performance.now()) / 2);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, (_, index) => client(index)));
+  const rows = await database.sql<{ count: number }[]>`
+    SELECT max(cardinality(admitted_at))::int AS count FROM rate_limits`;
+  expect(rows[0]?.count).toBeLessThanOrEqual(10);
+  expect(admittedAtMs.length).toBeGreaterThanOrEqual(30);
+  expect(admittedAtMs.length).toBeLessThanOrEqual(40);
+});
+
+test('the window slides: what is older than a second makes room', async () => {
+  const admit = twoProcesses(2);
+  expect([await admit(0), await admit(1), await admit(0)]).toEqual([true, true, false]);
+  await age(600);
+  expect(await admit(0)).toBe(false);
+  await age(600);
+  expect([await admit(0), await admit(1), await admit(0)]).toEqual([true, true, false]);
+});
+
+test('each address has its own limit, an IPv6 customer one for the whole /64', async () => {
+  const admit = twoProcesses(1);
+  expect(await admit(0, '2001:db8:1:2::1')).toBe(true);
+  expect(await admit(1, '2001:db8:1:2::2')).toBe(false);
+  expect(await admit(1, '2001:db8:1:3::1')).toBe(true);
+});
+
+test('a database clock that was set back shuts nobody out', async () => {
+  const admit = twoProcesses(1);
+  expect([await admit(0), await admit(0)]).toEqual([true, false]);
+  await age(-3_600_000);
+  expect(await admit(0)).toBe(true);
+});
+
+test('rows of clients that went away are removed, those of others stay', async () => {
+  let nowMs = 0;
+  const limiter = createPostgresRateLimiter(database.sql, {
+    limitPerSecond: 1,
+    log,
+    nowMs: () => nowMs,
+  });
+  await limiter.admit('192.0.2.1');
+  await age(120_000);
+  await limiter.admit('192.0.2.2');
+  nowMs = 60_000;
+  await limiter.admit('192.0.2.3');
+  const clients = async () =>
+    (await database.sql`SELECT client FROM rate_limits ORDER BY client`).map(
+      (row) => row['client'],
+    );
+  await expect.poll(clients).toEqual(['192.0.2.2', '192.0.2.3']);
+});
+
+test('without its table the limiter fails, and the API serves on', async () => {
+  await database.sql`DROP TABLE rate_limits`;
+  const rateLimiter = createPostgresRateLimiter(database.sql, { limitPerSecond: 1, log });
+  await using server = await serve({ rateLimiter });
+  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
+  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
+});
