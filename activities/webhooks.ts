@@ -2,9 +2,12 @@ import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
 import type { DeliverDeps } from '../src/webhooks/deliver.ts';
-import { attemptScheduled } from '../src/webhooks/deliver.ts';
+import { attemptManually, attemptScheduled } from '../src/webhooks/deliver.ts';
 
 export type WebhookDeps = DeliverDeps;
+
+/** A manual retry whose worker died waits this long for its own attempt to count as dead. */
+const CUT_OFF_RETRY_DELAY = '5 seconds';
 
 /**
  * One attempt a call. A refused one fails with the exact wait before the next, which is the only
@@ -29,6 +32,18 @@ export function createWebhookActivities(deps: WebhookDeps): WebhookActivities {
             category: ApplicationFailureCategory.BENIGN,
           });
       }
+    },
+    async attemptManually({ deliveryId }) {
+      const result = await attemptManually(deps, deliveryId);
+      if (!result) throw ApplicationFailure.nonRetryable(`There is no delivery ${deliveryId}`);
+      if (result.outcome !== 'running' || activityInfo().attempt === 1) return result;
+      // What runs may be this very retry, cut off with its worker: it is made again, later.
+      throw ApplicationFailure.create({
+        message: 'Another attempt still counts as under way',
+        type: 'ATTEMPT_RUNNING',
+        nextRetryDelay: CUT_OFF_RETRY_DELAY,
+        category: ApplicationFailureCategory.BENIGN,
+      });
     },
   };
 }

@@ -49,6 +49,10 @@ const settings = z.object({
   WEBHOOK_SECRET_KEYS: z
     .string()
     .regex(/^[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=)*$/)
+    .refine((keys) => {
+      const ids = keys.split(',').map((key) => key.split(':')[0]);
+      return new Set(ids).size === ids.length;
+    })
     .optional(),
   WEBHOOK_ALLOWED_CIDRS: list,
   WEBHOOK_DENIED_PORTS: list.pipe(
@@ -86,7 +90,8 @@ const ACCEPTS: Partial<Record<keyof z.input<typeof settings>, string>> = {
   RATE_LIMIT_PER_SECOND: 'a whole number from 1',
   RATE_LIMIT_STORE: 'memory or postgres',
   API_SECRET_PEPPER: 'at least 32 characters',
-  WEBHOOK_SECRET_KEYS: 'id:base64 of 32 bytes, several separated by commas, the newest first',
+  WEBHOOK_SECRET_KEYS:
+    'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
   WEBHOOK_DENIED_PORTS: 'port numbers separated by commas',
 };
 

@@ -24,6 +24,12 @@ export const { sendWebhook } = proxyActivities<WebhookActivities>({
   retry: { initialInterval: '30 seconds', backoffCoefficient: 1 },
 });
 
+/** Somebody waits for a manual attempt: our own faults are tried again sooner, for ever. */
+export const { attemptManually } = proxyActivities<WebhookActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '2 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
+});
+
 /** Money is moved until it has moved: no maximum of attempts, and at least one try an hour. */
 export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   MoneyActivities & SurplusActivities

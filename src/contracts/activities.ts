@@ -41,8 +41,19 @@ export interface RecordActivities {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
 
+export type ManualAttemptResult =
+  | { outcome: 'delivered' }
+  /** The receiver did not take it: the delivery stays what it was. */
+  | { outcome: 'refused'; reason: string }
+  /** No attempt was made: another one of this delivery is under way. */
+  | { outcome: 'running' }
+  /** No attempt was made: no webhook URL is configured. */
+  | { outcome: 'no_url' };
+
 /** The webhook's retries are the specification's schedule; see `activities/webhooks.ts`. */
 export interface WebhookActivities {
+  /** One attempt at once, in any state of the delivery, beside the schedule's five. */
+  attemptManually(input: { deliveryId: string }): Promise<ManualAttemptResult>;
   /** @throws ApplicationFailure `WEBHOOK_FAILED` (not retryable) after the fifth attempt */
   sendWebhook(input: { deliveryId: string }): Promise<void>;
 }

@@ -6,6 +6,7 @@ export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
 export const REFUND_SURPLUS_WORKFLOW = 'refundSurplusPayment';
 export const RECONCILE_WORKFLOW = 'reconcilePayments';
 export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
+export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
 export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
 
 /** What operators can search and sort by in the Temporal UI. */
@@ -19,4 +20,9 @@ export const SEARCH_ATTRIBUTES = {
 /** One refund for each capture that its order cannot take. Source: the contract's "States". */
 export function refundWorkflowId(gatewayPaymentId: string): string {
   return `refund-${gatewayPaymentId}`;
+}
+
+/** Of one delivery, one manual retry at a time. */
+export function retryWorkflowId(deliveryId: string): string {
+  return `retry-${deliveryId}`;
 }

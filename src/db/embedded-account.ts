@@ -14,16 +14,22 @@ const NOBODY = 65_534;
  * The account that runs PostgreSQL for this data directory: whoever owns it already, so that a
  * directory made by a normal user is still theirs after a start by root.
  *
- * @throws SetupError as root on a system other than Linux.
+ * @throws SetupError as root on a system other than Linux, or when the directory is not ours.
  */
 export function postgresAccount(dataDir: string): PostgresAccount {
-  if (process.getuid?.() !== 0) return {};
+  const owner = existsSync(dataDir) ? statSync(dataDir) : undefined;
+  const ourUid = process.getuid?.();
+  if (ourUid !== 0) {
+    if (owner === undefined || owner.uid === ourUid) return {};
+    throw new SetupError(
+      `${dataDir} belongs to another user (${owner.uid}): start as root, or choose another DATA_DIR`,
+    );
+  }
   if (process.platform !== 'linux') {
     throw new SetupError(
       'PostgreSQL refuses to run as root: start as a normal user, or set DATABASE_URL',
     );
   }
-  const owner = existsSync(dataDir) ? statSync(dataDir) : undefined;
   return owner === undefined || owner.uid === 0
     ? { uid: NOBODY, gid: NOBODY }
     : { uid: owner.uid, gid: owner.gid };

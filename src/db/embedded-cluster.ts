@@ -33,7 +33,9 @@ const passwordFile = (dataDir: string) => join(dataDir, 'superuser-password');
 function requireSuccess(what: string, { succeeded, output }: CommandResult): void {
   // In single-user mode PostgreSQL reports a failed statement and still exits with 0.
   if (succeeded && !/\b(ERROR|FATAL|PANIC):/.test(output)) return;
-  throw new SetupError(`PostgreSQL could not ${what}: ${output.trim().slice(-2000)}`);
+  throw new SetupError(
+    `PostgreSQL could not ${what} (${output.trim().slice(-2000)}): repair that, or set DATABASE_URL to a PostgreSQL 18 of your own`,
+  );
 }
 
 /** Runs statements, one a line, with no server and no login: that is how the first login is made. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
@@ -31,7 +32,10 @@ export interface TemporalDevServerOptions {
   /** Keeps everything from one run to the next; without it all is lost with the process. */
   readonly databaseFile?: string;
   readonly namespace?: string;
-  /** Registered if they are missing; harmless on a database that has them. */
+  /**
+   * Registered with a new database. An existing one stays as it is, whatever it has or lacks: only
+   * the operator service adds to it.
+   */
   readonly searchAttributes?: readonly DevServerSearchAttribute[];
   readonly dynamicConfig?: Readonly<Record<string, unknown>>;
   readonly logFile: string;
@@ -87,15 +91,23 @@ function serverEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
-/** Asks what a client's first call asks, and for the namespace, which appears a moment later. */
-async function answers(port: number, namespace: string): Promise<boolean> {
+/**
+ * Asks what a client's first call asks, and for the namespace and the search attributes, which
+ * appear a moment later.
+ */
+async function answers(
+  { port, namespace = 'default' }: TemporalDevServerOptions,
+  expectedAttributes: readonly DevServerSearchAttribute[],
+): Promise<boolean> {
   // A gRPC channel that is refused once waits a second before it tries again.
   if (!(await acceptsConnections(HOST, port))) return false;
   let connection: Connection | undefined;
   try {
     connection = await Connection.connect({ address: `${HOST}:${port}`, connectTimeout: 1000 });
     await connection.workflowService.describeNamespace({ namespace });
-    return true;
+    if (expectedAttributes.length === 0) return true;
+    const known = await connection.operatorService.listSearchAttributes({ namespace });
+    return expectedAttributes.every(({ name }) => Object.hasOwn(known.customAttributes, name));
   } catch {
     return false;
   } finally {
@@ -105,12 +117,14 @@ async function answers(port: number, namespace: string): Promise<boolean> {
 
 async function waitUntilReady(
   server: ServerProcess,
-  { port, namespace = 'default', logFile, signal }: TemporalDevServerOptions,
+  options: TemporalDevServerOptions,
+  expectedAttributes: readonly DevServerSearchAttribute[],
 ): Promise<void> {
+  const { logFile, signal } = options;
   let ended = false;
   void server.exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await answers(port, namespace))) {
+  while (!(await answers(options, expectedAttributes))) {
     signal?.throwIfAborted();
     if (ended) {
       throw new SetupError(
@@ -140,6 +154,11 @@ export async function startTemporalDevServer(
     await stopOrphanedTemporal(databaseFile, log);
     makePrivateFolder(dirname(databaseFile));
   }
+  if (await acceptsConnections(HOST, port)) {
+    // Another Temporal there would answer in our server's place.
+    throw new SetupError(`Temporal cannot start: port ${port} is already in use`);
+  }
+  const isNew = databaseFile === undefined || !existsSync(databaseFile);
   const server = await startServerProcess({
     file: executable,
     args: serverArguments(options),
@@ -149,7 +168,7 @@ export async function startTemporalDevServer(
     guard,
   });
   try {
-    await waitUntilReady(server, options);
+    await waitUntilReady(server, options, isNew ? (options.searchAttributes ?? []) : []);
   } catch (error) {
     await server.stop();
     throw error;

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from '../contracts/ids.ts';
 
-const { IndexedValueType } = temporal.api.enums.v1;
+const { IndexedValueType } = proto.temporal.api.enums.v1;
 const INDEXED_VALUE_TYPE = {
   KEYWORD: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
   INT: IndexedValueType.INDEXED_VALUE_TYPE_INT,

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { ManualAttemptResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
-import type { AttemptContext, AttemptKind } from './queries.ts';
+import { assertClockAgrees } from './clock.ts';
+import type { AfterAttempt, AttemptContext, AttemptKind } from './queries.ts';
 import * as queries from './queries.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { WebhookSender } from './sender.ts';
-import { signWebhook } from './signature.ts';
+import { signedRequest } from './signed-request.ts';
 
 /** The wait before attempts 2 to 5, in milliseconds. Source: the specification's "Retry policy". */
 export const RETRY_DELAYS_MS = [5, 30, 120, 720].map((minutes) => minutes * 60_000);
 
-/** Receivers reject a timestamp that is off by 300 s: past this, our own clock must be mended. */
-const MAX_CLOCK_DIFFERENCE_MS = 60_000;
 /** Longer than the sender's 15 s: past this the process that attempted must be dead. */
 const ATTEMPT_LEASE_MS = 25_000;
 
-/** What an attempt came to, for whoever decides what happens next. */
+/** What a scheduled attempt came to, for whoever decides what happens next. */
 export type DeliveryOutcome =
   | { outcome: 'delivered' }
   /** FAILED for good: after the fifth attempt, or because there is no URL any more. */
@@ -50,26 +50,49 @@ export async function attemptScheduled(
   deliveryId: string,
   nowMs: number,
 ): Promise<DeliveryOutcome> {
+  const { sql } = deps;
   const token = randomUUID();
-  const context = await queries.beginAttempt(
-    deps.sql,
-    deliveryId,
-    token,
-    'scheduled',
-    ATTEMPT_LEASE_MS,
-  );
-  if (!context) return whyNotBegun(deps.sql, deliveryId);
+  const context = await queries.beginAttempt(sql, deliveryId, token, 'scheduled', ATTEMPT_LEASE_MS);
+  if (!context) return whyNotBegun(sql, deliveryId);
   // The process died after the last attempt was logged, before its time was handed on.
   const earlyMs = (context.next_attempt_at?.getTime() ?? 0) - nowMs;
   if (earlyMs > 1000) {
-    await queries.abandonAttempt(deps.sql, deliveryId, token);
+    await queries.abandonAttempt(sql, deliveryId, token);
     return { outcome: 'postponed', retryAfterMs: earlyMs };
   }
   if (context.webhook_url === null) {
-    await queries.failDelivery(deps.sql, deliveryId);
+    await queries.failDelivery(sql, deliveryId, token);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
-  return makeAttempt(deps, context, 'scheduled', token, nowMs);
+  const { after, error } = await makeAttempt(deps, context, 'scheduled', token, nowMs);
+  return scheduledOutcome(after, nowMs, error);
+}
+
+/**
+ * Makes one attempt at once, whatever the delivery's state: the same event and bytes, to the URL
+ * and with the secret of this moment. It is not one of the five: its success ends their schedule,
+ * its failure changes nothing. Source: the contract's "Manual retry".
+ *
+ * @returns undefined when there is no such delivery
+ * @throws Error for our own faults: then no attempt was made
+ */
+export async function attemptManually(
+  deps: DeliverDeps,
+  deliveryId: string,
+): Promise<ManualAttemptResult | undefined> {
+  const { sql } = deps;
+  const token = randomUUID();
+  const context = await queries.beginAttempt(sql, deliveryId, token, 'manual', ATTEMPT_LEASE_MS);
+  if (!context) {
+    const state = await queries.findDeliveryState(sql, deliveryId);
+    return state && { outcome: 'running' };
+  }
+  if (context.webhook_url === null) {
+    await queries.abandonAttempt(sql, deliveryId, token);
+    return { outcome: 'no_url' };
+  }
+  const { error } = await makeAttempt(deps, context, 'manual', token, 0);
+  return error === null ? { outcome: 'delivered' } : { outcome: 'refused', reason: error };
 }
 
 async function whyNotBegun(sql: Sql, deliveryId: string): Promise<DeliveryOutcome> {
@@ -85,42 +108,30 @@ async function makeAttempt(
   kind: AttemptKind,
   token: string,
   nowMs: number,
-): Promise<DeliveryOutcome> {
+): Promise<{ after: AfterAttempt; error: string | null }> {
+  const { delivery_id: deliveryId } = context;
   try {
     assertClockAgrees(context.database_now, deps.log);
     const at = new Date();
     const result = await deps.sender.send(requestOf(deps, context, at));
     const after = afterAttempt(context, kind, result.outcome === 'delivered', nowMs);
     const attempt = { ...result, kind, at, url: context.webhook_url ?? '' };
-    await queries.recordAttempt(deps.sql, context.delivery_id, attempt, after);
-    return outcomeOf(after, nowMs, result.error ?? 'delivered');
+    await queries.recordAttempt(deps.sql, deliveryId, token, attempt, after);
+    return { after, error: result.error };
   } catch (error) {
-    await queries.abandonAttempt(deps.sql, context.delivery_id, token);
+    await queries.abandonAttempt(deps.sql, deliveryId, token);
     throw error;
   }
 }
 
 /** Signed afresh for each attempt, over the bytes that never change. */
-function requestOf(deps: DeliverDeps, context: AttemptContext, at: Date) {
-  const { merchant_id, environment, webhook_url, webhook_secret_sealed } = context;
+function requestOf({ secretBox, apiVersion }: DeliverDeps, context: AttemptContext, at: Date) {
+  const { merchant_id, environment, webhook_url, webhook_secret_sealed, body } = context;
   const place = webhookSecretPlace(merchant_id, environment);
-  const secret = deps.secretBox.open(webhook_secret_sealed ?? '', place);
-  const body = Buffer.from(context.body);
-  const timestampSeconds = Math.floor(at.getTime() / 1000);
-  return {
-    url: webhook_url ?? '',
-    environment,
-    body,
-    headers: {
-      'Content-Type': 'application/json',
-      'User-Agent': 'merchant-payment-order-service/1',
-      'X-API-Version': deps.apiVersion,
-      'X-Service-Event': context.type,
-      'X-Service-Event-Id': context.event_id,
-      'X-Service-Signature': signWebhook({ secret, timestampSeconds, rawBody: body }),
-      'X-Service-Timestamp': String(timestampSeconds),
-    },
-  };
+  const secret = secretBox.open(webhook_secret_sealed ?? '', place);
+  const { type: eventType, event_id: eventId } = context;
+  const url = webhook_url ?? '';
+  return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
 }
 
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
@@ -129,7 +140,7 @@ function afterAttempt(
   kind: AttemptKind,
   delivered: boolean,
   nowMs: number,
-): Parameters<typeof queries.recordAttempt>[3] {
+): AfterAttempt {
   if (delivered) return { state: 'DELIVERED', nextAttemptAt: null };
   if (kind === 'manual') return { state: null, nextAttemptAt: null };
   const delayMs = RETRY_DELAYS_MS[scheduled_attempts];
@@ -137,19 +148,13 @@ function afterAttempt(
   return { state: 'PENDING', nextAttemptAt: new Date(nowMs + delayMs) };
 }
 
-function outcomeOf(
-  { state, nextAttemptAt }: ReturnType<typeof afterAttempt>,
+function scheduledOutcome(
+  { state, nextAttemptAt }: AfterAttempt,
   nowMs: number,
-  reason: string,
+  error: string | null,
 ): DeliveryOutcome {
   if (state === 'DELIVERED') return { outcome: 'delivered' };
+  const reason = error ?? '';
   if (!nextAttemptAt) return { outcome: 'failed', reason };
   return { outcome: 'refused', reason, retryAfterMs: nextAttemptAt.getTime() - nowMs };
-}
-
-function assertClockAgrees(databaseNow: Date, log: Logger): void {
-  const differenceMs = Math.abs(Date.now() - databaseNow.getTime());
-  if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return;
-  log.error({ alert: 'clock_skew', differenceMs }, 'Our clock differs: webhooks are not sent');
-  throw new Error(`Our clock differs from the database's by ${differenceMs} ms`);
 }

@@ -1,39 +1,153 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import { merchantNotFound } from '../merchants/queries.ts';
 import { generateToken } from '../tokens.ts';
+import type { WebhookUrlSaveCheck } from './address-guard.ts';
 import { webhookSecretPlace } from './deliver.ts';
 import type { SecretBox } from './secret-box.ts';
 
+/** Who does it: everything here leaves an audit row in the same statement. */
 export interface EndpointDeps {
   sql: Sql;
   secretBox: SecretBox;
   actor: string;
 }
 
+/** Asks the address guard about a URL: see `checkWebhookUrlAtSave`. */
+export type CheckUrl = (url: string, environment: Environment) => Promise<WebhookUrlSaveCheck>;
+
+/** Where a merchant's webhooks go in an environment. */
+export interface Endpoint {
+  url: string | null;
+  hasSecret: boolean;
+  updatedAt: Date | null;
+}
+
 /**
- * Saves a webhook URL. Its secret is made at the first save and returned only then.
+ * Saves a webhook URL that passes the address guard. Its secret is made at the first save and
+ * returned only then; removing the URL and saving another one keeps it.
  *
- * @returns the new secret, or null when there is one already
+ * @returns the new secret, or null when there is one already; and a warning for a host name that
+ *   cannot be resolved today
+ * @throws DomainError `BAD_REQUEST` with the guard's reason, `NOT_FOUND`
  */
 export async function saveWebhookUrl(
-  { sql, secretBox, actor }: EndpointDeps,
+  { sql, secretBox, actor, checkUrl }: EndpointDeps & { checkUrl: CheckUrl },
   merchantId: string,
   environment: Environment,
   url: string,
-): Promise<{ secret: string | null }> {
+): Promise<{ secret: string | null; warning: string | null }> {
+  const checked = await checkUrl(url, environment);
+  if (!checked.ok) throw new DomainError('BAD_REQUEST', `The webhook URL ${checked.reason}`);
   const secret = generateToken('whsec_');
   const sealed = secretBox.seal(secret, webhookSecretPlace(merchantId, environment));
+  // The path and the query of a URL may hold a secret of the merchant's: the audit names the host.
+  const details = sql.json({ environment, host: checked.url.host });
   const [row] = await sql<{ webhook_secret_sealed: string }[]>`
-    WITH audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject)
-      VALUES (${actor}, 'webhook.set', ${merchantId}, ${environment})
+    WITH saved AS (
+      INSERT INTO merchant_environments AS e
+        (merchant_id, environment, webhook_url, webhook_secret_sealed)
+      SELECT merchant_id, ${environment}, ${url}, ${sealed}
+      FROM merchants WHERE merchant_id = ${merchantId}
+      ON CONFLICT (merchant_id, environment) DO UPDATE SET
+        webhook_url = excluded.webhook_url, updated_at = clock_timestamp(),
+        webhook_secret_sealed = coalesce(e.webhook_secret_sealed, excluded.webhook_secret_sealed)
+      RETURNING e.merchant_id, e.webhook_secret_sealed
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, details)
+      SELECT ${actor}, 'webhook.set', merchant_id, ${details} FROM saved
     )
-    INSERT INTO merchant_environments AS e
-      (merchant_id, environment, webhook_url, webhook_secret_sealed)
-    VALUES (${merchantId}, ${environment}, ${url}, ${sealed})
-    ON CONFLICT (merchant_id, environment) DO UPDATE SET
-      webhook_url = excluded.webhook_url, updated_at = clock_timestamp(),
-      webhook_secret_sealed = coalesce(e.webhook_secret_sealed, excluded.webhook_secret_sealed)
-    RETURNING webhook_secret_sealed`;
-  return { secret: row?.webhook_secret_sealed === sealed ? secret : null };
+    SELECT webhook_secret_sealed FROM saved`;
+  if (!row) throw merchantNotFound(merchantId);
+  return {
+    secret: row.webhook_secret_sealed === sealed ? secret : null,
+    warning: checked.warning,
+  };
+}
+
+/**
+ * Where webhooks go now. The secret is never shown again.
+ *
+ * @throws DomainError `NOT_FOUND`
+ */
+export async function findEndpoint(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+): Promise<Endpoint> {
+  const [row] = await sql<Endpoint[]>`
+    SELECT e.webhook_url AS url, e.webhook_secret_sealed IS NOT NULL AS "hasSecret",
+      e.updated_at AS "updatedAt"
+    FROM merchants m
+    LEFT JOIN merchant_environments e
+      ON e.merchant_id = m.merchant_id AND e.environment = ${environment}
+    WHERE m.merchant_id = ${merchantId}`;
+  if (!row) throw merchantNotFound(merchantId);
+  return row;
+}
+
+/**
+ * Replaces the webhook secret: the old one signs nothing more, from the next attempt on.
+ *
+ * @returns the new secret, here and never again
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL was ever saved
+ */
+export async function rotateWebhookSecret(
+  { sql, secretBox, actor }: EndpointDeps,
+  merchantId: string,
+  environment: Environment,
+): Promise<{ secret: string }> {
+  const secret = generateToken('whsec_');
+  const sealed = secretBox.seal(secret, webhookSecretPlace(merchantId, environment));
+  const rows = await sql`
+    WITH rotated AS (
+      UPDATE merchant_environments
+      SET webhook_secret_sealed = ${sealed}, updated_at = clock_timestamp()
+      WHERE merchant_id = ${merchantId} AND environment = ${environment}
+        AND webhook_secret_sealed IS NOT NULL
+      RETURNING merchant_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, details)
+      SELECT ${actor}, 'webhook.rotate_secret', merchant_id, ${sql.json({ environment })}
+      FROM rotated
+    )
+    SELECT FROM rotated`;
+  if (rows.length === 0) throw await noEndpoint(sql, merchantId, environment);
+  return { secret };
+}
+
+/**
+ * Takes the URL away: events are no longer sent, and what waits for its next attempt becomes
+ * FAILED at it. The secret stays for the next URL.
+ *
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is none
+ */
+export async function removeWebhookUrl(
+  { sql, actor }: Omit<EndpointDeps, 'secretBox'>,
+  merchantId: string,
+  environment: Environment,
+): Promise<void> {
+  const rows = await sql`
+    WITH removed AS (
+      UPDATE merchant_environments SET webhook_url = NULL, updated_at = clock_timestamp()
+      WHERE merchant_id = ${merchantId} AND environment = ${environment}
+        AND webhook_url IS NOT NULL
+      RETURNING merchant_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, details)
+      SELECT ${actor}, 'webhook.remove', merchant_id, ${sql.json({ environment })} FROM removed
+    )
+    SELECT FROM removed`;
+  if (rows.length === 0) throw await noEndpoint(sql, merchantId, environment);
+}
+
+/** Why an endpoint that should be there is not. */
+async function noEndpoint(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+): Promise<DomainError> {
+  await findEndpoint(sql, merchantId, environment);
+  return new DomainError('INVALID_STATE', `No webhook URL is configured in ${environment}`);
 }

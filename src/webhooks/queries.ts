@@ -31,6 +31,12 @@ export interface AttemptRecord {
   error: string | null;
 }
 
+/** What an attempt makes of its delivery; a state of null leaves it as it is. */
+export interface AfterAttempt {
+  state: DeliveryState | null;
+  nextAttemptAt: Date | null;
+}
+
 /**
  * Takes the delivery for one attempt. An attempt under way keeps others out until it is recorded
  * or must be dead.
@@ -48,9 +54,9 @@ export async function beginAttempt(
     WITH taken AS (
       UPDATE webhook_deliveries SET
         attempt_token = ${token},
-        attempt_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+        attempt_until = service_now() + ${leaseMs} * interval '1 millisecond'
       WHERE delivery_id = ${deliveryId}
-        AND (attempt_until IS NULL OR attempt_until < clock_timestamp())
+        AND (attempt_until IS NULL OR attempt_until < service_now())
         ${kind === 'scheduled' ? sql`AND state = 'PENDING'` : sql``}
       RETURNING *
     )
@@ -72,14 +78,20 @@ export async function abandonAttempt(sql: Sql, deliveryId: string, token: string
     WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
 }
 
-/** Logs the attempt and what it makes of its delivery: one statement, so neither is without the other. */
+/**
+ * Logs the attempt and what it makes of its delivery: one statement, so neither is without the
+ * other. A process that hung for longer than its attempt may take may find another one under way,
+ * which it leaves alone, or the delivery DELIVERED, which it stays.
+ */
 export async function recordAttempt(
   sql: Sql,
   deliveryId: string,
+  token: string,
   attempt: AttemptRecord,
-  after: { state: DeliveryState | null; nextAttemptAt: Date | null },
+  after: AfterAttempt,
 ): Promise<void> {
   const { kind, at, url, statusCode, durationMs, responseBody, error } = attempt;
+  const { state, nextAttemptAt } = after;
   await sql`
     WITH logged AS (
       INSERT INTO webhook_attempts
@@ -88,19 +100,31 @@ export async function recordAttempt(
         ${responseBody}, ${error})
     )
     UPDATE webhook_deliveries SET
-      attempt_token = NULL, attempt_until = NULL,
-      state = coalesce(${after.state}, state),
-      next_attempt_at = ${after.state === null ? sql`next_attempt_at` : after.nextAttemptAt},
-      settled_at = CASE WHEN ${after.state} <> 'PENDING' THEN clock_timestamp() ELSE settled_at END
+      attempt_token = nullif(attempt_token, ${token}),
+      attempt_until = CASE WHEN attempt_token = ${token} THEN NULL ELSE attempt_until END
+      ${state === null ? sql`` : sql`, ${settling(sql, state, nextAttemptAt)}`}
     WHERE delivery_id = ${deliveryId}`;
 }
 
+/** Once DELIVERED, always DELIVERED; and only a success changes what is FAILED. */
+function settling(sql: Sql, state: DeliveryState, nextAttemptAt: Date | null) {
+  const ifOpen =
+    state === 'DELIVERED'
+      ? sql`CASE WHEN state <> 'DELIVERED' THEN`
+      : sql`CASE WHEN state = 'PENDING' THEN`;
+  const settledAt = state === 'PENDING' ? sql`NULL` : sql`clock_timestamp()`;
+  return sql`
+    state = ${ifOpen} ${state}::delivery_state ELSE state END,
+    next_attempt_at = ${ifOpen} ${nextAttemptAt}::timestamptz ELSE next_attempt_at END,
+    settled_at = ${ifOpen} ${settledAt} ELSE settled_at END`;
+}
+
 /** The webhook URL is gone: nothing can be sent, and an operator can retry when there is one. */
-export async function failDelivery(sql: Sql, deliveryId: string): Promise<void> {
+export async function failDelivery(sql: Sql, deliveryId: string, token: string): Promise<void> {
   await sql`
     UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
       attempt_token = NULL, attempt_until = NULL, settled_at = clock_timestamp()
-    WHERE delivery_id = ${deliveryId} AND state = 'PENDING'`;
+    WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
 }
 
 export async function findDeliveryState(

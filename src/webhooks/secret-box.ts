@@ -4,11 +4,16 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** A sealed secret that cannot be opened. The message names no secret. */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
+
 /** Seals webhook secrets for the database. What is sealed opens only in the place it was made for. */
 export interface SecretBox {
   /** @param place who and what it belongs to, for example merchant, environment and column */
   seal(secret: string, place: readonly string[]): string;
-  /** @throws Error when the key is unknown, or the text was changed or moved to another place */
+  /** @throws SealError when the key is unknown, or the text was changed or moved to another place */
   open(sealed: string, place: readonly string[]): string;
   /** False when it was sealed with an older key. */
   isCurrent(sealed: string): boolean;
@@ -29,7 +34,7 @@ export function createSecretBox(keys: string): SecretBox {
   const [currentId = ''] = byId.keys();
   const keyOf = (id: string) => {
     const key = byId.get(id);
-    if (!key) throw new Error(`No webhook secret key has the id ${id}`);
+    if (!key) throw new SealError(`No webhook secret key has the id "${id}"`);
     return key;
   };
   return {
@@ -44,14 +49,23 @@ export function createSecretBox(keys: string): SecretBox {
     },
     open(sealed, place) {
       const [id = '', encoded = ''] = sealed.split('.');
-      const bytes = Buffer.from(encoded, 'base64');
-      const nonce = bytes.subarray(0, NONCE_BYTES);
-      const decipher = createDecipheriv(ALGORITHM, keyOf(id), nonce, { authTagLength: TAG_BYTES });
-      decipher.setAAD(Buffer.from(JSON.stringify(place)));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-      return Buffer.concat([text, decipher.final()]).toString('utf8');
+      return decrypt(keyOf(id), Buffer.from(encoded, 'base64'), place);
     },
     isCurrent: (sealed) => sealed.startsWith(`${currentId}.`),
   };
+}
+
+function decrypt(key: Buffer, bytes: Buffer, place: readonly string[]): string {
+  try {
+    const nonce = bytes.subarray(0, NONCE_BYTES);
+    const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(JSON.stringify(place)));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+    return Buffer.concat([text, decipher.final()]).toString('utf8');
+  } catch (error) {
+    throw new SealError('The sealed secret was changed, or moved here from another place', {
+      cause: error,
+    });
+  }
 }

@@ -27,6 +27,8 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_by_merchant
   ON webhook_deliveries (merchant_id, environment, created_at DESC);
+-- What "retry all that failed since" looks for.
+CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (settled_at) WHERE state = 'FAILED';
 
 CREATE TYPE attempt_kind AS ENUM ('scheduled', 'manual');
 

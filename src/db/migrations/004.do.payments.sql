@@ -29,7 +29,9 @@ CREATE TABLE payments (
   session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
   captured_at timestamptz NOT NULL DEFAULT service_now(),
-  -- Razorpay Route: set aside for the merchant at the gateway.
+  -- Razorpay Route: set aside for the merchant at the gateway. Its transfers have no key of their
+  -- own, so no two calls about one payment's transfer may run at the same time.
+  hold_started_at timestamptz,
   held_at timestamptz
 );
 CREATE INDEX payments_by_order ON payments (order_number);
