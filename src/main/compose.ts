@@ -3,9 +3,12 @@ import type { Logger } from 'pino';
 import type { MoneyDeps } from '../../activities/money.ts';
 import type { SweepDeps } from '../../activities/sweep.ts';
 import type { WebhookDeps } from '../../activities/webhooks.ts';
+import { checkoutRoutes } from '../checkout/routes.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../db/client.ts';
 import { createApp } from '../http/app.ts';
+import { createPostgresRateLimiter } from '../http/rate-limit-postgres.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
 import { createMemoryRateLimiter } from '../http/rate-limit.ts';
 import { createReadiness } from '../http/readiness.ts';
 import { createVersionRegistry } from '../http/versions.ts';
@@ -20,11 +23,13 @@ import type { Gateways } from '../payments/gateways.ts';
 import { createRazorpayGateway } from '../payments/razorpay/gateway.ts';
 import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
+import { openSession } from '../payments/sessions.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
-import { DEFAULT_DENIED_PORTS } from '../webhooks/address-guard.ts';
 import { createWebhookSender } from '../webhooks/sender.ts';
 import { ConfigError } from '../config.ts';
+import { webhookRules } from './webhook-rules.ts';
+import { documentationOf } from './documentation.ts';
 
 /** What every part of the service is made of. */
 export interface Resources {
@@ -54,6 +59,16 @@ function composeGateways({ razorpay }: Config): Gateways {
   return { sandbox: gatewayFor(razorpay.sandbox), production: gatewayFor(razorpay.production) };
 }
 
+/** One limit for each process, or one that all of them share. */
+function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sql' | 'log'>) {
+  const { rateLimitPerSecond: limitPerSecond, rateLimitStore } = config;
+  const limiters = {
+    memory: () => createMemoryRateLimiter({ limitPerSecond }),
+    postgres: () => createPostgresRateLimiter(sql, { limitPerSecond, log }),
+  } satisfies Record<typeof rateLimitStore, () => RateLimiter>;
+  return limiters[rateLimitStore]();
+}
+
 /** The HTTP application with all of its routes. */
 export function composeApi({ config, sql, temporal, log }: Resources) {
   const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
@@ -68,15 +83,23 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
   });
+  const routes = [
+    ...orderRoutes({ sql, commands, present }),
+    ...paymentSessionRoutes(sessions),
+    ...testHelperRoutes({ sql, commands, pay }),
+    ...checkoutRoutes({
+      sql,
+      publicBaseUrl: config.publicBaseUrl,
+      rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.buyerRateLimitPerSecond }),
+      openSession: (order) => openSession(sessions, order),
+      raiseDispute: commands.raiseDispute,
+    }),
+    callbackRoute({ sql, workflows, gateways, log }),
+  ];
   const app = createApp({
-    routes: [
-      ...orderRoutes({ sql, commands, present }),
-      ...paymentSessionRoutes(sessions),
-      ...testHelperRoutes({ sql, commands, pay }),
-      callbackRoute({ sql, workflows, gateways, log }),
-    ],
+    routes: [...routes, ...documentationOf(routes)],
     authenticate: createAuthenticate({ sql, pepper }),
-    rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.rateLimitPerSecond }),
+    rateLimiter: composeRateLimiter({ config, sql, log }),
     readiness,
     trustedProxies: config.trustedProxies,
     log,
@@ -88,10 +111,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
 /** What the worker's activities need; the sender keeps connections that `close` ends. */
 export function composeActivities({ config, sql, temporal, log }: Resources) {
   const keys = required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes');
-  const sender = createWebhookSender({
-    allowedCidrs: config.webhookAllowedCidrs,
-    deniedPorts: [...DEFAULT_DENIED_PORTS, ...config.webhookDeniedPorts],
-  });
+  const sender = createWebhookSender(webhookRules(config));
   const deps: MoneyDeps & SweepDeps & WebhookDeps = {
     sql,
     log,

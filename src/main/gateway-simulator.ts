@@ -17,6 +17,7 @@ await runMain(async (config) => {
     dataFile: join(config.dataDir, 'gateway-simulator.journal'),
     log: createLog(config, 'gateway-simulator'),
   });
+  process.send?.('ready');
   await stopRequested();
   await simulator.close();
 });

@@ -3,8 +3,9 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectDatabase } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { createMerchant, putKeyPair, setMerchantStatus } from '../merchants/commands.ts';
+import { changeMerchantStatus, createMerchant } from '../merchants/commands.ts';
 import type { KeyPair } from '../merchants/credentials.ts';
+import { createKeyPair } from '../merchants/keys.ts';
 import { findMerchant } from '../merchants/queries.ts';
 import { required } from './compose.ts';
 import { runMain } from './process.ts';
@@ -28,9 +29,9 @@ await runMain(async (config) => {
       name: 'Demo Bazaar',
       email: 'demo@example.com',
     });
-    await setMerchantStatus(deps, merchantId, 'APPROVED');
-    const sandbox = await putKeyPair(deps, merchantId, 'sandbox');
-    const production = await putKeyPair(deps, merchantId, 'production');
+    await changeMerchantStatus(deps, merchantId, 'approve');
+    const sandbox = await createKeyPair(deps, merchantId, 'sandbox');
+    const production = await createKeyPair(deps, merchantId, 'production');
     await writePrivately(file, JSON.stringify({ merchantId, sandbox, production }, null, 2));
   }
   await sql.end({ timeout: 1 });

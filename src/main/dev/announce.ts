@@ -29,6 +29,7 @@ function withoutPassword(databaseUrl: string): string {
 /** Where everything is, in the order in which a newcomer wants it. */
 function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: Config) {
   const { apiBaseUrl, temporalAddress, temporalUiUrl, environment } = facts;
+  const simulator = environment['SANDBOX_RAZORPAY_BASE_URL'];
   const cidrs = environment['WEBHOOK_ALLOWED_CIDRS'] ?? '';
   const reach =
     cidrs === '' ? 'public addresses only' : `public addresses, and of the private ones ${cidrs}`;
@@ -36,6 +37,7 @@ function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: Confi
   return [
     ['API', apiBaseUrl],
     ['API docs', `${apiBaseUrl}/docs`],
+    ...(simulator === undefined ? [] : [['UPI gateway', `${simulator} (simulated, sandbox only)`]]),
     ...(temporalUiUrl === undefined ? [] : [['Temporal UI', temporalUiUrl]]),
     ['Temporal', temporalAddress],
     ['PostgreSQL', withoutPassword(environment['DATABASE_URL'] ?? '')],

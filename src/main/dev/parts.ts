@@ -12,12 +12,19 @@ export interface Part {
   readonly entry: string;
   /** It listens here: checked before anything starts. */
   readonly port?: (config: Config) => WantedPort;
+  /** Without it the part always runs. */
+  readonly isWanted?: (config: Config) => boolean;
   /** It can do its work: it answers 200 at this path of its port, or calls `process.send('ready')`. */
   readonly ready: { readonly path: string } | 'message';
 }
 
+/** The sandbox pays at the simulator, unless it was given a gateway of its own. */
+export function simulatesGateway({ razorpay }: Config): boolean {
+  return razorpay.sandbox.baseUrl === undefined;
+}
+
 /** What `npm start` runs beside the servers. Another part needs another entry here, no more. */
-export const PARTS: readonly Part[] = [
+const PARTS: readonly Part[] = [
   {
     name: 'API',
     entry: 'api.ts',
@@ -25,6 +32,17 @@ export const PARTS: readonly Part[] = [
     ready: { path: '/readyz' },
   },
   { name: 'Worker', entry: 'worker.ts', ready: 'message' },
+  {
+    name: 'Gateway simulator',
+    entry: 'gateway-simulator.ts',
+    isWanted: simulatesGateway,
+    port: ({ host, gatewaySimulatorPort: port }) => ({
+      host,
+      port,
+      variable: 'GATEWAY_SIMULATOR_PORT',
+    }),
+    ready: 'message',
+  },
 ];
 
 /** A worker has 15 s for a webhook in production; here nobody waits that long for a Ctrl-C. */
@@ -115,4 +133,9 @@ export async function untilReady(
     late.reject(new SetupError(`${part.name} is not ready after a minute; its log: ${log}`));
   });
   return Promise.race([ready, late.promise]);
+}
+
+/** The parts that a run with these settings consists of. */
+export function wantedParts(config: Config): Part[] {
+  return PARTS.filter(({ isWanted }) => isWanted?.(config) ?? true);
 }

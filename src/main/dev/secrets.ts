@@ -8,6 +8,8 @@ import { SetupError } from '../../local/setup-error.ts';
 const secretsSchema = z.object({
   API_SECRET_PEPPER: z.string().min(32),
   WEBHOOK_SECRET_KEYS: z.string().min(1),
+  SIMULATOR_KEY_SECRET: z.string().min(1),
+  SIMULATOR_WEBHOOK_SECRET: z.string().min(1),
 });
 
 /** The secrets that production gets from outside, by the names of their settings. */
@@ -17,6 +19,8 @@ function generate(): Secrets {
   return {
     API_SECRET_PEPPER: randomBytes(32).toString('base64'),
     WEBHOOK_SECRET_KEYS: `local-1:${randomBytes(32).toString('base64')}`,
+    SIMULATOR_KEY_SECRET: randomBytes(18).toString('base64url'),
+    SIMULATOR_WEBHOOK_SECRET: randomBytes(18).toString('base64url'),
   };
 }
 

@@ -17,8 +17,16 @@ import { readyText } from './announce.ts';
 import type { Crew } from './crew.ts';
 import { stopOrphans } from './data-dir.ts';
 import { followErrors } from './error-follower.ts';
-import { launchEntry, localUrl, logFileOf, PARTS, untilReady, type Launcher } from './parts.ts';
-import { keepSecrets } from './secrets.ts';
+import {
+  launchEntry,
+  localUrl,
+  logFileOf,
+  simulatesGateway,
+  untilReady,
+  wantedParts,
+  type Launcher,
+} from './parts.ts';
+import { keepSecrets, type Secrets } from './secrets.ts';
 import { serverPorts, startServers, type Servers } from './servers.ts';
 
 /** Receivers of webhooks on this machine, which production refuses to call. */
@@ -55,6 +63,17 @@ function sharedEnvironment(config: Config, servers: Servers): Record<string, str
     WEBHOOK_ALLOWED_CIDRS: config.webhookAllowedCidrsGiven
       ? config.webhookAllowedCidrs.join(',')
       : LOOPBACK_CIDRS,
+    ...(simulatesGateway(config) && simulatorEnvironment(config, secrets)),
+  };
+}
+
+/** The sandbox's gateway is our simulator: both sides know its keys. */
+function simulatorEnvironment(config: Config, secrets: Secrets): Record<string, string> {
+  return {
+    SANDBOX_RAZORPAY_BASE_URL: localUrl(config.host, config.gatewaySimulatorPort),
+    SANDBOX_RAZORPAY_KEY_ID: 'rzp_test_simulator',
+    SANDBOX_RAZORPAY_KEY_SECRET: secrets.SIMULATOR_KEY_SECRET,
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: secrets.SIMULATOR_WEBHOOK_SECRET,
   };
 }
 
@@ -73,7 +92,7 @@ function runTask({ crew, config }: Run, launcher: Launcher, name: string, entry:
 /** Starts all parts and waits until each of them can work. */
 async function startParts({ crew, config, log, signal }: Run, launcher: Launcher): Promise<void> {
   await Promise.all(
-    PARTS.map(async (part) => {
+    wantedParts(config).map(async (part) => {
       const logFile = logFileOf(config.dataDir, part.entry);
       const started = await crew.start({ name: part.name, kind: 'part', logFile }, () =>
         launchEntry(launcher, part.entry),
@@ -90,7 +109,9 @@ async function clearTheWay({ config, tools, log }: Run): Promise<void> {
   if (config.temporalAddress === undefined) requireTemporalCliPath(tools.temporalCliPath);
   removeDevFacts(dataDir);
   await stopOrphans(dataDir, log);
-  const partPorts = PARTS.map(({ port }) => port?.(config)).filter((port) => port !== undefined);
+  const partPorts = wantedParts(config)
+    .map(({ port }) => port?.(config))
+    .filter((port) => port !== undefined);
   await requireFreePorts([...partPorts, ...serverPorts(config)]);
 }
 

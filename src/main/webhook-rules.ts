@@ -1,0 +1,34 @@
+import type { Config } from '../config.ts';
+import { checkWebhookUrlAtSave, DEFAULT_DENIED_PORTS } from '../webhooks/address-guard.ts';
+import type { CheckUrl } from '../webhooks/endpoints.ts';
+import { createDnsLookup } from '../webhooks/resolve-host.ts';
+
+const DNS_TIMEOUT_MS = 3000;
+
+function portOf(address: string | undefined, fallback: number): number {
+  if (address === undefined) return fallback;
+  const { port } = new URL(address.includes('://') ? address : `tcp://${address}`);
+  return port === '' ? fallback : Number(port);
+}
+
+/** What webhooks may reach: the guard's own rules, less the ports that this service listens on. */
+export function webhookRules(config: Config): { allowedCidrs: string[]; deniedPorts: number[] } {
+  const ownPorts = [
+    config.port,
+    config.gatewaySimulatorPort,
+    config.temporalUiPort,
+    portOf(config.temporalAddress, config.temporalPort),
+    portOf(config.databaseUrl, config.databaseUrl === undefined ? config.postgresPort : 5432),
+  ];
+  return {
+    allowedCidrs: config.webhookAllowedCidrs,
+    deniedPorts: [...DEFAULT_DENIED_PORTS, ...ownPorts, ...config.webhookDeniedPorts],
+  };
+}
+
+/** The address guard as it looks at a URL that somebody wants to save. */
+export function createUrlCheck(config: Config): CheckUrl {
+  const lookup = createDnsLookup(DNS_TIMEOUT_MS);
+  const rules = { ...webhookRules(config), lookup, dnsTimeoutMs: DNS_TIMEOUT_MS };
+  return (url, environment) => checkWebhookUrlAtSave(url, { ...rules, environment });
+}
