@@ -1,6 +1,4 @@
-import type { OrderInput } from '../src/contracts/order-workflow.ts';
 import type { Busy, Deadline, OrderState, OrderStatus } from '../src/domain/index.ts';
-import { rupeesFromPaise } from '../src/domain/index.ts';
 
 const WAITING_FOR = {
   ACCEPTED: "Waiting for the buyer's payment.",
@@ -26,16 +24,13 @@ const AT_DEADLINE = {
 } as const satisfies Record<Deadline['kind'], string>;
 
 /** What the order waits for and until when, in Markdown, for an operator in the Temporal UI. */
-export function currentDetails({ merchantId, amountPaise }: OrderInput, state: OrderState): string {
-  const { status, busy, deadline, disputeCount, terms } = state;
+export function currentDetails(state: OrderState): string {
+  const { status, busy, deadline, disputeCount } = state;
   const lines = [`**${status}** · ${busy ? DOING[busy.kind] : WAITING_FOR[status]}`];
   if (deadline && !busy) {
     lines.push(`At **${new Date(deadline.atMs).toISOString()}** ${AT_DEADLINE[deadline.kind]}.`);
   }
-  const rupees = rupeesFromPaise(amountPaise).toFixed(2);
-  lines.push(
-    `INR ${rupees} · merchant ${merchantId} · ${terms.environment} · disputes: ${disputeCount}`,
-  );
+  if (disputeCount > 0) lines.push(`Disputes so far: ${disputeCount}.`);
   return lines.join('\n\n');
 }
 

@@ -298,7 +298,7 @@ export class OrderProcess {
   private become(state: OrderState): void {
     const before = this.state;
     this.state = state;
-    setCurrentDetails(currentDetails(this.input, state));
+    setCurrentDetails(currentDetails(state));
     if (before.status !== state.status || before.disputeCount !== state.disputeCount) {
       upsertSearchAttributes([
         { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: state.status },

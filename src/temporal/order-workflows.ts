@@ -13,10 +13,17 @@ import {
 } from '../contracts/ids.ts';
 import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
 import type { ErrorCode } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
+import { DomainError, rupeesFromPaise } from '../domain/index.ts';
 
 /** No caller waits longer for Temporal than this; then it is a 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
+
+/** Shown with each order in the Temporal UI, to somebody who never read this code. */
+const DETAILS_FOR_OPERATORS = `One payment order. It waits for the buyer's payment, the merchant's delivery
+and 24 hours without a dispute, then releases the funds. **Current details** say what it waits for now.
+
+Updates that operators may send: \`cancel\`, \`deliver\`, \`resolve\`, and in a dispute under review
+\`decide\` with \`{"for": "merchant"}\` or \`{"for": "buyer"}\`. What the order cannot do it refuses.`;
 
 /** What the rest of the service asks of the order workflow. */
 export interface OrderWorkflows {
@@ -92,7 +99,8 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
       args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      staticSummary: `Order ${input.orderNumber}`,
+      staticSummary: `INR ${rupeesFromPaise(input.amountPaise).toFixed(2)} · ${input.terms.environment} · ${input.merchantId}`,
+      staticDetails: DETAILS_FOR_OPERATORS,
       typedSearchAttributes: [
         { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: 'ACCEPTED' },
         { key: { name: 'MerchantId', type: 'KEYWORD' }, value: input.merchantId },
