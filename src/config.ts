@@ -44,6 +44,7 @@ const settings = z.object({
   PUBLIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(10),
   RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
+  BUYER_RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(50),
   TRUSTED_PROXIES: list,
   API_SECRET_PEPPER: z.string().min(32).optional(),
   WEBHOOK_SECRET_KEYS: z
@@ -89,6 +90,7 @@ const ACCEPTS: Partial<Record<keyof z.input<typeof settings>, string>> = {
   PUBLIC_BASE_URL: 'an http:// or https:// address',
   RATE_LIMIT_PER_SECOND: 'a whole number from 1',
   RATE_LIMIT_STORE: 'memory or postgres',
+  BUYER_RATE_LIMIT_PER_SECOND: 'a whole number from 1',
   API_SECRET_PEPPER: 'at least 32 characters',
   WEBHOOK_SECRET_KEYS:
     'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
@@ -106,17 +108,35 @@ function acceptedBy(name: string): string {
   return ACCEPTS[name as keyof typeof ACCEPTS] ?? 'a non-empty text';
 }
 
+/** A setting that this part cannot do without. @throws ConfigError */
+export function required<Value>(value: Value | undefined, name: string, accepts: string): Value {
+  if (value === undefined) throw new ConfigError(`${name} is missing: it accepts ${accepts}`);
+  return value;
+}
+
+/** A variable set to nothing means "not given", but for the list that an empty value closes. */
+function givenIn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => value !== '' || name === 'WEBHOOK_ALLOWED_CIDRS'),
+  );
+}
+
+/**
+ * The settings of this process, and for what it is not given those of a running service.
+ *
+ * @throws ConfigError
+ */
+export function loadConfigOver(service: NodeJS.ProcessEnv): Config {
+  return loadConfig({ ...service, ...givenIn(process.env) });
+}
+
 /**
  * Reads every setting once: the only place that knows the environment's names.
  *
  * @throws ConfigError naming the first variable that is wrong and what it accepts.
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
-  // A variable set to nothing means "not given", but for the list that an empty value closes.
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([name, value]) => value !== '' || name === 'WEBHOOK_ALLOWED_CIDRS'),
-  );
-  const parsed = settings.safeParse(given);
+  const parsed = settings.safeParse(givenIn(env));
   if (!parsed.success) {
     const name = String(parsed.error.issues[0]?.path[0]);
     throw new ConfigError(`${name} is wrong: it accepts ${acceptedBy(name)}`);
@@ -144,6 +164,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     publicBaseUrl: value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`,
     rateLimitPerSecond: value.RATE_LIMIT_PER_SECOND,
     rateLimitStore: value.RATE_LIMIT_STORE,
+    buyerRateLimitPerSecond: value.BUYER_RATE_LIMIT_PER_SECOND,
     trustedProxies: value.TRUSTED_PROXIES,
     apiSecretPepper: value.API_SECRET_PEPPER,
     webhookSecretKeys: value.WEBHOOK_SECRET_KEYS,

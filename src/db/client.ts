@@ -7,15 +7,19 @@ export type Sql = postgres.Sql;
  * Opens a pool. Paise and step numbers come back as numbers: bigint columns here stay far below
  * 2^53.
  *
- * @param maxConnections of this process
+ * @param options.maxConnections of this process
+ * @param options.statementTimeoutMs after which the database gives a statement up
  */
-export function connectDatabase(url: string, { maxConnections = 10, name = 'service' } = {}): Sql {
+export function connectDatabase(
+  url: string,
+  { maxConnections = 10, name = 'service', statementTimeoutMs = 10_000 } = {},
+): Sql {
   return postgres(url, {
     max: maxConnections,
     connect_timeout: 4,
     idle_timeout: 60,
     onnotice: () => {},
-    connection: { application_name: name, statement_timeout: 10_000 },
+    connection: { application_name: name, statement_timeout: statementTimeoutMs },
     types: {
       paise: { to: 20, from: [20], serialize: String, parse: Number },
     },

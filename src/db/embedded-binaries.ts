@@ -83,8 +83,13 @@ async function openToAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-async function copyTo(root: string, name: string, source: string): Promise<string> {
-  const folder = await cachedFolder(root, name, async (partial) => {
+async function copyTo(
+  root: string,
+  name: string,
+  source: string,
+  log: (line: string) => void,
+): Promise<string> {
+  const fill = async (partial: string) => {
     const native = join(partial, 'native');
     await cp(source, native, {
       recursive: true,
@@ -93,8 +98,8 @@ async function copyTo(root: string, name: string, source: string): Promise<strin
     });
     await linkLibraries(native);
     await openToAll(native);
-  });
-  return join(folder, 'native');
+  };
+  return join(await cachedFolder(root, name, fill, log), 'native');
 }
 
 /** Whether the account may enter a folder; every folder above it counts as well. */
@@ -124,6 +129,7 @@ async function reachableCache(cacheRoot: string, account: PostgresAccount): Prom
 export async function preparePostgresBinaries(
   cacheRoot: string,
   account: PostgresAccount,
+  log: (line: string) => void,
 ): Promise<PostgresBinaries> {
   const folder = packageFolder();
   const native = join(folder, 'native');
@@ -132,7 +138,8 @@ export async function preparePostgresBinaries(
     version: string;
   };
   const name = `postgres-${version}-${process.platform}-${process.arch}`;
-  const copy = binariesIn(await copyTo(await reachableCache(cacheRoot, account), name, native));
+  const root = await reachableCache(cacheRoot, account);
+  const copy = binariesIn(await copyTo(root, name, native, log));
   const options = { ...account, env: {}, cwd: '/' };
   const { succeeded, output } = await runCommand(copy.postgres, ['--version'], options);
   if (succeeded) return copy;

@@ -138,7 +138,7 @@ export async function startEmbeddedPostgres(
   const { dataDir, port, log, logFile, signal, guard } = options;
   const { database = 'merchant_orders', settings = {} } = options;
   const account = postgresAccount(dataDir);
-  const binaries = await preparePostgresBinaries(options.cacheRoot, account);
+  const binaries = await preparePostgresBinaries(options.cacheRoot, account, log);
   await stopOrphanedPostgres(dataDir, log);
   const sync = settings['fsync'] !== 'off';
   const password = await ensureCluster({ dataDir, database, binaries, account, sync, signal });

@@ -22,13 +22,15 @@ export interface TextRule {
   readonly error: string;
   /** Lengths count characters (code points), as JSON Schema does and `string.length` does not. */
   readonly minLength?: number;
-  readonly maxLength: number;
+  /** Without one, only the limit of the whole body bounds it. */
+  readonly maxLength?: number;
   /** Refuses texts of nothing but white space. */
   readonly notBlank?: boolean;
 }
 
 /** A text whose documentation and validation agree to the last character. */
 export function text({ error, minLength = 0, maxLength, notBlank = false }: TextRule) {
+  const most = maxLength ?? Infinity;
   const pattern = notBlank ? VISIBLE_TEXT : ANY_TEXT;
   const expression = new RegExp(pattern, 'u');
   return z
@@ -36,19 +38,24 @@ export function text({ error, minLength = 0, maxLength, notBlank = false }: Text
     .refine(
       (value) => {
         const length = [...value].length;
-        return length >= minLength && length <= maxLength && expression.test(value);
+        return length >= minLength && length <= most && expression.test(value);
       },
       { error },
     )
-    .meta({ ...(minLength > 0 ? { minLength } : {}), maxLength, pattern });
+    .meta({
+      ...(minLength > 0 && { minLength }),
+      ...(maxLength !== undefined && { maxLength }),
+      pattern,
+    });
 }
 
 /**
  * RFC 5321: at most 64 characters before the @, 63 in a label, 254 in all. The lengths are part of
- * the expression, so that the document can say exactly what validation does.
+ * the expression, so that the document can say exactly what validation does. A last label of another
+ * script comes as Punycode: `xn--h2brj9c` is भारत.
  */
 const EMAIL =
-  /^(?=.{1,64}@)(?=.{3,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/;
+  /^(?=.{1,64}@)(?=.{3,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+(?:[A-Za-z]{2,63}|[Xx][Nn]--[A-Za-z0-9-]{0,58}[A-Za-z0-9])$/;
 
 /** @param rule with the message of every violation, also of a missing or null field. */
 export function email({ error }: { readonly error: string }) {

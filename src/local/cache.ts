@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { waitForLock } from './file-lock.ts';
+import { tryLock, waitForLock } from './file-lock.ts';
+import { withProgress } from './run-command.ts';
 
 /** The name of the project's folder in whatever cache directory it is given. */
 export const CACHE_NAME = 'merchant-payment-order-service';
@@ -24,18 +25,23 @@ export function cacheRoot(xdgCacheHome: string | undefined): string {
  * makes a second process wait instead of doing the same work, and is free again if the first dies.
  *
  * @param fill gets the folder to fill.
+ * @param log hears that another process is waited for.
  * @throws what `fill` throws, or the reason of `signal`.
  */
 export async function cachedFolder(
   root: string,
   name: string,
   fill: (folder: string) => Promise<void>,
+  log: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<string> {
   const folder = join(root, name);
   if (existsSync(folder)) return folder;
   await mkdir(root, { recursive: true });
-  const lock = await waitForLock(join(root, `${name}.lock`), signal);
+  const lockFile = join(root, `${name}.lock`);
+  const waiting = `Waiting for another process that is getting ${name}`;
+  const lock =
+    tryLock(lockFile) ?? (await withProgress(log, waiting, () => waitForLock(lockFile, signal)));
   try {
     if (existsSync(folder)) return folder;
     await removePartial(root, name);

@@ -27,9 +27,11 @@ import { openSession } from '../payments/sessions.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
 import { createWebhookSender } from '../webhooks/sender.ts';
-import { ConfigError } from '../config.ts';
+import { required } from '../config.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
+
+export { required };
 
 /** What every part of the service is made of. */
 export interface Resources {
@@ -37,12 +39,6 @@ export interface Resources {
   sql: Sql;
   temporal: Client;
   log: Logger;
-}
-
-/** A setting that this part cannot do without. @throws ConfigError */
-export function required<Value>(value: Value | undefined, name: string, accepts: string): Value {
-  if (value === undefined) throw new ConfigError(`${name} is missing: it accepts ${accepts}`);
-  return value;
 }
 
 /** The gateway of each environment, where its four settings are given. */

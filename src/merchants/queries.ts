@@ -1,5 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
 
 export type MerchantStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'SUSPENDED';
 
@@ -43,4 +44,16 @@ export async function findKeyHolder(
 export async function findMerchant(sql: Sql, merchantId: string): Promise<MerchantRow | undefined> {
   const [row] = await sql<MerchantRow[]>`SELECT * FROM merchants WHERE merchant_id = ${merchantId}`;
   return row;
+}
+
+/** Merchants, the newest first, of one status or of all. */
+export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<MerchantRow[]> {
+  return sql<MerchantRow[]>`
+    SELECT * FROM merchants
+    ${status ? sql`WHERE status = ${status}` : sql``}
+    ORDER BY merchant_id DESC`;
+}
+
+export function merchantNotFound(merchantId: string): DomainError {
+  return new DomainError('NOT_FOUND', `Merchant not found: ${merchantId}`);
 }

@@ -56,8 +56,17 @@ export interface OrderCommands {
     message: OrderMessages[Name] & { requestId: string },
     texts?: Record<string, string>,
   ): Promise<Order>;
-  /** Writes a buyer's dispute down, which makes it count, and raises it. */
-  raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<Order>;
+  /**
+   * Writes a buyer's dispute down, which makes it count, and raises it.
+   *
+   * @param operator who raises it for the buyer: an audit row names them
+   */
+  raiseDispute(
+    order: OrderRow,
+    requestId: string,
+    reason: string,
+    operator?: string,
+  ): Promise<Order>;
 }
 
 /** A request id: the merchant's own key where there is one, else fresh. */
@@ -81,7 +90,7 @@ export function createOrderCommands(deps: OrderDeps): OrderCommands {
   return {
     create: (request) => createOrder(deps, request),
     send: (order, name, message, texts) => send(deps, order, name, message, texts),
-    raiseDispute: (order, requestId, reason) => raiseDispute(deps, order, requestId, reason),
+    raiseDispute: (...request) => raiseDispute(deps, ...request),
   };
 }
 
@@ -95,14 +104,18 @@ async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promis
   // A replay starts nothing once the first step is recorded: the workflow's id is free again after
   // Temporal's retention. Before that, starting it again repairs what a died process left.
   if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));
-  const mismatch = !inserted && !newOrder.request_hash.equals(order.request_hash);
+  const mismatch = !inserted && Buffer.compare(newOrder.request_hash, order.request_hash) !== 0;
   if (mismatch) {
     request.log.warn({ orderNumber: order.order_number }, 'Idempotency-Key used for another body');
   }
   return { order, replayed: !inserted, mismatch };
 }
 
-function newOrderOf(request: CreateOrderRequest, durations: OrderDurations) {
+/** The row of a request: amounts in paise, a fresh order number and payment token. */
+export function newOrderOf(
+  request: Omit<CreateOrderRequest, 'log'>,
+  durations: Omit<OrderDurations, 'paymentLinkMs'>,
+): queries.NewOrder {
   const { merchantId, environment, idempotencyKey, body } = request;
   const { completionWindowMs, disputeAnswerMs } = durations;
   const content = {
@@ -147,11 +160,13 @@ async function raiseDispute(
   order: OrderRow,
   requestId: string,
   reason: string,
+  operator?: string,
 ): Promise<Order> {
   const { order_number: orderNumber } = order;
   const repeated = await queries.findAnswer(deps.sql, orderNumber, requestId);
   if (repeated) return repeated;
-  const receivedAt = await queries.writeDispute(deps.sql, orderNumber, requestId, reason);
+  const dispute = { requestId, reason, operator };
+  const receivedAt = await queries.writeDispute(deps.sql, orderNumber, dispute);
   if (!receivedAt) throw refusal('dispute');
   const message = { requestId, receivedAtMs: receivedAt.getTime() };
   return carryOut(deps, order, 'dispute', message);

@@ -179,22 +179,28 @@ export async function writeRequest(
  * Writes a buyer's dispute down and lets the order know that it waits, in one statement: whatever
  * locks the order's row first, this or the start of settling, decides whether it counts.
  *
+ * @param dispute.operator who raises it for the buyer, for the audit
  * @returns the database's time of receipt, or `undefined` when the order cannot take a dispute now
  */
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
-  requestId: string,
-  reason: string,
+  dispute: { requestId: string; reason: string; operator?: string | undefined },
 ): Promise<Date | undefined> {
+  const { requestId, reason, operator } = dispute;
+  const audited = sql`, audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+      SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ requestId })}
+      FROM waiting
+    )`;
   const [row] = await sql<{ received_at: Date }[]>`
     WITH waiting AS (
       UPDATE orders SET
         waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
         waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
       WHERE order_number = ${orderNumber} AND busy IS NULL AND status IN ('PAID', 'DELIVERED')
-      RETURNING order_number, service_now() AS received_at
-    )
+      RETURNING order_number, merchant_id, service_now() AS received_at
+    )${operator === undefined ? sql`` : audited}
     INSERT INTO order_requests (order_number, request_id, body, received_at)
     SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
     ON CONFLICT (order_number, request_id) DO UPDATE SET body = order_requests.body

@@ -62,8 +62,8 @@ export const createOrderSchema = z
       .string({ error: 'must match "^\\+91[0-9]{10}$"' })
       .regex(/^\+91[0-9]{10}$/, { error: 'must match "^\\+91[0-9]{10}$"' })
       .meta({ example: '+919876543210' }),
-    // Only the body's own limit bounds it: the specification names no length.
-    description: text({ error: 'must not be blank', maxLength: 32_768, notBlank: true }).meta({
+    // The specification names no length, so only the body's own limit bounds it.
+    description: text({ error: 'must not be blank', notBlank: true }).meta({
       example: 'Blue kurta, size M',
     }),
     buyerName: optionalText(100),

@@ -95,12 +95,12 @@ export function requireTemporalCliPath(temporalCliPath: string | undefined): voi
  * @throws SetupError that says what can be done when no way is left.
  */
 export async function findTemporalCli(options: TemporalCliOptions): Promise<string> {
-  const { temporalCliPath, env, cacheRoot, signal } = options;
+  const { temporalCliPath, env, cacheRoot, log, signal } = options;
   requireTemporalCliPath(temporalCliPath);
   if (temporalCliPath !== undefined) return temporalCliPath;
   const installed = findOnPath('temporal', env);
   if (installed !== undefined) return installed;
   const fill = (folder: string) => fetchCli(folder, options);
-  const folder = await cachedFolder(cacheRoot, `temporal-cli-${CLI_VERSION}`, fill, signal);
+  const folder = await cachedFolder(cacheRoot, `temporal-cli-${CLI_VERSION}`, fill, log, signal);
   return join(folder, 'temporal');
 }

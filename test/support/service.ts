@@ -13,7 +13,9 @@ import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts
 import { startHttpServer } from '../../src/http/server.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { composeActivities, composeApi } from '../../src/main/compose.ts';
-import { createMerchant, putKeyPair, setMerchantStatus } from '../../src/merchants/commands.ts';
+import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { createKeyPair } from '../../src/merchants/keys.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../../src/webhooks/secret-box.ts';
@@ -155,15 +157,16 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
 
   /** An approved merchant with keys, and a webhook receiver in the sandbox. */
   async function newMerchant({ name = 'Asha Textiles', webhooks = true } = {}) {
-    const admin = { sql, pepper: PEPPER, secretBox, actor: 'test' };
+    const checkUrl = createUrlCheck(config);
+    const admin = { sql, pepper: PEPPER, secretBox, checkUrl, actor: 'test' };
     const { merchant_id: merchantId } = await createMerchant(admin, {
       name,
       email: 'owner@example.com',
     });
-    await setMerchantStatus(admin, merchantId, 'APPROVED');
+    await changeMerchantStatus(admin, merchantId, 'approve');
     const keys = {
-      sandbox: await putKeyPair(admin, merchantId, 'sandbox'),
-      production: await putKeyPair(admin, merchantId, 'production'),
+      sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
+      production: await createKeyPair(admin, merchantId, 'production'),
     };
     const receiver = await startWebhookReceiver(temporal.nowMs);
     const { secret } = webhooks

@@ -158,7 +158,7 @@ async function fetchServer(folder: string, options: TimeSkippingServerOptions): 
  * @throws SetupError that says what can be done when no way is left.
  */
 export async function findTimeSkippingServer(options: TimeSkippingServerOptions): Promise<string> {
-  const { temporalTestServerPath, cacheRoot } = options;
+  const { temporalTestServerPath, cacheRoot, log } = options;
   if (temporalTestServerPath !== undefined) {
     if (isExecutable(temporalTestServerPath)) return temporalTestServerPath;
     throw new SetupError(
@@ -166,6 +166,11 @@ export async function findTimeSkippingServer(options: TimeSkippingServerOptions)
     );
   }
   const name = `time-skipping-server-sdk-${sdkVersion()}`;
-  const folder = await cachedFolder(cacheRoot, name, (partial) => fetchServer(partial, options));
+  const folder = await cachedFolder(
+    cacheRoot,
+    name,
+    (partial) => fetchServer(partial, options),
+    log,
+  );
   return join(folder, LAUNCHER);
 }

@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Agent, request } from 'undici';
+import { loadConfig } from '../src/config.ts';
+import { connectDatabase } from '../src/db/client.ts';
+import { readDevFacts } from '../src/local/dev-facts.ts';
+import { freePort } from '../src/local/ports.ts';
+import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
+import { createKeyPair } from '../src/merchants/keys.ts';
+import type { OrderRow } from '../src/orders/queries.ts';
+import { insertOrder } from '../src/orders/queries.ts';
+import { newOrderOf, orderInputOf } from '../src/orders/commands.ts';
+import { connectTemporal } from '../src/temporal/client.ts';
+import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
+
+const CONCURRENCY = 32;
+const ORDERS_A_ROUND = 500;
+const ROUNDS = 4;
+/** The orders of a benchmark end by themselves soon. */
+const PAYMENT_LINK_SECONDS = 120;
+const TARGET_RATIO = 0.8;
+
+const BODY = {
+  amount: 499.5,
+  buyerEmail: 'asha@example.com',
+  buyerPhone: '+919876543210',
+  description: 'Blue kurta, size M',
+};
+
+/**
+ * POST /orders beside a bare `client.workflow.start` of the same workflow on the same server, in
+ * turns, against the service that runs on the same DATA_DIR. The API is a process of its own, as it
+ * is in service, but without the rate limit; the bare starts have their rows written beforehand.
+ */
+export async function run(): Promise<void> {
+  const facts = readDevFacts(loadConfig().dataDir);
+  const config = loadConfig(facts.environment);
+  const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench' });
+  const { temporalAddress: address = '', temporalNamespace: namespace } = config;
+  const workflows = createOrderWorkflows(connectTemporal({ address, namespace }));
+  const admin = { sql, pepper: config.apiSecretPepper ?? '', actor: 'bench' };
+  const merchant = { name: 'Benchmark', email: 'bench@example.com' };
+  const { merchant_id: merchantId } = await createMerchant(admin, merchant);
+  await changeMerchantStatus(admin, merchantId, 'approve');
+  const keys = await createKeyPair(admin, merchantId, 'sandbox');
+  const api = await startApi(facts.environment);
+
+  const dispatcher = new Agent({ connections: CONCURRENCY });
+  const post = async () => {
+    const answer = await request(`${api.url}${facts.sandboxBasePath}/orders`, {
+      method: 'POST',
+      dispatcher,
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': keys.apiKey,
+        'x-api-secret': keys.apiSecret,
+      },
+      body: JSON.stringify(BODY),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode !== 201) throw new Error(`POST /orders: ${answer.statusCode} ${text}`);
+  };
+  const writeRow = async () => {
+    const idempotencyKey = randomUUID();
+    const body = { ...BODY, buyerName: null, merchantOrderId: null, currency: null };
+    const order = { merchantId, environment: 'sandbox' as const, idempotencyKey, body };
+    const row = newOrderOf(order, config.durations);
+    return (await insertOrder(sql, row, PAYMENT_LINK_SECONDS * 1000)).order;
+  };
+
+  const seconds = { post: 0, start: 0 };
+  console.log(`${ROUNDS} rounds of ${ORDERS_A_ROUND} each, concurrency ${CONCURRENCY}\n`);
+  console.log('round   POST /orders   bare start');
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const rows = await Promise.all(Array.from({ length: ORDERS_A_ROUND }, writeRow));
+    const startSeconds = await timed((index) =>
+      workflows.start(orderInputOf(rows[index] as OrderRow)),
+    );
+    const postSeconds = await timed(post);
+    const rates = [postSeconds, startSeconds].map((time) => (ORDERS_A_ROUND / time).toFixed(0));
+    console.log(`${round === 0 ? 'warm-up' : round}\t${rates[0]}/s\t\t${rates[1]}/s`);
+    if (round === 0) continue;
+    seconds.post += postSeconds;
+    seconds.start += startSeconds;
+  }
+  api.stop();
+  const ratio = seconds.start / seconds.post;
+  console.log(
+    `\nPOST /orders reaches ${ratio.toFixed(2)} of the bare rate (at least ${TARGET_RATIO})`,
+  );
+  if (ratio < TARGET_RATIO) process.exitCode = 1;
+}
+
+/** @returns seconds for all of them, so many at once */
+async function timed(work: (index: number) => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  const indexes = Array.from({ length: ORDERS_A_ROUND }).keys();
+  const takeTurns = async () => {
+    for (const index of indexes) await work(index);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, takeTurns));
+  return (performance.now() - startedAt) / 1000;
+}
+
+async function startApi(environment: Record<string, string>) {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../src/main/api.ts', import.meta.url))],
+    {
+      stdio: 'ignore',
+      env: {
+        ...environment,
+        PORT: String(port),
+        RATE_LIMIT_PER_SECOND: '1000000',
+        PAYMENT_LINK_SECONDS: String(PAYMENT_LINK_SECONDS),
+        LOG_LEVEL: 'warn',
+      },
+    },
+  );
+  process.once('exit', () => child.kill());
+  for (;;) {
+    const ready = await fetch(`${url}/readyz`).catch(() => undefined);
+    if (ready?.ok) return { url, stop: () => child.kill() };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

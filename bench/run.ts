@@ -1,0 +1,23 @@
+import { SetupError } from '../src/local/setup-error.ts';
+
+/** Each benchmark is a file of its own, which exports `run`. */
+const BENCHMARKS: Record<string, () => Promise<{ run(): Promise<void> }>> = {
+  create: () => import('./create.ts'),
+};
+
+const [name = ''] = process.argv.slice(2);
+const load = BENCHMARKS[name];
+if (!load) {
+  console.error(
+    `npm run bench -- NAME, where NAME is one of: ${Object.keys(BENCHMARKS).join(', ')}`,
+  );
+  process.exit(1);
+}
+try {
+  const { run } = await load();
+  await run();
+  process.exit(0);
+} catch (error) {
+  console.error(error instanceof SetupError ? error.message : error);
+  process.exit(1);
+}

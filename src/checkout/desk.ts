@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { Sql } from '../db/client.ts';
+import type { Page } from '../http/define-route.ts';
+import type { ErrorReply } from '../http/errors.ts';
+import { errorOf } from '../http/errors.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import type { OrderRow } from '../orders/queries.ts';
+import type { CheckoutAnswer } from './pages/checkout-page.ts';
+import { checkoutPage } from './pages/checkout-page.ts';
+import type { Files } from './pages/layout.ts';
+import { refusalPage } from './pages/refusal-page.ts';
+import type { Checkout } from './queries.ts';
+import { findCheckout } from './queries.ts';
+
+export interface CheckoutDeps {
+  sql: Sql;
+  /** Under which buyers reach the service; it may have a path. */
+  publicBaseUrl: string;
+  /** For buyer pages alone: many buyers may share one address. */
+  rateLimiter: RateLimiter;
+  /** @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE` */
+  openSession(order: OrderRow): Promise<unknown>;
+  /** @throws DomainError `INVALID_STATE` */
+  raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<unknown>;
+}
+
+/** Everything from us and nothing inline. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+};
+
+/** What all of these routes work with. */
+export interface Desk extends CheckoutDeps {
+  files: Files;
+  basePath: string;
+}
+
+/** The answers of these routes: a page, or the way to it. */
+export const html = {
+  description: 'The page',
+  contentType: 'text/html',
+  schema: z.string(),
+} as const;
+export const seePage = { ...html, description: 'Back to the page' } as const;
+
+/** What the routes of one order have in common. */
+export function buyerRoute({ rateLimiter }: Desk) {
+  return {
+    base: 'root',
+    caller: 'public',
+    tags: ['Buyer pages'],
+    description: 'For the buyer who was given the link.',
+    params: z.object({ token: z.string() }),
+    errors: ['NOT_FOUND'],
+    rateLimiter,
+  } as const;
+}
+
+/** A route of which people see the refusals too. */
+export function htmlRoute(desk: Desk) {
+  return {
+    ...buyerRoute(desk),
+    refusalPage: (refusal: ErrorReply): Page => ({
+      contentType: 'text/html',
+      body: refusalPage(refusal, desk.files),
+      headers: { ...refusal.headers, ...PAGE_HEADERS },
+    }),
+  };
+}
+
+/**
+ * The order that a link belongs to.
+ *
+ * @throws DomainError `NOT_FOUND`
+ */
+export async function checkoutOf({ sql }: Desk, token: string): Promise<Checkout> {
+  const checkout = await findCheckout(sql, token);
+  if (!checkout) throw errorOf('NOT_FOUND');
+  return checkout;
+}
+
+/** The page of an order, as an answer of this status. */
+export function show<Status extends number>(
+  { files, basePath }: Desk,
+  status: Status,
+  checkout: Checkout,
+  answer?: CheckoutAnswer,
+) {
+  const page = `${basePath}/${checkout.order.payment_token}`;
+  const links = {
+    page,
+    sessions: `${page}/sessions`,
+    dispute: `${page}/dispute`,
+    status: `${page}/status`,
+  };
+  return { status, body: checkoutPage(checkout, links, files, answer), headers: PAGE_HEADERS };
+}
+
+/** See the page: a form that is reloaded after this is not sent again. */
+export function backToPage({ basePath }: Desk, token: string) {
+  const page = `${basePath}/${encodeURIComponent(token)}`;
+  return { status: 303 as const, body: '', headers: { Location: page } };
+}

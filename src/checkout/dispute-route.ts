@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { DomainError, REFUSALS } from '../domain/index.ts';
+import type { Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
+import { text } from '../http/fields.ts';
+import type { Desk } from './desk.ts';
+import { backToPage, checkoutOf, html, htmlRoute, seePage, show } from './desk.ts';
+import type { CheckoutAnswer } from './pages/checkout-page.ts';
+import type { Checkout } from './queries.ts';
+import { assertSameOrigin, formHeaders } from './same-origin.ts';
+import { canDispute, stateOf } from './state.ts';
+
+/** The form by which a buyer raises a dispute. */
+export function disputeRoute(desk: Desk): Route {
+  return defineRoute({
+    ...htmlRoute(desk),
+    method: 'POST',
+    path: '/pay/{token}/dispute',
+    operationId: 'raiseCheckoutDispute',
+    summary: 'Raise a dispute, as the buyer',
+    headers: formHeaders,
+    bodyType: 'form',
+    // The rule of the text is asked by the handler, so that the text comes back with the answer.
+    body: z.object({ reason: z.string().default('') }),
+    responses: { 303: seePage, 400: html, 500: html },
+    errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
+  }).handledBy(async ({ params, headers, body, log }) => {
+    assertSameOrigin(headers);
+    const checkout = await checkoutOf(desk, params.token);
+    // A browser sends each line break of a form as two characters.
+    const reason = body.reason.replaceAll('\r\n', '\n');
+    if (isRepeated(checkout, reason)) return backToPage(desk, params.token);
+    const refusal = refusalOf(checkout, reason);
+    if (refusal) return show(desk, 400, checkout, refusal);
+    try {
+      await desk.raiseDispute(checkout.order, disputeIdOf(checkout, reason), reason);
+    } catch (error) {
+      const now = await checkoutOf(desk, params.token);
+      if (error instanceof DomainError) {
+        return show(desk, 400, now, { problem: error.message, draft: { reason } });
+      }
+      log.error({ err: error }, 'A dispute is written down, but its order did not answer');
+      return show(desk, 500, now, { problem: NOT_CONFIRMED, draft: { reason } });
+    }
+    return backToPage(desk, params.token);
+  });
+}
+
+const NOT_CONFIRMED =
+  'We could not confirm your dispute. Check this page again in a minute, and send it once more ' +
+  'if it is not shown by then.';
+
+/** The contract's rule for a buyer's dispute, and its words. */
+const disputeReason = text({
+  error: 'must be 10 to 2000 characters and not blank',
+  minLength: 10,
+  maxLength: 2000,
+  notBlank: true,
+});
+
+/** The same dispute, sent twice by an impatient finger. */
+function isRepeated(checkout: Checkout, reason: string): boolean {
+  return stateOf(checkout) === 'disputed' && checkout.order.dispute_reason === reason;
+}
+
+function refusalOf(checkout: Checkout, reason: string): CheckoutAnswer | undefined {
+  if (!canDispute(stateOf(checkout))) return { problem: REFUSALS.dispute, draft: { reason } };
+  const parsed = disputeReason.safeParse(reason);
+  const violation = parsed.error?.issues[0]?.message;
+  return violation === undefined ? undefined : { draft: { reason, violation } };
+}
+
+/** Equal for the same text in the same dispute, so that two sendings at once are one. */
+function disputeIdOf({ order }: Checkout, reason: string): string {
+  const hash = createHash('sha256').update(reason).digest('base64url').slice(0, 16);
+  return `page-dispute:${order.dispute_count + 1}:${hash}`;
+}

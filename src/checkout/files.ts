@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import type { Route } from '../http/define-route.ts';
+import { createAsset } from '../http/asset.ts';
+import type { Files } from './pages/layout.ts';
+
+const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
+
+/**
+ * The style sheet, the island and the icon of the buyer's pages.
+ *
+ * @param pathPrefix under which the service is reached from outside; '' at the root
+ */
+export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
+  const asset = (name: string) => createAsset('/pay/files', name, read(name));
+  const style = asset('checkout.css');
+  const island = asset('island.js');
+  const icon = asset('icon.svg');
+  return {
+    files: {
+      style: pathPrefix + style.path,
+      island: pathPrefix + island.path,
+      icon: pathPrefix + icon.path,
+    },
+    routes: [style.route, island.route, icon.route],
+  };
+}

@@ -1,0 +1,121 @@
+import { h } from 'preact';
+import { rupeesText, shorten, timeText } from '../format.ts';
+import type { Checkout, CheckoutSurplus } from '../queries.ts';
+import type { CheckoutState } from '../state.ts';
+import { pollSecondsOf, stateOf, versionOf } from '../state.ts';
+import type { DisputeDraft } from './dispute.ts';
+import { disputeSection } from './dispute.ts';
+import type { Headline } from './headline.ts';
+import { headlineOf } from './headline.ts';
+import type { Files } from './layout.ts';
+import { glyph, notice, renderPage } from './layout.ts';
+import { paymentSection } from './payment.ts';
+import { progressSection } from './progress.ts';
+
+/** A description may be 32 KiB long; the page must stay small. */
+const MAX_DESCRIPTION = 400;
+
+/** The addresses of one order's page. */
+export interface CheckoutLinks {
+  readonly page: string;
+  readonly sessions: string;
+  readonly dispute: string;
+  readonly status: string;
+}
+
+/** What the page says beyond the order's state: the answer to what the buyer just tried. */
+export interface CheckoutAnswer {
+  readonly problem?: string;
+  readonly draft?: DisputeDraft;
+}
+
+/** The buyer's page of one order, whatever its state. */
+export function checkoutPage(
+  checkout: Checkout,
+  links: CheckoutLinks,
+  files: Files,
+  answer: CheckoutAnswer = {},
+): string {
+  const state = stateOf(checkout);
+  const headline = headlineOf(state, checkout);
+  const title = `${headline.title} · ${checkout.merchant_name}`;
+  const isSandbox = checkout.order.environment === 'sandbox';
+  const island = islandOf(state, checkout, links);
+  return renderPage({ title, files, isSandbox, island }, [
+    answer.problem && notice('bad', answer.problem, 'alert'),
+    orderHeader(checkout),
+    stateSection(headline),
+    ...checkout.surplus.map(surplusNotice),
+    paymentSection(state, checkout, links.sessions),
+    progressSection(state, checkout),
+    disputeSection(state, checkout, links.dispute, answer.draft),
+    island && checkAgain(links),
+    references(checkout),
+  ]);
+}
+
+/** What the island compares with, where it looks, how often, and where it goes then. */
+function islandOf(state: CheckoutState, checkout: Checkout, links: CheckoutLinks) {
+  const pollSeconds = pollSecondsOf(state, checkout);
+  if (pollSeconds === undefined) return undefined;
+  return {
+    'data-page': links.page,
+    'data-status': links.status,
+    'data-version': versionOf(checkout),
+    'data-poll-seconds': String(pollSeconds),
+  };
+}
+
+function orderHeader({ order, merchant_name }: Checkout) {
+  return h(
+    'header',
+    null,
+    h('p', { class: 'merchant', dir: 'auto' }, merchant_name),
+    h('p', { class: 'amount' }, rupeesText(order.amount_paise)),
+    h('p', { class: 'description', dir: 'auto' }, shorten(order.description, MAX_DESCRIPTION)),
+  );
+}
+
+function stateSection({ tone, title, text }: Headline) {
+  return h(
+    'section',
+    { class: 'state', 'aria-labelledby': 'state' },
+    glyph(tone),
+    h('h1', { id: 'state' }, title),
+    h('p', null, text),
+  );
+}
+
+const SURPLUS_REASONS = {
+  wrong_amount: 'is not the amount of this order',
+  late_payment: 'came after this order was cancelled',
+  already_paid: 'came although this order was already paid',
+} as const satisfies Record<CheckoutSurplus['reason'], string>;
+
+function surplusNotice({ amount_paise, reason, processed_at }: CheckoutSurplus) {
+  const payment = `A payment of ${rupeesText(amount_paise)} ${SURPLUS_REASONS[reason]}. `;
+  return processed_at === null
+    ? notice('wait', `${payment}It is being sent back to you in full.`)
+    : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processed_at))}.`);
+}
+
+/** The island does it by itself; a place that it may not interrupt gets a word from it instead. */
+function checkAgain({ page }: CheckoutLinks) {
+  return h(
+    'p',
+    { class: 'check' },
+    h('a', { class: 'button plain', href: page }, 'Check again'),
+    h('span', { role: 'status', 'data-changed': 'This order has changed: check again.' }),
+  );
+}
+
+/** What to name when asking the merchant; nothing of the buyer's own. */
+function references({ order }: Checkout) {
+  const { order_number, merchant_order_id } = order;
+  return h(
+    'footer',
+    null,
+    merchant_order_id !== null && h('p', null, 'Reference ', h('bdi', null, merchant_order_id)),
+    h('p', null, `Order ${order_number}`),
+  );
+}

@@ -1,0 +1,73 @@
+import { h } from 'preact';
+import type { Checkout } from '../queries.ts';
+import type { CheckoutState } from '../state.ts';
+import { canDispute } from '../state.ts';
+
+/** What the buyer typed, when it could not be taken as it is. */
+export interface DisputeDraft {
+  readonly reason: string;
+  /** The violation of the reason's own rule; absent when something else was in the way. */
+  readonly violation?: string | undefined;
+}
+
+/** The way to raise a dispute, or what the buyer said in the one that runs. */
+export function disputeSection(
+  state: CheckoutState,
+  { order, merchant_name }: Checkout,
+  disputePath: string,
+  draft: DisputeDraft | undefined,
+) {
+  if (canDispute(state)) return disputeForm(merchant_name, disputePath, draft);
+  const isRunning = state === 'disputed' || state === 'refunding';
+  const reason = draft?.reason ?? (isRunning ? order.dispute_reason : null);
+  return reason === null ? null : yourWords(reason);
+}
+
+function yourWords(reason: string) {
+  return h(
+    'section',
+    { 'aria-labelledby': 'words' },
+    h('h2', { id: 'words' }, 'What you wrote'),
+    h('blockquote', { dir: 'auto' }, reason),
+  );
+}
+
+/** Open at once when it comes back with a draft, and with the cursor where something is wrong. */
+function disputeForm(merchantName: string, disputePath: string, draft: DisputeDraft | undefined) {
+  const violation = draft?.violation;
+  return h(
+    'details',
+    { open: draft !== undefined },
+    h('summary', null, 'Something is wrong with my order'),
+    h(
+      'form',
+      { method: 'post', action: disputePath },
+      h('label', { for: 'reason' }, 'What is wrong?'),
+      h(
+        'p',
+        { id: 'hint', class: 'hint' },
+        'Say it in 10 to 2000 characters. ',
+        h('bdi', null, merchantName),
+        ' will read it. While a dispute runs, your money stays held.',
+      ),
+      violation !== undefined &&
+        h('p', { id: 'violation', class: 'violation', role: 'alert' }, `Your reason ${violation}.`),
+      h(
+        'textarea',
+        {
+          id: 'reason',
+          name: 'reason',
+          rows: 5,
+          required: true,
+          minlength: 10,
+          autofocus: violation !== undefined,
+          dir: 'auto',
+          'aria-describedby': violation === undefined ? 'hint' : 'hint violation',
+          'aria-invalid': violation === undefined ? undefined : 'true',
+        },
+        draft?.reason ?? '',
+      ),
+      h('button', { class: 'button second' }, 'Raise a dispute'),
+    ),
+  );
+}

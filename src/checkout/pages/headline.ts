@@ -1,0 +1,138 @@
+import { rupeesText, timeText } from '../format.ts';
+import type { Checkout } from '../queries.ts';
+import type { CheckoutState } from '../state.ts';
+
+/** How the page looks at its state: something to do, to wait for, to be glad or to know about. */
+export type Tone = 'act' | 'wait' | 'good' | 'bad';
+
+/** The page's one message. */
+export interface Headline {
+  tone: Tone;
+  title: string;
+  text: string;
+}
+
+type Telling = (checkout: Checkout) => Headline;
+
+const BEFORE_PAYMENT = {
+  payable: ({ order }) => ({
+    tone: 'act',
+    title: `Pay ${rupeesText(order.amount_paise)} by UPI`,
+    text: `This link is open until ${timeText(order.payment_link_expires_at)}.`,
+  }),
+  waiting: () => ({
+    tone: 'wait',
+    title: 'Waiting for your payment',
+    text: 'Pay in your UPI app, then come back to this page.',
+  }),
+  session_expired: () => ({
+    tone: 'bad',
+    title: 'This payment session has expired',
+    text:
+      'No payment arrived in time. Your order is still open: start again for a new QR code. ' +
+      'If you have just paid, check again in a minute before you pay a second time.',
+  }),
+  confirming: () => ({
+    tone: 'wait',
+    title: 'Payment received',
+    text: 'We are confirming your order. This takes a few seconds.',
+  }),
+  closing: () => ({
+    tone: 'wait',
+    title: 'This order is being cancelled',
+    text: 'Please do not pay any more. If you have already paid, this page will show it.',
+  }),
+  link_expired: ({ merchant_name }) => ({
+    tone: 'bad',
+    title: 'This payment link has expired',
+    text: `Ask ${merchant_name} for a new one.`,
+  }),
+  merchant_unavailable: ({ merchant_name }) => ({
+    tone: 'bad',
+    title: 'Payment is not possible at the moment',
+    text:
+      `${merchant_name} cannot take payments now. ` +
+      'If you have already paid, this page will show it.',
+  }),
+} as const satisfies Partial<Record<CheckoutState, Telling>>;
+
+const AFTER_PAYMENT = {
+  paid: ({ order, merchant_name }) => ({
+    tone: 'good',
+    title: 'Payment successful',
+    text:
+      `${rupeesText(order.amount_paise)} is paid and held for you: ` +
+      `${merchant_name} gets it after delivery.`,
+  }),
+  delivered: ({ order, merchant_name }) => ({
+    tone: 'good',
+    title: 'Delivered',
+    text:
+      `${merchant_name} has marked your order as delivered. If something is wrong, say so ` +
+      `${order.completes_at ? `before ${timeText(order.completes_at)}` : 'now'}: ` +
+      'until then your money is held.',
+  }),
+  releasing: ({ merchant_name }) => ({
+    tone: 'good',
+    title: 'Delivered',
+    text: `The time to report a problem is over. The money is on its way to ${merchant_name}.`,
+  }),
+  disputed: disputeHeadline,
+  refunding: ({ order }) => ({
+    tone: 'wait',
+    title: 'Your refund is on its way',
+    text: `${rupeesText(order.amount_paise)} is being sent back to the account you paid from.`,
+  }),
+  completed: ({ merchant_name }) => ({
+    tone: 'good',
+    title: 'Order completed',
+    text: `Your order was delivered, and ${merchant_name} has the money.`,
+  }),
+  refunded: ({ order }) => ({
+    tone: 'good',
+    title: 'Refunded',
+    text:
+      `${rupeesText(order.refund_amount_paise ?? order.amount_paise)} was sent back to the ` +
+      'account you paid from. Your bank may take a few days to show it.',
+  }),
+  cancelled: cancelHeadline,
+} as const satisfies Partial<Record<CheckoutState, Telling>>;
+
+const HEADLINES = { ...BEFORE_PAYMENT, ...AFTER_PAYMENT } as const satisfies Record<
+  CheckoutState,
+  Telling
+>;
+
+/** What the page says first. */
+export function headlineOf(state: CheckoutState, checkout: Checkout): Headline {
+  return HEADLINES[state](checkout);
+}
+
+function disputeHeadline({ order, merchant_name }: Checkout): Headline {
+  const until = order.dispute_respond_by ? ` until ${timeText(order.dispute_respond_by)}` : '';
+  const answered = order.status === 'DISPUTE_UNDER_REVIEW';
+  const now = answered
+    ? `${merchant_name} has answered, and your case is under review${until}.`
+    : `${merchant_name} has time to answer${until}.`;
+  return {
+    tone: 'wait',
+    title: answered ? 'Your dispute is under review' : 'You raised a dispute',
+    text: `${now} If it is not resolved by then, you get your money back.`,
+  };
+}
+
+function cancelHeadline({ order, merchant_name, surplus }: Checkout): Headline {
+  const expired = order.payment_link_expires_at <= order.updated_at;
+  const charged = surplus.length === 0 ? ' Nothing was charged.' : '';
+  return expired
+    ? {
+        tone: 'bad',
+        title: 'This payment link has expired',
+        text: `The order was not paid in time and is cancelled.${charged} Ask ${merchant_name} for a new link.`,
+      }
+    : {
+        tone: 'bad',
+        title: 'This order was cancelled',
+        text: `${merchant_name} has cancelled it.${charged}`,
+      };
+}

@@ -1,0 +1,83 @@
+import { h } from 'preact';
+import { timeLeftText, timeText } from '../format.ts';
+import { qrCode } from '../qr-code.ts';
+import type { Checkout, CheckoutSession } from '../queries.ts';
+import type { CheckoutState } from '../state.ts';
+import { notice } from './layout.ts';
+
+/** What the buyer can do to pay now: open a session, or use the open one. */
+export function paymentSection(state: CheckoutState, checkout: Checkout, sessionsPath: string) {
+  const failed = checkout.last_step === 'PAYMENT_FAILED';
+  switch (state) {
+    case 'payable':
+    case 'session_expired':
+      return h(
+        'section',
+        { 'aria-label': 'Payment' },
+        failed && state === 'payable' && failedNotice(),
+        h(
+          'form',
+          { method: 'post', action: sessionsPath },
+          h('button', { class: 'button' }, failed || state !== 'payable' ? 'Try again' : 'Pay now'),
+        ),
+      );
+    case 'waiting':
+      return checkout.session && openSession(checkout, checkout.session, failed);
+    default:
+      return null;
+  }
+}
+
+function failedNotice() {
+  return notice('bad', 'Your last payment did not go through. You can try again.', 'status');
+}
+
+function openSession(checkout: Checkout, session: CheckoutSession, failed: boolean) {
+  const isSandbox = checkout.order.environment === 'sandbox';
+  const upiUrl = linkTo(session.upi_intent, 'upi:');
+  const appUrl = isSandbox && linkTo(session.page_url, 'http:', 'https:');
+  return h(
+    'section',
+    { 'aria-label': 'Payment' },
+    failed && failedNotice(),
+    timeLeft(checkout, session),
+    appUrl &&
+      h(
+        'a',
+        { class: 'button', href: appUrl, target: '_blank', rel: 'noopener noreferrer' },
+        'Pay in the sandbox UPI app',
+      ),
+    upiUrl &&
+      h('a', { class: appUrl ? 'button second' : 'button', href: upiUrl }, 'Open my UPI app'),
+    upiUrl &&
+      h(
+        'figure',
+        null,
+        qrCode({ text: upiUrl, label: 'QR code to pay with any UPI app' }),
+        h('figcaption', null, 'Or scan with the UPI app on another phone'),
+      ),
+  );
+}
+
+/** The gateway's word is not enough to make a link of it: only these schemes lead to paying. */
+function linkTo(url: string | null, ...schemes: readonly string[]): string | null {
+  return url !== null && URL.canParse(url) && schemes.includes(new URL(url).protocol) ? url : null;
+}
+
+/** Without JavaScript the moment stays right; the island lets the seconds run. */
+function timeLeft({ now }: Checkout, { expires_at }: CheckoutSession) {
+  const expiresAt = new Date(expires_at);
+  const leftSeconds = Math.max(0, Math.round((expiresAt.getTime() - now.getTime()) / 1000));
+  return h(
+    'p',
+    { class: 'timer' },
+    'Time left ',
+    h('strong', { 'data-seconds-left': leftSeconds }, timeLeftText(leftSeconds)),
+    h(
+      'span',
+      { class: 'until' },
+      'until ',
+      h('time', { datetime: expires_at }, timeText(expiresAt)),
+    ),
+  );
+}

@@ -1,0 +1,54 @@
+import { h } from 'preact';
+import { timeText } from '../format.ts';
+import type { Checkout, CheckoutStep, ProgressKind } from '../queries.ts';
+import type { CheckoutState } from '../state.ts';
+
+const LABELS = {
+  PAYMENT_SUCCESS: 'Paid',
+  DELIVERY_CONFIRMED: 'Delivered',
+  DISPUTE_RAISED: 'Dispute raised',
+  EVIDENCE_SUBMITTED: 'Answer from the merchant',
+  DISPUTE_RESOLVED: 'Dispute resolved',
+  ORDER_COMPLETED: 'Completed',
+  REFUND_STARTED: 'Refund started',
+  REFUND_PROCESSED: 'Refunded',
+} as const satisfies Record<ProgressKind, string>;
+
+/** What is still to come, the next first. */
+const UPCOMING: Partial<Record<CheckoutState, readonly string[]>> = {
+  paid: ['Delivery', 'Completion'],
+  delivered: ['Completion'],
+  releasing: ['Completion'],
+  disputed: ['Decision'],
+  refunding: ['Refund'],
+};
+
+/** The order's way since it was paid, and what comes next. */
+export function progressSection(state: CheckoutState, { steps }: Checkout) {
+  if (steps.length === 0) return null;
+  return h(
+    'section',
+    { 'aria-labelledby': 'progress' },
+    h('h2', { id: 'progress' }, 'Progress of your order'),
+    h(
+      'ol',
+      { class: 'progress' },
+      ...steps.map(doneStep),
+      ...(UPCOMING[state] ?? []).map(nextStep),
+    ),
+  );
+}
+
+function doneStep({ kind, at, tracking_id }: CheckoutStep) {
+  return h(
+    'li',
+    { class: 'done' },
+    LABELS[kind],
+    h('time', { datetime: at }, timeText(new Date(at))),
+    tracking_id !== null && h('span', null, 'Tracking ID: ', h('bdi', null, tracking_id)),
+  );
+}
+
+function nextStep(label: string, index: number) {
+  return h('li', index === 0 ? { 'aria-current': 'step' } : null, label);
+}

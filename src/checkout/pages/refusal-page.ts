@@ -1,0 +1,54 @@
+import { h } from 'preact';
+import type { ErrorReply } from '../../http/errors.ts';
+import type { Files } from './layout.ts';
+import { glyph, renderPage } from './layout.ts';
+
+interface Words {
+  readonly title: string;
+  readonly text: string;
+}
+
+const WORDS: Readonly<Record<number, Words>> = {
+  400: {
+    title: 'That did not work',
+    text: 'The form arrived damaged. Open your payment link again and send it once more.',
+  },
+  403: {
+    title: 'This form came from another site',
+    text: 'Open your payment link again and use the form on that page.',
+  },
+  404: {
+    title: 'Payment page not found',
+    text: 'Check that the link is complete, or ask the merchant for a new one.',
+  },
+  413: {
+    title: 'That is too long',
+    text: 'Open your payment link again and say it in 10 to 2000 characters.',
+  },
+  429: {
+    title: 'Too many requests',
+    text: 'Many people use this page from your network. Try again in a few seconds.',
+  },
+};
+
+const OUR_FAULT: Words = {
+  title: 'Something went wrong',
+  text:
+    'The fault is ours. Open your payment link again in a minute: it shows whether what you did ' +
+    'has arrived.',
+};
+
+/** The page of a request that came to no order's page. */
+export function refusalPage({ status }: ErrorReply, files: Files): string {
+  const { title, text } = WORDS[status] ?? OUR_FAULT;
+  return renderPage(
+    { title, files, isSandbox: false },
+    h(
+      'section',
+      { class: 'state', 'aria-labelledby': 'state' },
+      glyph('bad'),
+      h('h1', { id: 'state' }, title),
+      h('p', null, text),
+    ),
+  );
+}

@@ -1,0 +1,102 @@
+import type { Sql } from '../db/client.ts';
+import type { StepKind } from '../domain/index.ts';
+import type { MerchantStatus } from '../merchants/queries.ts';
+import type { OrderRow } from '../orders/queries.ts';
+import type { SessionState } from '../payments/queries.ts';
+
+/** What a buyer may hear of an order's life; the rest is between us and the merchant. */
+export type ProgressKind = Extract<
+  StepKind,
+  | 'PAYMENT_SUCCESS'
+  | 'DELIVERY_CONFIRMED'
+  | 'DISPUTE_RAISED'
+  | 'EVIDENCE_SUBMITTED'
+  | 'DISPUTE_RESOLVED'
+  | 'ORDER_COMPLETED'
+  | 'REFUND_STARTED'
+  | 'REFUND_PROCESSED'
+>;
+const PROGRESS_KINDS = [
+  'PAYMENT_SUCCESS',
+  'DELIVERY_CONFIRMED',
+  'DISPUTE_RAISED',
+  'EVIDENCE_SUBMITTED',
+  'DISPUTE_RESOLVED',
+  'ORDER_COMPLETED',
+  'REFUND_STARTED',
+  'REFUND_PROCESSED',
+] as const satisfies readonly ProgressKind[];
+
+/** The buyer's latest try to pay. */
+export interface CheckoutSession {
+  session_id: string;
+  state: SessionState;
+  upi_intent: string | null;
+  page_url: string | null;
+  /** ISO-8601, as all times inside JSON. */
+  expires_at: string;
+  is_expired: boolean;
+}
+
+/** One thing that happened, at an ISO-8601 time. */
+export interface CheckoutStep {
+  kind: ProgressKind;
+  at: string;
+  tracking_id: string | null;
+}
+
+/** Money that the order could not take: it goes back to the buyer in full. */
+export interface CheckoutSurplus {
+  session_id: string | null;
+  amount_paise: number;
+  reason: 'wrong_amount' | 'late_payment' | 'already_paid';
+  processed_at: string | null;
+}
+
+/** Everything that the page of one order shows, as of one moment. */
+export interface Checkout {
+  order: OrderRow;
+  merchant_name: string;
+  merchant_status: MerchantStatus;
+  session: CheckoutSession | null;
+  /** The latest thing that happened at all: PAYMENT_FAILED tells of a try that went wrong. */
+  last_step: StepKind | null;
+  steps: CheckoutStep[];
+  surplus: CheckoutSurplus[];
+  /** By the database's clock, which the deadlines belong to. */
+  now: Date;
+}
+
+type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
+
+/**
+ * The order that a payment link belongs to, in one statement, so that all of it is of one moment.
+ *
+ * @param token the unguessable part of the link
+ */
+export async function findCheckout(sql: Sql, token: string): Promise<Checkout | undefined> {
+  const [row] = await sql<CheckoutRow[]>`
+    SELECT o.*, m.name AS merchant_name, m.status AS merchant_status, service_now() AS now,
+      (SELECT jsonb_build_object('session_id', s.session_id, 'state', s.state,
+          'upi_intent', s.upi_intent, 'page_url', s.page_url, 'expires_at', s.expires_at,
+          'is_expired', s.expires_at <= service_now())
+        FROM payment_sessions s WHERE s.order_number = o.order_number
+        ORDER BY s.session_id IS NOT DISTINCT FROM o.open_session_id DESC, s.session_id DESC
+        LIMIT 1) AS session,
+      (SELECT t.kind FROM order_steps t WHERE t.order_number = o.order_number
+        ORDER BY t.step_number DESC LIMIT 1) AS last_step,
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', t.kind, 'at', t.at,
+          'tracking_id', t.details->>'trackingId') ORDER BY t.step_number), '[]')
+        FROM order_steps t WHERE t.order_number = o.order_number
+          AND t.kind = ANY (${PROGRESS_KINDS})) AS steps,
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('session_id', p.session_id,
+          'amount_paise', r.amount_paise, 'reason', r.reason, 'processed_at', r.processed_at)
+          ORDER BY r.started_at), '[]')
+        FROM surplus_refunds r JOIN payments p USING (gateway_payment_id)
+        WHERE r.order_number = o.order_number) AS surplus
+    FROM orders o JOIN merchants m USING (merchant_id)
+    WHERE o.payment_token = ${token}`;
+  if (!row) return undefined;
+  const { merchant_name, merchant_status, session, last_step, steps, surplus, now, ...order } = row;
+  return { order, merchant_name, merchant_status, session, last_step, steps, surplus, now };
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { OrderStatus } from '../domain/index.ts';
+import type { Checkout } from './queries.ts';
+
+/** What the page is about: the order's status, and between two statuses what is going on. */
+export type CheckoutState =
+  | 'payable'
+  | 'waiting'
+  | 'session_expired'
+  | 'confirming'
+  | 'closing'
+  | 'link_expired'
+  | 'merchant_unavailable'
+  | 'paid'
+  | 'delivered'
+  | 'releasing'
+  | 'disputed'
+  | 'refunding'
+  | 'completed'
+  | 'refunded'
+  | 'cancelled';
+
+const STATE_OF_STATUS = {
+  ACCEPTED: paymentState,
+  PAID: () => 'paid',
+  DELIVERED: ({ order }) => (order.busy?.kind === 'releasing' ? 'releasing' : 'delivered'),
+  DISPUTE_OPEN: disputeState,
+  DISPUTE_UNDER_REVIEW: disputeState,
+  COMPLETED: () => 'completed',
+  REFUNDED: () => 'refunded',
+  CANCELLED: () => 'cancelled',
+} as const satisfies Record<OrderStatus, (checkout: Checkout) => CheckoutState>;
+
+/** What the buyer should see, and so may do, now. */
+export function stateOf(checkout: Checkout): CheckoutState {
+  return STATE_OF_STATUS[checkout.order.status](checkout);
+}
+
+function disputeState({ order }: Checkout): CheckoutState {
+  return order.busy?.kind === 'refunding' ? 'refunding' : 'disputed';
+}
+
+function paymentState({ order, merchant_status, session, surplus, now }: Checkout): CheckoutState {
+  // Captured, and the order is about to hear of it; but surplus money makes no order PAID.
+  const isSurplus = surplus.some(({ session_id }) => session_id === session?.session_id);
+  if (session?.state === 'PAID' && !isSurplus) return 'confirming';
+  if (order.busy !== null) return 'closing';
+  if (order.payment_link_expires_at <= now) return 'link_expired';
+  if (merchant_status !== 'APPROVED') return 'merchant_unavailable';
+  if (session?.state === 'OPEN' && !session.is_expired) return 'waiting';
+  const wasOpen = session?.state === 'OPEN' || session?.state === 'CLOSED';
+  return wasOpen && session.is_expired ? 'session_expired' : 'payable';
+}
+
+/** True where the order's law lets its buyer raise a dispute. */
+export function canDispute(state: CheckoutState): boolean {
+  return state === 'paid' || state === 'delivered';
+}
+
+/** How often an open page looks whether something has changed; undefined once nothing will. */
+export function pollSecondsOf(state: CheckoutState, { surplus }: Checkout): number | undefined {
+  switch (state) {
+    case 'waiting':
+    case 'confirming':
+    case 'closing':
+      return 3;
+    case 'payable':
+    case 'session_expired':
+    case 'link_expired':
+    case 'merchant_unavailable':
+    case 'releasing':
+    case 'refunding':
+      return 15;
+    case 'paid':
+    case 'delivered':
+    case 'disputed':
+      return 60;
+    case 'completed':
+    case 'refunded':
+    case 'cancelled':
+      return surplus.some(({ processed_at }) => processed_at === null) ? 60 : undefined;
+  }
+}
+
+/** Changes whenever the page would look different, and says nothing else. */
+export function versionOf(checkout: Checkout): string {
+  const { order, session, surplus } = checkout;
+  const facts = [stateOf(checkout), order.step_number, session?.session_id, surplus];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 12);
+}

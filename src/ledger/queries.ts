@@ -1,0 +1,133 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment, OrderStatus } from '../domain/index.ts';
+import * as rules from './rules.ts';
+
+export type LedgerAccount =
+  | 'gateway_clearing'
+  | 'merchant_held'
+  | 'merchant_available'
+  | 'surplus'
+  | 'refunds';
+
+/** What an account holds, and what the orders and the surplus say that it should. */
+export interface AccountBalance {
+  environment: Environment;
+  account: LedgerAccount;
+  balancePaise: number;
+  expectedPaise: number;
+}
+
+/** One contradiction between the ledger and the rest of the book. */
+export interface LedgerFault {
+  rule: string;
+  /** The order number or gateway payment id. */
+  subject: string;
+  fault: string;
+}
+
+/** Everything that `verify` looks at, as it was at one moment. */
+export interface BookOfNow {
+  accounts: AccountBalance[];
+  lineCount: number;
+  orderCount: number;
+  captureCount: number;
+  /** Captured just now: in no line yet, and no fault. */
+  capturesUnderWay: number;
+  surplusCount: number;
+  outsideSettlementCount: number;
+  faultCount: number;
+  /** The first ones. */
+  faults: LedgerFault[];
+}
+
+/**
+ * Reads the whole book in one statement, so in one snapshot: with several, an order that is paid
+ * between two of them would look like a fault.
+ */
+export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> {
+  const [book] = await sql<BookOfNow[]>`
+    WITH lines AS MATERIALIZED (${rules.linesOfPayments(sql)}),
+    faults AS MATERIALIZED (
+      ${rules.captureFaults(sql)} UNION ALL ${rules.lineFaults(sql)}
+      UNION ALL ${rules.orderFaults(sql)} UNION ALL ${rules.ownerFaults(sql)}
+      UNION ALL ${rules.surplusFaults(sql)}
+    )
+    SELECT
+      (SELECT json_agg(account) FROM (${balances(sql)}) account) AS accounts,
+      (SELECT count(*) FROM ledger_transfers) AS "lineCount",
+      (SELECT count(*) FROM orders) AS "orderCount",
+      (SELECT count(*) FROM payments) AS "captureCount",
+      (SELECT count(*) FROM payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
+        SELECT FROM lines l WHERE l.gateway_payment_id = p.gateway_payment_id)
+      ) AS "capturesUnderWay",
+      (SELECT count(*) FROM surplus_refunds) AS "surplusCount",
+      (SELECT count(*) FROM outside_settlements) AS "outsideSettlementCount",
+      (SELECT count(*) FROM faults) AS "faultCount",
+      (SELECT coalesce(json_agg(fault), '[]') FROM (
+        SELECT * FROM faults ORDER BY rule, subject LIMIT ${maxFaults}) fault) AS faults`;
+  if (!book) throw new Error('An aggregate always answers');
+  return book;
+}
+
+/** Every account of both environments; what came in has to equal what the others hold. */
+function balances(sql: Sql) {
+  return sql`
+    WITH expected AS (${rules.expectedBalances(sql)}), sums AS (
+      SELECT environment, account, sum(paise) AS paise FROM (
+        SELECT environment, credit_account AS account, amount_paise AS paise FROM ledger_transfers
+        UNION ALL SELECT environment, debit_account, -amount_paise FROM ledger_transfers
+      ) sides GROUP BY environment, account
+    )
+    SELECT environment, account, coalesce(s.paise, 0)::bigint AS "balancePaise",
+      coalesce(CASE WHEN account = 'gateway_clearing'
+        THEN (SELECT -sum(e.paise) FROM expected e WHERE e.environment = environments.environment)
+        ELSE e.paise END, 0)::bigint AS "expectedPaise"
+    FROM unnest(enum_range(NULL::environment)) environments (environment)
+    CROSS JOIN unnest(enum_range(NULL::ledger_account)) accounts (account)
+    LEFT JOIN sums s USING (environment, account)
+    LEFT JOIN (SELECT environment, account::ledger_account, paise FROM expected) e
+      USING (environment, account)
+    ORDER BY environment, account`;
+}
+
+/** A line of the ledger as it is shown. */
+export interface LedgerLine {
+  at: Date;
+  operation: 'capture' | 'release' | 'refund';
+  from: LedgerAccount;
+  to: LedgerAccount;
+  amountPaise: number;
+  gatewayPaymentId: string;
+}
+
+/** An order as the ledger knows it. */
+export interface LedgerOrder {
+  orderNumber: string;
+  merchantId: string;
+  environment: Environment;
+  status: OrderStatus;
+  amountPaise: number;
+  gatewayPaymentId: string | null;
+  outsideReference: string | null;
+}
+
+export async function findLedgerOrder(
+  sql: Sql,
+  orderNumber: string,
+): Promise<LedgerOrder | undefined> {
+  const [row] = await sql<LedgerOrder[]>`
+    SELECT o.order_number AS "orderNumber", o.merchant_id AS "merchantId", o.environment, o.status,
+      o.amount_paise AS "amountPaise", o.gateway_payment_id AS "gatewayPaymentId",
+      s.reference AS "outsideReference"
+    FROM orders o LEFT JOIN outside_settlements s USING (order_number)
+    WHERE o.order_number = ${orderNumber}`;
+  return row;
+}
+
+/** The lines of an order, surplus included, in the order in which they were written. */
+export async function listLines(sql: Sql, orderNumber: string): Promise<LedgerLine[]> {
+  return sql<LedgerLine[]>`
+    SELECT at, operation, debit_account AS from, credit_account AS to,
+      amount_paise AS "amountPaise", gateway_payment_id AS "gatewayPaymentId"
+    FROM ledger_transfers WHERE order_number = ${orderNumber} ORDER BY transfer_id`;
+}

@@ -1,0 +1,118 @@
+import type { Sql } from '../db/client.ts';
+
+/** A capture gets this long to reach its order, or to be given back, before it counts as lost. */
+const CAPTURE_UNDER_WAY_MINUTES = 10;
+
+/** Orders that hold a buyer's money, and those whose money has gone its way. */
+const HOLDING = ['PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
+const PAID_ONCE = [...HOLDING, 'COMPLETED', 'REFUNDED'];
+
+/** True for a capture that its order has not had the time to take. */
+export function isUnderWay(sql: Sql) {
+  return sql`p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
+}
+
+/** The lines of each payment, side by side: what the rules below look at. */
+export function linesOfPayments(sql: Sql) {
+  return sql`
+    SELECT gateway_payment_id,
+      count(*) FILTER (WHERE operation = 'capture') AS captures,
+      count(*) FILTER (WHERE operation = 'release') AS releases,
+      count(*) FILTER (WHERE operation = 'refund') AS refunds,
+      max(credit_account) FILTER (WHERE operation = 'capture') AS captured_to,
+      max(debit_account) FILTER (WHERE operation <> 'capture') AS paid_from,
+      min(amount_paise) AS least_paise, max(amount_paise) AS most_paise
+    FROM ledger_transfers GROUP BY gateway_payment_id`;
+}
+
+/** Each captured payment has exactly one capture line, and every line has its amount. */
+export function captureFaults(sql: Sql) {
+  return sql`
+    SELECT 'capture' AS rule, p.gateway_payment_id AS subject, CASE
+      WHEN l.captures IS NULL THEN 'captured, but has no line in the ledger'
+      WHEN l.captures <> 1 THEN format('has %s capture lines', l.captures)
+      ELSE format('captured %s paise, its lines are of %s to %s', p.amount_paise,
+        l.least_paise, l.most_paise) END AS fault
+    FROM payments p LEFT JOIN lines l USING (gateway_payment_id)
+    WHERE (l.captures IS NULL AND NOT (${isUnderWay(sql)})) OR l.captures <> 1
+      OR l.least_paise <> p.amount_paise OR l.most_paise <> p.amount_paise`;
+}
+
+/** Every line is one of the five that exist, of its payment's own order, merchant and environment. */
+export function lineFaults(sql: Sql) {
+  return sql`
+    SELECT 'line', t.gateway_payment_id, format('line %s: %s from %s to %s of order %s',
+      t.transfer_id, t.operation, t.debit_account, t.credit_account, t.order_number)
+    FROM ledger_transfers t
+    LEFT JOIN payments p USING (gateway_payment_id)
+    LEFT JOIN orders o ON o.order_number = t.order_number
+    WHERE (t.operation, t.debit_account::text, t.credit_account::text) NOT IN (
+        ('capture', 'gateway_clearing', 'merchant_held'),
+        ('capture', 'gateway_clearing', 'surplus'),
+        ('release', 'merchant_held', 'merchant_available'),
+        ('refund', 'merchant_held', 'refunds'),
+        ('refund', 'surplus', 'refunds'))
+      OR p.order_number IS DISTINCT FROM t.order_number
+      OR p.environment IS DISTINCT FROM t.environment
+      OR o.merchant_id IS DISTINCT FROM t.merchant_id
+      OR o.environment IS DISTINCT FROM t.environment`;
+}
+
+/** An order's status says what lines its payment has: none, held, released or refunded. */
+export function orderFaults(sql: Sql) {
+  return sql`
+    SELECT 'order', o.order_number, format(
+      '%s, %s paise, payment %s: %s captured to %s, %s released, %s refunded', o.status,
+      o.amount_paise, coalesce(o.gateway_payment_id, 'none'), coalesce(l.captures, 0),
+      coalesce(l.captured_to::text, 'nothing'), coalesce(l.releases, 0), coalesce(l.refunds, 0))
+    FROM orders o LEFT JOIN lines l USING (gateway_payment_id)
+    WHERE CASE WHEN o.status::text = ANY(${PAID_ONCE}) THEN
+        l.captures IS DISTINCT FROM 1 OR l.captured_to IS DISTINCT FROM 'merchant_held'
+        OR l.least_paise IS DISTINCT FROM o.amount_paise
+        OR l.most_paise IS DISTINCT FROM o.amount_paise
+        OR l.releases <> (o.status = 'COMPLETED')::int
+        OR l.refunds <> (o.status = 'REFUNDED')::int
+        OR (l.paid_from IS NOT NULL AND l.paid_from <> 'merchant_held')
+        OR (o.status = 'REFUNDED' AND (o.refund_processed_at IS NULL
+          OR o.refund_amount_paise IS DISTINCT FROM o.amount_paise))
+      ELSE o.gateway_payment_id IS NOT NULL END`;
+}
+
+/** Money held for a merchant is held for an order that is paid with it. */
+export function ownerFaults(sql: Sql) {
+  return sql`
+    SELECT 'owner', l.gateway_payment_id, 'held for a merchant, but no order is paid with it'
+    FROM lines l LEFT JOIN orders o USING (gateway_payment_id)
+    WHERE l.captured_to = 'merchant_held' AND o.order_number IS NULL`;
+}
+
+/** Every capture that no order could take is listed as surplus, and given back as its list says. */
+export function surplusFaults(sql: Sql) {
+  return sql`
+    SELECT 'surplus', gateway_payment_id, CASE
+      WHEN s.gateway_payment_id IS NULL THEN 'surplus in the ledger, but not among the surplus refunds'
+      WHEN l.captured_to IS DISTINCT FROM 'surplus' THEN 'a surplus refund without its capture line'
+      ELSE format('%s, but the ledger has %s refunds of %s paise for %s',
+        CASE WHEN s.processed_at IS NULL THEN 'not given back yet' ELSE 'given back' END,
+        l.refunds, l.most_paise, s.amount_paise) END
+    FROM surplus_refunds s
+    FULL JOIN (SELECT * FROM lines WHERE captured_to = 'surplus') l USING (gateway_payment_id)
+    WHERE s.gateway_payment_id IS NULL OR l.captured_to IS NULL
+      OR l.refunds <> (s.processed_at IS NOT NULL)::int OR l.releases <> 0
+      OR l.least_paise <> s.amount_paise OR l.most_paise <> s.amount_paise
+      OR (l.paid_from IS NOT NULL AND l.paid_from <> 'surplus')`;
+}
+
+/** What each account should hold, counted from the orders and the surplus alone. */
+export function expectedBalances(sql: Sql) {
+  return sql`
+    SELECT environment, account, sum(amount_paise) AS paise FROM (
+      SELECT environment, CASE status WHEN 'COMPLETED' THEN 'merchant_available'
+        WHEN 'REFUNDED' THEN 'refunds' ELSE 'merchant_held' END AS account, amount_paise
+      FROM orders WHERE status::text = ANY(${PAID_ONCE})
+      UNION ALL
+      SELECT p.environment, CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END,
+        s.amount_paise
+      FROM surplus_refunds s JOIN payments p USING (gateway_payment_id)
+    ) money GROUP BY environment, account`;
+}

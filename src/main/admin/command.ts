@@ -1,0 +1,113 @@
+import { parseArgs } from 'node:util';
+import type { AdminService } from './service.ts';
+
+/** What was typed cannot be understood: its message is the one line to print. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** An option that takes a value. */
+export interface OptionSpec {
+  /** What stands for the value in the help. */
+  readonly value: string;
+  readonly help: string;
+  readonly required?: true;
+  readonly choices?: readonly string[];
+  /** Used when the option is not given. */
+  readonly fallback?: string;
+}
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+type ValueOf<Spec> = Spec extends { choices: readonly (infer Choice)[] } ? Choice : string;
+type OptionValues<Specs> = {
+  readonly [Name in keyof Specs]: Specs[Name] extends { required: true } | { fallback: string }
+    ? ValueOf<Specs[Name]>
+    : ValueOf<Specs[Name]> | undefined;
+};
+
+/** What a command has to say: one JSON document, or the same for people to read. */
+export interface Answer {
+  readonly data: unknown;
+  readonly text: string;
+  /** True when the command did its work and found something wrong: exit 1. */
+  readonly failed?: boolean;
+}
+
+/** One command of the operators' command line. It only parses and prints: features do the work. */
+export interface AdminCommand {
+  readonly name: string;
+  readonly summary: string;
+  /** What an operator has to know, below the options. */
+  readonly notes?: string;
+  readonly options: OptionSpecs;
+  run(service: AdminService, values: never): Promise<Answer>;
+}
+
+/** Declares a command; the values that `run` gets have the types that its options declare. */
+export function defineCommand<const Specs extends OptionSpecs>(
+  command: Omit<AdminCommand, 'run' | 'options'> & {
+    options: Specs;
+    run(service: AdminService, values: OptionValues<Specs>): Promise<Answer>;
+  },
+): AdminCommand {
+  return command;
+}
+
+/** Options that many commands share. */
+export const MERCHANT = { value: 'ID', help: 'The merchant', required: true } as const;
+export const ENVIRONMENT = {
+  value: 'sandbox|production',
+  help: 'The environment',
+  choices: ['sandbox', 'production'],
+  fallback: 'sandbox',
+} as const;
+export const ANY_MERCHANT = { value: 'ID', help: 'Only of this merchant' } as const;
+export const ANY_ENVIRONMENT = {
+  value: 'sandbox|production',
+  help: 'Only of this environment',
+  choices: ['sandbox', 'production'],
+} as const;
+export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
+
+/** What was typed behind a command's name. */
+export interface ParsedArguments {
+  values: Record<string, string | undefined>;
+  json: boolean;
+  help: boolean;
+}
+
+/** @throws UsageError in one line */
+export function parseArguments(command: AdminCommand, args: readonly string[]): ParsedArguments {
+  const { json = false, help = false, ...given } = parseTyped(command.options, args);
+  if (help) return { values: {}, json: json === true, help: true };
+  const values: Record<string, string | undefined> = {};
+  for (const [name, spec] of Object.entries(command.options)) {
+    const value = typeof given[name] === 'string' ? given[name] : spec.fallback;
+    if (value === undefined && spec.required) {
+      throw new UsageError(`--${name} ${spec.value} is missing; see admin ${command.name} --help`);
+    }
+    if (value !== undefined && spec.choices?.includes(value) === false) {
+      throw new UsageError(`--${name} must be ${spec.choices.join(' or ')}`);
+    }
+    values[name] = value;
+  }
+  return { values, json: json === true, help: false };
+}
+
+function parseTyped(specs: OptionSpecs, args: readonly string[]) {
+  const named = Object.keys(specs).map((name) => [name, { type: 'string' as const }] as const);
+  const options = {
+    ...Object.fromEntries(named),
+    json: { type: 'boolean' as const },
+    help: { type: 'boolean' as const, short: 'h' },
+  };
+  try {
+    return parseArgs({ args: [...args], options, strict: true }).values as Record<
+      string,
+      string | boolean | undefined
+    >;
+  } catch (error) {
+    // Node's own words, up to the first full stop: what follows is advice about other things.
+    throw new UsageError((error as Error).message.split(/\.\s|\n/)[0] ?? '', { cause: error });
+  }
+}

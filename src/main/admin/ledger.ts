@@ -1,0 +1,92 @@
+import type { Verification } from '../../ledger/verify.ts';
+import { showLedger, verifyLedger } from '../../ledger/verify.ts';
+import type { AdminCommand } from './command.ts';
+import { defineCommand, ORDER } from './command.ts';
+import { blocks, facts, rupees, table } from './text.ts';
+
+function verdictOf({ ok, faultCount }: Verification): string {
+  if (ok) return 'The ledger is sound: it sums to zero, and agrees with every order and payment.';
+  return `Something is off: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`;
+}
+
+function figuresOf(book: Verification): string {
+  const rows = book.accounts.map(({ environment, account, balancePaise, expectedPaise }) => [
+    environment,
+    account,
+    balancePaise,
+    expectedPaise,
+    rupees(balancePaise),
+  ]);
+  const sums = book.sums.map(({ environment, sumPaise }) => [
+    environment,
+    'sum',
+    sumPaise,
+    0,
+    rupees(sumPaise),
+  ]);
+  return blocks(
+    table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], [...rows, ...sums]),
+    facts({
+      'Ledger lines': book.lineCount,
+      Orders: book.orderCount,
+      Captures: book.captureCount,
+      'Captures under way': book.capturesUnderWay,
+      'Surplus captures': book.surplusCount,
+      'Settled outside': book.outsideSettlementCount,
+    }),
+  );
+}
+
+const verifyCommand = defineCommand({
+  name: 'ledger verify',
+  summary: 'Prove from scratch that the money adds up; exit 1 if something is off',
+  notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, all of
+one moment. It reads everything, and changes nothing.`,
+  options: {},
+  async run({ sql }) {
+    const book = await verifyLedger(sql);
+    const faults = book.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
+    const list = faults.length > 0 && table(['RULE', 'SUBJECT', 'FAULT'], faults);
+    return {
+      data: book,
+      text: blocks(figuresOf(book), list, verdictOf(book)),
+      failed: !book.ok,
+    };
+  },
+});
+
+const showCommand = defineCommand({
+  name: 'ledger show',
+  summary: "Show an order's lines in the ledger",
+  options: { order: ORDER },
+  async run({ sql }, { order }) {
+    const data = await showLedger(sql, order);
+    const head = facts({
+      Order: data.orderNumber,
+      Merchant: data.merchantId,
+      Environment: data.environment,
+      Status: data.status,
+      Amount: `INR ${rupees(data.amountPaise)}`,
+      Payment: data.gatewayPaymentId,
+      'Settled outside': data.outsideReference ?? undefined,
+    });
+    const lines = data.lines.map((line) => [
+      line.at,
+      line.operation,
+      line.from,
+      line.to,
+      rupees(line.amountPaise),
+      line.gatewayPaymentId,
+    ]);
+    const balances = data.balances.map((one) => [one.account, rupees(one.balancePaise)]);
+    const text = blocks(
+      head,
+      table(['AT', 'OPERATION', 'FROM', 'TO', 'INR', 'PAYMENT'], lines),
+      balances.length > 0 && table(['ACCOUNT', 'INR'], balances),
+    );
+    return { data, text };
+  },
+});
+
+/** The book of the money. */
+export const LEDGER_COMMANDS: readonly AdminCommand[] = [verifyCommand, showCommand];

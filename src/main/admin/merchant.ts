@@ -1,0 +1,192 @@
+import type { StatusChange } from '../../merchants/commands.ts';
+import { changeMerchantStatus, createMerchant } from '../../merchants/commands.ts';
+import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
+import { findOrigins, setOrigins } from '../../merchants/origins.ts';
+import type { MerchantRow } from '../../merchants/queries.ts';
+import { listMerchants } from '../../merchants/queries.ts';
+import type { AdminCommand, Answer } from './command.ts';
+import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
+import type { AdminService } from './service.ts';
+import { blocks, facts, table } from './text.ts';
+
+const NO_LINKED_ACCOUNT =
+  'No linked account: in production its funds stay held until one is given with merchant approve --linked-account';
+const SHOWN_ONCE = 'The secret is shown this once: keep it on your server, and nowhere else.';
+
+const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
+
+function presentMerchant(row: MerchantRow) {
+  return {
+    merchantId: row.merchant_id,
+    name: row.name,
+    email: row.email,
+    status: row.status,
+    statusReason: row.status_reason,
+    linkedAccounts: row.linked_accounts,
+    createdAt: row.created_at,
+  };
+}
+
+function merchantAnswer(row: MerchantRow, warning: string | null = null): Answer {
+  const data = { ...presentMerchant(row), warning };
+  const { linkedAccounts, ...shown } = data;
+  const text = facts({
+    Merchant: shown.merchantId,
+    Name: shown.name,
+    'E-mail': shown.email,
+    Status: shown.status,
+    Reason: shown.statusReason ?? undefined,
+    'Linked account': linkedAccounts.production,
+    Created: shown.createdAt,
+  });
+  return { data, text: blocks(text, warning) };
+}
+
+async function change(
+  { sql, actor }: AdminService,
+  kind: StatusChange,
+  merchant: string,
+  details: { reason?: string | undefined; linkedAccountId?: string | undefined } = {},
+): Promise<MerchantRow> {
+  return changeMerchantStatus({ sql, actor }, merchant, kind, details);
+}
+
+const merchantCommands = [
+  defineCommand({
+    name: 'merchant create',
+    summary: 'Register a merchant, who may do nothing until approved',
+    options: {
+      name: { value: 'NAME', help: 'What buyers see', required: true },
+      email: { value: 'EMAIL', help: 'Where to reach the merchant', required: true },
+    },
+    run: async ({ sql, actor }, merchant) =>
+      merchantAnswer(await createMerchant({ sql, actor }, merchant)),
+  }),
+  defineCommand({
+    name: 'merchant list',
+    summary: 'List merchants, the newest first',
+    options: { status: { value: STATUSES.join('|'), help: 'Only these', choices: STATUSES } },
+    async run({ sql }, { status }) {
+      const data = (await listMerchants(sql, status)).map(presentMerchant);
+      const rows = data.map((row) => [row.merchantId, row.status, row.name, row.email]);
+      return { data, text: table(['MERCHANT', 'STATUS', 'NAME', 'E-MAIL'], rows) };
+    },
+  }),
+  defineCommand({
+    name: 'merchant approve',
+    summary: 'Approve a merchant, or give an approved one its linked account',
+    notes: `The sandbox makes linked accounts by itself. In production a merchant without one can take orders, but
+nothing is paid out: its funds stay held at the gateway until the account is given here.`,
+    options: {
+      merchant: MERCHANT,
+      'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
+    },
+    async run(service, { merchant, 'linked-account': linkedAccountId }) {
+      const row = await change(service, 'approve', merchant, { linkedAccountId });
+      return merchantAnswer(row, row.linked_accounts.production ? null : NO_LINKED_ACCOUNT);
+    },
+  }),
+  defineCommand({
+    name: 'merchant reject',
+    summary: 'Reject a merchant, or take an approval back',
+    options: {
+      merchant: MERCHANT,
+      reason: { value: 'TEXT', help: 'Why, for the audit log', required: true },
+    },
+    run: async (service, { merchant, reason }) =>
+      merchantAnswer(await change(service, 'reject', merchant, { reason })),
+  }),
+  defineCommand({
+    name: 'merchant suspend',
+    summary: 'Suspend a merchant: its API answers 403, payments under way run on, releases wait',
+    options: { merchant: MERCHANT, reason: { value: 'TEXT', help: 'Why, for the audit log' } },
+    run: async (service, { merchant, reason }) =>
+      merchantAnswer(await change(service, 'suspend', merchant, { reason })),
+  }),
+  defineCommand({
+    name: 'merchant activate',
+    summary: 'End a suspension',
+    options: { merchant: MERCHANT },
+    run: async (service, { merchant }) =>
+      merchantAnswer(await change(service, 'activate', merchant)),
+  }),
+];
+
+const keyCommands = (['create', 'rotate'] as const).map((action) =>
+  defineCommand({
+    name: `key ${action}`,
+    summary:
+      action === 'create'
+        ? 'Make the API key and secret of an approved merchant'
+        : 'Replace the secret: the old one is 401 at once, the key stays',
+    options: { merchant: MERCHANT, environment: ENVIRONMENT },
+    async run(service, { merchant, environment }) {
+      const { sql, actor } = service;
+      const deps = { sql, actor, pepper: service.pepper() };
+      const make = action === 'create' ? createKeyPair : rotateSecret;
+      const data = {
+        merchantId: merchant,
+        environment,
+        ...(await make(deps, merchant, environment)),
+      };
+      const text = facts({
+        Merchant: merchant,
+        Environment: environment,
+        'X-API-Key': data.apiKey,
+        'X-API-Secret': data.apiSecret,
+      });
+      return { data, text: blocks(text, SHOWN_ONCE) };
+    },
+  }),
+);
+
+const listKeysCommand = defineCommand({
+  name: 'key list',
+  summary: "List a merchant's keys, without their secrets",
+  options: { merchant: MERCHANT },
+  async run({ sql }, { merchant }) {
+    const data = await listKeys(sql, merchant);
+    const rows = data.map((key) => [key.environment, key.apiKey, key.createdAt, key.rotatedAt]);
+    return { data, text: table(['ENVIRONMENT', 'API KEY', 'CREATED', 'SECRET ROTATED'], rows) };
+  },
+});
+
+function originsAnswer(merchantId: string, environment: string, origins: string[]): Answer {
+  const none = 'No list: requests from every origin are let in.';
+  return {
+    data: { merchantId, environment, origins },
+    text: origins.length === 0 ? none : origins.join('\n'),
+  };
+}
+
+const originCommands = [
+  defineCommand({
+    name: 'origins set',
+    summary: 'Set the origins that browsers may call the API from; an empty list lets all in',
+    options: {
+      merchant: MERCHANT,
+      environment: ENVIRONMENT,
+      origins: { value: 'A,B', help: 'https://shop.example.com or a domain', required: true },
+    },
+    async run({ sql, actor }, { merchant, environment, origins }) {
+      const wanted = origins.split(',').filter((origin) => origin.trim() !== '');
+      const saved = await setOrigins({ sql, actor }, merchant, environment, wanted);
+      return originsAnswer(merchant, environment, saved);
+    },
+  }),
+  defineCommand({
+    name: 'origins show',
+    summary: 'Show that list',
+    options: { merchant: MERCHANT, environment: ENVIRONMENT },
+    run: async ({ sql }, { merchant, environment }) =>
+      originsAnswer(merchant, environment, await findOrigins(sql, merchant, environment)),
+  }),
+];
+
+/** Merchants, their keys and their origins. */
+export const MERCHANT_COMMANDS: readonly AdminCommand[] = [
+  ...merchantCommands,
+  ...keyCommands,
+  listKeysCommand,
+  ...originCommands,
+];

@@ -1,0 +1,103 @@
+import type { Order } from '../../orders/schemas.ts';
+import type { AdminCommand, Answer } from './command.ts';
+import { defineCommand, ORDER } from './command.ts';
+import type { AdminService } from './service.ts';
+import { blocks, facts, rupees } from './text.ts';
+
+/** What the operators' order commands are made of; loaded only for them. */
+async function operatorDeps(service: AdminService) {
+  const [{ createOrderCommands }, { createOrderWorkflows }] = await Promise.all([
+    import('../../orders/commands.ts'),
+    import('../../temporal/order-workflows.ts'),
+  ]);
+  const { sql, actor, config } = service;
+  const workflows = createOrderWorkflows(await service.temporal());
+  const commands = createOrderCommands({ sql, workflows, durations: config.durations });
+  return { sql, actor, workflows, commands };
+}
+
+function orderAnswer(order: Order): Answer {
+  const { order_number: orderNumber, status, dispute, refund } = order;
+  const data = {
+    orderNumber,
+    status,
+    disputeCount: order.dispute_count,
+    respondBy: dispute?.respond_by ?? null,
+    completesAt: order.completes_at,
+    refund: refund && {
+      amount: refund.amount,
+      reason: refund.reason,
+      processedAt: refund.processed_at,
+    },
+  };
+  const text = facts({
+    Order: orderNumber,
+    Status: status,
+    Disputes: data.disputeCount,
+    'Merchant answers until': data.respondBy ?? undefined,
+    'Completes at': data.completesAt ?? undefined,
+    Refund: refund ? `INR ${refund.amount.toFixed(2)}, ${refund.reason}` : undefined,
+    Refunded: refund ? (refund.processed_at ?? 'under way') : undefined,
+  });
+  return { data, text };
+}
+
+const raiseCommand = defineCommand({
+  name: 'dispute raise',
+  summary: 'Raise a dispute for a buyer, on a PAID or DELIVERED order',
+  options: {
+    order: ORDER,
+    reason: { value: 'TEXT', help: 'In the words of the buyer, 10 to 2000', required: true },
+  },
+  async run(service, { order, reason }) {
+    const { raiseDisputeForBuyer } = await import('../../orders/operator-commands.ts');
+    return orderAnswer(await raiseDisputeForBuyer(await operatorDeps(service), order, reason));
+  },
+});
+
+const decideCommand = defineCommand({
+  name: 'dispute decide',
+  summary: 'Decide a dispute under review: for the merchant, or for the buyer, who is refunded',
+  options: {
+    order: ORDER,
+    for: {
+      value: 'merchant|buyer',
+      help: 'Who is right',
+      choices: ['merchant', 'buyer'],
+      required: true,
+    },
+  },
+  async run(service, { order, for: winner }) {
+    const { decideDispute } = await import('../../orders/operator-commands.ts');
+    return orderAnswer(await decideDispute(await operatorDeps(service), order, winner));
+  },
+});
+
+const settleCommand = defineCommand({
+  name: 'order settle',
+  summary: 'Record that a release or refund was made outside the gateway, and finish the order',
+  notes: `Only while the order is releasing or refunding its money, which the gateway refuses to move. Move the
+money first; the reference says how to find it again.`,
+  options: {
+    order: ORDER,
+    reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR", required: true },
+    reason: { value: 'TEXT', help: 'Why the gateway could not do it', required: true },
+  },
+  async run(service, { order: orderNumber, reference, reason }) {
+    const { settleOutside } = await import('../../payments/settle-outside.ts');
+    const settlement = { orderNumber, reference, reason };
+    const { order, warning } = await settleOutside(await operatorDeps(service), settlement);
+    const { status, amount_paise: amountPaise } = order;
+    const text = facts({
+      Order: orderNumber,
+      Status: status,
+      Amount: `INR ${rupees(amountPaise)}`,
+      Reference: reference,
+    });
+    const data = { orderNumber, status, amountPaise, reference, warning };
+    return { data, text: blocks(text, warning && `Warning: ${warning}`) };
+  },
+});
+
+/** What operators may do to an order. */
+export const ORDER_COMMANDS: readonly AdminCommand[] = [raiseCommand, decideCommand, settleCommand];

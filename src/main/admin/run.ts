@@ -1,0 +1,82 @@
+import { ConfigError } from '../../config.ts';
+import { DomainError } from '../../domain/index.ts';
+import { SetupError } from '../../local/setup-error.ts';
+import type { AdminCommand } from './command.ts';
+import { parseArguments, UsageError } from './command.ts';
+import { DELIVERY_COMMANDS } from './delivery.ts';
+import { helpOfAll, helpOfOne } from './help.ts';
+import { LEDGER_COMMANDS } from './ledger.ts';
+import { MERCHANT_COMMANDS } from './merchant.ts';
+import { ORDER_COMMANDS } from './order.ts';
+import { findService } from './service.ts';
+import { WEBHOOK_COMMANDS } from './webhook.ts';
+
+const COMMANDS: readonly AdminCommand[] = [
+  ...MERCHANT_COMMANDS,
+  ...WEBHOOK_COMMANDS,
+  ...DELIVERY_COMMANDS,
+  ...ORDER_COMMANDS,
+  ...LEDGER_COMMANDS,
+];
+
+/** What goes to the terminal, and how the process ends. */
+export interface Printed {
+  stdout: string;
+  stderr: string;
+  exitCode: 0 | 1;
+}
+
+/** Runs what was typed behind `admin`. Never throws: what goes wrong is one line and exit 1. */
+export async function runAdmin(args: readonly string[]): Promise<Printed> {
+  try {
+    return await run(args);
+  } catch (error) {
+    return { stdout: '', stderr: lineOf(error), exitCode: 1 };
+  }
+}
+
+async function run(args: readonly string[]): Promise<Printed> {
+  const [noun, verb, ...rest] = args;
+  const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
+  if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
+  const { values, json, help } = parseArguments(command, rest);
+  if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
+  const service = findService();
+  try {
+    const { data, text, failed = false } = await command.run(service, values as never);
+    const stdout = json ? JSON.stringify(data, null, 2) : text;
+    return { stdout, stderr: '', exitCode: failed ? 1 : 0 };
+  } finally {
+    await service.close();
+  }
+}
+
+/** @throws UsageError unless help was asked for */
+function helpFor(noun: string | undefined, verb: string | undefined): string {
+  const isHelp = (word: string | undefined) =>
+    word === '--help' || word === '-h' || word === 'help';
+  if (isHelp(noun)) return helpOfAll(COMMANDS);
+  const ofNoun = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `));
+  if (ofNoun.length > 0 && isHelp(verb)) return helpOfAll(ofNoun);
+  const typed = [noun, verb].filter((word) => word !== undefined).join(' ');
+  const problem = typed === '' ? 'No command given' : `Unknown command: ${typed}`;
+  const known = ofNoun.map(({ name }) => name).join(', ');
+  throw new UsageError(`${problem}; ${known === '' ? 'see admin --help' : `there are ${known}`}`);
+}
+
+const UNREACHABLE = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT|CONNECTION_/;
+
+/** One line for whatever went wrong; only what nobody foresaw is called unexpected. */
+function lineOf(error: unknown): string {
+  if (!(error instanceof Error)) return `Unexpected: ${String(error)}`;
+  const isExpected = [DomainError, SetupError, ConfigError, UsageError].some(
+    (kind) => error instanceof kind,
+  );
+  const message = error.message.split('\n')[0] ?? '';
+  if (isExpected) return message;
+  const code = 'code' in error ? String(error.code) : '';
+  if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
+  if (code === '42P01') return 'The database has no schema yet: run npm run migrate';
+  if (error.name === 'ServiceError') return `Temporal cannot be reached: ${message}`;
+  return `Unexpected: ${message}`;
+}

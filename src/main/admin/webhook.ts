@@ -1,0 +1,141 @@
+import { API_VERSION } from '../../http/versions.ts';
+import {
+  findEndpoint,
+  removeWebhookUrl,
+  rotateWebhookSecret,
+  saveWebhookUrl,
+} from '../../webhooks/endpoints.ts';
+import { resealSecrets } from '../../webhooks/reseal.ts';
+import { createUrlCheck, webhookRules } from '../webhook-rules.ts';
+import type { AdminCommand } from './command.ts';
+import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
+import type { AdminService } from './service.ts';
+import { blocks, facts, table } from './text.ts';
+
+const SHOWN_ONCE = 'The secret is shown this once: webhooks are signed with all of it, whsec_ too.';
+
+const endpointOptions = { merchant: MERCHANT, environment: ENVIRONMENT } as const;
+
+function endpointDeps({ sql, actor, secretBox }: AdminService) {
+  return { sql, actor, secretBox: secretBox() };
+}
+
+const setCommand = defineCommand({
+  name: 'webhook set',
+  summary: 'Set the URL that webhooks go to; the first time, its secret is made and shown',
+  notes: `Production takes https only. Localhost, private addresses and cloud metadata are refused; a name that
+cannot be resolved today is saved with a warning.`,
+  options: { ...endpointOptions, url: { value: 'URL', help: 'The receiver', required: true } },
+  async run(service, { merchant, environment, url }) {
+    const deps = { ...endpointDeps(service), checkUrl: createUrlCheck(service.config) };
+    const { secret, warning } = await saveWebhookUrl(deps, merchant, environment, url);
+    const text = facts({
+      Merchant: merchant,
+      Environment: environment,
+      URL: url,
+      Secret: secret ?? 'as before (webhook rotate-secret makes a new one)',
+    });
+    const data = { merchantId: merchant, environment, url, secret, warning };
+    return { data, text: blocks(text, secret && SHOWN_ONCE, warning && `Warning: ${warning}`) };
+  },
+});
+
+const showCommand = defineCommand({
+  name: 'webhook show',
+  summary: 'Show where webhooks go',
+  options: endpointOptions,
+  async run({ sql }, { merchant, environment }) {
+    const endpoint = await findEndpoint(sql, merchant, environment);
+    const text = facts({
+      Merchant: merchant,
+      Environment: environment,
+      URL: endpoint.url ?? 'none: no webhooks are sent',
+      Secret: endpoint.hasSecret ? 'set' : 'none yet',
+      Changed: endpoint.updatedAt,
+    });
+    return { data: { merchantId: merchant, environment, ...endpoint }, text };
+  },
+});
+
+const rotateCommand = defineCommand({
+  name: 'webhook rotate-secret',
+  summary: 'Replace the secret: the next attempt is signed with the new one',
+  options: endpointOptions,
+  async run(service, { merchant, environment }) {
+    const { secret } = await rotateWebhookSecret(endpointDeps(service), merchant, environment);
+    const data = { merchantId: merchant, environment, secret };
+    return { data, text: blocks(facts({ Secret: secret }), SHOWN_ONCE) };
+  },
+});
+
+const removeCommand = defineCommand({
+  name: 'webhook remove',
+  summary: 'Take the URL away: what waits for its next attempt becomes FAILED at it',
+  options: endpointOptions,
+  async run({ sql, actor }, { merchant, environment }) {
+    await removeWebhookUrl({ sql, actor }, merchant, environment);
+    const text = `No webhooks are sent to ${merchant} in ${environment} any more.`;
+    return { data: { merchantId: merchant, environment, url: null }, text };
+  },
+});
+
+const testCommand = defineCommand({
+  name: 'webhook test',
+  summary: 'Send one test event now, signed like any webhook; exit 1 unless it is taken',
+  notes: `The event is TEST, its order does not exist, and its sequence is 0. It is tried once, from this machine,
+and stands in the log of no order.`,
+  options: endpointOptions,
+  async run(service, { merchant, environment }) {
+    const [{ createWebhookSender }, { sendTestEvent }] = await Promise.all([
+      import('../../webhooks/sender.ts'),
+      import('../../webhooks/test-event.ts'),
+    ]);
+    const sender = createWebhookSender(webhookRules(service.config));
+    try {
+      const { log } = service;
+      const deps = { ...endpointDeps(service), sender, log, apiVersion: API_VERSION };
+      const result = await sendTestEvent(deps, merchant, environment);
+      const text = facts({
+        URL: result.url,
+        Result: result.delivered ? 'taken' : `not taken: ${result.error}`,
+        Status: result.statusCode,
+        'Took (ms)': result.durationMs,
+        Event: result.eventId,
+      });
+      const data = { merchantId: merchant, environment, ...result };
+      return { data, text, failed: !result.delivered };
+    } finally {
+      await sender.close();
+    }
+  },
+});
+
+const rotateKeysCommand = defineCommand({
+  name: 'webhook rotate-keys',
+  summary: 'Seal all webhook secrets anew under the newest key of WEBHOOK_SECRET_KEYS',
+  notes: `First put the new key in front of the old ones in WEBHOOK_SECRET_KEYS, for every process of the service;
+then run this; then the old keys can go. Merchants notice nothing. It can be cut off and run again.`,
+  options: {},
+  async run(service) {
+    const data = await resealSecrets(endpointDeps(service));
+    const { unreadable } = data;
+    const text = facts({
+      'Sealed anew': data.resealed,
+      'Under the newest key before': data.current,
+      'Cannot be opened': unreadable.length,
+    });
+    const rows = unreadable.map((one) => [one.merchantId, one.environment, one.reason]);
+    const list = rows.length > 0 && table(['MERCHANT', 'ENVIRONMENT', 'REASON'], rows);
+    return { data, text: blocks(text, list), failed: unreadable.length > 0 };
+  },
+});
+
+/** Where webhooks go, and what they are signed with. */
+export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
+  setCommand,
+  showCommand,
+  rotateCommand,
+  removeCommand,
+  testCommand,
+  rotateKeysCommand,
+];

@@ -1,0 +1,93 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import { errorOf } from '../http/errors.ts';
+import type { MerchantAdminDeps } from './commands.ts';
+import type { KeyPair } from './credentials.ts';
+import { generateKeyPair, hmacOfSecret } from './credentials.ts';
+import { findMerchant, merchantNotFound } from './queries.ts';
+
+export interface KeyDeps extends MerchantAdminDeps {
+  /** Keys the HMAC of which the database keeps. */
+  pepper: string;
+}
+
+/** A key as it is shown: without its secret, which nobody can show again. */
+export interface ListedKey {
+  apiKey: string;
+  environment: Environment;
+  createdAt: Date;
+  rotatedAt: Date | null;
+}
+
+/**
+ * Makes the one key pair of a merchant and environment. Its secret is returned here and never
+ * again. Source: the specification's "Authentication" 3, keys come after the approval.
+ *
+ * @throws DomainError `NOT_FOUND`, `MERCHANT_NOT_APPROVED`, `INVALID_STATE` when there is one
+ */
+export async function createKeyPair(
+  { sql, pepper, actor }: KeyDeps,
+  merchantId: string,
+  environment: Environment,
+): Promise<KeyPair> {
+  const pair = generateKeyPair(environment);
+  const rows = await sql`
+    WITH created AS (
+      INSERT INTO api_keys (api_key, merchant_id, environment, secret_hmac)
+      SELECT ${pair.apiKey}, merchant_id, ${environment}, ${hmacOfSecret(pepper, pair.apiSecret)}
+      FROM merchants WHERE merchant_id = ${merchantId} AND status IN ('APPROVED', 'SUSPENDED')
+      ON CONFLICT (merchant_id, environment) DO NOTHING
+      RETURNING merchant_id, api_key
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, subject)
+      SELECT ${actor}, 'key.create', merchant_id, api_key FROM created
+    )
+    SELECT FROM created`;
+  if (rows.length > 0) return pair;
+  const merchant = await findMerchant(sql, merchantId);
+  if (!merchant) throw merchantNotFound(merchantId);
+  if (merchant.status === 'PENDING' || merchant.status === 'REJECTED') {
+    throw errorOf('MERCHANT_NOT_APPROVED');
+  }
+  const message = `Merchant ${merchantId} has a key for ${environment}: rotate its secret`;
+  throw new DomainError('INVALID_STATE', message);
+}
+
+/**
+ * Replaces the secret of a key: the old one is 401 on the very next request. The key stays, for it
+ * is the merchant's name with us. Source: the specification's "Authentication" 4.
+ *
+ * @returns the key with its new secret, here and never again
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is no key
+ */
+export async function rotateSecret(
+  { sql, pepper, actor }: KeyDeps,
+  merchantId: string,
+  environment: Environment,
+): Promise<KeyPair> {
+  const { apiSecret } = generateKeyPair(environment);
+  const [row] = await sql<{ api_key: string }[]>`
+    WITH rotated AS (
+      UPDATE api_keys
+      SET secret_hmac = ${hmacOfSecret(pepper, apiSecret)}, rotated_at = clock_timestamp()
+      WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      RETURNING merchant_id, api_key
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, subject)
+      SELECT ${actor}, 'key.rotate', merchant_id, api_key FROM rotated
+    )
+    SELECT api_key FROM rotated`;
+  if (row) return { apiKey: row.api_key, apiSecret };
+  if (!(await findMerchant(sql, merchantId))) throw merchantNotFound(merchantId);
+  const message = `Merchant ${merchantId} has no key for ${environment}: create one`;
+  throw new DomainError('INVALID_STATE', message);
+}
+
+/** A merchant's keys. @throws DomainError `NOT_FOUND` */
+export async function listKeys(sql: Sql, merchantId: string): Promise<ListedKey[]> {
+  if (!(await findMerchant(sql, merchantId))) throw merchantNotFound(merchantId);
+  return sql<ListedKey[]>`
+    SELECT api_key AS "apiKey", environment, created_at AS "createdAt", rotated_at AS "rotatedAt"
+    FROM api_keys WHERE merchant_id = ${merchantId} ORDER BY environment`;
+}

@@ -1,0 +1,76 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import type { MerchantAdminDeps } from './commands.ts';
+import { merchantNotFound } from './queries.ts';
+
+const MAX_ORIGINS = 100;
+
+/**
+ * Sets the origins from which browsers may call an environment's API; an empty list allows all.
+ *
+ * @param origins `https://shop.example.com`, or only the domain, which means https
+ * @returns them as the API compares them, without repeats
+ * @throws DomainError `BAD_REQUEST`, `NOT_FOUND`
+ */
+export async function setOrigins(
+  { sql, actor }: MerchantAdminDeps,
+  merchantId: string,
+  environment: Environment,
+  origins: readonly string[],
+): Promise<string[]> {
+  const normalized = [...new Set(origins.map(normalizeOrigin))];
+  if (normalized.length > MAX_ORIGINS) {
+    throw new DomainError('BAD_REQUEST', `At most ${MAX_ORIGINS} origins can be set`);
+  }
+  const rows = await sql`
+    WITH saved AS (
+      INSERT INTO merchant_environments (merchant_id, environment, allowed_origins)
+      SELECT merchant_id, ${environment}, ${normalized}::text[]
+      FROM merchants WHERE merchant_id = ${merchantId}
+      ON CONFLICT (merchant_id, environment) DO UPDATE SET
+        allowed_origins = excluded.allowed_origins, updated_at = clock_timestamp()
+      RETURNING merchant_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, details)
+      SELECT ${actor}, 'origins.set', merchant_id,
+        ${sql.json({ environment, origins: normalized })}
+      FROM saved
+    )
+    SELECT FROM saved`;
+  if (rows.length === 0) throw merchantNotFound(merchantId);
+  return normalized;
+}
+
+/** The origins of one environment. @throws DomainError `NOT_FOUND` */
+export async function findOrigins(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+): Promise<string[]> {
+  const [row] = await sql<{ origins: string[] }[]>`
+    SELECT coalesce(e.allowed_origins, '{}') AS origins FROM merchants m
+    LEFT JOIN merchant_environments e
+      ON e.merchant_id = m.merchant_id AND e.environment = ${environment}
+    WHERE m.merchant_id = ${merchantId}`;
+  if (!row) throw merchantNotFound(merchantId);
+  return row.origins;
+}
+
+/**
+ * An origin as browsers send it: lower case, Punycode, no default port, nothing after the host.
+ *
+ * @throws DomainError `BAD_REQUEST`
+ */
+function normalizeOrigin(text: string): string {
+  const trimmed = text.trim();
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`);
+  const isOrigin =
+    url !== null &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    url.href === `${url.origin}/` &&
+    /^[a-z0-9.:[\]-]+$/.test(url.hostname);
+  if (isOrigin) return url.origin;
+  const message = `"${trimmed}" is no origin: it must be like https://shop.example.com`;
+  throw new DomainError('BAD_REQUEST', message);
+}

@@ -1,0 +1,59 @@
+import type { Sql } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
+import type { OrderCommands } from './commands.ts';
+import { requestIdOf } from './commands.ts';
+import type { OrderRow } from './rows.ts';
+import type { Order } from './schemas.ts';
+import { disputeSchema } from './schemas.ts';
+
+export interface OperatorDeps {
+  sql: Sql;
+  commands: OrderCommands;
+  actor: string;
+}
+
+/**
+ * Raises a dispute for a buyer who asked us to, under the same rules as the buyer's own.
+ *
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
+ */
+export async function raiseDisputeForBuyer(
+  { sql, commands, actor }: OperatorDeps,
+  orderNumber: string,
+  reason: string,
+): Promise<Order> {
+  const parsed = disputeSchema.safeParse({ reason });
+  if (!parsed.success) {
+    throw new DomainError('BAD_REQUEST', `The reason ${parsed.error.issues[0]?.message}`);
+  }
+  const order = await findOrderAnywhere(sql, orderNumber);
+  return commands.raiseDispute(order, requestIdOf('', undefined), parsed.data.reason, actor);
+}
+
+/**
+ * Decides a dispute under review. The audit row is written first and names the request: whether
+ * the order took it, the step with that request id says.
+ *
+ * @returns the order: decided for the buyer, it is REFUNDED once the gateway has refunded
+ * @throws DomainError `ORDER_NOT_FOUND`, `INVALID_STATE`
+ */
+export async function decideDispute(
+  { sql, commands, actor }: OperatorDeps,
+  orderNumber: string,
+  winner: 'merchant' | 'buyer',
+): Promise<Order> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const requestId = requestIdOf('', undefined);
+  await sql`
+    INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+    VALUES (${actor}, 'dispute.decide', ${order.merchant_id}, ${orderNumber},
+      ${sql.json({ requestId, for: winner })})`;
+  return commands.send(order, 'decide', { requestId, for: winner });
+}
+
+/** Operators name an order by its number alone. */
+async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
+  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
+  if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  return row;
+}

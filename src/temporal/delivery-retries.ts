@@ -1,0 +1,57 @@
+import type { Client } from '@temporalio/client';
+import { isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { ManualAttemptResult } from '../contracts/activities.ts';
+import { RETRY_DELIVERY_WORKFLOW, retryWorkflowId, TASK_QUEUE } from '../contracts/ids.ts';
+
+const START_TIMEOUT_MS = 4500;
+
+/** What the rest of the service asks of the `retryDelivery` workflow. */
+export interface DeliveryRetries {
+  /**
+   * Retries a delivery and waits for what comes of it.
+   *
+   * @returns `running` also while an earlier retry of this delivery is not over; `started` when
+   *   the attempt has not ended in time: it still will, without anybody waiting for it
+   */
+  retry(deliveryId: string, waitMs: number): Promise<ManualAttemptResult | { outcome: 'started' }>;
+}
+
+/** Retry workflows over a Temporal client. */
+export function createDeliveryRetries(client: Client): DeliveryRetries {
+  return {
+    async retry(deliveryId, waitMs) {
+      const workflowId = retryWorkflowId(deliveryId);
+      try {
+        await client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+          client.workflow.start(RETRY_DELIVERY_WORKFLOW, {
+            workflowId,
+            taskQueue: TASK_QUEUE,
+            args: [{ deliveryId }],
+            workflowIdConflictPolicy: 'FAIL',
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+            staticSummary: `Manual retry of ${deliveryId}`,
+          }),
+        );
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'running' };
+        throw error;
+      }
+      return resultWithin(client, workflowId, waitMs);
+    },
+  };
+}
+
+async function resultWithin(
+  client: Client,
+  workflowId: string,
+  waitMs: number,
+): Promise<ManualAttemptResult | { outcome: 'started' }> {
+  try {
+    return await client.withDeadline(Date.now() + waitMs, () =>
+      client.workflow.result<() => Promise<ManualAttemptResult>>(workflowId),
+    );
+  } catch (error) {
+    if (isGrpcDeadlineError(error)) return { outcome: 'started' };
+    throw error;
+  }
+}

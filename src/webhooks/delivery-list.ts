@@ -1,0 +1,77 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment, EventType } from '../domain/index.ts';
+import type { AttemptKind, DeliveryState } from './queries.ts';
+
+/** Which deliveries to list; what is absent matches all. */
+export interface DeliveryFilter {
+  merchantId?: string | undefined;
+  environment?: Environment | undefined;
+  orderNumber?: string | undefined;
+  state?: DeliveryState | undefined;
+}
+
+/** One try to deliver an event, as it is shown. */
+export interface DeliveryAttempt {
+  at: string;
+  url: string;
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  kind: AttemptKind;
+}
+
+/** An event on its way to a merchant, with every attempt so far. */
+export interface Delivery {
+  deliveryId: string;
+  eventId: string;
+  orderNumber: string;
+  event: EventType;
+  merchantId: string;
+  environment: Environment;
+  state: DeliveryState;
+  nextAttemptAt: string | null;
+  createdAt: string;
+  attempts: DeliveryAttempt[];
+}
+
+type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+};
+
+/** Deliveries, the newest first: a delivery's id is a ULID, so its order is the order of time. */
+export async function listDeliveries(
+  sql: Sql,
+  filter: DeliveryFilter,
+  limit: number,
+): Promise<Delivery[]> {
+  const { merchantId, environment, orderNumber, state } = filter;
+  const rows = await sql<DeliveryRow[]>`
+    SELECT d.delivery_id AS "deliveryId", d.event_id AS "eventId",
+      e.order_number AS "orderNumber", e.type AS event, d.merchant_id AS "merchantId",
+      d.environment, d.state, d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt",
+      coalesce(a.attempts, '[]') AS attempts
+    FROM webhook_deliveries d
+    JOIN order_events e USING (event_id)
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_object(
+        'at', at, 'url', url, 'statusCode', status_code, 'durationMs', duration_ms,
+        'error', error, 'kind', kind) ORDER BY attempt_id) AS attempts
+      FROM webhook_attempts WHERE delivery_id = d.delivery_id
+    ) a ON true
+    WHERE true
+      ${merchantId ? sql`AND d.merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND d.environment = ${environment}` : sql``}
+      ${orderNumber ? sql`AND e.order_number = ${orderNumber}` : sql``}
+      ${state ? sql`AND d.state = ${state}` : sql``}
+    ORDER BY d.delivery_id DESC LIMIT ${limit}`;
+  return rows.map((row) => ({
+    ...row,
+    nextAttemptAt: row.nextAttemptAt && row.nextAttemptAt.toISOString(),
+    createdAt: row.createdAt.toISOString(),
+    attempts: row.attempts.map((attempt) => ({
+      ...attempt,
+      at: new Date(attempt.at).toISOString(),
+    })),
+  }));
+}

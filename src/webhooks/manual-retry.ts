@@ -1,0 +1,121 @@
+import type { ManualAttemptResult } from '../contracts/activities.ts';
+import type { Sql } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
+import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
+import type { DeliveryFilter } from './delivery-list.ts';
+
+/** Longer than an attempt's 15 s; whoever asked does not wait for a worker that is away. */
+const WAIT_MS = 20_000;
+/** As many as the sender makes connections to one origin: nobody waits for a place there. */
+const CONCURRENT_RETRIES = 8;
+
+export interface ManualRetryDeps {
+  sql: Sql;
+  retries: DeliveryRetries;
+  actor: string;
+}
+
+/** `started`: under way or waiting for a worker, in a workflow that will see it through. */
+export type RetryOutcome =
+  | Extract<ManualAttemptResult, { outcome: 'delivered' | 'refused' }>
+  | { outcome: 'started' };
+
+const NO_URL = 'No webhook URL is configured: set one, then retry';
+
+/**
+ * Makes one attempt of a delivery now, in any state, in a workflow of its own.
+ *
+ * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of it is under way, or when
+ *   no webhook URL is configured
+ */
+export async function retryDelivery(
+  deps: ManualRetryDeps,
+  deliveryId: string,
+): Promise<RetryOutcome> {
+  const { is_running, has_url } = await auditRetry(deps, deliveryId);
+  if (is_running) throw running(deliveryId);
+  if (!has_url) throw new DomainError('INVALID_STATE', NO_URL);
+  const result = await deps.retries.retry(deliveryId, WAIT_MS);
+  if (result.outcome === 'running') throw running(deliveryId);
+  if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
+  return result;
+}
+
+/** What became of each delivery that was retried together with others. */
+export interface RetriedDelivery {
+  deliveryId: string;
+  outcome: RetryOutcome['outcome'] | 'not_retried';
+  reason: string | null;
+}
+
+/**
+ * Retries every delivery that became FAILED at or after a moment, a few at a time. Whatever it did
+ * not come to, because its process ended, is FAILED still and found by the next call.
+ *
+ * @throws Error when Temporal or the database cannot be reached
+ */
+export async function retryFailedSince(
+  deps: ManualRetryDeps,
+  since: Date,
+  filter: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
+): Promise<RetriedDelivery[]> {
+  const deliveryIds = await findFailedSince(deps.sql, since, filter);
+  const retried: RetriedDelivery[] = [];
+  const queue = deliveryIds.values();
+  const takeTurns = async () => {
+    for (const deliveryId of queue) retried.push(await retryOneOfMany(deps, deliveryId));
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_RETRIES }, takeTurns));
+  return retried;
+}
+
+async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promise<RetriedDelivery> {
+  try {
+    const result = await retryDelivery(deps, deliveryId);
+    const reason = result.outcome === 'refused' ? result.reason : null;
+    return { deliveryId, outcome: result.outcome, reason };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { deliveryId, outcome: 'not_retried', reason: error.message };
+  }
+}
+
+/** Leaves an audit row, unless the retry would be refused as things stand. */
+async function auditRetry(
+  { sql, actor }: ManualRetryDeps,
+  deliveryId: string,
+): Promise<{ is_running: boolean; has_url: boolean }> {
+  const [row] = await sql<{ is_running: boolean; has_url: boolean }[]>`
+    WITH delivery AS (
+      SELECT d.merchant_id, coalesce(d.attempt_until > service_now(), false) AS is_running,
+        e.webhook_url IS NOT NULL AS has_url
+      FROM webhook_deliveries d
+      LEFT JOIN merchant_environments e USING (merchant_id, environment)
+      WHERE d.delivery_id = ${deliveryId}
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, subject)
+      SELECT ${actor}, 'delivery.retry', merchant_id, ${deliveryId}
+      FROM delivery WHERE has_url AND NOT is_running
+    )
+    SELECT is_running, has_url FROM delivery`;
+  if (!row) throw new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);
+  return row;
+}
+
+async function findFailedSince(
+  sql: Sql,
+  since: Date,
+  { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
+): Promise<string[]> {
+  const rows = await sql<{ delivery_id: string }[]>`
+    SELECT delivery_id FROM webhook_deliveries
+    WHERE state = 'FAILED' AND settled_at >= ${since}
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY settled_at`;
+  return rows.map(({ delivery_id }) => delivery_id);
+}
+
+function running(deliveryId: string): DomainError {
+  return new DomainError('INVALID_STATE', `An attempt of ${deliveryId} is under way`);
+}

@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import chromium from '@sparticuz/chromium';
+import type { AxeResults } from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { chromium as playwright } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A cheap phone. */
+const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true };
+
+/** A headless Chromium that also runs as root. */
+export async function launchBrowser() {
+  const browser = await playwright.launch({
+    executablePath: await chromium.executablePath(),
+    args: chromium.args,
+    headless: true,
+  });
+  return {
+    /** A phone that has never been here, and what its console complains about. */
+    async newPhone(options: BrowserContextOptions = {}) {
+      const context = await browser.newContext({ ...PHONE, ...options });
+      const complaints: string[] = [];
+      context.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      context.on('weberror', (error) => complaints.push(String(error.error())));
+      return { context, page: await context.newPage(), complaints };
+    },
+    close: () => browser.close(),
+  };
+}
+export type TestBrowser = Awaited<ReturnType<typeof launchBrowser>>;
+
+/** What axe-core has against a page, in short. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const results = await page.evaluate<AxeResults>('axe.run()');
+  return results.violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`,
+  );
+}

@@ -1,0 +1,39 @@
+/** What a browser without JavaScript gets to see, read whole. */
+export interface PageAnswer {
+  status: number;
+  url: string;
+  headers: Headers;
+  html: string;
+}
+
+async function read(response: Response): Promise<PageAnswer> {
+  const { status, url, headers } = response;
+  return { status, url, headers, html: await response.text() };
+}
+
+/** Opens a page. */
+export async function open(url: string): Promise<PageAnswer> {
+  return read(await fetch(url));
+}
+
+/** Sends a form, and by default follows where it leads. */
+export async function post(
+  url: string,
+  fields: Record<string, string> = {},
+  init: RequestInit = {},
+): Promise<PageAnswer> {
+  const headers = { 'Sec-Fetch-Site': 'same-origin' };
+  const body = new URLSearchParams(fields);
+  return read(await fetch(url, { method: 'POST', body, headers, ...init }));
+}
+
+/** The text of a page as a reader sees it, without tags. */
+export function textOf(html: string): string {
+  const text = html
+    .replace(/^.*<body>/s, '')
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&');
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { DevFacts } from '../../src/local/dev-facts.ts';
+import { readDevFacts } from '../../src/local/dev-facts.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { findProcesses } from '../../src/local/process-table.ts';
+import { lastLines, startServerProcess } from '../../src/local/server-process.ts';
+import { createApiClient } from '../support/api-client.ts';
+
+/** The first start on a machine builds Temporal. */
+const START_TIMEOUT_MS = 15 * 60_000;
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The whole service as `npm start` runs it, with data that is thrown away. */
+export interface WholeService {
+  readonly facts: DevFacts;
+  /** The process that answers HTTP. */
+  readonly apiPid: number;
+  readonly sandbox: ReturnType<typeof createApiClient>;
+  readonly logFile: (entry: string) => string;
+  stop(): Promise<void>;
+}
+
+async function freePorts(names: readonly string[]): Promise<Record<string, string>> {
+  const ports = await Promise.all(names.map(() => freePort()));
+  return Object.fromEntries(names.map((name, index) => [name, String(ports[index])]));
+}
+
+const PORTS = [
+  'PORT',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'POSTGRES_PORT',
+  'GATEWAY_SIMULATOR_PORT',
+];
+
+/** Starts all of it on free ports, and resolves when it says that it is ready. */
+export async function startWholeService(
+  settings: Record<string, string> = {},
+): Promise<WholeService> {
+  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-conformance-'));
+  const dataDir = join(folder, 'data');
+  const logFile = join(folder, 'npm-start.log');
+  const service = await startServerProcess({
+    file: process.execPath,
+    args: [join(repository, 'src/main/dev.ts')],
+    env: { ...process.env, ...(await freePorts(PORTS)), DATA_DIR: dataDir, ...settings },
+    logFile,
+    stopSteps: [{ signal: 'SIGTERM', waitMs: 20_000 }],
+  });
+  const stop = async () => {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const facts = await untilReady(dataDir, service.exited);
+    const [apiPid] = findProcesses(join(repository, 'src/main/api.ts'), `--run-of=${dataDir}`);
+    if (apiPid === undefined) throw new Error('The API process is not to be found');
+    const { apiBaseUrl, demoMerchant } = facts;
+    const sandbox = createApiClient(apiBaseUrl, demoMerchant.sandbox, 'sandbox');
+    const log = (entry: string) => join(dataDir, 'logs', `${entry}.log`);
+    return { facts, apiPid, sandbox, logFile: log, stop };
+  } catch (error) {
+    const lines = lastLines(logFile, 10).join('\n');
+    await stop();
+    throw new Error(`The service did not start:\n${lines}`, { cause: error });
+  }
+}
+
+async function untilReady(dataDir: string, exited: Promise<unknown>): Promise<DevFacts> {
+  let ended = false;
+  void exited.then(() => (ended = true));
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return readDevFacts(dataDir);
+    } catch (error) {
+      if (ended || Date.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,148 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { describeProcess } from '../../src/local/process-table.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { readToolEnvironment } from '../../src/local/tool-environment.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const { env } = process;
+const { cacheRoot } = readToolEnvironment(env);
+
+interface Place {
+  readonly dataDir: string;
+  readonly port: number;
+}
+
+/** A place for a server: a folder that, under root, the server's own account could not reach. */
+async function newPlace(): Promise<Place> {
+  return { dataDir: join(temporaryFolder(), 'postgres'), port: await freePort() };
+}
+
+async function start(place: Place, signal?: AbortSignal): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({
+    ...place,
+    cacheRoot,
+    logFile: join(place.dataDir, '..', 'postgres.log'),
+    log: () => undefined,
+    settings: { fsync: 'off' },
+    signal,
+  });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    return await sql.unsafe(statement);
+  } finally {
+    await sql.end();
+  }
+}
+
+describe('the embedded PostgreSQL', () => {
+  test('keeps its data and its password from one start to the next', async () => {
+    const place = await newPlace();
+    const first = await start(place);
+    await query(first.url, `CREATE TABLE kept AS SELECT 'Blaue Bluse, Größe M' AS text`);
+    await first.stop();
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+
+    const second = await start(place);
+    expect(second.url).toBe(first.url);
+    expect(await query(second.url, 'SELECT text FROM kept')).toEqual([
+      { text: 'Blaue Bluse, Größe M' },
+    ]);
+  });
+
+  test('is PostgreSQL 18 in UTF-8 and UTC, with the settings it was given', async () => {
+    const { url } = await start(await newPlace());
+    const [row] = await query(
+      url,
+      `SELECT current_setting('server_version_num')::int / 10000 AS version,
+         current_setting('server_encoding') AS encoding, current_setting('TimeZone') AS zone,
+         current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses`,
+    );
+    expect(row).toEqual({
+      version: 18,
+      encoding: 'UTF8',
+      zone: 'UTC',
+      fsync: 'off',
+      addresses: '127.0.0.1',
+    });
+  });
+
+  test('lets nobody in without its password, which only its owner can read', async () => {
+    const place = await newPlace();
+    const { url } = await start(place);
+    const wrong = new URL(url);
+    wrong.password = 'guess';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    expect(statSync(join(place.dataDir, 'superuser-password')).mode & 0o777).toBe(0o600);
+    expect(statSync(place.dataDir).mode & 0o777).toBe(0o700);
+  });
+
+  test('makes a new password when the file with the old one is gone', async () => {
+    const place = await newPlace();
+    const first = await start(place);
+    await first.stop();
+    rmSync(join(place.dataDir, 'superuser-password'));
+    const second = await start(place);
+    expect(second.url).not.toBe(first.url);
+    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('stops the server that a killed run left on the same data', async () => {
+    const place = await newPlace();
+    const orphan = await start(place);
+    await query(orphan.url, 'CREATE TABLE kept AS SELECT 1 AS one');
+    const heir = await start({ ...place, port: await freePort() });
+    expect(describeProcess(orphan.pid)).toBeUndefined();
+    expect(await query(heir.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
+  });
+
+  test('loses nothing that was committed when it is killed', async () => {
+    const place = await newPlace();
+    const victim = await start(place);
+    await query(victim.url, 'CREATE TABLE kept AS SELECT 1 AS one');
+    process.kill(victim.pid, 'SIGKILL');
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    const heir = await start(place);
+    expect(await query(heir.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
+  });
+
+  test('starts though its old process id belongs to something else after a reboot', async () => {
+    const place = await newPlace();
+    const first = await start(place);
+    const pidFile = join(place.dataDir, 'postmaster.pid');
+    const asLeft = readFileSync(pidFile, 'utf8');
+    await first.stop();
+    writeFileSync(pidFile, asLeft.replace(String(first.pid), String(process.ppid)));
+    const second = await start(place);
+    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('begins anew after a first start that was cut off', async () => {
+    const place = await newPlace();
+    const stop = new AbortController();
+    const cutOff = start(place, stop.signal);
+    stop.abort(new Error('Stopped'));
+    await expect(cutOff).rejects.toThrow('Stopped');
+    const { url } = await start(place);
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('says why it does not start on a port that is taken', async () => {
+    const place = await newPlace();
+    const other = createServer().listen(place.port, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    const starting = start(place);
+    await expect(starting).rejects.toThrow(SetupError);
+    await expect(starting).rejects.toThrow(/PostgreSQL did not start: .*could not/);
+  });
+});

@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inject, vi } from 'vitest';
+import type { Environment } from '../../src/domain/index.ts';
+import { startGuard } from '../../src/local/guard.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { startServerProcess } from '../../src/local/server-process.ts';
+import type { KeyPair } from '../../src/merchants/credentials.ts';
+import { createApiClient } from './api-client.ts';
+import type { TestService } from './service.ts';
+
+const entry = fileURLToPath(new URL('../../src/main/api.ts', import.meta.url));
+
+/** The settings with which another API process serves the same data as the test's service. */
+function settingsOf({ config, temporal }: TestService, port: number): Record<string, string> {
+  const { sandbox } = config.razorpay;
+  return {
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'warn',
+    PORT: String(port),
+    DATABASE_URL: config.databaseUrl ?? '',
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    PUBLIC_BASE_URL: config.publicBaseUrl,
+    API_SECRET_PEPPER: config.apiSecretPepper ?? '',
+    WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? '',
+    RATE_LIMIT_PER_SECOND: String(config.rateLimitPerSecond),
+    SANDBOX_RAZORPAY_BASE_URL: sandbox.baseUrl ?? '',
+    SANDBOX_RAZORPAY_KEY_ID: sandbox.keyId ?? '',
+    SANDBOX_RAZORPAY_KEY_SECRET: sandbox.keySecret ?? '',
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: sandbox.webhookSecret ?? '',
+  };
+}
+
+/** An API process of its own, `src/main/api.ts`, beside the one inside the test's service. */
+export type ApiProcess = Awaited<ReturnType<typeof startApiProcess>>;
+
+/**
+ * Starts it and waits until it answers. It ends with the test's process, however that ends.
+ *
+ * @param overrides settings that differ from the service's
+ */
+export async function startApiProcess(
+  service: TestService,
+  overrides: Record<string, string> = {},
+) {
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-api-'));
+  const guard = await startGuard([folder]);
+  const logFile = join(folder, 'api.log');
+  const child = await startServerProcess({
+    file: process.execPath,
+    args: [entry],
+    env: { PATH: process.env['PATH'], ...settingsOf(service, port), ...overrides },
+    logFile,
+    stopSteps: [{ signal: 'SIGTERM', waitMs: 12_000 }],
+    guard,
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  const answers = () =>
+    fetch(`${origin}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await vi.waitUntil(answers, { timeout: 30_000, interval: 50 });
+  return {
+    origin,
+    port,
+    pid: child.pid,
+    logFile,
+    exited: child.exited,
+    as: (keys: Record<Environment, KeyPair>, environment: Environment = 'sandbox') =>
+      createApiClient(origin, keys[environment], environment),
+    /** Ends it between two instructions, as a power cut would. */
+    async kill() {
+      process.kill(child.pid, 'SIGKILL');
+      await child.exited;
+    },
+    async stop() {
+      await child.stop();
+      await guard.release();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import type { Order } from '../../src/orders/schemas.ts';
+import type { Timeline } from '../../src/orders/timeline.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const HOUR_MS = 3_600_000;
+type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'skipping' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** What can be asked over HTTP: the merchant's operations, and the sandbox's stand-in buyer. */
+const OPERATIONS = {
+  deliver: { path: '/deliver', body: { trackingId: 'IN123' } },
+  cancel: { path: '/cancel', body: { reason: 'Sold out' } },
+  evidence: { path: '/dispute/evidence', body: { text: 'Signed for by the buyer' } },
+  resolve: { path: '/dispute/resolve', body: { resolution: 'A new one is on its way' } },
+  accept: { path: '/dispute/accept', body: undefined },
+  pay: { path: 'pay', body: undefined },
+  'fail-payment': { path: 'fail-payment', body: undefined },
+  dispute: { path: 'dispute', body: { reason: 'It never arrived at my door' } },
+  advance: { path: 'advance', body: { seconds: 60 } },
+} as const;
+type Operation = keyof typeof OPERATIONS;
+
+function ask(order: Order, operation: Operation, by = merchant) {
+  const { path, body } = OPERATIONS[operation];
+  return path.startsWith('/')
+    ? by.sandbox.post(`/orders/${order.order_number}${path}`, body)
+    : by.sandbox.help(order, path, body);
+}
+
+const read = async (order: Order, by = merchant) =>
+  (await by.sandbox.get(`/orders/${order.order_number}`)).body.data;
+
+const untilStatus = (order: Order, status: OrderStatus, by = merchant) =>
+  until(async () => (await read(order, by)).status === status);
+
+/** The operations that lead to each status; time does the rest for COMPLETED. */
+const WAYS: Record<OrderStatus, Operation[]> = {
+  ACCEPTED: [],
+  PAID: ['pay'],
+  DELIVERED: ['pay', 'deliver'],
+  DISPUTE_OPEN: ['pay', 'deliver', 'dispute'],
+  DISPUTE_UNDER_REVIEW: ['pay', 'deliver', 'dispute', 'evidence'],
+  COMPLETED: ['pay', 'deliver'],
+  REFUNDED: ['pay', 'deliver', 'dispute', 'accept'],
+  CANCELLED: ['cancel'],
+};
+
+async function orderIn(status: OrderStatus, by = merchant): Promise<Order> {
+  const order = await by.sandbox.create();
+  for (const operation of WAYS[status]) await ask(order, operation, by);
+  if (status === 'COMPLETED') await service.skip(24 * HOUR_MS + 1000);
+  await untilStatus(order, status, by);
+  return order;
+}
+
+/** Webhooks of one order, in the order of their sequence. */
+async function untilTold(order: Order, event: string) {
+  const isMine = ({ body }: { body: { data: Record<string, unknown> } }) =>
+    body.data['order_number'] === order.order_number;
+  const { receiver } = merchant;
+  await receiver.until(1, (webhook) => isMine(webhook) && webhook.event === event);
+  return receiver.received.filter(isMine).find((webhook) => webhook.event === event)!;
+}
+
+describe('each row of the transition table, over HTTP', () => {
+  it('(none) · create order via API → 201, ACCEPTED, ORDER_CREATED', async () => {
+    const { status, body } = await merchant.sandbox.post('/orders', {
+      amount: 499.5,
+      buyerEmail: 'asha@example.com',
+      buyerPhone: '+919876543210',
+      buyerName: 'Asha Rao',
+      description: 'Blue kurta, size M',
+      merchantOrderId: 'shop-1',
+    });
+    expect([status, body.success]).toEqual([201, true]);
+    expect(body.data).toMatchObject({ status: 'ACCEPTED', dispute_count: 0, amount: 499.5 });
+    const { headers, body: told } = await untilTold(body.data, 'ORDER_CREATED');
+    expect(headers['x-service-event']).toBe('ORDER_CREATED');
+    expect(told).toMatchObject({
+      event: 'ORDER_CREATED',
+      sequence: 1,
+      environment: 'sandbox',
+      data: {
+        order_number: body.data.order_number,
+        merchant_order_id: 'shop-1',
+        amount: 499.5,
+        currency: 'INR',
+        status: 'ACCEPTED',
+        dispute_count: 0,
+        buyer: { email: 'asha@example.com', name: 'Asha Rao' },
+      },
+    });
+  });
+
+  it.each([
+    ['ACCEPTED', 'pay', 'PAID', 'PAYMENT_SUCCESS'],
+    ['ACCEPTED', 'fail-payment', 'ACCEPTED', 'PAYMENT_FAILED'],
+    ['ACCEPTED', 'cancel', 'CANCELLED', 'ORDER_CANCELLED'],
+    ['PAID', 'deliver', 'DELIVERED', 'DELIVERY_CONFIRMED'],
+    ['PAID', 'dispute', 'DISPUTE_OPEN', 'DISPUTE_RAISED'],
+    ['DELIVERED', 'dispute', 'DISPUTE_OPEN', 'DISPUTE_RAISED'],
+    ['DISPUTE_OPEN', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
+    ['DISPUTE_UNDER_REVIEW', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
+  ] as const)('%s · %s → 200, %s, %s', async (from, operation, next, event) => {
+    const order = await orderIn(from);
+    const { status, body } = await ask(order, operation);
+    expect([status, body.success, body.data.status]).toEqual([200, true, next]);
+    expect(await read(order)).toEqual(body.data);
+    const told = await untilTold(order, event);
+    expect(told.body.data).toEqual(JSON.parse(JSON.stringify(body.data)));
+  });
+
+  it.each(['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const)(
+    '%s · accept → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
+    async (from) => {
+      const order = await orderIn(from);
+      const { status, body } = await ask(order, 'accept');
+      expect([status, body.data.status]).toEqual([200, from]);
+      expect(body.data.refund).toEqual({
+        amount: order.amount,
+        reason: 'dispute_accepted',
+        processed_at: null,
+      });
+      await untilStatus(order, 'REFUNDED');
+      const told = await untilTold(order, 'REFUND_PROCESSED');
+      expect(told.body.data).toMatchObject({ status: 'REFUNDED', dispute: null });
+      expect((await read(order)).refund?.processed_at).toEqual(expect.any(String));
+    },
+  );
+
+  it('DISPUTE_OPEN · evidence → 200, DISPUTE_UNDER_REVIEW with 72 hours from now, no webhook', async () => {
+    const order = await orderIn('DISPUTE_OPEN');
+    const { status, body } = await ask(order, 'evidence');
+    expect([status, body.data.status]).toEqual([200, 'DISPUTE_UNDER_REVIEW']);
+    const { respond_by, evidence } = body.data.dispute!;
+    expect(evidence).toBe('Signed for by the buyer');
+    expect(Date.parse(respond_by!) - Date.parse(body.data.updated_at)).toBe(72 * HOUR_MS);
+    const { body: timeline } = await merchant.sandbox.get<Timeline>(
+      `/orders/${order.order_number}/timeline`,
+    );
+    expect(timeline.data.entries.at(-1)).toMatchObject({
+      kind: 'EVIDENCE_SUBMITTED',
+      details: { text: 'Signed for by the buyer' },
+      webhook: null,
+    });
+  });
+
+  it.each([
+    ['ACCEPTED', 24, 'CANCELLED', 'ORDER_CANCELLED', 'payment_link_expires_at'],
+    ['DELIVERED', 24, 'COMPLETED', 'ORDER_COMPLETED', 'completes_at'],
+    ['DISPUTE_OPEN', 72, 'REFUNDED', 'REFUND_PROCESSED', 'dispute'],
+    ['DISPUTE_UNDER_REVIEW', 72, 'REFUNDED', 'REFUND_PROCESSED', 'dispute'],
+  ] as const)('%s · %i h pass → %s, %s, as %s said', async (from, hours, next, event, field) => {
+    const order = await orderIn(from);
+    const before = await read(order);
+    const deadline = field === 'dispute' ? before.dispute?.respond_by : before[field];
+    await service.skip(hours * HOUR_MS + 1000);
+    await untilStatus(order, next);
+    const told = await untilTold(order, event);
+    expect(told.body.data).toMatchObject({ status: next, dispute: null, completes_at: null });
+    const after = Date.parse((await read(order)).updated_at);
+    expect(after - Date.parse(deadline!)).toBeGreaterThanOrEqual(0);
+    expect(after - Date.parse(deadline!)).toBeLessThan(30_000);
+  });
+
+  it('advance brings the deadline of one order nearer, and of no other', async () => {
+    const [order, other] = [await orderIn('DELIVERED'), await orderIn('DELIVERED')];
+    const untouched = await read(other);
+    const { completes_at: before } = await read(order);
+    const { body } = await merchant.sandbox.help(order, 'advance', { seconds: 3600 });
+    expect(Date.parse(before!) - Date.parse(body.data.completes_at!)).toBe(HOUR_MS);
+    await merchant.sandbox.help(order, 'advance', { seconds: 24 * 3600 });
+    await untilStatus(order, 'COMPLETED');
+    expect(await read(other)).toEqual(untouched);
+  });
+});
+
+describe('each refusal over HTTP, word for word: 400 in the standard body', () => {
+  const DISPUTED: OrderStatus[] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
+  const FINAL: OrderStatus[] = ['COMPLETED', 'REFUNDED', 'CANCELLED'];
+  const STATUSES = Object.keys(WAYS) as OrderStatus[];
+  const RULES: Record<Operation, { fits: OrderStatus[]; refusal: string }> = {
+    deliver: {
+      fits: ['PAID'],
+      refusal: 'Cannot mark as delivered; order must be in PAID status',
+    },
+    cancel: { fits: ['ACCEPTED'], refusal: 'Cannot cancel; order must be in ACCEPTED status' },
+    evidence: {
+      fits: ['DISPUTE_OPEN'],
+      refusal: 'Cannot submit evidence; order must be in DISPUTE_OPEN status',
+    },
+    resolve: { fits: DISPUTED, refusal: 'Cannot resolve; order must be in DISPUTE status' },
+    accept: { fits: DISPUTED, refusal: 'Cannot accept; order must be in DISPUTE status' },
+    pay: { fits: ['ACCEPTED'], refusal: 'Cannot pay; order must be in ACCEPTED status' },
+    'fail-payment': {
+      fits: ['ACCEPTED'],
+      refusal: 'Cannot fail payment; order must be in ACCEPTED status',
+    },
+    dispute: {
+      fits: ['PAID', 'DELIVERED'],
+      refusal: 'Cannot raise dispute; order must be in PAID or DELIVERED status',
+    },
+    advance: {
+      fits: STATUSES.filter((status) => !FINAL.includes(status)),
+      refusal: 'Cannot advance; order must not be in a final status',
+    },
+  };
+
+  async function assertRefusals(order: Order, status: OrderStatus, by = merchant) {
+    const before = await read(order, by);
+    for (const [operation, { fits, refusal }] of Object.entries(RULES)) {
+      if (fits.includes(status)) continue;
+      const answer = await ask(order, operation as Operation, by);
+      expect([operation, answer.status]).toEqual([operation, 400]);
+      expect(answer.body).toEqual({
+        success: false,
+        message: refusal,
+        data: null,
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      });
+    }
+    expect(await read(order, by)).toEqual(before);
+  }
+
+  it.each(STATUSES)('in %s', async (status) => {
+    const order = await orderIn(status);
+    if (FINAL.includes(status)) {
+      // The webhooks have arrived, so the workflow is over: the row has the last word.
+      await service.temporal.client.workflow.getHandle(order.order_number).result();
+    }
+    await assertRefusals(order, status);
+  });
+
+  it.each(FINAL)('in %s, while its webhooks still wait for a dead endpoint', async (status) => {
+    const deaf = await service.newMerchant();
+    deaf.receiver.answerWith(() => 500);
+    await assertRefusals(await orderIn(status, deaf), status, deaf);
+  });
+});

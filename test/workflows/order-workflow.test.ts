@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { withoutCallbacks } from '../support/gateway.ts';
+import { startOrderIn } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchantId: string;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'skipping' });
+  await withoutCallbacks(service);
+  worker = await service.startWorker();
+  ({ merchantId } = await service.newMerchant());
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+const orderIn = (status: OrderStatus) => startOrderIn(service, status, { merchantId });
+
+/** An operator's `decide` says for whom; the others need nothing but their name. */
+const messageOf = (what: string): [OrderMessageName, object] =>
+  what.startsWith('decide for ')
+    ? ['decide', { for: what.slice('decide for '.length) }]
+    : [what as OrderMessageName, {}];
+
+describe.each(['update', 'signal'] as const)('each row of the transition table, by %s', (way) => {
+  it('ACCEPTED · pay → PAID, PAYMENT_SUCCESS', async () => {
+    const order = await orderIn('ACCEPTED');
+    const gatewayPaymentId = await order.capture();
+    await order[way]('pay', { gatewayPaymentId });
+    await order.untilStep('PAYMENT_SUCCESS');
+    expect(await order.row()).toMatchObject({
+      status: 'PAID',
+      gateway_payment_id: gatewayPaymentId,
+    });
+    expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 PAYMENT_SUCCESS']);
+  });
+
+  it.each([
+    ['ACCEPTED', 'failPayment', 'ACCEPTED', 'PAYMENT_FAILED'],
+    ['ACCEPTED', 'cancel', 'CANCELLED', 'ORDER_CANCELLED'],
+    ['PAID', 'deliver', 'DELIVERED', 'DELIVERY_CONFIRMED'],
+    ['PAID', 'dispute', 'DISPUTE_OPEN', 'DISPUTE_RAISED'],
+    ['DELIVERED', 'dispute', 'DISPUTE_OPEN', 'DISPUTE_RAISED'],
+    ['DISPUTE_OPEN', 'submitEvidence', 'DISPUTE_UNDER_REVIEW', 'EVIDENCE_SUBMITTED'],
+    ['DISPUTE_OPEN', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
+    ['DISPUTE_OPEN', 'accept', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_UNDER_REVIEW', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
+    ['DISPUTE_UNDER_REVIEW', 'accept', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_UNDER_REVIEW', 'decide for merchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
+    ['DISPUTE_UNDER_REVIEW', 'decide for buyer', 'REFUNDED', 'REFUND_PROCESSED'],
+  ] as const)('%s · %s → %s, %s', async (from, what, next, kind) => {
+    const order = await orderIn(from);
+    const before = await order.kinds();
+    await order[way](...messageOf(what));
+    await order.untilStep(kind);
+    expect(await order.row()).toMatchObject({ status: next, busy: null });
+    const kinds = await order.kinds();
+    expect(kinds.slice(before.length)).toEqual(
+      next === 'REFUNDED' ? ['REFUND_STARTED', kind] : [kind],
+    );
+    const disputes = kinds.filter((name) => name === 'DISPUTE_RAISED').length;
+    expect((await order.row()).dispute_count).toBe(disputes);
+  });
+});
+
+describe('each row that time brings', () => {
+  it('(none) · create → ACCEPTED, ORDER_CREATED', async () => {
+    const order = await orderIn('ACCEPTED');
+    expect(await order.row()).toMatchObject({ status: 'ACCEPTED', step_number: 1 });
+    expect(await order.events()).toEqual(['1 ORDER_CREATED']);
+  });
+
+  it.each([
+    ['ACCEPTED', 24, 'the payment link expires', 'CANCELLED', 'ORDER_CANCELLED'],
+    ['DELIVERED', 24, '24 hours pass without a dispute', 'COMPLETED', 'ORDER_COMPLETED'],
+    ['DISPUTE_OPEN', 72, '72 hours pass without a resolution', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_UNDER_REVIEW', 72, '72 hours pass after evidence', 'REFUNDED', 'REFUND_PROCESSED'],
+  ] as const)('%s · after %i h: %s → %s, %s', async (from, hours, _what, next, kind) => {
+    const order = await orderIn(from);
+    await service.skip(hours * HOUR_MS - MINUTE_MS);
+    expect((await order.row()).status).toBe(from);
+    await service.skip(MINUTE_MS + 1000);
+    await order.untilStatus(next);
+    expect((await order.kinds()).at(-1)).toBe(kind);
+    if (next === 'REFUNDED') {
+      expect((await order.row()).refund_reason).toBe('dispute_not_resolved_in_time');
+    }
+  });
+});
+
+describe('each refusal, word for word, leaving no trace', () => {
+  const DISPUTED: OrderStatus[] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
+  const REFUSED: [string, OrderStatus[], string][] = [
+    ['deliver', ['PAID'], 'Cannot mark as delivered; order must be in PAID status'],
+    ['cancel', ['ACCEPTED'], 'Cannot cancel; order must be in ACCEPTED status'],
+    ['pay', ['ACCEPTED'], 'Cannot pay; order must be in ACCEPTED status'],
+    ['failPayment', ['ACCEPTED'], 'Cannot fail payment; order must be in ACCEPTED status'],
+    [
+      'dispute',
+      ['PAID', 'DELIVERED'],
+      'Cannot raise dispute; order must be in PAID or DELIVERED status',
+    ],
+    [
+      'submitEvidence',
+      ['DISPUTE_OPEN'],
+      'Cannot submit evidence; order must be in DISPUTE_OPEN status',
+    ],
+    ['resolve', DISPUTED, 'Cannot resolve; order must be in DISPUTE status'],
+    ['accept', DISPUTED, 'Cannot accept; order must be in DISPUTE status'],
+    [
+      'decide for merchant',
+      ['DISPUTE_UNDER_REVIEW'],
+      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+    ],
+    [
+      'decide for buyer',
+      ['DISPUTE_UNDER_REVIEW'],
+      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+    ],
+    ['settle', [], 'Cannot settle; order must be releasing or refunding its money'],
+  ];
+
+  it.each([
+    'ACCEPTED',
+    'PAID',
+    'DELIVERED',
+    'DISPUTE_OPEN',
+    'DISPUTE_UNDER_REVIEW',
+    'COMPLETED',
+    'REFUNDED',
+    'CANCELLED',
+  ] as const)('in %s', async (status) => {
+    // Whose webhooks fail, so that an order in a final status still waits for its retries.
+    const { merchantId: deafMerchant, receiver } = await service.newMerchant();
+    receiver.answerWith(() => 500);
+    const order = await startOrderIn(service, status, { merchantId: deafMerchant });
+    const before = await order.row();
+    const payment = { gatewayPaymentId: 'pay_of_nobody' };
+    for (const [what, fits, words] of REFUSED.filter(([, fits]) => !fits.includes(status))) {
+      const [name, message] = messageOf(what);
+      const refusal = await order.refusalOf(name, name === 'pay' ? payment : message);
+      expect([what, fits, refusal]).toEqual([what, fits, words]);
+    }
+    if (['COMPLETED', 'REFUNDED', 'CANCELLED'].includes(status)) {
+      expect(await order.refusalOf('advance', { seconds: 60 })).toBe(
+        'Cannot advance; order must not be in a final status',
+      );
+    }
+    expect(await order.row()).toEqual(before);
+  });
+});
