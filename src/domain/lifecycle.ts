@@ -171,7 +171,8 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
     outcome: 'changed',
     ...change(state, kind, nowMs, {
       status: next,
-      busy: null,
+      // A payment that fails while its session is being closed ends nothing.
+      busy: next === state.status ? state.busy : null,
       deadline: deadlineAfter(state, command, next, nowMs),
       disputeCount: state.disputeCount + (command.type === 'dispute' ? 1 : 0),
     }),
