@@ -24,63 +24,82 @@ const list = z
       .filter((part) => part !== ''),
   );
 
+const addressRanges = list.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+
 /** What each variable accepts: the second half of the line a wrong setting prints. */
-const settings = z.object({
-  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  DATA_DIR: z.string().min(1).default('.data'),
-  HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: port(8080),
-  TEMPORAL_PORT: port(7233),
-  TEMPORAL_UI_PORT: port(8233),
-  POSTGRES_PORT: port(15_432),
-  GATEWAY_SIMULATOR_PORT: port(8090),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-  TEMPORAL_ADDRESS: z
-    .string()
-    .regex(/^[^\s:/]+:\d{1,5}$/)
-    .optional(),
-  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
-  PUBLIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(10),
-  RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
-  BUYER_RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(50),
-  TRUSTED_PROXIES: list,
-  API_SECRET_PEPPER: z.string().min(32).optional(),
-  WEBHOOK_SECRET_KEYS: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=)*$/)
-    .refine((keys) => {
-      const ids = keys.split(',').map((key) => key.split(':')[0]);
-      return new Set(ids).size === ids.length;
-    })
-    .optional(),
-  WEBHOOK_ALLOWED_CIDRS: list,
-  WEBHOOK_DENIED_PORTS: list.pipe(
-    z.array(
-      z
-        .string()
-        .regex(/^\d{1,5}$/)
-        .transform(Number),
+const settings = z
+  .object({
+    NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
+    LOG_LEVEL: z
+      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+      .default('info'),
+    DATA_DIR: z.string().min(1).default('.data'),
+    HOST: z.string().min(1).default('127.0.0.1'),
+    PORT: port(8080),
+    TEMPORAL_PORT: port(7233),
+    TEMPORAL_UI_PORT: port(8233),
+    POSTGRES_PORT: port(15_432),
+    GATEWAY_SIMULATOR_PORT: port(8090),
+    DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    TEMPORAL_ADDRESS: z
+      .string()
+      .regex(/^[^\s:/]+:\d{1,5}$/)
+      .optional(),
+    TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+    PUBLIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+    RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(10),
+    RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
+    BUYER_RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(50),
+    TRUSTED_PROXIES: addressRanges,
+    API_SECRET_PEPPER: z.string().min(32).optional(),
+    WEBHOOK_SECRET_KEYS: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=)*$/)
+      .refine((keys) => {
+        const ids = keys.split(',').map((key) => key.split(':')[0]);
+        return new Set(ids).size === ids.length;
+      })
+      .optional(),
+    WEBHOOK_ALLOWED_CIDRS: addressRanges,
+    WEBHOOK_DENIED_PORTS: list.pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^\d{1,5}$/)
+          .transform(Number),
+      ),
     ),
-  ),
-  PAYMENT_LINK_SECONDS: seconds(24 * HOUR_MS),
-  PAYMENT_SESSION_SECONDS: seconds(15 * MINUTE_MS),
-  COMPLETION_WINDOW_SECONDS: seconds(24 * HOUR_MS),
-  DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR_MS),
-  SWEEP_AFTER_SECONDS: seconds(30 * SECOND_MS),
-  RECONCILE_SECONDS: seconds(MINUTE_MS),
-  GATEWAY_SIMULATOR_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
-  GATEWAY_SIMULATOR_CALLBACK_URL: z.url({ protocol: /^https?$/ }).optional(),
-  SANDBOX_RAZORPAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  SANDBOX_RAZORPAY_KEY_ID: z.string().min(1).optional(),
-  SANDBOX_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
-  SANDBOX_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
-  PRODUCTION_RAZORPAY_BASE_URL: z.url({ protocol: /^https$/ }).optional(),
-  PRODUCTION_RAZORPAY_KEY_ID: z.string().min(1).optional(),
-  PRODUCTION_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
-  PRODUCTION_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
-});
+    PAYMENT_LINK_SECONDS: seconds(24 * HOUR_MS),
+    PAYMENT_SESSION_SECONDS: seconds(15 * MINUTE_MS),
+    COMPLETION_WINDOW_SECONDS: seconds(24 * HOUR_MS),
+    DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR_MS),
+    SWEEP_AFTER_SECONDS: seconds(30 * SECOND_MS),
+    RECONCILE_SECONDS: seconds(MINUTE_MS),
+    GATEWAY_SIMULATOR_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+    GATEWAY_SIMULATOR_CALLBACK_URL: z.url({ protocol: /^https?$/ }).optional(),
+    SANDBOX_RAZORPAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+    SANDBOX_RAZORPAY_KEY_ID: z.string().min(1).optional(),
+    SANDBOX_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+    PRODUCTION_RAZORPAY_BASE_URL: z.url({ protocol: /^https$/ }).optional(),
+    PRODUCTION_RAZORPAY_KEY_ID: z.string().min(1).optional(),
+    PRODUCTION_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
+    PRODUCTION_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+  })
+  .superRefine((value, context) => {
+    const refuse = (name: string) =>
+      context.addIssue({ code: 'custom', path: [name], message: 'refused' });
+    // Private addresses opened to webhooks would open them to every merchant.
+    if (value.NODE_ENV === 'production' && value.WEBHOOK_ALLOWED_CIDRS.length > 0) {
+      refuse('WEBHOOK_ALLOWED_CIDRS');
+    }
+    for (const gateway of ['SANDBOX_RAZORPAY', 'PRODUCTION_RAZORPAY'] as const) {
+      if (value[`${gateway}_BASE_URL`] === undefined) continue;
+      for (const part of ['KEY_ID', 'KEY_SECRET', 'WEBHOOK_SECRET'] as const) {
+        if (value[`${gateway}_${part}`] === undefined) refuse(`${gateway}_${part}`);
+      }
+    }
+  });
 
 const ACCEPTS: Partial<Record<keyof z.input<typeof settings>, string>> = {
   NODE_ENV: 'development, test or production',
@@ -95,6 +114,8 @@ const ACCEPTS: Partial<Record<keyof z.input<typeof settings>, string>> = {
   WEBHOOK_SECRET_KEYS:
     'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
   WEBHOOK_DENIED_PORTS: 'port numbers separated by commas',
+  TRUSTED_PROXIES: 'addresses or CIDR ranges separated by commas',
+  WEBHOOK_ALLOWED_CIDRS: 'CIDR ranges separated by commas, and none when NODE_ENV is production',
 };
 
 /** A setting that cannot be used: its message is the one line to print before exit 1. */
