@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { SweepActivities } from '../src/contracts/activities.ts';
 import type { Sql } from '../src/db/client.ts';
 import { orderInputOf } from '../src/orders/commands.ts';
-import { findUnstartedOrders } from '../src/orders/queries.ts';
+import { findUnheardDisputes, findUnstartedOrders } from '../src/orders/queries.ts';
 import type { OrderWorkflows } from '../src/temporal/order-workflows.ts';
 
 const ORDERS_PER_SWEEP = 500;
@@ -14,12 +14,17 @@ export interface SweepDeps {
   log: Logger;
 }
 
-/** Finds what an API process left behind when it died between an order's row and its workflow. */
+/** Finds what an API process left behind when it died between the book and the workflow. */
 export function createSweepActivities(deps: SweepDeps): SweepActivities {
   return {
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
       for (const order of orders) await deps.workflows.start(orderInputOf(order));
+      const disputes = await findUnheardDisputes(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
+      for (const { orderNumber, requestId, receivedAt } of disputes) {
+        const message = { requestId, receivedAtMs: receivedAt.getTime() };
+        await deps.workflows.signal(orderNumber, 'dispute', message);
+      }
       if (orders.length > 0) deps.log.warn({ started: orders.length }, 'Orders swept up');
       return { started: orders.length };
     },

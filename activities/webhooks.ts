@@ -16,8 +16,7 @@ const CUT_OFF_RETRY_DELAY = '5 seconds';
 export function createWebhookActivities(deps: WebhookDeps): WebhookActivities {
   return {
     async sendWebhook({ deliveryId }) {
-      const dueAtMs = activityInfo().currentAttemptScheduledTimestampMs;
-      const result = await attemptScheduled(deps, deliveryId, dueAtMs);
+      const result = await attemptScheduled(deps, deliveryId);
       switch (result.outcome) {
         case 'delivered':
           return;

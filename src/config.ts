@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 
 /** Milliseconds in the units that the settings and the domain speak of. */
@@ -85,6 +86,10 @@ const settings = z
     PRODUCTION_RAZORPAY_KEY_ID: z.string().min(1).optional(),
     PRODUCTION_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
     PRODUCTION_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+    TEMPORAL_CLI_PATH: z.string().optional(),
+    TEMPORAL_TEST_SERVER_PATH: z.string().optional(),
+    XDG_CACHE_HOME: z.string().optional(),
+    npm_lifecycle_event: z.string().optional(),
   })
   .superRefine((value, context) => {
     const refuse = (name: string) =>
@@ -142,6 +147,25 @@ function givenIn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
+function razorpayOf(value: z.output<typeof settings>, environment: 'SANDBOX' | 'PRODUCTION') {
+  return {
+    baseUrl: value[`${environment}_RAZORPAY_BASE_URL`],
+    keyId: value[`${environment}_RAZORPAY_KEY_ID`],
+    keySecret: value[`${environment}_RAZORPAY_KEY_SECRET`],
+    webhookSecret: value[`${environment}_RAZORPAY_WEBHOOK_SECRET`],
+  };
+}
+
+/** The XDG specification has relative paths ignored. */
+function cacheHomeOf(given: string | undefined): string {
+  return given !== undefined && isAbsolute(given) ? given : join(homedir(), '.cache');
+}
+
+/** The environment as it is, for the processes that this one starts: most of it is theirs alone. */
+export function inheritedEnvironment(): NodeJS.ProcessEnv {
+  return process.env;
+}
+
 /**
  * The settings of this process, and for what it is not given those of a running service.
  *
@@ -182,7 +206,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     databaseUrl: value.DATABASE_URL,
     temporalAddress: value.TEMPORAL_ADDRESS,
     temporalNamespace: value.TEMPORAL_NAMESPACE,
-    publicBaseUrl: value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`,
+    publicBaseUrl: (value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`).replace(/\/+$/, ''),
     rateLimitPerSecond: value.RATE_LIMIT_PER_SECOND,
     rateLimitStore: value.RATE_LIMIT_STORE,
     buyerRateLimitPerSecond: value.BUYER_RATE_LIMIT_PER_SECOND,
@@ -201,19 +225,14 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
       reconcileMs: value.RECONCILE_SECONDS,
     },
     razorpay: {
-      sandbox: {
-        baseUrl: value.SANDBOX_RAZORPAY_BASE_URL,
-        keyId: value.SANDBOX_RAZORPAY_KEY_ID,
-        keySecret: value.SANDBOX_RAZORPAY_KEY_SECRET,
-        webhookSecret: value.SANDBOX_RAZORPAY_WEBHOOK_SECRET,
-      },
-      production: {
-        baseUrl: value.PRODUCTION_RAZORPAY_BASE_URL,
-        keyId: value.PRODUCTION_RAZORPAY_KEY_ID,
-        keySecret: value.PRODUCTION_RAZORPAY_KEY_SECRET,
-        webhookSecret: value.PRODUCTION_RAZORPAY_WEBHOOK_SECRET,
-      },
+      sandbox: razorpayOf(value, 'SANDBOX'),
+      production: razorpayOf(value, 'PRODUCTION'),
     },
+    temporalCliPath: value.TEMPORAL_CLI_PATH,
+    temporalTestServerPath: value.TEMPORAL_TEST_SERVER_PATH,
+    cacheHome: cacheHomeOf(value.XDG_CACHE_HOME),
+    /** Whether npm runs us, and its end should be ours. */
+    startedByNpm: value.npm_lifecycle_event !== undefined,
   };
 }
 

@@ -12,6 +12,7 @@ import { refusalPage } from './pages/refusal-page.ts';
 import type { Checkout } from './queries.ts';
 import { findCheckout } from './queries.ts';
 
+/** What the buyer's pages are made of; other features come as functions. */
 export interface CheckoutDeps {
   sql: Sql;
   /** Under which buyers reach the service; it may have a path. */
@@ -50,6 +51,7 @@ export const html = {
   contentType: 'text/html',
   schema: z.string(),
 } as const;
+/** A form that was taken: see the page. */
 export const seePage = { ...html, description: 'Back to the page' } as const;
 
 /** What the routes of one order have in common. */

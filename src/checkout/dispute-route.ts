@@ -11,6 +11,9 @@ import type { Checkout } from './queries.ts';
 import { assertSameOrigin, formHeaders } from './same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
+/** Longer than an order may take to answer, so that the buyer's text can come back. */
+const ANSWER_WITHIN_MS = 8_000;
+
 /** The form by which a buyer raises a dispute. */
 export function disputeRoute(desk: Desk): Route {
   return defineRoute({
@@ -20,6 +23,7 @@ export function disputeRoute(desk: Desk): Route {
     operationId: 'raiseCheckoutDispute',
     summary: 'Raise a dispute, as the buyer',
     headers: formHeaders,
+    answerWithinMs: ANSWER_WITHIN_MS,
     bodyType: 'form',
     // The rule of the text is asked by the handler, so that the text comes back with the answer.
     body: z.object({ reason: z.string().default('') }),
@@ -37,7 +41,7 @@ export function disputeRoute(desk: Desk): Route {
       await desk.raiseDispute(checkout.order, disputeIdOf(checkout, reason), reason);
     } catch (error) {
       const now = await checkoutOf(desk, params.token);
-      if (error instanceof DomainError) {
+      if (error instanceof DomainError && error.code === 'INVALID_STATE') {
         return show(desk, 400, now, { problem: error.message, draft: { reason } });
       }
       log.error({ err: error }, 'A dispute is written down, but its order did not answer');

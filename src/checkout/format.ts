@@ -19,7 +19,7 @@ export function rupeesText(amountPaise: number): string {
 
 /** "21 Nov, 3:42 pm IST" */
 export function timeText(at: Date): string {
-  return `${indianTime.format(at)} IST`;
+  return `${indianTime.format(at)}\u00A0IST`;
 }
 
 /** "14:05", as a watch counts down; never below "0:00". */

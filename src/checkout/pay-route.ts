@@ -1,7 +1,6 @@
 import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { ERRORS } from '../http/errors.ts';
 import type { Desk } from './desk.ts';
 import { backToPage, checkoutOf, html, htmlRoute, seePage, show } from './desk.ts';
 import { assertSameOrigin, formHeaders } from './same-origin.ts';
@@ -10,6 +9,9 @@ import { stateOf } from './state.ts';
 
 /** States in which the button of an old page may still find something to pay. */
 const PAYABLE: readonly CheckoutState[] = ['payable', 'waiting', 'session_expired'];
+
+/** The gateway has 10 s to open a session, and another request may be at it just before. */
+const ANSWER_WITHIN_MS = 18_000;
 
 /** The button that opens a payment session, or finds the one that is open. */
 export function payRoute(desk: Desk): Route {
@@ -20,6 +22,7 @@ export function payRoute(desk: Desk): Route {
     operationId: 'openCheckoutSession',
     summary: 'Open a payment session, as the buyer',
     headers: formHeaders,
+    answerWithinMs: ANSWER_WITHIN_MS,
     responses: { 303: seePage, 400: html, 403: html, 502: html },
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   }).handledBy(async ({ params, headers }) => {
@@ -31,18 +34,24 @@ export function payRoute(desk: Desk): Route {
     try {
       await desk.openSession(checkout.order);
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      const now = await checkoutOf(desk, params.token);
-      return show(desk, statusOf(error), now, { problem: PROBLEMS[statusOf(error)] });
+      return notOpened(desk, params.token, error);
     }
     return backToPage(desk, params.token);
   });
 }
 
-/** A session is refused for the order's state and its number of tries, or by the gateway. */
-const statusOf = ({ code }: DomainError) => (ERRORS[code].status === 502 ? 502 : 400);
+const NO_MORE_SESSIONS =
+  'No further payment can be started for this order. Ask the merchant for a new link.';
+const GATEWAY_AWAY =
+  'The UPI payment system cannot be reached at the moment. Try again in a few minutes.';
 
-const PROBLEMS = {
-  400: 'No further payment can be started for this order. Ask the merchant for a new link.',
-  502: 'The UPI payment system cannot be reached at the moment. Try again in a few minutes.',
-} as const;
+/** A session is refused by the gateway, for the number of tries, or because the order moved on. */
+async function notOpened(desk: Desk, token: string, error: unknown) {
+  const code = error instanceof DomainError ? error.code : undefined;
+  if (code !== 'GATEWAY_UNAVAILABLE' && code !== 'INVALID_STATE') throw error;
+  const checkout = await checkoutOf(desk, token);
+  if (!PAYABLE.includes(stateOf(checkout))) return backToPage(desk, token);
+  return code === 'INVALID_STATE'
+    ? show(desk, 400, checkout, { problem: NO_MORE_SESSIONS })
+    : show(desk, 502, checkout, { problem: GATEWAY_AWAY });
+}

@@ -10,7 +10,7 @@ import { stateOf, versionOf } from './state.ts';
 
 /** The buyer's page of an order, and what can be done on it: pay, and raise a dispute. */
 export function checkoutRoutes(deps: CheckoutDeps): Route[] {
-  const pathPrefix = new URL(deps.publicBaseUrl).pathname.replace(/\/$/, '');
+  const pathPrefix = new URL(deps.publicBaseUrl).pathname.replace(/\/+$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const desk: Desk = { ...deps, files, basePath: `${pathPrefix}/pay` };
   return [

@@ -3,6 +3,8 @@ import postgres from 'postgres';
 /** The database. Each call is one statement, and each statement is atomic: see docs/adr. */
 export type Sql = postgres.Sql;
 
+const RECONNECT_AFTER_SECONDS = 0.25;
+
 /**
  * Opens a pool. Paise and step numbers come back as numbers: bigint columns here stay far below
  * 2^53.
@@ -17,6 +19,8 @@ export function connectDatabase(
   return postgres(url, {
     max: maxConnections,
     connect_timeout: 4,
+    // postgres.js would wait up to 20 s between two tries: that long after the database is back.
+    backoff: () => RECONNECT_AFTER_SECONDS,
     idle_timeout: 60,
     onnotice: () => {},
     connection: { application_name: name, statement_timeout: statementTimeoutMs },

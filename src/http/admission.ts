@@ -1,23 +1,15 @@
 import type { Logger } from 'pino';
+import { withinTimeout } from './deadline.ts';
 import { HttpRefusal } from './errors.ts';
 import type { Admission, RateLimiter } from './rate-limit.ts';
 
 /** A limiter that hangs must not hold up its callers. */
 const LIMITER_TIMEOUT_MS = 500;
 
-async function withinTimeout(admission: Promise<Admission>): Promise<Admission> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`No answer within ${LIMITER_TIMEOUT_MS} ms`)),
-    LIMITER_TIMEOUT_MS,
-  );
-  return Promise.race([admission, promise]).finally(() => clearTimeout(timer));
-}
-
 /** A limiter that fails must not become an outage: the request passes, the log says so. */
 async function admit(limiter: RateLimiter, ip: string, log: Logger): Promise<Admission> {
   try {
-    return await withinTimeout(limiter.admit(ip));
+    return await withinTimeout(limiter.admit(ip), LIMITER_TIMEOUT_MS);
   } catch (err) {
     log.error({ err }, 'The rate limiter failed; the request was let through');
     return { admitted: true };

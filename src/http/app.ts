@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
 import type { Environment } from '../domain/order.ts';
 import { createClientIp } from './client-ip.ts';
+import { createDeadline } from './deadline.ts';
 import type { Route } from './define-route.ts';
 import { createDispatch } from './dispatch.ts';
 import type { RequestState } from './dispatch.ts';
@@ -93,7 +94,8 @@ function createRouter(routes: readonly Route[], dispatch: ReturnType<typeof crea
 function refuseUnmatched(gate: MerchantGate): RouterMiddleware<RequestState> {
   return async (ctx) => {
     const environment = environmentOf(ctx.path);
-    const entry = environment && (await gate(ctx.req, environment, ctx.state.log));
+    const within = createDeadline();
+    const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.spoken.headers ?? {});
     const methods = (ctx.matched ?? []).flatMap((layer) => layer.methods);
     if (methods.length === 0) throw errorOf('NOT_FOUND');

@@ -5,6 +5,8 @@ import { assertAdmitted } from './admission.ts';
 import { readBody, refuseAnnouncedExcess } from './body.ts';
 import { assertDocumented, assertDocumentedError } from './check-response.ts';
 import type { ClientIp } from './client-ip.ts';
+import { createDeadline } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
 import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
 import { errorReply, logError } from './errors.ts';
 import type { MerchantGate } from './merchant-gate.ts';
@@ -62,11 +64,13 @@ async function runRoute(
   route: Route,
   caller: Pick<RequestContext, 'environment' | 'merchant'>,
   spoken: SpokenVersion | undefined,
+  within: Deadline,
 ): Promise<Reply> {
   const { input, rawBody } = await readInput(ctx, route);
   const upgraded = spoken?.upgrade(route.operationId, input);
   const { requestId, log } = ctx.state;
-  return route.answer({ ...input, ...upgraded }, { ...caller, requestId, log, rawBody });
+  const context = { ...caller, requestId, log, rawBody };
+  return within(() => route.answer({ ...input, ...upgraded }, context));
 }
 
 /** A reply and, if it is not JSON, what it is. */
@@ -95,11 +99,14 @@ export function createDispatch({ gate, clientIp, checkResponses, now }: Dispatch
 
   return (route: Route, environment: Environment | undefined) => async (ctx: RouteContext) => {
     ctx.state.operationId = route.operationId;
-    const entry = environment && (await gate(ctx.req, environment, ctx.state.log));
+    const within = createDeadline(route.answerWithinMs);
+    const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.spoken.headers ?? {});
     if (entry) ctx.state.merchantId = entry.merchant.id;
     const caller = { environment, merchant: entry?.merchant };
-    const reply = await answer(ctx, route, () => runRoute(ctx, route, caller, entry?.spoken));
+    const reply = await answer(ctx, route, () =>
+      runRoute(ctx, route, caller, entry?.spoken, within),
+    );
     const downgraded = entry?.spoken.downgrade(route.operationId, reply);
     send(ctx, { ...reply, ...downgraded }, reply.contentType);
   };

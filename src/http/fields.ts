@@ -87,3 +87,17 @@ export function integerInQuery({ error, minimum, maximum, fallback }: IntegerRul
       },
     });
 }
+
+/** Between these every moment can be given to PostgreSQL; nothing of ours happened outside. */
+const EARLIEST_MS = 0;
+const LATEST_MS = Date.UTC(9999, 11, 31);
+
+/**
+ * A moment in a query, in ISO-8601 with its offset. One that is very far away, such as the year 0,
+ * becomes one that selects the same.
+ */
+export function momentInQuery({ error }: { readonly error: string }) {
+  return z.iso
+    .datetime({ offset: true, error })
+    .transform((text) => new Date(Math.min(Math.max(Date.parse(text), EARLIEST_MS), LATEST_MS)));
+}

@@ -53,7 +53,7 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
       UNION ALL ${rules.surplusFaults(sql)}
     )
     SELECT
-      (SELECT json_agg(account) FROM (${balances(sql)}) account) AS accounts,
+      (SELECT json_agg(balance) FROM (${balances(sql)}) balance) AS accounts,
       (SELECT count(*) FROM ledger_transfers) AS "lineCount",
       (SELECT count(*) FROM orders) AS "orderCount",
       (SELECT count(*) FROM payments) AS "captureCount",
@@ -63,8 +63,8 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
       (SELECT count(*) FROM surplus_refunds) AS "surplusCount",
       (SELECT count(*) FROM outside_settlements) AS "outsideSettlementCount",
       (SELECT count(*) FROM faults) AS "faultCount",
-      (SELECT coalesce(json_agg(fault), '[]') FROM (
-        SELECT * FROM faults ORDER BY rule, subject LIMIT ${maxFaults}) fault) AS faults`;
+      (SELECT coalesce(json_agg(found), '[]') FROM (
+        SELECT * FROM faults ORDER BY rule, subject LIMIT ${maxFaults}) found) AS faults`;
   if (!book) throw new Error('An aggregate always answers');
   return book;
 }

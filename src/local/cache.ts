@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { withProgress } from './run-command.ts';
 
@@ -9,13 +8,8 @@ import { withProgress } from './run-command.ts';
 export const CACHE_NAME = 'merchant-payment-order-service';
 
 /** Where this project keeps what it built or downloaded, once for each user of a machine. */
-export function cacheRoot(xdgCacheHome: string | undefined): string {
-  // The XDG specification has relative paths ignored.
-  const base =
-    xdgCacheHome !== undefined && isAbsolute(xdgCacheHome)
-      ? xdgCacheHome
-      : join(homedir(), '.cache');
-  return join(base, CACHE_NAME);
+export function cacheRoot(cacheHome: string): string {
+  return join(cacheHome, CACHE_NAME);
 }
 
 /**

@@ -41,8 +41,12 @@ export interface Resources {
   log: Logger;
 }
 
+/** Somebody waits for an API request; an activity may take its time. */
+const API_GATEWAY_TIMEOUT_MS = 4000;
+const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
+
 /** The gateway of each environment, where its four settings are given. */
-function composeGateways({ razorpay }: Config): Gateways {
+function composeGateways({ razorpay }: Config, timeoutMs: number): Gateways {
   const gatewayFor = ({
     baseUrl,
     keyId,
@@ -50,7 +54,7 @@ function composeGateways({ razorpay }: Config): Gateways {
     webhookSecret,
   }: Config['razorpay']['sandbox']) =>
     baseUrl && keyId && keySecret && webhookSecret
-      ? createRazorpayGateway({ baseUrl, keyId, keySecret, webhookSecret })
+      ? createRazorpayGateway({ baseUrl, keyId, keySecret, webhookSecret, timeoutMs })
       : null;
   return { sandbox: gatewayFor(razorpay.sandbox), production: gatewayFor(razorpay.production) };
 }
@@ -71,7 +75,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
   const workflows = createOrderWorkflows(temporal);
   const present = createOrderPresenter(config.publicBaseUrl);
   const commands = createOrderCommands({ sql, workflows, durations: config.durations });
-  const gateways = composeGateways(config);
+  const gateways = composeGateways(config, API_GATEWAY_TIMEOUT_MS);
   const sessions = { sql, gateways, sessionMs: config.durations.paymentSessionMs, log };
   const simulator = config.razorpay.sandbox;
   const pay = createSandboxPayment({ ...sessions, simulator });
@@ -115,7 +119,7 @@ export function composeActivities({ config, sql, temporal, log }: Resources) {
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,
     workflows: createOrderWorkflows(temporal),
-    gateways: composeGateways(config),
+    gateways: composeGateways(config, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
     sweepAfterMs: config.durations.sweepAfterMs,
     recordStep: createStepRecorder({

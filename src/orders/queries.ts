@@ -150,6 +150,22 @@ export async function findUnstartedOrders(
     ORDER BY created_at LIMIT ${limit}`;
 }
 
+/** Disputes that were written down, but whose order has not heard of them: a process died. */
+export async function findUnheardDisputes(
+  sql: Sql,
+  olderThanMs: number,
+  limit: number,
+): Promise<{ orderNumber: string; requestId: string; receivedAt: Date }[]> {
+  return sql<{ orderNumber: string; requestId: string; receivedAt: Date }[]>`
+    SELECT order_number AS "orderNumber", waiting_dispute_id AS "requestId",
+      waiting_dispute_received_at AS "receivedAt"
+    FROM orders
+    WHERE waiting_dispute_id IS NOT NULL AND status IN ('PAID', 'DELIVERED') AND busy IS NULL
+      AND waiting_dispute_received_at
+        < service_now() - ${olderThanMs} * interval '1 millisecond'
+    LIMIT ${limit}`;
+}
+
 /** The first answer that a request got, if it was carried out before. */
 export async function findAnswer(
   sql: Sql,

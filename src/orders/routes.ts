@@ -4,7 +4,7 @@ import { ORDER_STATUSES } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { integerInQuery } from '../http/fields.ts';
+import { integerInQuery, momentInQuery, text } from '../http/fields.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import { commandRoutes } from './command-routes.ts';
 import { listOrders, ownOrder } from './queries.ts';
@@ -67,7 +67,9 @@ function createOrderRoute({ commands, present }: OrderRouteDeps): Route {
 }
 
 function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
-  const moment = z.iso.datetime({ offset: true, error: 'must be an ISO-8601 time' }).optional();
+  const moment = momentInQuery({
+    error: 'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
+  }).optional();
   return defineRoute({
     ...merchantRoute,
     method: 'GET',
@@ -89,7 +91,7 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
         fallback: 20,
       }),
       status: z.enum(ORDER_STATUSES, { error: 'must be an order status' }).optional(),
-      merchantOrderId: z.string().max(64).optional(),
+      merchantOrderId: text({ error: 'must be at most 64 characters', maxLength: 64 }).optional(),
       createdFrom: moment,
       createdTo: moment,
     }),
@@ -108,16 +110,10 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
       },
     },
   }).handledBy(async ({ query, merchant, environment }) => {
-    const { page: number, size, createdFrom, createdTo, ...filter } = query;
+    const { page: number, size, ...filter } = query;
     const { orders, totalElements } = await listOrders(
       sql,
-      {
-        ...filter,
-        merchantId: merchant.id,
-        environment,
-        createdFrom: createdFrom === undefined ? undefined : new Date(createdFrom),
-        createdTo: createdTo === undefined ? undefined : new Date(createdTo),
-      },
+      { ...filter, merchantId: merchant.id, environment },
       { number, size },
     );
     const totalPages = Math.ceil(totalElements / size);

@@ -45,10 +45,13 @@ const requiredText = (minLength: number, maxLength: number) =>
     notBlank: true,
   });
 
+const TOO_LITTLE = 'must be greater than or equal to 5.0';
+const TOO_MUCH = 'must be less than or equal to 10000.0';
+/** `1e400` is JSON, and infinite for every parser: an amount that is too high, and no number. */
 const amount = z
-  .number({ error: 'must be greater than or equal to 5.0' })
-  .min(5, 'must be greater than or equal to 5.0')
-  .max(10_000, 'must be less than or equal to 10000.0')
+  .number({ error: ({ input }) => (input === Infinity ? TOO_MUCH : TOO_LITTLE) })
+  .min(5, TOO_LITTLE)
+  .max(10_000, TOO_MUCH)
   .refine((rupees) => paiseFromRupees(rupees) !== undefined, 'must have at most two decimals');
 
 /** Body of POST /orders. Unknown fields are ignored. */

@@ -6,7 +6,7 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import type { CaptureDeps } from './captures.ts';
-import { notePayment } from './captures.ts';
+import { notePayment, noteSessionClosed } from './captures.ts';
 import type { GatewayEvent } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
@@ -61,6 +61,9 @@ async function act(
   environment: Environment,
   event: GatewayEvent,
 ): Promise<void> {
+  if (event.type === 'session_closed') {
+    return noteSessionClosed(deps, environment, event.session.gatewaySessionId);
+  }
   if (event.type !== 'payment_captured' && event.type !== 'payment_failed') return;
   await notePayment(deps, environment, event.payment, event.gatewaySessionId);
 }

@@ -57,6 +57,16 @@ export async function notePayment(
   });
 }
 
+/** The gateway has closed a session: it cannot be paid any more, and the next one may open. */
+export async function noteSessionClosed(
+  { sql }: CaptureDeps,
+  environment: Environment,
+  gatewaySessionId: string,
+): Promise<void> {
+  const session = await queries.findSessionAtGateway(sql, environment, gatewaySessionId);
+  if (session) await queries.endSession(sql, session.session_id, 'CLOSED');
+}
+
 /** Hands a capture in the book to its order, or back to the buyer if the order cannot take it. */
 export async function applyCapture(
   { workflows, log }: CaptureDeps,

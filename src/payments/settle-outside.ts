@@ -4,6 +4,11 @@ import type { OrderRow } from '../orders/queries.ts';
 import { findAnswer, findOrderByNumber } from '../orders/queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
+/** The settlement is written, but the order has not heard of it yet. */
+export class NotToldError extends Error {
+  override readonly name = 'NotToldError';
+}
+
 export interface SettleOutsideDeps {
   sql: Sql;
   workflows: OrderWorkflows;
@@ -29,6 +34,7 @@ const NOT_SEEN_BY_WORKFLOW =
  * @returns the order, and a warning when it was finished while this was being recorded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
  *   releasing or refunding its money, or when another settlement is recorded for it
+ * @throws NotToldError when the row is written, and Temporal did not answer
  */
 export async function settleOutside(
   deps: SettleOutsideDeps,
@@ -53,7 +59,7 @@ async function tellOrder(
     const { status } = await findOrderByNumber(sql, orderNumber);
     if (isFinal(status)) return false;
     const message = `The settlement is recorded, but order ${orderNumber} could not be told: run the command again`;
-    throw new Error(message, { cause });
+    throw new NotToldError(message, { cause });
   };
   try {
     const outcome = await workflows.update(orderNumber, 'settle', { requestId });

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
 import { assertClockAgrees } from './clock.ts';
-import type { AfterAttempt, AttemptContext, AttemptKind } from './queries.ts';
+import type { AttemptContext, AttemptKind, DeliveryState } from './queries.ts';
 import * as queries from './queries.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { WebhookSender } from './sender.ts';
@@ -30,6 +30,8 @@ export interface DeliverDeps {
   secretBox: SecretBox;
   apiVersion: string;
   log: Logger;
+  /** The clock that the schedule runs on, Unix milliseconds; tests skip its time. */
+  now?: () => number | Promise<number>;
 }
 
 /** Where in `merchant_environments` a webhook secret is sealed for. */
@@ -42,20 +44,18 @@ export function webhookSecretPlace(merchantId: string, environment: string): str
  * this moment. The attempt's number comes from the log of attempts, so a process that dies in the
  * middle of one uses up none of the five.
  *
- * @param nowMs the moment this attempt is due at, in the clock that the schedule runs on
  * @throws Error for our own faults, which count as no attempt either
  */
 export async function attemptScheduled(
   deps: DeliverDeps,
   deliveryId: string,
-  nowMs: number,
 ): Promise<DeliveryOutcome> {
-  const { sql } = deps;
+  const { sql, now = Date.now } = deps;
   const token = randomUUID();
   const context = await queries.beginAttempt(sql, deliveryId, token, 'scheduled', ATTEMPT_LEASE_MS);
   if (!context) return whyNotBegun(sql, deliveryId);
   // The process died after the last attempt was logged, before its time was handed on.
-  const earlyMs = (context.next_attempt_at?.getTime() ?? 0) - nowMs;
+  const earlyMs = (context.next_attempt_at?.getTime() ?? 0) - (await now());
   if (earlyMs > 1000) {
     await queries.abandonAttempt(sql, deliveryId, token);
     return { outcome: 'postponed', retryAfterMs: earlyMs };
@@ -64,8 +64,11 @@ export async function attemptScheduled(
     await queries.failDelivery(sql, deliveryId, token);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
-  const { after, error } = await makeAttempt(deps, context, 'scheduled', token, nowMs);
-  return scheduledOutcome(after, nowMs, error);
+  const { after, error } = await makeAttempt(deps, context, 'scheduled', token);
+  if (after.state === 'DELIVERED') return { outcome: 'delivered' };
+  const reason = error ?? '';
+  if (after.retryAfterMs === null) return { outcome: 'failed', reason };
+  return { outcome: 'refused', reason, retryAfterMs: after.retryAfterMs };
 }
 
 /**
@@ -91,7 +94,7 @@ export async function attemptManually(
     await queries.abandonAttempt(sql, deliveryId, token);
     return { outcome: 'no_url' };
   }
-  const { error } = await makeAttempt(deps, context, 'manual', token, 0);
+  const { error } = await makeAttempt(deps, context, 'manual', token);
   return error === null ? { outcome: 'delivered' } : { outcome: 'refused', reason: error };
 }
 
@@ -107,16 +110,19 @@ async function makeAttempt(
   context: AttemptContext,
   kind: AttemptKind,
   token: string,
-  nowMs: number,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
   const { delivery_id: deliveryId } = context;
+  const { now = Date.now } = deps;
   try {
     assertClockAgrees(context.database_now, deps.log);
     const at = new Date();
     const result = await deps.sender.send(requestOf(deps, context, at));
-    const after = afterAttempt(context, kind, result.outcome === 'delivered', nowMs);
+    const after = afterAttempt(context, kind, result.outcome === 'delivered');
+    const nextAttemptAt =
+      after.retryAfterMs === null ? null : new Date((await now()) + after.retryAfterMs);
     const attempt = { ...result, kind, at, url: context.webhook_url ?? '' };
-    await queries.recordAttempt(deps.sql, deliveryId, token, attempt, after);
+    const { state } = after;
+    await queries.recordAttempt(deps.sql, deliveryId, token, attempt, { state, nextAttemptAt });
     return { after, error: result.error };
   } catch (error) {
     await queries.abandonAttempt(deps.sql, deliveryId, token);
@@ -134,27 +140,20 @@ function requestOf({ secretBox, apiVersion }: DeliverDeps, context: AttemptConte
   return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
 }
 
+/** What an attempt makes of its delivery; a state of null leaves it as it is. */
+interface AfterAttempt {
+  state: DeliveryState | null;
+  retryAfterMs: number | null;
+}
+
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
 function afterAttempt(
   { scheduled_attempts }: AttemptContext,
   kind: AttemptKind,
   delivered: boolean,
-  nowMs: number,
 ): AfterAttempt {
-  if (delivered) return { state: 'DELIVERED', nextAttemptAt: null };
-  if (kind === 'manual') return { state: null, nextAttemptAt: null };
-  const delayMs = RETRY_DELAYS_MS[scheduled_attempts];
-  if (delayMs === undefined) return { state: 'FAILED', nextAttemptAt: null };
-  return { state: 'PENDING', nextAttemptAt: new Date(nowMs + delayMs) };
-}
-
-function scheduledOutcome(
-  { state, nextAttemptAt }: AfterAttempt,
-  nowMs: number,
-  error: string | null,
-): DeliveryOutcome {
-  if (state === 'DELIVERED') return { outcome: 'delivered' };
-  const reason = error ?? '';
-  if (!nextAttemptAt) return { outcome: 'failed', reason };
-  return { outcome: 'refused', reason, retryAfterMs: nextAttemptAt.getTime() - nowMs };
+  if (delivered) return { state: 'DELIVERED', retryAfterMs: null };
+  if (kind === 'manual') return { state: null, retryAfterMs: null };
+  const retryAfterMs = RETRY_DELAYS_MS[scheduled_attempts] ?? null;
+  return { state: retryAfterMs === null ? 'FAILED' : 'PENDING', retryAfterMs };
 }

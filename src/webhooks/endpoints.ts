@@ -88,6 +88,24 @@ export async function findEndpoint(
 }
 
 /**
+ * The webhook secret in the clear, for the demo merchant of a developer's own machine alone.
+ *
+ * @returns undefined where no URL is set
+ * @throws SealError when the key that sealed it is not configured
+ */
+export async function openWebhookSecret(
+  { sql, secretBox }: Pick<EndpointDeps, 'sql' | 'secretBox'>,
+  merchantId: string,
+  environment: Environment,
+): Promise<string | undefined> {
+  const [row] = await sql<{ sealed: string }[]>`
+    SELECT webhook_secret_sealed AS sealed FROM merchant_environments
+    WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
+  return row && secretBox.open(row.sealed, webhookSecretPlace(merchantId, environment));
+}
+
+/**
  * Replaces the webhook secret: the old one signs nothing more, from the next attempt on.
  *
  * @returns the new secret, here and never again

@@ -31,12 +31,6 @@ export interface AttemptRecord {
   error: string | null;
 }
 
-/** What an attempt makes of its delivery; a state of null leaves it as it is. */
-export interface AfterAttempt {
-  state: DeliveryState | null;
-  nextAttemptAt: Date | null;
-}
-
 /**
  * Takes the delivery for one attempt. An attempt under way keeps others out until it is recorded
  * or must be dead.
@@ -88,7 +82,7 @@ export async function recordAttempt(
   deliveryId: string,
   token: string,
   attempt: AttemptRecord,
-  after: AfterAttempt,
+  after: { state: DeliveryState | null; nextAttemptAt: Date | null },
 ): Promise<void> {
   const { kind, at, url, statusCode, durationMs, responseBody, error } = attempt;
   const { state, nextAttemptAt } = after;

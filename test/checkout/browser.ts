@@ -14,7 +14,8 @@ const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, has
 export async function launchBrowser() {
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
-    args: chromium.args,
+    // Not the package's own list: it switches web security off and dies with its first context.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
     headless: true,
   });
   return {
@@ -31,6 +32,7 @@ export async function launchBrowser() {
     close: () => browser.close(),
   };
 }
+/** A running Chromium. */
 export type TestBrowser = Awaited<ReturnType<typeof launchBrowser>>;
 
 /** What axe-core has against a page, in short. */

@@ -5,6 +5,7 @@ import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { post } from './buyer.ts';
 
+/** An approved merchant with keys. */
 export type TestMerchant = Awaited<ReturnType<TestService['newMerchant']>>;
 
 /** One order and all who have to do with it. */
@@ -22,6 +23,7 @@ export async function openSession({ order }: Stage): Promise<void> {
   if (status !== 200) throw new Error(`No session was opened: ${status}`);
 }
 
+/** Lets the order's deadlines come nearer. */
 export const advance = ({ merchant, order }: Stage, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 
@@ -145,6 +147,12 @@ export async function stageOf(
   overrides: Record<string, unknown> = {},
 ): Promise<Stage> {
   const stage = { service, merchant, order: await merchant.sandbox.create(overrides) };
+  // The workflow's first step must not write over what a way does to the row.
+  await until(async () => {
+    const { order_number } = stage.order;
+    const rows = await service.sql`SELECT FROM order_steps WHERE order_number = ${order_number}`;
+    return rows.length > 0;
+  });
   await way(stage);
   return stage;
 }

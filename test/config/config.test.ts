@@ -46,6 +46,13 @@ test('half a gateway is refused, naming the part that is missing', () => {
   expect(lineOf({ ...env, PRODUCTION_RAZORPAY_WEBHOOK_SECRET: 'x' })).toBeUndefined();
 });
 
+test('the cache lies where XDG_CACHE_HOME says, unless that is a relative path', () => {
+  expect(loadConfig({ XDG_CACHE_HOME: '/var/cache' }).cacheHome).toBe('/var/cache');
+  const usual = loadConfig({}).cacheHome;
+  expect(loadConfig({ XDG_CACHE_HOME: 'cache' }).cacheHome).toBe(usual);
+  expect(loadConfig({ XDG_CACHE_HOME: '' }).cacheHome).toBe(usual);
+});
+
 test('nothing has to be set on a laptop', () => {
   expect(loadConfig({})).toMatchObject({ port: 8080, rateLimitPerSecond: 10 });
 });

@@ -3,15 +3,13 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+import { cacheRoot } from '../../src/local/cache.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { describeProcess } from '../../src/local/process-table.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
-import { readToolEnvironment } from '../../src/local/tool-environment.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const { env } = process;
-const { cacheRoot } = readToolEnvironment(env);
 
 interface Place {
   readonly dataDir: string;
@@ -26,7 +24,7 @@ async function newPlace(): Promise<Place> {
 async function start(place: Place, signal?: AbortSignal): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
     ...place,
-    cacheRoot,
+    cacheRoot: cacheRoot(loadConfig().cacheHome),
     logFile: join(place.dataDir, '..', 'postgres.log'),
     log: () => undefined,
     settings: { fsync: 'off' },

@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { cacheRoot } from '../../src/local/cache.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { describeProcess } from '../../src/local/process-table.ts';
-import { readToolEnvironment } from '../../src/local/tool-environment.ts';
 import { findTemporalCli } from '../../src/temporal/cli.ts';
 import {
   startTemporalDevServer,
@@ -16,7 +17,7 @@ import {
 } from '../../src/temporal/dev-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const { env } = process;
+const env = inheritedEnvironment();
 const nowhere = 'http://127.0.0.1:1';
 
 /** A program that says who it is. */
@@ -115,8 +116,10 @@ describe('the Temporal development server', () => {
   async function options(): Promise<TemporalDevServerOptions> {
     const folder = temporaryFolder();
     const log = () => undefined;
+    const { temporalCliPath, cacheHome } = loadConfig();
+    const cache = cacheRoot(cacheHome);
     return {
-      executable: await findTemporalCli({ ...readToolEnvironment(env), env, log }),
+      executable: await findTemporalCli({ temporalCliPath, cacheRoot: cache, env, log }),
       port: await freePort(),
       databaseFile: join(folder, 'temporal.db'),
       logFile: join(folder, 'temporal.log'),

@@ -31,13 +31,15 @@ export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
  */
 export async function installTestClock({ sql }: TestDatabase) {
   await sql.unsafe(`
-    CREATE TABLE test_clock (ahead interval NOT NULL);
+    CREATE TABLE test_clock (ahead interval NOT NULL, stopped_at timestamptz);
     INSERT INTO test_clock VALUES ('0');
     CREATE OR REPLACE FUNCTION service_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-    AS 'SELECT clock_timestamp() + ahead FROM test_clock'`);
+    AS 'SELECT coalesce(stopped_at, clock_timestamp() + ahead) FROM test_clock'`);
   return {
     /** @param aheadMs how far the database's clock is ahead of real time from now on */
     set: (aheadMs: number) =>
-      sql`UPDATE test_clock SET ahead = ${aheadMs} * interval '1 millisecond'`,
+      sql`UPDATE test_clock SET ahead = ${aheadMs} * interval '1 millisecond', stopped_at = NULL`,
+    /** Stops it at a moment, to the millisecond, until it is set again. */
+    stopAt: (moment: Date) => sql`UPDATE test_clock SET stopped_at = ${moment}`,
   };
 }

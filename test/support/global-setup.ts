@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
+import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { cacheRoot } from '../../src/local/cache.ts';
 import { startGuard } from '../../src/local/guard.ts';
 import { freePort } from '../../src/local/ports.ts';
-import { readToolEnvironment } from '../../src/local/tool-environment.ts';
 import { findTemporalCli } from '../../src/temporal/cli.ts';
 import { startTemporalDevServer } from '../../src/temporal/dev-server.ts';
 import { findTimeSkippingServer } from './time-skipping-server.ts';
 
 declare module 'vitest' {
-  // oxlint-disable-next-line typescript/consistent-type-definitions -- merging needs an interface
   export interface ProvidedContext {
     /** A superuser's address on the run's own PostgreSQL, for tests to make databases with. */
     postgresAdminUrl: string;
@@ -47,12 +47,16 @@ async function bundleWorkflows(file: string): Promise<string> {
  * data that is thrown away, and removes all of it, also if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { env } = process;
-  const tools = readToolEnvironment(env);
+  const { temporalCliPath, temporalTestServerPath, cacheHome } = loadConfig();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
   const guard = await startGuard([folder]);
   const log = (line: string) => project.vitest.logger.log(line);
-  const shared = { env, log, guard, cacheRoot: tools.cacheRoot };
+  const shared = {
+    env: inheritedEnvironment(),
+    log,
+    guard,
+    cacheRoot: cacheRoot(cacheHome),
+  };
 
   const startPostgres = async () =>
     startEmbeddedPostgres({
@@ -65,11 +69,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const startTemporal = async () =>
     startTemporalDevServer({
       ...shared,
-      executable: await findTemporalCli({ ...shared, temporalCliPath: tools.temporalCliPath }),
+      executable: await findTemporalCli({ ...shared, temporalCliPath }),
       port: await freePort(),
       logFile: join(folder, 'logs', 'temporal.log'),
     });
-  const { temporalTestServerPath } = tools;
   const starting = [
     startPostgres(),
     startTemporal(),

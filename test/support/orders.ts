@@ -1,13 +1,13 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { ulid } from 'ulid';
 import { vi } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { orderInputOf } from '../../src/orders/commands.ts';
+import { newOrderOf, orderInputOf } from '../../src/orders/commands.ts';
 import type { NewOrder } from '../../src/orders/queries.ts';
 import { findOrderByNumber, insertOrder } from '../../src/orders/queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
+import { anOrder } from './api-client.ts';
 import { captureAtGateway } from './gateway.ts';
 import type { TestService } from './service.ts';
 
@@ -23,28 +23,10 @@ export async function writeOrder(
   { sql, config }: TestService,
   { merchantId, paymentLinkMs = config.durations.paymentLinkMs, ...overrides }: OrderOverrides,
 ): Promise<OrderRow> {
-  const { completionWindowMs, disputeAnswerMs } = config.durations;
-  const environment = overrides.environment ?? 'sandbox';
-  const { order } = await insertOrder(
-    sql,
-    {
-      order_number: `ORD${ulid()}`,
-      merchant_id: merchantId,
-      environment,
-      idempotency_key: randomUUID(),
-      request_hash: createHash('sha256').update('an order').digest(),
-      merchant_order_id: null,
-      amount_paise: 49_950,
-      description: 'Blue kurta, size M',
-      buyer_email: 'asha@example.com',
-      buyer_phone: '+919876543210',
-      buyer_name: '',
-      payment_token: randomBytes(24).toString('base64url'),
-      terms: { environment, completionWindowMs, disputeAnswerMs },
-      ...overrides,
-    },
-    paymentLinkMs,
-  );
+  const { environment = 'sandbox' } = overrides;
+  const request = { merchantId, environment, idempotencyKey: randomUUID(), body: anOrder() };
+  const newOrder = { ...newOrderOf(request, config.durations), ...overrides };
+  const { order } = await insertOrder(sql, newOrder, paymentLinkMs);
   return order;
 }
 

@@ -36,6 +36,7 @@ const SIMULATOR_KEYS = {
 interface TestTemporal {
   client: Client;
   nativeConnection: NativeConnectionType;
+  address: string;
   namespace: string;
   nowMs(): Promise<number>;
   skip(ms: number): Promise<void>;
@@ -59,6 +60,7 @@ async function skippingTemporal(): Promise<TestTemporal> {
   return {
     client: new Client({ connection: env.connection }),
     nativeConnection: env.nativeConnection,
+    address: env.address,
     namespace: 'default',
     nowMs: () => env.currentTimeMs(),
     skip: (ms) => env.sleep(ms),
@@ -80,6 +82,7 @@ async function realTemporal(): Promise<TestTemporal> {
   return {
     client: new Client({ connection, namespace }),
     nativeConnection,
+    address,
     namespace,
     nowMs: async () => Date.now(),
     skip: () => Promise.reject(new Error('Real time cannot be skipped')),
@@ -111,9 +114,11 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     callbackUrl: `http://127.0.0.1:${port}/callbacks/razorpay/sandbox`,
     callbackRetryDelaysMs: [50, 200, 1000],
   });
-  const config = loadConfig({
+  const env = {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
     API_SECRET_PEPPER: PEPPER,
     WEBHOOK_SECRET_KEYS: SECRET_KEYS,
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
@@ -124,13 +129,15 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     SANDBOX_RAZORPAY_KEY_SECRET: SIMULATOR_KEYS.keySecret,
     SANDBOX_RAZORPAY_WEBHOOK_SECRET: SIMULATOR_KEYS.webhookSecret,
     ...settings,
-  });
+  };
+  const config = loadConfig(env);
   const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
   const resources = { config, sql, temporal: temporal.client, log };
   await registerSearchAttributes(temporal.client, temporal.namespace);
   const { app, readiness } = composeApi(resources);
   const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
-  const { deps, close } = composeActivities(resources);
+  const { deps: composed, close } = composeActivities(resources);
+  const deps = { ...composed, now: temporal.nowMs };
   const secretBox = createSecretBox(SECRET_KEYS);
 
   async function startWorker(
@@ -187,6 +194,8 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
   return {
     origin: `http://127.0.0.1:${server.port}`,
     config,
+    /** The settings of this service, for other processes of it. */
+    env,
     sql,
     clock,
     log,

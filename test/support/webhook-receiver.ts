@@ -16,7 +16,7 @@ export interface ReceivedWebhook {
 export async function startWebhookReceiver(now: () => number | Promise<number> = Date.now) {
   const received: ReceivedWebhook[] = [];
   let waiting: (() => void)[] = [];
-  let answer: (webhook: ReceivedWebhook) => number = () => 200;
+  let answer: (webhook: ReceivedWebhook) => number | Promise<number> = () => 200;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -24,17 +24,18 @@ export async function startWebhookReceiver(now: () => number | Promise<number> =
     const body = JSON.parse(rawBody) as ReceivedWebhook['body'];
     const webhook = { headers: request.headers, rawBody, body, event: body.event, at: await now() };
     received.push(webhook);
-    response.statusCode = answer(webhook);
-    response.end('ok');
+    const status = answer(webhook);
     for (const wake of waiting.splice(0)) wake();
+    response.statusCode = await status;
+    response.end('ok');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/webhooks`,
     received,
-    /** Decides the status of each answer from now on. */
-    answerWith(decide: (webhook: ReceivedWebhook) => number) {
+    /** Decides the status of each answer from now on; a promise lets the sender wait for it. */
+    answerWith(decide: (webhook: ReceivedWebhook) => number | Promise<number>) {
       answer = decide;
     },
     /** Resolves once so many webhooks that match have arrived. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import { withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { startOrder, startOrderIn, writeOrder, writePayment } from '../support/orders.ts';
+import { startOrder, startOrderIn, until, writeOrder, writePayment } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -30,7 +30,7 @@ async function whileNoWorkerRuns<T>(action: () => Promise<T>): Promise<T> {
 }
 
 beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
+  service = await startTestService({ time: 'real' });
   await withoutCallbacks(service);
   await startWorker();
   merchant = await service.newMerchant();
@@ -102,8 +102,16 @@ describe('messages that come at an unusual time', () => {
   });
 
   it('a deadline that passes while no worker runs is kept when one is back', async () => {
-    const order = await startOrderIn(service, 'DELIVERED', { merchantId });
-    await whileNoWorkerRuns(() => service.skip(25 * 3_600_000));
+    const terms = {
+      environment: 'sandbox',
+      completionWindowMs: 1500,
+      disputeAnswerMs: 1500,
+    } as const;
+    const order = await startOrderIn(service, 'DELIVERED', { merchantId, terms });
+    await whileNoWorkerRuns(async () => {
+      const { completes_at } = await order.row();
+      await until(() => Date.now() > completes_at!.getTime());
+    });
     await order.untilStatus('COMPLETED');
   });
 
@@ -158,24 +166,30 @@ describe('messages that cannot be done', () => {
     ['a request id that is far too long', 'failPayment', { requestId: 'x'.repeat(5000) }],
   ];
 
-  it.each(MALFORMED)('a malformed Signal is dropped: %s for %s', async (_what, name, message) => {
-    const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
-    const before = await order.row();
-    await order.signal(name, message);
-    // A second one finds the first one handled: nothing is in its way.
-    await order.signal(name, message);
-    expect(await order.refusalOf('deliver')).toBe(CANNOT_DELIVER);
-    expect(await order.row()).toEqual(before);
-    await assertAlive(order);
-  });
+  it.concurrent.each(MALFORMED)(
+    'a malformed Signal is dropped: %s for %s',
+    async (_what, name, message) => {
+      const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
+      const before = await order.row();
+      await order.signal(name, message);
+      // A second one finds the first one handled: nothing is in its way.
+      await order.signal(name, message);
+      expect(await order.refusalOf('deliver')).toBe(CANNOT_DELIVER);
+      expect(await order.row()).toEqual(before);
+      await assertAlive(order);
+    },
+  );
 
-  it.each(MALFORMED)('a malformed Update is refused: %s for %s', async (_what, name, message) => {
-    const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
-    const before = await order.row();
-    expect(await order.refusalOf(name, message)).toEqual(expect.any(String));
-    expect(await order.row()).toEqual(before);
-    await assertAlive(order);
-  });
+  it.concurrent.each(MALFORMED)(
+    'a malformed Update is refused: %s for %s',
+    async (_what, name, message) => {
+      const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
+      const before = await order.row();
+      expect(await order.refusalOf(name, message)).toEqual(expect.any(String));
+      expect(await order.row()).toEqual(before);
+      await assertAlive(order);
+    },
+  );
 
   it('an Update of no known name is refused, and the workflow lives', async () => {
     const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
@@ -193,7 +207,7 @@ describe('messages that cannot be done', () => {
     await unborn.untilStep('ORDER_CREATED');
     await assertAlive(unborn);
     await unborn.handle.cancel();
-    await service.skip(24 * 3_600_000 + 1000);
+    await unborn.update('advance', { seconds: 24 * 3600 });
     await unborn.untilStatus('COMPLETED');
     expect((await unborn.handle.result()).status).toBe('COMPLETED');
   });

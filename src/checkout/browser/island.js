@@ -43,7 +43,7 @@ function runClock(clock) {
     clock.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
     if (left > 0) return;
     clearInterval(ticking);
-    look();
+    void look();
   };
   const ticking = setInterval(tick, 1000);
 }

@@ -49,7 +49,7 @@ export function checkoutPage(
     paymentSection(state, checkout, links.sessions),
     progressSection(state, checkout),
     disputeSection(state, checkout, links.dispute, answer.draft),
-    island && checkAgain(links),
+    island && checkAgain(state, links),
     references(checkout),
   ]);
 }
@@ -99,12 +99,17 @@ function surplusNotice({ amount_paise, reason, processed_at }: CheckoutSurplus) 
     : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processed_at))}.`);
 }
 
+/** States that last for moments, or in which money may be on its way. */
+const URGENT: readonly CheckoutState[] = ['waiting', 'session_expired', 'confirming', 'closing'];
+
 /** The island does it by itself; a place that it may not interrupt gets a word from it instead. */
-function checkAgain({ page }: CheckoutLinks) {
+function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
+  if (state === 'payable') return null;
+  const isUrgent = URGENT.includes(state);
   return h(
     'p',
     { class: 'check' },
-    h('a', { class: 'button plain', href: page }, 'Check again'),
+    h('a', { class: isUrgent ? 'button plain' : undefined, href: page }, 'Check again'),
     h('span', { role: 'status', 'data-changed': 'This order has changed: check again.' }),
   );
 }

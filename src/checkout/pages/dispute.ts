@@ -19,15 +19,17 @@ export function disputeSection(
 ) {
   if (canDispute(state)) return disputeForm(merchant_name, disputePath, draft);
   const isRunning = state === 'disputed' || state === 'refunding';
-  const reason = draft?.reason ?? (isRunning ? order.dispute_reason : null);
-  return reason === null ? null : yourWords(reason);
+  return [
+    draft && yourWords('unsent', 'Your text was not sent', draft.reason),
+    isRunning && order.dispute_reason && yourWords('words', 'What you wrote', order.dispute_reason),
+  ];
 }
 
-function yourWords(reason: string) {
+function yourWords(id: string, title: string, reason: string) {
   return h(
     'section',
-    { 'aria-labelledby': 'words' },
-    h('h2', { id: 'words' }, 'What you wrote'),
+    { 'aria-labelledby': id },
+    h('h2', { id }, title),
     h('blockquote', { dir: 'auto' }, reason),
   );
 }

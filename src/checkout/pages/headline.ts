@@ -18,7 +18,9 @@ const BEFORE_PAYMENT = {
   payable: ({ order }) => ({
     tone: 'act',
     title: `Pay ${rupeesText(order.amount_paise)} by UPI`,
-    text: `This link is open until ${timeText(order.payment_link_expires_at)}.`,
+    text:
+      'Your money is held until your order is delivered. ' +
+      `This link is open until ${timeText(order.payment_link_expires_at)}.`,
   }),
   waiting: () => ({
     tone: 'wait',

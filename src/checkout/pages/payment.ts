@@ -32,6 +32,8 @@ function failedNotice() {
   return notice('bad', 'Your last payment did not go through. You can try again.', 'status');
 }
 
+const SANDBOX_HINT = 'A real UPI app reads this code, but cannot pay in the sandbox';
+
 function openSession(checkout: Checkout, session: CheckoutSession, failed: boolean) {
   const isSandbox = checkout.order.environment === 'sandbox';
   const upiUrl = linkTo(session.upi_intent, 'upi:');
@@ -54,7 +56,11 @@ function openSession(checkout: Checkout, session: CheckoutSession, failed: boole
         'figure',
         null,
         qrCode({ text: upiUrl, label: 'QR code to pay with any UPI app' }),
-        h('figcaption', null, 'Or scan with the UPI app on another phone'),
+        h(
+          'figcaption',
+          null,
+          isSandbox ? SANDBOX_HINT : 'Or scan with the UPI app on another phone',
+        ),
       ),
   );
 }

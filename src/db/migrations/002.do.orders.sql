@@ -49,7 +49,9 @@ CREATE INDEX orders_by_status ON orders (merchant_id, environment, status, order
 CREATE INDEX orders_by_merchant_order_id
   ON orders (merchant_id, environment, merchant_order_id, order_number DESC)
   WHERE merchant_order_id IS NOT NULL;
--- What the sweeper looks for: normally empty.
+-- What the sweeper looks for: normally both are empty.
+CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
+  WHERE waiting_dispute_id IS NOT NULL;
 CREATE INDEX orders_without_workflow ON orders (created_at) WHERE step_number = 0;
 
 -- What happened to an order, in order: the timeline.

@@ -118,7 +118,15 @@ BEGIN
   IF o.status <> 'ACCEPTED' OR o.busy IS NOT NULL OR o.payment_link_expires_at <= service_now() THEN
     RETURN 'refused';
   END IF;
+  IF NOT EXISTS (SELECT FROM merchants m
+      WHERE m.merchant_id = o.merchant_id AND m.status = 'APPROVED') THEN
+    RETURN 'refused';
+  END IF;
   SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
+  -- Captured already, and the order is about to hear of it.
+  IF open.state = 'PAID' THEN
+    RETURN 'refused';
+  END IF;
   IF open.state = 'OPEN' AND open.expires_at > service_now() THEN
     RETURN 'open';
   ELSIF open.state = 'OPENING'

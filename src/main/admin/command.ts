@@ -107,7 +107,9 @@ function parseTyped(specs: OptionSpecs, args: readonly string[]) {
       string | boolean | undefined
     >;
   } catch (error) {
-    // Node's own words, up to the first full stop: what follows is advice about other things.
-    throw new UsageError((error as Error).message.split(/\.\s|\n/)[0] ?? '', { cause: error });
+    // Node's own words, up to the first full stop: what follows is advice in many lines.
+    const words = (error as Error).message.split(/\.\s|\n/)[0] ?? '';
+    const advice = words.endsWith('ambiguous') ? ': a value that begins with - goes behind =' : '';
+    throw new UsageError(words + advice, { cause: error });
   }
 }

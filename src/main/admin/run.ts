@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../local/setup-error.ts';
+import { NotToldError } from '../../payments/settle-outside.ts';
 import type { AdminCommand } from './command.ts';
 import { parseArguments, UsageError } from './command.ts';
 import { DELIVERY_COMMANDS } from './delivery.ts';
@@ -65,18 +66,26 @@ function helpFor(noun: string | undefined, verb: string | undefined): string {
 }
 
 const UNREACHABLE = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT|CONNECTION_/;
+/** PostgreSQL's code for a table that does not exist. */
+const UNDEFINED_TABLE = '42P01';
 
 /** One line for whatever went wrong; only what nobody foresaw is called unexpected. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return `Unexpected: ${String(error)}`;
-  const isExpected = [DomainError, SetupError, ConfigError, UsageError].some(
+  const message = error.message.split('\n')[0] ?? '';
+  const isExpected = [DomainError, SetupError, ConfigError, UsageError, NotToldError].some(
     (kind) => error instanceof kind,
   );
-  const message = error.message.split('\n')[0] ?? '';
   if (isExpected) return message;
-  const code = 'code' in error ? String(error.code) : '';
-  if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
-  if (code === '42P01') return 'The database has no schema yet: run npm run migrate';
-  if (error.name === 'ServiceError') return `Temporal cannot be reached: ${message}`;
-  return `Unexpected: ${message}`;
+  const code = 'code' in error ? error.code : undefined;
+  if (UNREACHABLE.test(String(code))) return `The database cannot be reached: ${message || code}`;
+  if (code === UNDEFINED_TABLE) return 'The database has no schema yet: run npm run migrate';
+  return isGrpc(error) ? `Temporal cannot be reached: ${message}` : `Unexpected: ${message}`;
+}
+
+/** A gRPC status, bare or in the client's own wrapping. Asking the client would mean loading it. */
+function isGrpc(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const hasStatus = 'code' in error && typeof error.code === 'number';
+  return hasStatus || error.name === 'ServiceError' || isGrpc(error.cause);
 }

@@ -19,7 +19,9 @@ export function table(titles: readonly string[], rows: readonly (readonly Cell[]
   const widths = titles.map((_, column) =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0)),
   );
-  const isNumber = titles.map((_, column) => rows.every((row) => typeof row[column] === 'number'));
+  const isNumber = titles.map((_, column) =>
+    rows.every((row) => /^-?\d+(\.\d+)?$/.test(textOf(row[column]))),
+  );
   return lines
     .map((line) =>
       line

@@ -1,4 +1,5 @@
 import { deepEqual } from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '../../config.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { DevFacts } from '../../local/dev-facts.ts';
@@ -85,20 +86,17 @@ function createCall(facts: DevFacts, keys: KeyPair, signal: AbortSignal): Call {
   };
 }
 
-async function liveThrough(
-  call: Call,
-  receiver: Receiver,
-  say: Say,
-  signal: AbortSignal,
-): Promise<void> {
+/** One step of the story: what is done, what must come of it, and which webhook tells of it. */
+type Step = (
+  text: string,
+  expected: [number, string],
+  event: string,
+  act: () => Promise<Answer>,
+) => Promise<Answer['data']>;
+
+function createStep(receiver: Receiver, say: Say, signal: AbortSignal): Step {
   let sequence = 0;
-  /** One step of the story: what is done, what must come of it, and which webhook tells of it. */
-  const step = async (
-    text: string,
-    expected: [number, string],
-    event: string,
-    act: () => Promise<Answer>,
-  ) => {
+  return async (text, expected, event, act) => {
     say(`→ ${text}`);
     const { status, data } = await act();
     deepEqual([status, data.status], expected, `${text}: not as specified`);
@@ -107,7 +105,24 @@ async function liveThrough(
     await receiver.waitFor(event, sequence, signal);
     return data;
   };
+}
 
+async function untilStatus(call: Call, order: string, wanted: string): Promise<Answer> {
+  for (;;) {
+    const answer = await call('GET', order);
+    // Looking too often is refused, and no reason to give up.
+    if (answer.status === 200 && answer.data.status === wanted) return answer;
+    await delay(250);
+  }
+}
+
+async function liveThrough(
+  call: Call,
+  receiver: Receiver,
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  const step = createStep(receiver, say, signal);
   const created = await step(
     'The merchant creates an order of ₹499.50',
     [201, 'ACCEPTED'],
@@ -123,13 +138,6 @@ async function liveThrough(
   );
   const order = `/orders/${created.order_number}`;
   const helper = `/test-helpers${order}`;
-  const untilStatus = async (wanted: string) => {
-    for (;;) {
-      const answer = await call('GET', order);
-      if (answer.data.status === wanted) return answer;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  };
 
   await step(
     'The buyer pays on the payment page, in the sandbox UPI app',
@@ -137,7 +145,7 @@ async function liveThrough(
     'PAYMENT_SUCCESS',
     async () => {
       await payAsBuyer(created.payment_url, signal);
-      return untilStatus('PAID');
+      return untilStatus(call, order, 'PAID');
     },
   );
   await step('The merchant marks it delivered', [200, 'DELIVERED'], 'DELIVERY_CONFIRMED', () =>
@@ -155,7 +163,7 @@ async function liveThrough(
     'ORDER_COMPLETED',
     async () => {
       await call('POST', `${helper}/advance`, { seconds: DAY_SECONDS });
-      return untilStatus('COMPLETED');
+      return untilStatus(call, order, 'COMPLETED');
     },
   );
 }

@@ -4,7 +4,6 @@ import { watchAncestors } from '../../local/ancestor-watch.ts';
 import { removeDevFacts } from '../../local/dev-facts.ts';
 import { startGuard } from '../../local/guard.ts';
 import { SetupError } from '../../local/setup-error.ts';
-import { readToolEnvironment } from '../../local/tool-environment.ts';
 import { createCrew, type Crew } from './crew.ts';
 import { claimDataDir } from './data-dir.ts';
 import { startAll } from './supervise.ts';
@@ -80,9 +79,8 @@ export async function runDev(
   entryFolder: string,
 ): Promise<number> {
   const log = createLog();
-  const tools = readToolEnvironment(env);
   const crew = createCrew();
-  const stop = listenForStop(tools.startedByNpm, () => crew.kill());
+  const stop = listenForStop(config.startedByNpm, () => crew.kill());
   const { signal } = stop;
   const ending = Promise.race([crew.ended, rejectOnAbort(signal)]);
   let exitCode = 0;
@@ -90,7 +88,7 @@ export async function runDev(
     const claim = await claimDataDir(config.dataDir, log, signal);
     const guard = await startGuard();
     crew.watch('The guard of the run', guard.exited);
-    const starting = startAll({ config, env, tools, entryFolder, crew, guard, log, signal });
+    const starting = startAll({ config, env, entryFolder, crew, guard, log, signal });
     try {
       await Promise.race([starting, ending]);
       await ending;

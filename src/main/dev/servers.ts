@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { startEmbeddedPostgres } from '../../db/embedded.ts';
+import { cacheRoot } from '../../local/cache.ts';
 import type { Guard } from '../../local/guard.ts';
 import type { WantedPort } from '../../local/ports.ts';
-import type { ToolEnvironment } from '../../local/tool-environment.ts';
 import { findTemporalCli } from '../../temporal/cli.ts';
 import { startTemporalDevServer } from '../../temporal/dev-server.ts';
 import type { Crew } from './crew.ts';
@@ -21,7 +21,6 @@ export interface Servers {
 export interface ServersOptions {
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
-  readonly tools: ToolEnvironment;
   readonly guard: Guard;
   readonly crew: Crew;
   readonly log: (line: string) => void;
@@ -42,7 +41,7 @@ export function serverPorts(config: Config): WantedPort[] {
   ];
 }
 
-async function databaseUrl({ config, tools, crew, ...shared }: ServersOptions): Promise<string> {
+async function databaseUrl({ config, crew, ...shared }: ServersOptions): Promise<string> {
   if (config.databaseUrl !== undefined) return config.databaseUrl;
   const logFile = join(config.dataDir, 'logs', 'postgres.log');
   const { url } = await crew.start({ name: 'PostgreSQL', kind: 'server', logFile }, () =>
@@ -50,18 +49,22 @@ async function databaseUrl({ config, tools, crew, ...shared }: ServersOptions): 
       ...shared,
       dataDir: postgresFolder(config.dataDir),
       port: config.postgresPort,
-      cacheRoot: tools.cacheRoot,
+      cacheRoot: cacheRoot(config.cacheHome),
       logFile,
     }),
   );
   return url;
 }
 
-async function temporal({ config, tools, crew, ...shared }: ServersOptions) {
+async function temporal({ config, crew, ...shared }: ServersOptions) {
   if (config.temporalAddress !== undefined) {
     return { temporalAddress: config.temporalAddress, temporalUiUrl: undefined };
   }
-  const executable = await findTemporalCli({ ...shared, ...tools });
+  const executable = await findTemporalCli({
+    ...shared,
+    temporalCliPath: config.temporalCliPath,
+    cacheRoot: cacheRoot(config.cacheHome),
+  });
   const logFile = join(config.dataDir, 'logs', 'temporal.log');
   const server = await crew.start({ name: 'Temporal', kind: 'server', logFile }, () =>
     startTemporalDevServer({

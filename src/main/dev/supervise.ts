@@ -11,7 +11,6 @@ import {
 import type { Guard } from '../../local/guard.ts';
 import { requireFreePorts } from '../../local/ports.ts';
 import { SetupError } from '../../local/setup-error.ts';
-import type { ToolEnvironment } from '../../local/tool-environment.ts';
 import { requireTemporalCliPath } from '../../temporal/cli.ts';
 import { readyText } from './announce.ts';
 import type { Crew } from './crew.ts';
@@ -37,7 +36,6 @@ export interface Run {
   readonly config: Config;
   /** Handed on to every process, with our additions. */
   readonly env: NodeJS.ProcessEnv;
-  readonly tools: ToolEnvironment;
   /** Where `api.ts` and the other entry points are. */
   readonly entryFolder: string;
   readonly crew: Crew;
@@ -104,9 +102,9 @@ async function startParts({ crew, config, log, signal }: Run, launcher: Launcher
 }
 
 /** Stops what a killed run left, and makes sure that nothing is in the way. */
-async function clearTheWay({ config, tools, log }: Run): Promise<void> {
+async function clearTheWay({ config, log }: Run): Promise<void> {
   const { dataDir } = config;
-  if (config.temporalAddress === undefined) requireTemporalCliPath(tools.temporalCliPath);
+  if (config.temporalAddress === undefined) requireTemporalCliPath(config.temporalCliPath);
   removeDevFacts(dataDir);
   await stopOrphans(dataDir, log);
   const partPorts = wantedParts(config)

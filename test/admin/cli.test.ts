@@ -1,0 +1,142 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runAdmin } from '../../src/main/admin/run.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const PEPPER = 'a pepper for the tests, at least 32 characters';
+const KEYS = { apiKey: '', apiSecret: '' };
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database?.drop());
+
+/** A data directory in which a service says that it runs with these settings. */
+function dataDirOf(environment: Record<string, string>): string {
+  const folder = temporaryFolder();
+  const facts = {
+    apiBaseUrl: '',
+    sandboxBasePath: '',
+    productionBasePath: '',
+    temporalAddress: '',
+    demoMerchant: { merchantId: '', sandbox: KEYS, production: KEYS },
+    environment,
+  };
+  writeFileSync(join(folder, 'dev.json'), JSON.stringify(facts));
+  return folder;
+}
+
+describe('the help', () => {
+  test('lists every command with what it does', async () => {
+    const { code, stdout } = await adminCli({}).run('--help');
+    expect(code).toBe(0);
+    for (const command of ['merchant create', 'key rotate', 'origins set', 'webhook rotate-keys']) {
+      expect(stdout).toContain(`  ${command} `);
+    }
+    for (const command of ['delivery retry-failed', 'dispute decide', 'order settle']) {
+      expect(stdout).toContain(`  ${command} `);
+    }
+    expect(stdout).toContain('  ledger verify ');
+  });
+
+  test('of one command lists its options, and needs no service', async () => {
+    const { code, stdout } = await adminCli({}).run('webhook', 'set', '--help');
+    expect(code).toBe(0);
+    expect(stdout).toContain('--merchant ID');
+    expect(stdout).toContain('--environment sandbox|production');
+    expect(stdout).toContain('--url URL');
+  });
+
+  test('of one noun lists its commands', async () => {
+    const { stdout } = await adminCli({}).run('key', '--help');
+    expect(stdout).toContain('key rotate');
+    expect(stdout).not.toContain('merchant create');
+  });
+});
+
+describe('what cannot be understood is one line and exit 1', () => {
+  test.each([
+    [[], 'No command given'],
+    [['merchant'], 'Unknown command: merchant; there are merchant create'],
+    [['merchant', 'destroy'], 'Unknown command: merchant destroy'],
+    [['merchant', 'create', '--name', 'A'], '--email EMAIL is missing'],
+    [['merchant', 'create', '--nam', 'A'], "Unknown option '--nam'"],
+    [
+      ['key', 'create', '--merchant', 'm', '--environment', 'prod'],
+      'must be sandbox or production',
+    ],
+    [['merchant', 'list', 'all'], "Unexpected argument 'all'"],
+    [['merchant', 'suspend', '--merchant'], "Option '--merchant <value>' argument missing"],
+  ])('%j', async (args, line) => {
+    const { stdout, stderr, exitCode } = await runAdmin(args);
+    expect({ stdout, exitCode, lines: stderr.split('\n').length }).toEqual({
+      stdout: '',
+      exitCode: 1,
+      lines: 1,
+    });
+    expect(stderr).toContain(line);
+  });
+
+  test('also from outside', async () => {
+    expect(await adminCli({}).refusal('merchant', 'destroy')).toContain('Unknown command');
+  });
+});
+
+describe('finding the service', () => {
+  test('without one, the line says how to start it', async () => {
+    const line = await adminCli({}).refusal('merchant', 'list');
+    expect(line).toMatch(/No service is running on DATA_DIR .* start it with npm start, or set/);
+  });
+
+  test('through the settings that npm start left in DATA_DIR', async () => {
+    const DATA_DIR = dataDirOf({ DATABASE_URL: database.url });
+    expect(await adminCli({ DATA_DIR }).json('merchant', 'list')).toEqual([]);
+  });
+
+  test('through DATABASE_URL alone', async () => {
+    const cli = adminCli({ DATABASE_URL: database.url });
+    expect(await cli.json('merchant', 'list')).toEqual([]);
+  });
+
+  test("the process's own settings win over those in DATA_DIR", async () => {
+    const DATA_DIR = dataDirOf({ DATABASE_URL: database.url, API_SECRET_PEPPER: PEPPER });
+    const cli = adminCli({ DATA_DIR, API_SECRET_PEPPER: 'short' });
+    expect(await cli.refusal('merchant', 'list')).toContain('API_SECRET_PEPPER is wrong');
+  });
+
+  test('another DATABASE_URL is another service: the secrets in DATA_DIR are not its own', async () => {
+    const environment = { DATABASE_URL: 'postgres://a@127.0.0.1:1/x', API_SECRET_PEPPER: PEPPER };
+    const cli = adminCli({ DATA_DIR: dataDirOf(environment), DATABASE_URL: database.url });
+    const { merchantId } = await cli.json<{ merchantId: string }>(
+      ...['merchant', 'create', '--name', 'A', '--email', 'a@example.com'],
+    );
+    const line = await cli.refusal('key', 'create', '--merchant', merchantId);
+    expect(line).toContain('API_SECRET_PEPPER is missing');
+  });
+
+  test('a database that does not answer is one line, without its password', async () => {
+    const cli = adminCli({ DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' });
+    const line = await cli.refusal('merchant', 'list');
+    expect(line).toContain('The database cannot be reached');
+    expect(line).not.toContain('hidden');
+  });
+
+  test('a Temporal that does not answer is one line', async () => {
+    await database.sql`
+      INSERT INTO merchants (merchant_id, name, email) VALUES ('mer_1', 'A', 'a@example.com')`;
+    await database.sql`
+      INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+        amount_paise, description, buyer_email, buyer_phone, payment_token, status, step_number,
+        payment_link_expires_at, terms, created_at, updated_at)
+      VALUES ('ORD1', 'mer_1', 'sandbox', 'k', '\\x00', 500, 'd', 'b', 'p', 't',
+        'DISPUTE_UNDER_REVIEW', 1, now(), '{}', now(), now())`;
+    const cli = adminCli({ DATABASE_URL: database.url, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    const decide = ['dispute', 'decide', '--order', 'ORD1', '--for', 'buyer'];
+    expect(await cli.refusal(...decide)).toContain('Temporal cannot be reached');
+  });
+});

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { StatusChange } from '../../src/merchants/commands.ts';
+import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { createApiClient } from '../support/api-client.ts';
+import { auditOf } from '../support/audit.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+interface Merchant {
+  merchantId: string;
+  name: string;
+  status: string;
+  statusReason: string | null;
+  linkedAccounts: Record<string, string>;
+  warning: string | null;
+}
+interface Keys {
+  merchantId: string;
+  environment: string;
+  apiKey: string;
+  apiSecret: string;
+}
+
+let service: TestService;
+let cli: AdminCli;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  cli = adminCli(service.env);
+});
+afterAll(() => service?.stop());
+
+async function aMerchant(...changes: StatusChange[]): Promise<string> {
+  const deps = { sql: service.sql, actor: 'test' };
+  const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
+  const { merchant_id: merchantId } = await createMerchant(deps, merchant);
+  for (const change of changes) await changeMerchantStatus(deps, merchantId, change);
+  return merchantId;
+}
+
+const createKey = (merchantId: string, environment = 'sandbox') =>
+  cli.json<Keys>('key', 'create', '--merchant', merchantId, '--environment', environment);
+
+async function statusWith(keys: Keys, headers: Record<string, string> = {}): Promise<number> {
+  const api = createApiClient(service.origin, keys, 'sandbox');
+  return (await api.call('GET', '/orders', undefined, headers)).status;
+}
+
+describe('a merchant', () => {
+  test('is created, approved, suspended, activated and rejected, each with an audit row', async () => {
+    const created = ['merchant', 'create', '--name', ' Asha ', '--email', 'asha@example.com'];
+    const merchant = await cli.json<Merchant>(...created);
+    expect(merchant).toMatchObject({ name: 'Asha', status: 'PENDING', linkedAccounts: {} });
+    const { merchantId } = merchant;
+    const change = (verb: string, ...options: string[]) =>
+      cli.json<Merchant>('merchant', verb, '--merchant', merchantId, ...options);
+    expect(await change('approve')).toMatchObject({ merchantId, status: 'APPROVED' });
+    expect(await change('suspend', '--reason', 'odd')).toMatchObject({
+      status: 'SUSPENDED',
+      statusReason: 'odd',
+    });
+    expect(await change('activate')).toMatchObject({ status: 'APPROVED', statusReason: null });
+    expect(await change('reject', '--reason', 'gone')).toMatchObject({ status: 'REJECTED' });
+    const audit = await auditOf(service.sql, merchantId);
+    expect(audit.map(({ action }) => action)).toEqual([
+      'merchant.create',
+      'merchant.approve',
+      'merchant.suspend',
+      'merchant.activate',
+      'merchant.reject',
+    ]);
+    expect(audit[4]?.details).toMatchObject({ status: 'REJECTED', reason: 'gone' });
+    expect(audit[4]?.actor).toMatch(/^cli:./);
+  });
+
+  test('that is pending cannot be activated past its approval', async () => {
+    const merchantId = await aMerchant();
+    const line = await cli.refusal('merchant', 'activate', '--merchant', merchantId);
+    expect(line).toBe('Cannot activate; merchant must be SUSPENDED or APPROVED, and is PENDING');
+  });
+
+  test('that does not exist is named in the refusal, and leaves no audit row', async () => {
+    const line = await cli.refusal('merchant', 'approve', '--merchant', 'mer_none');
+    expect(line).toBe('Merchant not found: mer_none');
+    expect(await auditOf(service.sql, 'mer_none')).toEqual([]);
+  });
+
+  test.each([
+    ['--name', ' ', '--email', 'a@example.com', 'name must not be blank'],
+    ['--name', 'A', '--email', 'nobody', 'email must be a valid email address'],
+  ])('is refused with %s "%s" %s "%s"', async (...args) => {
+    expect(await cli.refusal('merchant', 'create', ...args.slice(0, 4))).toBe(args[4]);
+  });
+
+  test('is approved for the sandbox without a linked account, with a warning about payouts', async () => {
+    const merchantId = await aMerchant();
+    const approve = ['merchant', 'approve', '--merchant', merchantId];
+    const first = await cli.json<Merchant>(...approve);
+    expect(first).toMatchObject({ linkedAccounts: {}, status: 'APPROVED' });
+    expect(first.warning).toContain('No linked account');
+    const second = await cli.json<Merchant>(...approve, '--linked-account', 'acc_A1b2C3d4E5f6G7');
+    expect(second).toMatchObject({
+      linkedAccounts: { production: 'acc_A1b2C3d4E5f6G7' },
+      warning: null,
+    });
+    const third = await cli.refusal(...approve, '--linked-account', 'acc 1');
+    expect(third).toContain('must be an id of the gateway');
+  });
+
+  test('is listed with the others, the newest first, and by status', async () => {
+    const older = await aMerchant();
+    const newer = await aMerchant('approve', 'suspend');
+    const ids = async (...options: string[]) =>
+      (await cli.json<Merchant[]>('merchant', 'list', ...options)).map(
+        ({ merchantId }) => merchantId,
+      );
+    expect((await ids()).filter((id) => id === older || id === newer)).toEqual([newer, older]);
+    expect(await ids('--status', 'SUSPENDED')).toEqual([newer]);
+    const { stdout } = await cli.run('merchant', 'list', '--status', 'SUSPENDED');
+    expect(stdout).toContain('MERCHANT');
+    expect(stdout).toContain(newer);
+  });
+});
+
+describe('keys', () => {
+  test('come after the approval', async () => {
+    const merchantId = await aMerchant();
+    expect(await cli.refusal('key', 'create', '--merchant', merchantId)).toBe(
+      'Merchant must be approved first',
+    );
+    expect((await auditOf(service.sql, merchantId)).map(({ action }) => action)).toEqual([
+      'merchant.create',
+    ]);
+  });
+
+  test('of both environments have their own prefixes and work at once', async () => {
+    const merchantId = await aMerchant('approve');
+    const sandbox = await createKey(merchantId);
+    const production = await createKey(merchantId, 'production');
+    expect(sandbox).toMatchObject({ merchantId, environment: 'sandbox' });
+    expect(sandbox.apiKey).toMatch(/^mk_test_[0-9A-Za-z]{36}$/);
+    expect(sandbox.apiSecret).toMatch(/^sk_test_[0-9A-Za-z]{36}$/);
+    expect(production.apiKey).toMatch(/^mk_live_/);
+    expect(production.apiSecret).toMatch(/^sk_live_/);
+    expect(await statusWith(sandbox)).toBe(200);
+    expect(await statusWith(production)).toBe(401);
+  });
+
+  test('are one pair for each environment: a second create names the rotation', async () => {
+    const merchantId = await aMerchant('approve');
+    const keys = await createKey(merchantId);
+    const line = await cli.refusal('key', 'create', '--merchant', merchantId);
+    expect(line).toContain('rotate its secret');
+    expect(await statusWith(keys)).toBe(200);
+  });
+
+  test('rotated: the key stays, the old secret is 401 on the very next request', async () => {
+    const merchantId = await aMerchant('approve');
+    const before = await createKey(merchantId);
+    const after = await cli.json<Keys>('key', 'rotate', '--merchant', merchantId);
+    expect(after.apiKey).toBe(before.apiKey);
+    expect(after.apiSecret).not.toBe(before.apiSecret);
+    expect(await statusWith(before)).toBe(401);
+    expect(await statusWith(after)).toBe(200);
+  });
+
+  test('cannot be rotated before there is one', async () => {
+    const merchantId = await aMerchant('approve');
+    expect(await cli.refusal('key', 'rotate', '--merchant', merchantId)).toContain('create one');
+  });
+
+  test('are listed without their secrets, which the audit does not hold either', async () => {
+    const merchantId = await aMerchant('approve');
+    const { apiKey, apiSecret } = await createKey(merchantId);
+    const [listed] = await cli.json<Record<string, unknown>[]>(
+      ...['key', 'list', '--merchant', merchantId],
+    );
+    expect(listed).toMatchObject({ apiKey, environment: 'sandbox', rotatedAt: null });
+    const audit = await auditOf(service.sql, merchantId);
+    expect(JSON.stringify([listed, audit])).not.toContain(apiSecret);
+    expect(audit.at(-1)).toMatchObject({ action: 'key.create', subject: apiKey });
+  });
+
+  test('of a suspended merchant answer 403 until it is active again', async () => {
+    const merchantId = await aMerchant('approve');
+    const keys = await createKey(merchantId);
+    await cli.json('merchant', 'suspend', '--merchant', merchantId);
+    expect(await statusWith(keys)).toBe(403);
+    await cli.json('merchant', 'activate', '--merchant', merchantId);
+    expect(await statusWith(keys)).toBe(200);
+  });
+});
+
+describe('origins', () => {
+  const set = (merchantId: string, origins: string) =>
+    cli.json<{ origins: string[] }>(
+      ...['origins', 'set', '--merchant', merchantId, '--origins', origins],
+    );
+
+  test('are kept as browsers send them, without repeats', async () => {
+    const merchantId = await aMerchant('approve');
+    const given = 'https://Shop.Example.com:443/, shop.example.com,http://localhost:3000,दुकान.भारत';
+    const { origins } = await set(merchantId, given);
+    expect(origins).toEqual([
+      'https://shop.example.com',
+      'http://localhost:3000',
+      'https://xn--11b7ah1gn.xn--h2brj9c',
+    ]);
+    const shown = await cli.json('origins', 'show', '--merchant', merchantId);
+    expect(shown).toMatchObject({ environment: 'sandbox', origins });
+    expect((await auditOf(service.sql, merchantId)).at(-1)).toMatchObject({
+      action: 'origins.set',
+      details: { environment: 'sandbox', origins },
+    });
+  });
+
+  test('decide who may call from a browser, and an empty list lets all in', async () => {
+    const merchantId = await aMerchant('approve');
+    const keys = await createKey(merchantId);
+    await set(merchantId, 'https://shop.example.com');
+    expect(await statusWith(keys, { origin: 'https://shop.example.com' })).toBe(200);
+    expect(await statusWith(keys, { origin: 'https://evil.example.com' })).toBe(403);
+    expect(await statusWith(keys)).toBe(200);
+    expect((await set(merchantId, '')).origins).toEqual([]);
+    expect(await statusWith(keys, { origin: 'https://evil.example.com' })).toBe(200);
+  });
+
+  test.each([
+    'https://shop.example.com/path',
+    'https://user@shop.example.com',
+    'https://*.example.com',
+    'ftp://shop.example.com',
+    'https://',
+    'https://shop.example.com?x',
+  ])('refuse %s', async (origin) => {
+    const args = ['--merchant', 'mer_none', '--origins', origin];
+    expect(await cli.refusal('origins', 'set', ...args)).toContain('is no origin');
+  });
+});

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { changeMerchantStatus } from '../../src/merchants/commands.ts';
+import type { Order } from '../../src/orders/schemas.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import type { AuditRow } from '../support/audit.ts';
+import { auditOf } from '../support/audit.ts';
+import { simulator } from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const REASON = 'The parcel holds a brick instead of a kurta';
+const DAY_SECONDS = 24 * 3600;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let cli: AdminCli;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  cli = adminCli(service.env);
+  merchant = await service.newMerchant();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+type Sandbox = TestMerchant['sandbox'];
+type TestMerchant = Awaited<ReturnType<TestService['newMerchant']>>;
+
+async function paidOrder(sandbox: Sandbox = merchant.sandbox): Promise<Order> {
+  const order = await sandbox.create();
+  return (await sandbox.help(order, 'pay')).body.data;
+}
+
+async function deliveredOrder(sandbox: Sandbox = merchant.sandbox): Promise<Order> {
+  const { order_number } = await paidOrder(sandbox);
+  return (await sandbox.post(`/orders/${order_number}/deliver`)).body.data;
+}
+
+async function orderUnderReview(): Promise<Order> {
+  const order = await paidOrder();
+  await merchant.sandbox.help(order, 'dispute', { reason: REASON });
+  const evidence = `/orders/${order.order_number}/dispute/evidence`;
+  return (await merchant.sandbox.post(evidence, { text: 'It was sent' })).body.data;
+}
+
+const statusOf = async ({ order_number }: Order): Promise<string> =>
+  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data.status;
+
+const untilStatus = (order: Order, status: string) =>
+  until(async () => (await statusOf(order)) === status);
+
+const auditOfOrder = async ({ order_number }: Order, owner = merchant): Promise<AuditRow[]> =>
+  (await auditOf(service.sql, owner.merchantId)).filter(({ subject }) => subject === order_number);
+
+describe('a dispute', () => {
+  test('is raised for a buyer under the same rules, and audited in the same statement', async () => {
+    const order = await paidOrder();
+    const raise = ['dispute', 'raise', '--order', order.order_number];
+    const raised = await cli.json(...raise, '--reason', REASON);
+    expect(raised).toMatchObject({
+      orderNumber: order.order_number,
+      status: 'DISPUTE_OPEN',
+      disputeCount: 1,
+    });
+    const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
+    expect(data.dispute?.reason).toBe(REASON);
+    const [audit] = await auditOfOrder(order);
+    expect(audit).toMatchObject({ action: 'dispute.raise', actor: expect.stringMatching(/^cli:/) });
+    const [step] = await service.sql<{ request_id: string }[]>`
+      SELECT request_id FROM order_steps
+      WHERE order_number = ${order.order_number} AND kind = 'DISPUTE_RAISED'`;
+    expect(audit?.details).toEqual({ requestId: step?.request_id });
+  });
+
+  test('cannot be raised where a buyer could not, and then leaves no audit row', async () => {
+    const order = await merchant.sandbox.create();
+    const raise = ['dispute', 'raise', '--order', order.order_number, '--reason'];
+    expect(await cli.refusal(...raise, REASON)).toBe(
+      'Cannot raise dispute; order must be in PAID or DELIVERED status',
+    );
+    expect(await cli.refusal(...raise, 'short')).toBe(
+      'The reason must be 10 to 2000 characters and not blank',
+    );
+    expect(await cli.refusal('dispute', 'raise', '--order', 'ORDX', '--reason', REASON)).toBe(
+      'Order not found: ORDX',
+    );
+    expect(await auditOfOrder(order)).toEqual([]);
+  });
+
+  test('under review is decided for the merchant: DELIVERED, with a fresh window', async () => {
+    const order = await orderUnderReview();
+    const decide = ['dispute', 'decide', '--order', order.order_number, '--for'];
+    const decided = await cli.json<{ completesAt: string }>(...decide, 'merchant');
+    expect(decided).toMatchObject({ status: 'DELIVERED' });
+    const windowMs = new Date(decided.completesAt).getTime() - Date.now();
+    expect(windowMs).toBeGreaterThan((DAY_SECONDS - 60) * 1000);
+    expect((await auditOfOrder(order)).at(-1)).toMatchObject({
+      action: 'dispute.decide',
+      details: { for: 'merchant' },
+    });
+  });
+
+  test('under review is decided for the buyer: REFUNDED once the gateway has refunded', async () => {
+    const order = await orderUnderReview();
+    const decide = ['dispute', 'decide', '--order', order.order_number, '--for', 'buyer'];
+    expect(await cli.json(...decide)).toMatchObject({
+      refund: { amount: 499.5, reason: 'dispute_decided_for_buyer' },
+    });
+    await untilStatus(order, 'REFUNDED');
+    expect(await cli.refusal(...decide)).toBe(
+      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+    );
+  });
+});
+
+describe('a settlement made outside the gateway', () => {
+  const settle = ({ order_number }: Order, reference = 'UTR 417', reason = 'Account closed') => [
+    ...['order', 'settle', '--order', order_number],
+    ...['--reference', reference, '--reason', reason],
+  ];
+
+  /** An order whose refund the gateway refuses for good. */
+  async function refusedRefund(): Promise<Order> {
+    const order = await orderUnderReview();
+    const [row] = await service.sql<{ id: string }[]>`
+      SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
+    const refusal = { cause: 'refund_window_over', subjectId: row?.id };
+    await simulator(service, 'POST', '/refusals', refusal);
+    await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
+    return order;
+  }
+
+  test('finishes a refund that the gateway refuses, once, with its ledger line and audit row', async () => {
+    const order = await refusedRefund();
+    expect(await statusOf(order)).toBe('DISPUTE_UNDER_REVIEW');
+    expect(await cli.json(...settle(order))).toEqual({
+      orderNumber: order.order_number,
+      status: 'REFUNDED',
+      amountPaise: 49_950,
+      reference: 'UTR 417',
+      warning: null,
+    });
+    expect(await cli.json('ledger', 'show', '--order', order.order_number)).toMatchObject({
+      outsideReference: 'UTR 417',
+      lines: [{ operation: 'capture' }, { operation: 'refund', from: 'merchant_held' }],
+    });
+    const [webhook] = await merchant.receiver.until(
+      1,
+      ({ event, body }) =>
+        event === 'REFUND_PROCESSED' && body.data['order_number'] === order.order_number,
+    );
+    expect(webhook?.body.data['status']).toBe('REFUNDED');
+    expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
+    expect(await cli.refusal(...settle(order, 'UTR 418'))).toContain(
+      'is settled outside already, with reference UTR 417',
+    );
+    const settlements = (await auditOfOrder(order)).filter(
+      ({ action }) => action === 'order.settle',
+    );
+    expect(settlements).toMatchObject([
+      { details: { reference: 'UTR 417', reason: 'Account closed' } },
+    ]);
+  });
+
+  test('finishes a release that waits', async () => {
+    const suspended = await service.newMerchant();
+    const order = await deliveredOrder(suspended.sandbox);
+    const deps = { sql: service.sql, actor: 'test' };
+    await suspended.sandbox.help(order, 'advance', { seconds: DAY_SECONDS - 1 });
+    await changeMerchantStatus(deps, suspended.merchantId, 'suspend');
+    await until(async () => {
+      const [row] = await service.sql<{ busy: { kind: string } | null }[]>`
+        SELECT busy FROM orders WHERE order_number = ${order.order_number}`;
+      return row?.busy?.kind === 'releasing';
+    });
+    expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
+  });
+
+  test('is refused while the order is not releasing or refunding, and leaves nothing', async () => {
+    const order = await deliveredOrder();
+    expect(await cli.refusal(...settle(order))).toBe(
+      'Cannot settle; order must be releasing or refunding its money',
+    );
+    expect(await cli.refusal(...settle(order, ' '))).toContain('The reference must be 1 to 200');
+    expect(await auditOfOrder(order)).toEqual([]);
+  });
+
+  test('survives a Temporal that does not answer: the line says so, and a repeat tells the order', async () => {
+    const order = await refusedRefund();
+    const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expect(await away.refusal(...settle(order))).toBe(
+      `The settlement is recorded, but order ${order.order_number} could not be told: run the command again`,
+    );
+    expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
+  });
+
+  test('that comes after the order was finished by itself is recorded with a warning', async () => {
+    const order = await refusedRefund();
+    // The other operator's row is there; the gateway then refunds after all, before this one asks.
+    await service.sql`
+      INSERT INTO outside_settlements (order_number, reference, reason, actor)
+      VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'another')`;
+    await service.sql`
+      UPDATE orders SET status = 'REFUNDED', busy = NULL
+      WHERE order_number = ${order.order_number}`;
+    const handle = service.temporal.client.workflow.getHandle(order.order_number);
+    await handle.terminate('the order is finished');
+    const { warning } = await cli.json<{ warning: string }>(...settle(order));
+    expect(warning).toContain('check that the gateway has not moved its money too');
+    await service.sql`
+      UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${order.order_number}`;
+  });
+});
+
+test('after all of this the ledger is sound', async () => {
+  expect((await verifyLedger(service.sql)).faults).toEqual([]);
+  expect(await cli.json('ledger', 'verify')).toMatchObject({ ok: true, faultCount: 0 });
+});

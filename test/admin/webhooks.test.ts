@@ -1,0 +1,216 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { orderSchema } from '../../src/orders/schemas.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { auditOf } from '../support/audit.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { ReceivedWebhook, WebhookReceiver } from '../support/webhook-receiver.ts';
+
+interface Endpoint {
+  url: string | null;
+  secret: string | null;
+  hasSecret: boolean;
+  warning: string | null;
+}
+interface TestResult {
+  delivered: boolean;
+  statusCode: number | null;
+  error: string | null;
+  eventId: string;
+}
+
+let service: TestService;
+let cli: AdminCli;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  cli = adminCli(service.env);
+});
+afterAll(() => service?.stop());
+
+/** An approved merchant whose receiver listens, and whose URL is not set yet. */
+async function aMerchant(): Promise<{ merchantId: string; receiver: WebhookReceiver }> {
+  return service.newMerchant({ webhooks: false });
+}
+
+const webhook = <Data = Endpoint>(verb: string, merchantId: string, ...options: string[]) =>
+  cli.json<Data>('webhook', verb, '--merchant', merchantId, ...options);
+
+const actionsOf = async (merchantId: string) =>
+  (await auditOf(service.sql, merchantId))
+    .map(({ action }) => action)
+    .filter((action) => action.startsWith('webhook.'));
+
+/** The one webhook that arrived. */
+function onlyWebhook({ received }: WebhookReceiver): ReceivedWebhook {
+  const [webhook] = received;
+  if (received.length !== 1 || !webhook) throw new Error(`${received.length} webhooks arrived`);
+  return webhook;
+}
+
+function signatureWith(secret: string | null, { headers, rawBody }: ReceivedWebhook): string {
+  const signed = `${String(headers['x-service-timestamp'])}.${rawBody}`;
+  return createHmac('sha256', secret ?? '')
+    .update(signed)
+    .digest('hex');
+}
+
+/** Every row of every table, as text: what a stolen dump would show. */
+async function dump(): Promise<string> {
+  const tables = await service.sql<{ name: string }[]>`
+    SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
+  const rows = await Promise.all(
+    tables.map(({ name }) => service.sql`SELECT t::text FROM ${service.sql(name)} t`),
+  );
+  return JSON.stringify(rows);
+}
+
+describe('the webhook URL', () => {
+  test('gets its secret at the first save, shown once; environments have separate ones', async () => {
+    const { merchantId, receiver } = await aMerchant();
+    const first = await webhook('set', merchantId, '--url', receiver.url);
+    expect(first).toMatchObject({ url: receiver.url, warning: null });
+    expect(first.secret).toMatch(/^whsec_[0-9A-Za-z]{36}$/);
+    const second = await webhook('set', merchantId, '--url', `${receiver.url}/2`);
+    expect(second.secret).toBeNull();
+    const shown = await webhook('show', merchantId);
+    expect(shown).toMatchObject({ url: `${receiver.url}/2`, hasSecret: true });
+    expect(JSON.stringify(shown)).not.toContain('whsec_');
+    const production = ['--environment', 'production', '--url', 'https://example.com/hooks'];
+    const other = await webhook('set', merchantId, ...production);
+    expect(other.secret).toMatch(/^whsec_/);
+    expect(other.secret).not.toBe(first.secret);
+    expect(await actionsOf(merchantId)).toEqual(['webhook.set', 'webhook.set', 'webhook.set']);
+  });
+
+  test.each([
+    ['production', 'http://example.com/', 'must use https in production'],
+    ['sandbox', 'http://10.0.0.1/', 'must not point to the address 10.0.0.1'],
+    ['sandbox', 'http://metadata.google.internal/', 'must not point to a local or internal'],
+    ['sandbox', 'https://example.com:7233/', 'must not use port 7233'],
+  ])('in %s, %s is refused: it %s', async (environment, url, reason) => {
+    const args = ['--merchant', 'mer_x', '--environment', environment, '--url', url];
+    expect(await cli.refusal('webhook', 'set', ...args)).toContain(`The webhook URL ${reason}`);
+  });
+
+  test.each(['PORT', 'DATABASE_URL', 'TEMPORAL_ADDRESS'] as const)(
+    'on the port of our own %s is refused, also on an opened address',
+    async (setting) => {
+      const port = setting === 'PORT' ? '8080' : /:(\d+)(?:\/|$)/.exec(service.env[setting])?.[1];
+      const args = ['--merchant', 'mer_x', '--url', `http://127.0.0.1:${port}/`];
+      const line = await cli.refusal('webhook', 'set', ...args);
+      expect(line).toBe(`The webhook URL must not use port ${port}`);
+    },
+  );
+
+  test('whose name does not resolve today is saved, with a warning', async () => {
+    const { merchantId } = await aMerchant();
+    const url = 'https://no-such-host.invalid/hooks';
+    const saved = await webhook('set', merchantId, '--url', url);
+    expect(saved.warning).toContain('cannot be resolved now');
+    expect(await webhook('show', merchantId)).toMatchObject({ url });
+  });
+
+  test('of an unknown merchant is refused', async () => {
+    const { receiver } = await aMerchant();
+    const args = ['--merchant', 'mer_none', '--url', receiver.url];
+    expect(await cli.refusal('webhook', 'set', ...args)).toBe('Merchant not found: mer_none');
+  });
+
+  test('removed: nothing is sent, and the secret stays for the next URL', async () => {
+    const { merchantId, receiver } = await aMerchant();
+    const { secret } = await webhook('set', merchantId, '--url', receiver.url);
+    expect(await webhook('remove', merchantId)).toMatchObject({ url: null });
+    expect(await webhook('show', merchantId)).toMatchObject({ url: null, hasSecret: true });
+    expect(await cli.refusal('webhook', 'remove', '--merchant', merchantId)).toBe(
+      'No webhook URL is configured in sandbox',
+    );
+    expect((await webhook('set', merchantId, '--url', receiver.url)).secret).toBeNull();
+    await webhook('test', merchantId);
+    const sent = onlyWebhook(receiver);
+    expect(sent.headers['x-service-signature']).toBe(signatureWith(secret, sent));
+    expect(await actionsOf(merchantId)).toEqual([
+      'webhook.set',
+      'webhook.remove',
+      'webhook.set',
+      'webhook.test',
+    ]);
+  });
+});
+
+describe('the webhook secret', () => {
+  test('rotated: the next webhook is signed with the new one, and the old one is dead', async () => {
+    const { merchantId, receiver } = await aMerchant();
+    const before = await webhook('set', merchantId, '--url', receiver.url);
+    const after = await webhook('rotate-secret', merchantId);
+    expect(after.secret).toMatch(/^whsec_/);
+    await webhook('test', merchantId);
+    const sent = onlyWebhook(receiver);
+    expect(sent.headers['x-service-signature']).toBe(signatureWith(after.secret, sent));
+    expect(sent.headers['x-service-signature']).not.toBe(signatureWith(before.secret, sent));
+    expect(await actionsOf(merchantId)).toContain('webhook.rotate_secret');
+  });
+
+  test('cannot be rotated before a URL was saved', async () => {
+    const { merchantId } = await aMerchant();
+    expect(await cli.refusal('webhook', 'rotate-secret', '--merchant', merchantId)).toBe(
+      'No webhook URL is configured in sandbox',
+    );
+  });
+
+  test('is nowhere in the database in the clear', async () => {
+    const { merchantId, receiver } = await aMerchant();
+    const { secret } = await webhook('set', merchantId, '--url', receiver.url);
+    const { secret: rotated } = await webhook('rotate-secret', merchantId);
+    const text = await dump();
+    expect(text).toContain(merchantId);
+    expect(text).not.toContain('whsec_');
+    expect(text).not.toContain((secret ?? '').slice('whsec_'.length));
+    expect(text).not.toContain((rotated ?? '').slice('whsec_'.length));
+  });
+});
+
+describe('the test event', () => {
+  test('has the shape of every webhook, an order that does not exist, and a type of its own', async () => {
+    const { merchantId, receiver } = await aMerchant();
+    await webhook('set', merchantId, '--url', receiver.url);
+    const result = await webhook<TestResult>('test', merchantId);
+    expect(result).toMatchObject({ delivered: true, statusCode: 200, error: null });
+    const { headers, body } = onlyWebhook(receiver);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-service-event': 'TEST',
+      'x-service-event-id': result.eventId,
+    });
+    expect(body).toMatchObject({
+      event: 'TEST',
+      event_id: result.eventId,
+      sequence: 0,
+      environment: 'sandbox',
+    });
+    expect(orderSchema.safeParse(body.data).error).toBeUndefined();
+  });
+
+  test('that is not taken is exit 1 with the reason, and no delivery', async () => {
+    const { merchantId, receiver } = await aMerchant();
+    await webhook('set', merchantId, '--url', receiver.url);
+    receiver.answerWith(() => 500);
+    const { code, stdout } = await cli.run('webhook', 'test', '--merchant', merchantId, '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      delivered: false,
+      statusCode: 500,
+      error: 'answered 500',
+    });
+    expect(receiver.received).toHaveLength(1);
+    expect(await cli.json('delivery', 'list', '--merchant', merchantId)).toEqual([]);
+  });
+
+  test('needs a URL', async () => {
+    const { merchantId } = await aMerchant();
+    expect(await cli.refusal('webhook', 'test', '--merchant', merchantId)).toBe(
+      'No webhook URL is configured in sandbox',
+    );
+  });
+});

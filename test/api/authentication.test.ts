@@ -1,0 +1,278 @@
+import { Agent, request } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/domain/index.ts';
+import { changeMerchantStatus } from '../../src/merchants/commands.ts';
+import { rotateSecret } from '../../src/merchants/keys.ts';
+import { setOrigins } from '../../src/merchants/origins.ts';
+import { createApiClient } from '../support/api-client.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { expectRefusal, expectSuccess, expectViolations } from './expectations.ts';
+
+type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
+let service: TestService;
+let merchant: Merchant;
+let other: Merchant;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  [merchant, other] = await Promise.all([newMerchant(), newMerchant()]);
+});
+afterAll(async () => service?.stop());
+
+const newMerchant = () => service.newMerchant({ webhooks: false });
+const admin = () => ({ sql: service.sql, actor: 'test' });
+const ORDERS = '/sandbox/api/merchant/v1/orders';
+
+/** One keep-alive connection, and headers that `fetch` would not send. */
+function createRawClient() {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const { port } = new URL(service.origin);
+  return {
+    get(headers: Record<string, string>) {
+      const { promise, resolve, reject } = Promise.withResolvers<{
+        status: number;
+        headers: IncomingHttpHeaders;
+        body: string;
+      }>();
+      const options = { agent, port, host: '127.0.0.1', path: ORDERS, headers };
+      const sending = request(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
+        );
+      });
+      sending.on('error', reject).end();
+      return promise;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+const keyOf = (apiKey: string, apiSecret: string) => ({
+  'X-API-Key': apiKey,
+  'X-API-Secret': apiSecret,
+});
+
+/** The ways to be nobody, which a caller must not be able to tell apart. */
+function nobodies(): Record<string, Record<string, string>> {
+  const { sandbox, production } = merchant.keys;
+  const utf8AsLatin1 = Buffer.from('mk_test_₹ключ😀').toString('latin1');
+  return {
+    'no header at all': {},
+    'a key alone': { 'X-API-Key': sandbox.apiKey },
+    'a secret alone': { 'X-API-Secret': sandbox.apiSecret },
+    'an unknown key': keyOf(`mk_test_${'a'.repeat(36)}`, sandbox.apiSecret),
+    'a wrong secret': keyOf(sandbox.apiKey, `sk_test_${'a'.repeat(36)}`),
+    'a secret with one more character': keyOf(sandbox.apiKey, `${sandbox.apiSecret}a`),
+    'a secret with one character less': keyOf(sandbox.apiKey, sandbox.apiSecret.slice(0, -1)),
+    "another merchant's secret": keyOf(sandbox.apiKey, other.keys.sandbox.apiSecret),
+    'key and secret swapped': keyOf(sandbox.apiSecret, sandbox.apiKey),
+    'the key in capitals': keyOf(sandbox.apiKey.toUpperCase(), sandbox.apiSecret),
+    'non-ASCII nonsense as the key': keyOf('\u00ff\u00fe\u0080', sandbox.apiSecret),
+    'non-ASCII nonsense as the secret': keyOf(sandbox.apiKey, '\u00ff\u00fe\u0080'),
+    'UTF-8 beyond Latin-1': keyOf(utf8AsLatin1, utf8AsLatin1),
+    'SQL as the key': keyOf("' OR '1'='1", sandbox.apiSecret),
+    'ten thousand characters': keyOf('a'.repeat(5_000), 'b'.repeat(5_000)),
+    'the key of the other environment': keyOf(production.apiKey, production.apiSecret),
+  };
+}
+
+describe('who may call', () => {
+  test('whatever is wrong with the credentials, the 401 is one and the same, headers and all', async () => {
+    const client = createRawClient();
+    const answers = [];
+    for (const [what, headers] of Object.entries(nobodies())) {
+      const answer = await client.get(headers);
+      const { timestamp, ...body } = JSON.parse(answer.body) as Record<string, unknown>;
+      expect([what, answer.status, timestamp]).toEqual([what, 401, expect.any(String)]);
+      const { date: _date, ...sameHeaders } = answer.headers;
+      answers.push({ body, headers: sameHeaders });
+    }
+    client.close();
+    expect(answers[0]?.body).toEqual({
+      success: false,
+      message: 'Missing or invalid API key or secret',
+      data: null,
+    });
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  });
+
+  test('over 10,000 tries an unknown key takes as long as a wrong secret or another environment', async () => {
+    const { sandbox, production } = merchant.keys;
+    const kinds = [
+      keyOf(`mk_test_${'a'.repeat(36)}`, sandbox.apiSecret),
+      keyOf(sandbox.apiKey, `sk_test_${'a'.repeat(36)}`),
+      keyOf(production.apiKey, production.apiSecret),
+    ];
+    const timesMs = kinds.map((): number[] => []);
+    const client = createRawClient();
+    for (let tries = 0; tries < 10_000; tries += 1) {
+      const kind = tries % kinds.length;
+      const startedAtMs = performance.now();
+      await client.get(kinds[kind] ?? {});
+      timesMs[kind]?.push(performance.now() - startedAtMs);
+    }
+    client.close();
+    // Lower quartiles: what else this machine does only ever makes a try slower.
+    const quartiles = timesMs.map(
+      (times) => times.sort((a, b) => a - b)[(times.length / 4) | 0] ?? 0,
+    );
+    expect(Math.max(...quartiles) / Math.min(...quartiles)).toBeLessThan(1.1);
+  });
+
+  test.each(['reject', 'suspend'] as const)(
+    'a merchant after %s is 403 with the specified message, and an approved one again at once',
+    async (change) => {
+      const { merchantId, sandbox, production } = await newMerchant();
+      await changeMerchantStatus(admin(), merchantId, change, { reason: 'Documents missing' });
+      for (const client of [sandbox, production]) {
+        expectRefusal(await client.get('/orders'), 403, 'Merchant must be approved first');
+      }
+      const back = change === 'suspend' ? 'activate' : 'approve';
+      await changeMerchantStatus(admin(), merchantId, back);
+      expectSuccess(await sandbox.get('/orders'), 200);
+    },
+  );
+
+  test('a merchant that nobody has decided about is 403 with the specified message', async () => {
+    const { merchantId, sandbox } = await newMerchant();
+    await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
+    expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
+  });
+
+  test('a wrong secret of a merchant that is not approved is 401: nobody learns of it', async () => {
+    const { merchantId, keys } = await newMerchant();
+    await changeMerchantStatus(admin(), merchantId, 'suspend');
+    const wrong = { ...keys.sandbox, apiSecret: 'sk_test_wrong' };
+    const client = createApiClient(service.origin, wrong, 'sandbox');
+    expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
+  });
+});
+
+describe('the approved-domain list', () => {
+  const REFUSED = 'Access denied: Origin not allowed';
+  const callFrom = (client: Merchant['sandbox'], origin: string) =>
+    client.call('GET', '/orders', undefined, { Origin: origin });
+
+  test('without a list every Origin may call', async () => {
+    expectSuccess(await callFrom(merchant.sandbox, 'https://anywhere.example'), 200);
+  });
+
+  test('an Origin on the list may call, any other is 403, and no Origin is never blocked', async () => {
+    const { merchantId, sandbox } = await newMerchant();
+    await setOrigins(admin(), merchantId, 'sandbox', ['https://shop.example', 'pay.example']);
+    for (const origin of ['https://shop.example', 'https://pay.example']) {
+      expectSuccess(await callFrom(sandbox, origin), 200);
+    }
+    for (const origin of [
+      'https://evil.example',
+      'http://shop.example',
+      'https://shop.example.evil.example',
+      'https://shop.example:8443',
+      'https://sub.shop.example',
+      'null',
+      '\u00ff',
+    ]) {
+      expectRefusal(await callFrom(sandbox, origin), 403, REFUSED);
+    }
+    expectSuccess(await sandbox.get('/orders'), 200);
+  });
+
+  test('each environment has a list of its own', async () => {
+    const { merchantId, sandbox, production } = await newMerchant();
+    await setOrigins(admin(), merchantId, 'production', ['https://shop.example']);
+    expectSuccess(await callFrom(sandbox, 'https://test.example'), 200);
+    expectRefusal(await callFrom(production, 'https://test.example'), 403, REFUSED);
+  });
+
+  test('an emptied list lets every Origin call again', async () => {
+    const { merchantId, sandbox } = await newMerchant();
+    await setOrigins(admin(), merchantId, 'sandbox', ['https://shop.example']);
+    await setOrigins(admin(), merchantId, 'sandbox', []);
+    expectSuccess(await callFrom(sandbox, 'https://anywhere.example'), 200);
+  });
+});
+
+describe('rotation', () => {
+  test('the old secret is 401 on the very next request, on every API process', async () => {
+    const { merchantId, keys, sandbox } = await newMerchant();
+    const second = await startApiProcess(service);
+    const processes = [sandbox, second.as(keys)];
+    for (const client of processes) expectSuccess(await client.get('/orders'), 200);
+    const deps = { ...admin(), pepper: service.config.apiSecretPepper ?? '' };
+    const rotated = await rotateSecret(deps, merchantId, 'sandbox');
+    for (const client of processes) {
+      expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
+    }
+    const renewed = { ...keys, sandbox: rotated };
+    expectSuccess(await second.as(renewed).get('/orders'), 200);
+    expect(rotated.apiKey).toBe(keys.sandbox.apiKey);
+    expectSuccess(await second.as(renewed, 'production').get('/orders'), 200);
+    await second.stop();
+  });
+});
+
+describe('the order of the checks', () => {
+  /** A request that is wrong in every way, mended from the front, one fault at a time. */
+  async function callWith(mended: number) {
+    const wrong = await newMerchant();
+    const theirs = await other.sandbox.create();
+    const own = await wrong.sandbox.create();
+    if (mended < 2) await changeMerchantStatus(admin(), wrong.merchantId, 'suspend');
+    await setOrigins(admin(), wrong.merchantId, 'sandbox', ['https://shop.example']);
+    const keys = mended < 1 ? { ...wrong.keys.sandbox, apiSecret: 'x' } : wrong.keys.sandbox;
+    const orders = { 6: theirs.order_number, 7: own.order_number } as Record<number, string>;
+    const environment: Environment = 'sandbox';
+    return createApiClient(service.origin, keys, environment).call(
+      'POST',
+      `/orders/${orders[mended] ?? 'ORD0'}/dispute/resolve`,
+      { resolution: mended < 5 ? ' ' : 'Sent again' },
+      {
+        ...(mended < 3 && { Origin: 'https://evil.example' }),
+        ...(mended < 4 && { 'X-API-Version': '1999-01-01' }),
+      },
+    );
+  }
+
+  test.each([
+    [0, 401, 'Missing or invalid API key or secret'],
+    [1, 403, 'Merchant must be approved first'],
+    [2, 403, 'Access denied: Origin not allowed'],
+    [3, 400, 'Unsupported API version'],
+    [5, 404, 'Order not found: ORD0'],
+    [6, 403, 'Access denied: this order does not belong to your merchant account'],
+  ])('with %i faults mended the next one answers: %i %s', async (mended, status, message) => {
+    expectRefusal(await callWith(mended), status, message);
+  });
+
+  test('with the version mended the input answers: 400 with its violations', async () => {
+    expectViolations(await callWith(4), {
+      resolution: 'must be 1 to 1000 characters and not blank',
+    });
+  });
+
+  test('the state of the order comes last: 400 in its own words', async () => {
+    const worker = await service.startWorker();
+    const answer = await callWith(7);
+    await worker.stop();
+    expectRefusal(answer, 400, 'Cannot resolve; order must be in DISPUTE status');
+  });
+
+  test('the rate limit comes before all of them', async () => {
+    const limited = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: '10' });
+    const nobody = createApiClient(limited.origin, { apiKey: 'x', apiSecret: 'y' }, 'sandbox');
+    const answers = await Promise.all(Array.from({ length: 30 }, () => nobody.get('/nothing')));
+    await limited.stop();
+    const statuses = answers.map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(statuses.filter((status) => status === 401).length).toBe(10);
+  });
+});

@@ -1,0 +1,48 @@
+import { expect } from 'vitest';
+import type { ApiAnswer } from '../support/api-client.ts';
+
+const TIMESTAMP: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+/** The standard error body, whole: not a field more or less. */
+export function expectRefusal(answer: ApiAnswer<unknown>, status: number, message: string): void {
+  expect([answer.status, answer.body]).toEqual([
+    status,
+    { success: false, message, data: null, timestamp: TIMESTAMP },
+  ]);
+  expectApiHeaders(answer);
+}
+
+/** The validation error body, whole. */
+export function expectViolations(
+  answer: ApiAnswer<unknown>,
+  validationErrors: Record<string, string>,
+): void {
+  expect([answer.status, answer.body]).toEqual([
+    400,
+    {
+      message: 'Validation failed',
+      status: 400,
+      error: 'Bad Request',
+      timestamp: TIMESTAMP,
+      validationErrors,
+    },
+  ]);
+  expectApiHeaders(answer);
+}
+
+/** The standard envelope around what was asked for. */
+export function expectSuccess(answer: ApiAnswer<unknown>, status: number): void {
+  const { body } = answer;
+  expect([answer.status, body.success, body.data]).toEqual([status, true, expect.anything()]);
+  expect(Object.keys(body)).toEqual(['success', 'message', 'data', 'timestamp']);
+  expect([body.message, body.timestamp]).toEqual([expect.any(String), TIMESTAMP]);
+  expectApiHeaders(answer);
+}
+
+/** What every answer carries, refusals included. */
+export function expectApiHeaders({ headers }: Pick<ApiAnswer<unknown>, 'headers'>): void {
+  expect(headers.get('X-API-Version')).toBe('2026-11-20');
+  expect(headers.get('Content-Type')).toBe('application/json; charset=utf-8');
+  expect(headers.get('ETag')).toBeNull();
+  expect(headers.get('Cache-Control')).toBe('no-store');
+}

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { anOrder } from '../support/api-client.ts';
+import type { RawRequest } from '../support/raw-request.ts';
+import { rawRequest } from '../support/raw-request.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import {
+  expectApiHeaders,
+  expectRefusal,
+  expectSuccess,
+  expectViolations,
+} from './expectations.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let orderNumber: string;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+  ({ order_number: orderNumber } = await merchant.sandbox.create());
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+const send = (request: RawRequest): Promise<ApiAnswer> =>
+  rawRequest(service.origin, merchant.keys.sandbox, request);
+
+/** Every POST, each with the name of a text field that it reads, if it reads one. */
+const POSTS: readonly (readonly [path: string, field: string])[] = [
+  ['/orders', 'description'],
+  ['/orders/{id}/deliver', 'note'],
+  ['/orders/{id}/cancel', 'reason'],
+  ['/orders/{id}/dispute/evidence', 'text'],
+  ['/orders/{id}/dispute/resolve', 'resolution'],
+  ['/orders/{id}/dispute/accept', ''],
+  ['/orders/{id}/payment-sessions', ''],
+  ['/test-helpers/orders/{id}/pay', ''],
+  ['/test-helpers/orders/{id}/fail-payment', ''],
+  ['/test-helpers/orders/{id}/dispute', 'reason'],
+  ['/test-helpers/orders/{id}/advance', 'seconds'],
+];
+const LEVELS = 10_000;
+const nested = (open: string, close: string) => open.repeat(LEVELS) + close.repeat(LEVELS);
+const aroundText = (field: string, bytes: readonly number[]) =>
+  Buffer.concat([Buffer.from(`{"${field}":"long enough `), Buffer.from(bytes), Buffer.from('"}')]);
+
+/** Bodies that nobody sends by accident. */
+const hostileBodies = (field: string): Record<string, string | Buffer> => ({
+  nothing: '',
+  nonsense: '\u0001\u0002',
+  'a JSON array': '[]',
+  'JSON null': 'null',
+  'a number': '1e999999',
+  'a byte order mark': '\uFEFF{}',
+  'a cut-off object': `{"${field}":`,
+  'a prototype': `{"__proto__":{"${field}":"long enough"},"constructor":{"prototype":{"x":1}}}`,
+  'a prototype that is no object': '{"__proto__":null,"toString":1,"hasOwnProperty":null}',
+  'duplicate keys': `{"${field}":1,"${field}":{"a":1},"${field}":"long enough"}`,
+  '10,000 arrays': `{"${field}":${nested('[', ']')}}`,
+  '10,000 arrays as the body': nested('[', ']'),
+  '5,000 objects': `{"${field}":${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}}`,
+  '5,000 fields': `{${Array.from({ length: 4_000 }, (_, index) => `"${index}":1`).join()}}`,
+  'invalid UTF-8': aroundText(field, [0xff, 0xfe]),
+  'an overlong NUL': aroundText(field, [0xc0, 0x80]),
+  'an encoded surrogate': aroundText(field, [0xed, 0xa0, 0x80]),
+  'a lone surrogate': `{"${field}":"long enough \\ud800"}`,
+  'a NUL': `{"${field}":"long enough \\u0000"}`,
+  'a NUL in a name': `{"${field}\\u0000":1,"\\ud800":2}`,
+  'a number too large': `{"${field}":${'9'.repeat(20_000)}}`,
+  'a number too precise': `{"${field}":0.${'3'.repeat(20_000)}}`,
+  '32 KiB and a byte': `{"${field}":"${'x'.repeat(32_768)}"}`,
+});
+
+describe('hostile bodies are never a fault of ours', () => {
+  test.each(POSTS)('POST %s', async (path, field) => {
+    for (const [what, body] of Object.entries(hostileBodies(field || 'x'))) {
+      const answer = await send({ method: 'POST', path: path.replace('{id}', orderNumber), body });
+      expect([what, answer.status]).toEqual([what, expect.toSatisfy((status) => status < 500)]);
+      expectApiHeaders(answer);
+      expect(answer.body).toHaveProperty('message');
+    }
+  });
+
+  test('what they meant has not happened, and the service is as before', async () => {
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+    expectSuccess(await merchant.sandbox.post('/orders', anOrder()), 201);
+  });
+
+  test('text that the database cannot hold is a violation of its field', async () => {
+    const messages = {
+      '\\ud800': 'must not contain NUL characters or unpaired surrogates',
+      '\\udfff': 'must not contain NUL characters or unpaired surrogates',
+      '\\u0000': 'must be 1 to 5000 characters and not blank',
+    };
+    for (const [escape, message] of Object.entries(messages)) {
+      const path = `/orders/${orderNumber}/dispute/evidence`;
+      const answer = await send({ method: 'POST', path, body: `{"text":"Signed ${escape}"}` });
+      expectViolations(answer, { text: message });
+    }
+  });
+});
+
+describe('the form of a body', () => {
+  const body = JSON.stringify(anOrder());
+  const post = (headers: Record<string, string>, text: string | Buffer = body) =>
+    send({ method: 'POST', path: '/orders', body: text, headers });
+
+  test.each(['application/json', 'application/json;charset=utf-8', 'Application/JSON; a=b'])(
+    'Content-Type %s is JSON',
+    async (type) => expectSuccess(await post({ 'Content-Type': type }), 201),
+  );
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/json-patch+json',
+    'application/json; charset=utf-16',
+    '',
+    'é',
+  ])('Content-Type %j is 400', async (type) => {
+    const answer = await post({ 'Content-Type': type });
+    expectRefusal(answer, 400, 'Content-Type must be application/json');
+  });
+
+  test('32 KiB are accepted; a byte more is 413, also on operations that read no body', async () => {
+    const room = 32 * 1024 - JSON.stringify(anOrder({ x: '' })).length;
+    const ofSize = (extra: number) => JSON.stringify(anOrder({ x: 'x'.repeat(room + extra) }));
+    expectSuccess(await post({}, ofSize(0)), 201);
+    expectRefusal(await post({}, ofSize(1)), 413, 'Request body is larger than 32 KiB');
+    for (const [path] of POSTS) {
+      const request = { method: 'POST', path: path.replace('{id}', orderNumber), body: ofSize(1) };
+      expectRefusal(await send(request), 413, 'Request body is larger than 32 KiB');
+    }
+  });
+
+  test('a compressed body is refused before it can unpack', async () => {
+    expect((await post({ 'Content-Encoding': 'gzip' })).status).toBe(400);
+  });
+
+  test('the last of duplicate keys counts', async () => {
+    const answer = await post({}, `{"amount":1,${body.slice(1, -1)},"amount":7.5}`);
+    expect([answer.status, answer.body.data.amount]).toEqual([201, 7.5]);
+  });
+});
+
+describe('hostile queries and paths', () => {
+  test.each([
+    'page=%00',
+    'page=%ED%A0%80',
+    'page=%zz',
+    'page=',
+    'page[]=1',
+    'page[__proto__]=1',
+    'page=1&page=2',
+    'page=9999999999999999999999',
+    'size=%F0%9F%98%80',
+    'merchantOrderId=%00',
+    'merchantOrderId=%C0%80',
+    'merchantOrderId=a&merchantOrderId=b',
+    'createdFrom=0000-00-00T00:00:00Z',
+    `createdTo=2026-11-20T09:30:00.${'1'.repeat(1000)}Z`,
+    '__proto__[x]=1',
+    'constructor=1&hasOwnProperty=2&toString=3',
+    `x=${'a'.repeat(10_000)}`,
+    Array.from({ length: 1_500 }, (_, index) => `${index}=1`).join('&'),
+    "status=PAID'--",
+    '&&&===???',
+    '%',
+  ])('GET /orders?%s', async (query) => {
+    const answer = await send({ method: 'GET', path: `/orders?${query}` });
+    expect([200, 400]).toContain(answer.status);
+    expectApiHeaders(answer);
+  });
+
+  test.each([
+    ['%00', '\uFFFD'],
+    ['%F0%9F%98%80', '😀'],
+    ['%2e%2e%2f', '../'],
+    ['__proto__', '__proto__'],
+    ["'%20OR%201=1--", "' OR 1=1--"],
+    ['a'.repeat(5_000), 'a'.repeat(5_000)],
+    ['%zz', '%zz'],
+    ['%ED%A0%80', '%ED%A0%80'],
+    ['%', '%'],
+  ])('an order number of %s is unknown', async (id, shown) => {
+    for (const path of ['', '/timeline', '/payment-sessions/ps_1']) {
+      const answer = await send({ method: 'GET', path: `/orders/${id}${path}` });
+      expectRefusal(answer, 404, `Order not found: ${shown}`);
+    }
+    const cancelled = await send({ method: 'POST', path: `/orders/${id}/cancel` });
+    expectRefusal(cancelled, 404, `Order not found: ${shown}`);
+  });
+
+  test('an unknown payment session of an order is 404', async () => {
+    for (const session of ['ps_1', '%00', '%zz', 'x'.repeat(5_000)]) {
+      const path = `/orders/${orderNumber}/payment-sessions/${session}`;
+      expectRefusal(await send({ method: 'GET', path }), 404, 'Payment session not found');
+    }
+  });
+
+  test.each(['/', '//', '/orders/', '/Orders', '/orders//', '/orders/x/y/z', '/..', '/%2e%2e'])(
+    'a path that is none of ours is 404: %s',
+    async (path) => expectRefusal(await send({ method: 'GET', path }), 404, 'Not found'),
+  );
+
+  test.each(['PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE'])(
+    '%s is 405 and names what there is',
+    async (method) => {
+      const answer = await send({ method, path: `/orders/${orderNumber}` });
+      expectRefusal(answer, 405, 'Method not allowed');
+      expect(answer.headers.get('Allow')).toBe('GET, HEAD, OPTIONS');
+    },
+  );
+
+  test('test helpers do not exist in production', async () => {
+    const { production } = merchant;
+    for (const helper of ['pay', 'fail-payment', 'dispute', 'advance']) {
+      const answer = await production.post(`/test-helpers/orders/${orderNumber}/${helper}`, {});
+      expectRefusal(answer, 404, 'Not found');
+    }
+  });
+});

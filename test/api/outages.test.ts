@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { inject, afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { anOrder } from '../support/api-client.ts';
+import type { ApiProcess } from '../support/api-process.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { TcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { expectRefusal, expectSuccess } from './expectations.ts';
+
+/** The contract's bound for an answer when the database or Temporal cannot be reached. */
+const WITHIN_MS = 5_000;
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let temporal: TcpProxy;
+let postgres: TcpProxy;
+let behindProxies: ApiProcess;
+let api: ApiClient;
+
+function proxied(): Record<string, string> {
+  const databaseUrl = new URL(service.config.databaseUrl ?? '');
+  databaseUrl.port = String(postgres.port);
+  return { TEMPORAL_ADDRESS: temporal.address, DATABASE_URL: databaseUrl.href };
+}
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+  temporal = await startTcpProxy(inject('temporalAddress'));
+  postgres = await startTcpProxy(new URL(service.config.databaseUrl ?? '').host);
+  behindProxies = await startApiProcess(service, proxied());
+  api = behindProxies.as(merchant.keys);
+});
+afterAll(async () => {
+  await behindProxies?.stop();
+  await temporal?.stop();
+  await postgres?.stop();
+  await worker?.stop();
+  await service?.stop();
+});
+
+const withKey = (key: string) => ({ 'Idempotency-Key': key });
+const rowsOf = (key: string) => service.sql<{ order_number: string; step_number: number }[]>`
+  SELECT order_number, step_number FROM orders WHERE idempotency_key = ${key}`;
+const stepsOf = (orderNumber: string) => service.sql`
+  SELECT FROM order_steps WHERE order_number = ${orderNumber}`;
+const isReady = async () => (await fetch(`${behindProxies.origin}/readyz`)).ok;
+
+async function expectUnready(checks: Record<string, string>): Promise<void> {
+  const ready = await fetch(`${behindProxies.origin}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable', checks }]);
+  expect((await fetch(`${behindProxies.origin}/healthz`)).status).toBe(200);
+}
+
+async function expectReadable(path: string): Promise<void> {
+  expectSuccess(await api.get(path), 200);
+  expectSuccess(await api.get(`${path}/timeline`), 200);
+  expectSuccess(await api.get('/orders'), 200);
+}
+
+/** An answer, and how long it took. */
+async function timed<T>(asked: Promise<T>): Promise<{ answer: T; ms: number }> {
+  const startedAtMs = performance.now();
+  return { answer: await asked, ms: performance.now() - startedAtMs };
+}
+
+async function expectFault(asked: Promise<ApiAnswer>): Promise<void> {
+  const { answer, ms } = await timed(asked);
+  expectRefusal(answer, 500, 'Internal server error');
+  expect(ms).toBeLessThan(WITHIN_MS);
+}
+
+/** The key's one order, which has begun: its row and its workflow are there. */
+async function expectOneOrder(key: string): Promise<void> {
+  await until(async () => (await rowsOf(key)).some((row) => row.step_number > 0));
+  const rows = await rowsOf(key);
+  expect(rows).toHaveLength(1);
+  expect(await stepsOf(rows[0]?.order_number ?? '')).toHaveLength(1);
+}
+
+const OUTAGES = {
+  hangs: (proxy: TcpProxy) => proxy.hang(),
+  'is down': (proxy: TcpProxy) => proxy.refuse(),
+} as const;
+
+describe.each(Object.entries(OUTAGES))('Temporal %s', (_how, cut) => {
+  test('writing is 500 within 5 s, reading goes on, and a retry with the same key happens once', async () => {
+    const key = randomUUID();
+    const order = await api.create();
+    const path = `/orders/${order.order_number}`;
+    await cut(temporal);
+    await Promise.all([
+      expectFault(api.post('/orders', anOrder(), withKey(key))),
+      expectFault(api.post(`${path}/cancel`, undefined, withKey('cancel'))),
+      expectReadable(path),
+      expectUnready({ database: 'up', temporal: 'down' }),
+    ]);
+    await temporal.forward();
+    const { ms } = await timed(retryUntilCreated(key));
+    expect(ms).toBeLessThan(WITHIN_MS);
+    await expectOneOrder(key);
+    const cancelled = await api.post(`${path}/cancel`, undefined, withKey('cancel'));
+    expect([cancelled.status, cancelled.body.data.status]).toEqual([200, 'CANCELLED']);
+    expect(await stepsOf(order.order_number)).toHaveLength(2);
+    await until(isReady);
+  });
+});
+
+describe.each(Object.entries(OUTAGES))('PostgreSQL %s', (_how, cut) => {
+  test('every request is 500 within 5 s, many at once too, and it recovers by itself', async () => {
+    const order = await api.create();
+    const key = randomUUID();
+    await cut(postgres);
+    await Promise.all([
+      expectFault(api.post('/orders', anOrder(), withKey(key))),
+      expectFault(api.get('/orders')),
+      expectFault(api.get('/nothing')),
+      expectFault(api.post(`/orders/${order.order_number}/cancel`)),
+      ...Array.from({ length: 46 }, () => expectFault(api.get(`/orders/${order.order_number}`))),
+      expectUnready({ database: 'down', temporal: 'up' }),
+    ]);
+    await postgres.forward();
+    const { ms } = await timed(retryUntilCreated(key));
+    expect(ms).toBeLessThan(WITHIN_MS);
+    await expectOneOrder(key);
+    await until(isReady);
+  });
+});
+
+/** Retries as the specification asks of clients, only faster. */
+async function retryUntilCreated(key: string): Promise<ApiAnswer> {
+  let answer = await api.post('/orders', anOrder(), withKey(key));
+  await until(async () => {
+    if (answer.status === 500) answer = await api.post('/orders', anOrder(), withKey(key));
+    return answer.status !== 500;
+  });
+  expectSuccess(answer, 201);
+  return answer;
+}
+
+/** The texts of a command are written down before its order hears of it. */
+const requestHasArrived = (orderNumber: string) =>
+  until(
+    async () =>
+      (await service.sql`SELECT FROM order_requests WHERE order_number = ${orderNumber}`).length >
+      0,
+  );
+
+describe('an API process that is killed', () => {
+  test('between the row and the workflow: a retry with the same key on another process repairs it', async () => {
+    const hung = await startTcpProxy(inject('temporalAddress'));
+    const doomed = await startApiProcess(service, { TEMPORAL_ADDRESS: hung.address });
+    hung.hang();
+    const key = randomUUID();
+    const lost = doomed.as(merchant.keys).post('/orders', anOrder(), withKey(key));
+    const isLost = expect(lost).rejects.toThrow('fetch failed');
+    await until(async () => (await rowsOf(key)).length === 1);
+    await doomed.kill();
+    await isLost;
+    await doomed.stop();
+    await hung.stop();
+    expect((await rowsOf(key))[0]?.step_number).toBe(0);
+    const retried = await api.post('/orders', anOrder(), withKey(key));
+    expectSuccess(retried, 201);
+    await expectOneOrder(key);
+  });
+
+  test('in the middle of forty requests: each key has one order after a retry, and no more', async () => {
+    const doomed = await startApiProcess(service);
+    const client = doomed.as(merchant.keys);
+    const keys = Array.from({ length: 40 }, () => randomUUID());
+    const sent = keys.map((key) => client.post('/orders', anOrder(), withKey(key)));
+    const outcomes = Promise.allSettled(sent);
+    await Promise.race(sent);
+    await doomed.kill();
+    await doomed.stop();
+    const answered = (await outcomes).filter(({ status }) => status === 'fulfilled').length;
+    expect(answered).toBeGreaterThan(0);
+    const retried = await Promise.all(
+      keys.map((key) => api.post('/orders', anOrder(), withKey(key))),
+    );
+    expect(new Set(retried.map(({ status }) => status))).toEqual(new Set([201]));
+    for (const key of keys) await expectOneOrder(key);
+  });
+
+  test('in the middle of a delivery: a retry with the same key gets the answer', async () => {
+    const order = await api.create();
+    await api.help(order, 'pay');
+    const doomed = await startApiProcess(service);
+    const path = `/orders/${order.order_number}/deliver`;
+    const lost = doomed.as(merchant.keys).post(path, { note: 'Sent' }, withKey('deliver'));
+    const ended = Promise.allSettled([lost]);
+    await Promise.race([lost, requestHasArrived(order.order_number)]);
+    await doomed.kill();
+    await ended;
+    await doomed.stop();
+    const retried = await api.post(path, { note: 'Sent' }, withKey('deliver'));
+    expect([retried.status, retried.body.data.status]).toEqual([200, 'DELIVERED']);
+    const steps = await service.sql`
+      SELECT FROM order_steps
+      WHERE order_number = ${order.order_number} AND kind = 'DELIVERY_CONFIRMED'`;
+    expect(steps).toHaveLength(1);
+  });
+});

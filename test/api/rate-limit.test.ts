@@ -1,0 +1,123 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiClient } from '../support/api-client.ts';
+import type { ApiProcess } from '../support/api-process.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { expectApiHeaders } from './expectations.ts';
+
+const LIMIT = 10;
+let service: TestService;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let first: ApiProcess;
+let second: ApiProcess;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  merchant = await service.newMerchant({ webhooks: false });
+  const settings = {
+    RATE_LIMIT_PER_SECOND: String(LIMIT),
+    RATE_LIMIT_STORE: 'postgres',
+    TRUSTED_PROXIES: '127.0.0.1',
+  };
+  [first, second] = await Promise.all([
+    startApiProcess(service, settings),
+    startApiProcess(service, settings),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([first?.stop(), second?.stop()]);
+  await service?.stop();
+});
+
+let clients = 0;
+/** An address that no other test uses: each has a limit of its own. */
+const freshAddress = () => `203.0.113.${(clients += 1)}`;
+const ask = (client: ApiClient, address: string, path = '/orders?size=1') =>
+  client.call<unknown>('GET', path, undefined, { 'X-Forwarded-For': address });
+const admitted = (answers: readonly { status: number }[]) =>
+  answers.filter(({ status }) => status !== 429).length;
+
+/** So many at once, in turn to each of the processes, and how many windows that took at most. */
+async function burst(count: number, processes: readonly ApiProcess[], address: string) {
+  const startedAtMs = performance.now();
+  const asked = Array.from({ length: count }, (_, index) => {
+    const process = processes[index % processes.length] as ApiProcess;
+    return ask(process.as(merchant.keys), address);
+  });
+  const answers = await Promise.all(asked);
+  return { answers, windows: Math.ceil((performance.now() - startedAtMs) / 1000) };
+}
+
+test('ten requests at once are admitted, more are 429 with exactly the specified body', async () => {
+  const { answers, windows } = await burst(30, [first], freshAddress());
+  expect(admitted(answers)).toBeGreaterThanOrEqual(LIMIT);
+  expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.body).toEqual({ error: expect.stringMatching(/^Too many requests/) });
+  expect(refused?.headers.get('Retry-After')).toBe('1');
+  if (refused) expectApiHeaders(refused);
+});
+
+test('never an eleventh in any trailing second, under three seconds of load', async () => {
+  const address = freshAddress();
+  const client = first.as(merchant.keys);
+  const admissions: { sentAtMs: number; answeredAtMs: number }[] = [];
+  const endsAtMs = performance.now() + 3_000;
+  while (performance.now() < endsAtMs) {
+    const sentAtMs = performance.now();
+    const { status } = await ask(client, address);
+    if (status !== 429) admissions.push({ sentAtMs, answeredAtMs: performance.now() });
+  }
+  // The service decided somewhere between sending and answer: ten apart, more than a second.
+  for (const [index, { sentAtMs }] of admissions.entries()) {
+    const eleventh = admissions[index + LIMIT];
+    if (eleventh) expect(eleventh.answeredAtMs - sentAtMs).toBeGreaterThan(1000);
+  }
+  expect(admissions.length).toBeGreaterThanOrEqual(2 * LIMIT);
+  expect(admissions.length).toBeLessThanOrEqual(4 * LIMIT);
+});
+
+test('two API processes that share PostgreSQL share one limit', async () => {
+  const { answers, windows } = await burst(40, [first, second], freshAddress());
+  expect(admitted(answers)).toBeGreaterThanOrEqual(LIMIT);
+  expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
+});
+
+test('every address has its own limit; an IPv6 customer has one for the whole /64', async () => {
+  const oneCustomer = Array.from({ length: 30 }, (_, index) => `2001:db8:1:2::${index + 1}`);
+  const client = first.as(merchant.keys);
+  const startedAtMs = performance.now();
+  const answers = await Promise.all(oneCustomer.map((address) => ask(client, address)));
+  const windows = Math.ceil((performance.now() - startedAtMs) / 1000);
+  expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
+  expect((await ask(client, '2001:db8:1:3::1')).status).toBe(200);
+  expect((await ask(client, freshAddress())).status).toBe(200);
+});
+
+test('a forwarded address is believed only from a configured proxy', async () => {
+  const direct = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: String(LIMIT) });
+  const client = direct.as(merchant.keys);
+  const startedAtMs = performance.now();
+  const asked = Array.from({ length: 30 }, () => ask(client, freshAddress()));
+  const answers = await Promise.all(asked);
+  const windows = Math.ceil((performance.now() - startedAtMs) / 1000);
+  await direct.stop();
+  expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
+});
+
+test('the limit covers the merchant API alone: health, document and docs are not counted', async () => {
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs']) {
+    const answers = await Promise.all(Array.from({ length: 15 }, () => fetch(first.origin + path)));
+    expect([path, ...new Set(answers.map(({ status }) => status))]).toEqual([path, 200]);
+  }
+});
+
+test('a limiter that fails lets requests through and says so in the log', async () => {
+  await service.sql`ALTER TABLE rate_limits RENAME TO rate_limits_gone`;
+  const { answers } = await burst(30, [first], freshAddress());
+  await service.sql`ALTER TABLE rate_limits_gone RENAME TO rate_limits`;
+  expect(admitted(answers)).toBe(30);
+  expect(await readFile(first.logFile, 'utf8')).toContain('The rate limiter failed');
+});

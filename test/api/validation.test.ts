@@ -1,0 +1,294 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { anOrder } from '../support/api-client.ts';
+import { rawRequest } from '../support/raw-request.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { expectRefusal, expectSuccess, expectViolations } from './expectations.ts';
+
+let service: TestService;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let api: ApiClient;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  merchant = await service.newMerchant({ webhooks: false });
+  api = merchant.sandbox;
+});
+afterAll(async () => service?.stop());
+
+const TOO_LITTLE = 'must be greater than or equal to 5.0';
+const TOO_MUCH = 'must be less than or equal to 10000.0';
+const DECIMALS = 'must have at most two decimals';
+const EMAIL = 'must be a valid email address';
+const PHONE = 'must match "^\\+91[0-9]{10}$"';
+const BLANK = 'must not be blank';
+const ORDER_ID = 'must be 1 to 64 of A-Z a-z 0-9 . _ -';
+
+/** POST /orders with a body that is text, so that numbers stay as they were written. */
+const postText = (body: string): Promise<ApiAnswer> =>
+  rawRequest(service.origin, merchant.keys.sandbox, { method: 'POST', path: '/orders', body });
+
+const withAmount = (amount: string) => {
+  const { amount: _, ...rest } = anOrder();
+  return postText(`{"amount":${amount},${JSON.stringify(rest).slice(1)}`);
+};
+
+describe('amounts', () => {
+  test.each([
+    ['5', 500],
+    ['5.0', 500],
+    ['5.00', 500],
+    ['5.01', 501],
+    ['5.000000', 500],
+    ['8.29', 829],
+    ['10.10', 1010],
+    ['1.15e1', 1150],
+    ['19.99', 1999],
+    ['1e3', 100_000],
+    ['1E+3', 100_000],
+    ['1001.1', 100_110],
+    ['4096.03', 409_603],
+    ['9999.99', 999_999],
+    ['10000', 1_000_000],
+    ['10000.00', 1_000_000],
+  ])(
+    '%s rupees are exactly %i paise in the database, and the same rupees again',
+    async (text, paise) => {
+      const answer = await withAmount(text);
+      expectSuccess(answer, 201);
+      const [row] = await service.sql<{ amount_paise: number }[]>`
+      SELECT amount_paise FROM orders WHERE order_number = ${answer.body.data.order_number}`;
+      expect(row?.amount_paise).toBe(paise);
+      const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
+      expect(body.data.amount).toBe(Number(text));
+    },
+  );
+
+  test.each([
+    ['4.99', TOO_LITTLE],
+    ['4.999999999999999', TOO_LITTLE],
+    ['0', TOO_LITTLE],
+    ['-0', TOO_LITTLE],
+    ['-5', TOO_LITTLE],
+    ['1e-400', TOO_LITTLE],
+    ['null', TOO_LITTLE],
+    ['"500"', TOO_LITTLE],
+    ['"NaN"', TOO_LITTLE],
+    ['""', TOO_LITTLE],
+    ['true', TOO_LITTLE],
+    ['[500]', TOO_LITTLE],
+    ['{"value":500}', TOO_LITTLE],
+    ['10000.01', TOO_MUCH],
+    ['10000.001', TOO_MUCH],
+    ['1e400', TOO_MUCH],
+    ['99999999999999999999', TOO_MUCH],
+    ['5.001', DECIMALS],
+    ['5.005', DECIMALS],
+    ['9999.999', DECIMALS],
+    ['5.000000000000001', DECIMALS],
+    ['10.100000000000001', DECIMALS],
+  ])('an amount of %s is refused: %s', async (text, message) => {
+    expectViolations(await withAmount(text), { amount: message });
+  });
+
+  test.each(['NaN', 'Infinity', '-Infinity', '0x10', '05', '.5', '5.', '5,00', '+5', '5_000'])(
+    '%s is no JSON',
+    async (text) => expectRefusal(await withAmount(text), 400, 'Malformed JSON'),
+  );
+});
+
+describe('every field of an order has its rule and its words', () => {
+  test('a missing, a null and a wrong field are all told at once, with the wrong key beside them', async () => {
+    const answer = await api.post(
+      '/orders',
+      { amount: '500', buyerEmail: null, description: ' ', buyerName: 7, currency: 'USD' },
+      { 'Idempotency-Key': 'with blank' },
+    );
+    expectViolations(answer, {
+      'Idempotency-Key': 'must be 1 to 255 visible ASCII characters',
+      amount: TOO_LITTLE,
+      buyerEmail: EMAIL,
+      buyerPhone: PHONE,
+      description: BLANK,
+      buyerName: 'must be at most 100 characters',
+      currency: 'must be "INR"',
+    });
+  });
+
+  test.each([
+    ['buyerEmail', EMAIL, [null, '', 'asha', 'asha@example', 'a b@example.com', 'a@@example.com']],
+    ['buyerEmail', EMAIL, ['.a@example.com', 'a@example.com\n', `${'a'.repeat(65)}@example.com`]],
+    ['buyerEmail', EMAIL, [5, true, ['a@example.com'], { a: 1 }, `a@${'b.'.repeat(126)}com`]],
+    ['buyerPhone', PHONE, [null, '', '9876543210', '+91987654321', '+9198765432101', 919876543210]],
+    ['buyerPhone', PHONE, ['+91 9876543210', '+91-9876543210', '(+91)9876543210', '+929876543210']],
+    ['buyerPhone', PHONE, ['+91९८७६५४३२१०', '+919876543210\n', ' +919876543210', '0919876543210']],
+    ['description', BLANK, [null, '', ' ', '\t\r\n', 5, [], {}, false]],
+    ['buyerName', 'must be at most 100 characters', ['x'.repeat(101), '😀'.repeat(101), 5, []]],
+    ['merchantOrderId', ORDER_ID, ['', 'a b', 'a/b', 'é', 'a\n', 'x'.repeat(65), 5]],
+    ['currency', 'must be "INR"', ['USD', 'inr', '', 5]],
+  ])('%s: %s', async (field, message, values) => {
+    for (const value of values) {
+      expectViolations(await api.post('/orders', anOrder({ [field]: value })), {
+        [field]: message,
+      });
+    }
+    if (!['buyerName', 'merchantOrderId', 'currency'].includes(field)) {
+      expectViolations(await api.post('/orders', anOrder({ [field]: undefined })), {
+        [field]: message,
+      });
+    }
+  });
+
+  /** White_Space of Unicode, and what shows nothing either. */
+  const UNSEEN = [
+    0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0x85, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
+    0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0x00ad,
+    0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x2060, 0x2800, 0x3164, 0xfeff, 0xe0020,
+  ];
+
+  test('a description of nothing but white space of any kind is blank', async () => {
+    const blanks = UNSEEN.map((codePoint) => String.fromCodePoint(codePoint));
+    for (const description of [...blanks, blanks.join('')]) {
+      expectViolations(await api.post('/orders', anOrder({ description })), { description: BLANK });
+    }
+  });
+
+  test.each([
+    ['white space around', '\u2003 kurta \u3000'],
+    ['another script', 'नीला कुर्ता'],
+    ['emoji and joiners', '👩‍👩‍👧‍👦 👍🏽'],
+    ['right to left', '\u202Eعباية\u202C'],
+    ['quotes and SQL', `'; DROP TABLE orders; -- "\\ $1 $$`],
+    ['markup', '<script>alert(1)</script>&amp;'],
+    ['line separators', 'a\u2028b\u2029c\r\nd'],
+    ['control characters', 'a\u0001\u001fb\u007f'],
+    ['30,000 characters', 'x'.repeat(30_000)],
+  ])('a description is kept to the last character: %s', async (_what, description) => {
+    const answer = await api.post('/orders', anOrder({ description }));
+    expectSuccess(answer, 201);
+    const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
+    expect(body.data.description).toBe(description);
+  });
+
+  test('what may be left out may be null, and unknown fields are ignored', async () => {
+    const optional = { buyerName: null, merchantOrderId: null, currency: null };
+    const answer = await api.post('/orders', anOrder({ ...optional, status: 'PAID', x: [1] }));
+    expectSuccess(answer, 201);
+    expect(answer.body.data).toMatchObject({ status: 'ACCEPTED', buyer: { name: '' } });
+    expect(answer.body.data).not.toHaveProperty('merchant_order_id');
+  });
+
+  test('the longest that is allowed is accepted', async () => {
+    const longest = { buyerName: '😀'.repeat(100), merchantOrderId: 'A.z_9-'.repeat(10) + '1234' };
+    const answer = await api.post('/orders', anOrder({ ...longest, currency: 'INR' }));
+    expectSuccess(answer, 201);
+    expect(answer.body.data).toMatchObject({
+      buyer: { name: longest.buyerName },
+      merchant_order_id: longest.merchantOrderId,
+    });
+  });
+});
+
+describe('every other operation has its rules too', () => {
+  const AT_MOST = (count: number) => `must be at most ${count} characters`;
+  const REQUIRED = (least: number, most: number) =>
+    `must be ${least} to ${most} characters and not blank`;
+  const SECONDS = 'must be a whole number from 1 to 2592000';
+
+  test.each([
+    ['/orders/{id}/deliver', 'trackingId', AT_MOST(200), ['x'.repeat(201), 5]],
+    ['/orders/{id}/deliver', 'note', AT_MOST(1000), ['x'.repeat(1001), []]],
+    ['/orders/{id}/cancel', 'reason', AT_MOST(1000), ['x'.repeat(1001), {}]],
+    ['/orders/{id}/dispute/evidence', 'text', REQUIRED(1, 5000), [undefined, null, '', ' \u3000']],
+    ['/orders/{id}/dispute/evidence', 'text', REQUIRED(1, 5000), ['x'.repeat(5001), 5]],
+    ['/orders/{id}/dispute/resolve', 'resolution', REQUIRED(1, 1000), [undefined, '', '\u200b']],
+    ['/orders/{id}/dispute/resolve', 'resolution', REQUIRED(1, 1000), ['x'.repeat(1001), true]],
+    ['/test-helpers/orders/{id}/dispute', 'reason', REQUIRED(10, 2000), [undefined, 'too short']],
+    [
+      '/test-helpers/orders/{id}/dispute',
+      'reason',
+      REQUIRED(10, 2000),
+      ['x'.repeat(2001), ' '.repeat(10)],
+    ],
+    ['/test-helpers/orders/{id}/advance', 'seconds', SECONDS, [undefined, null, 0, -1, 1.5, '60']],
+    ['/test-helpers/orders/{id}/advance', 'seconds', SECONDS, [2_592_001, 1e300, [], true]],
+  ])('%s %s: %s', async (path, field, message, values) => {
+    for (const value of values) {
+      const answer = await api.post(path.replace('{id}', 'ORD0'), { [field]: value });
+      expectViolations(answer, { [field]: message });
+    }
+  });
+
+  test.each([
+    '/orders',
+    '/orders/ORD0/deliver',
+    '/orders/ORD0/cancel',
+    '/orders/ORD0/dispute/evidence',
+    '/orders/ORD0/dispute/resolve',
+    '/orders/ORD0/dispute/accept',
+    '/orders/ORD0/payment-sessions',
+    '/test-helpers/orders/ORD0/pay',
+    '/test-helpers/orders/ORD0/fail-payment',
+    '/test-helpers/orders/ORD0/dispute',
+    '/test-helpers/orders/ORD0/advance',
+  ])('an Idempotency-Key is 1 to 255 visible ASCII characters: POST %s', async (path) => {
+    for (const key of ['', 'with blank', 'é', 'x'.repeat(256)]) {
+      const answer = await api.post(path, {}, { 'Idempotency-Key': key });
+      expect([answer.status, answer.body.validationErrors?.['Idempotency-Key']]).toEqual([
+        400,
+        'must be 1 to 255 visible ASCII characters',
+      ]);
+    }
+  });
+
+  test.each([
+    ['page', 'must be a whole number from 0', ['-1', '1.5', 'one', '', '1e1', '0x1', '1000000001']],
+    ['size', 'must be a whole number from 1 to 100', ['0', '101', '-1', '1.5', '', 'all', '%00']],
+    ['status', 'must be an order status', ['OPEN', 'paid', '', 'DISPUTE_*']],
+    ['merchantOrderId', 'must be at most 64 characters', ['x'.repeat(65)]],
+    [
+      'createdFrom',
+      'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
+      ['yesterday', '', '2026-11-20', '2026-02-30T00:00:00Z', '2026-11-20T25:00:00Z'],
+    ],
+    [
+      'createdTo',
+      'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
+      ['1795147200', '2026-11-20T09:30:00', '%2B275760-09-13T00:00:00Z'],
+    ],
+  ])('GET /orders?%s: %s', async (name, message, values) => {
+    for (const value of values) {
+      expectViolations(await api.get(`/orders?${name}=${value}`), { [name]: message });
+    }
+    expectViolations(await api.get(`/orders?${name}=1&${name}=1`), { [name]: message });
+  });
+
+  test('all wrong parameters of a query are told at once', async () => {
+    expectViolations(await api.get('/orders?page=-1&size=1000&status=x'), {
+      page: 'must be a whole number from 0',
+      size: 'must be a whole number from 1 to 100',
+      status: 'must be an order status',
+    });
+  });
+
+  test('moments that are far away select as they say, and are no fault of ours', async () => {
+    await api.create();
+    const far = [
+      '0000-01-01T00:00:00Z',
+      '0001-01-01T00:00:00%2B23:59',
+      '9999-12-31T23:59:59-23:59',
+    ];
+    for (const moment of far) {
+      const isPast = moment.startsWith('0');
+      const from = await api.get<{ totalElements: number }>(`/orders?createdFrom=${moment}`);
+      const to = await api.get<{ totalElements: number }>(`/orders?createdTo=${moment}`);
+      expectSuccess(from, 200);
+      expectSuccess(to, 200);
+      expect([from.body.data.totalElements > 0, to.body.data.totalElements > 0]).toEqual([
+        isPast,
+        !isPast,
+      ]);
+    }
+  });
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CheckoutState } from '../../src/checkout/state.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { open, textOf } from './buyer.ts';
+import type { TestMerchant } from './states.ts';
+import { advance, openSession, stageOf, VARIANTS, WAYS } from './states.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
+  service = await startTestService({ time: 'real', settings });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** What the page of each state says, and the status that it comes with. */
+const SAYS: Record<CheckoutState, readonly [status: number, says: string]> = {
+  payable: [200, 'Pay ₹499.50 by UPI Your money is held until your order is delivered'],
+  waiting: [200, 'Waiting for your payment'],
+  session_expired: [408, 'This payment session has expired'],
+  confirming: [200, 'Payment received We are confirming your order'],
+  closing: [200, 'This order is being cancelled Please do not pay any more'],
+  link_expired: [200, 'This payment link has expired Ask Asha Textiles for a new one'],
+  merchant_unavailable: [200, 'Asha Textiles cannot take payments now'],
+  paid: [200, 'Payment successful ₹499.50 is paid and held for you'],
+  delivered: [200, 'Asha Textiles has marked your order as delivered'],
+  releasing: [200, 'The time to report a problem is over'],
+  disputed: [200, 'You raised a dispute Asha Textiles has time to answer until'],
+  refunding: [200, 'Your refund is on its way ₹499.50 is being sent back'],
+  completed: [200, 'Order completed'],
+  refunded: [200, 'Refunded ₹499.50 was sent back to the account you paid from'],
+  cancelled: [200, 'Asha Textiles has cancelled it. Nothing was charged'],
+};
+const STATES = Object.keys(SAYS) as CheckoutState[];
+
+/** States in which the page has something to send. */
+const PAYS: readonly CheckoutState[] = ['payable', 'session_expired'];
+const DISPUTES: readonly CheckoutState[] = ['paid', 'delivered'];
+
+describe('the page of an order', () => {
+  test.each(STATES)('says in plain words what is going on: %s', async (state) => {
+    const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
+    const { order } = await stageOf(service, own, WAYS[state]);
+    const { status, html } = await open(order.payment_url);
+    expect(status).toBe(SAYS[state][0]);
+    expect(textOf(html)).toContain(SAYS[state][1]);
+    expect(html.includes(`action="${new URL(order.payment_url).pathname}/sessions"`)).toBe(
+      PAYS.includes(state),
+    );
+    expect(html.includes(`/dispute"`)).toBe(DISPUTES.includes(state));
+    expect(html.includes('upi://pay')).toBe(state === 'waiting');
+
+    const answer = await fetch(`${order.payment_url}/status`);
+    const answered: { state: string; version: string } = await answer.json();
+    expect([answer.status, answered.state]).toEqual([200, state]);
+    const followed = ['completed', 'refunded', 'cancelled'].includes(state);
+    expect(html.includes(`data-version="${answered.version}"`)).toBe(!followed);
+  });
+
+  test('shows amount, merchant, description and references, and escapes them all', async () => {
+    const shady = await service.newMerchant({ name: 'Bits & <b>Bytes</b>' });
+    const { order } = await stageOf(service, shady, WAYS.payable, {
+      amount: 10_000,
+      description: '"><script>alert(1)</script>',
+      merchantOrderId: 'SHOP-1042',
+    });
+    const { html } = await open(order.payment_url);
+    expect(html).not.toMatch(/<script>|<b>/);
+    const text = textOf(html);
+    expect(text).toContain('Bits & <b>Bytes</b> ₹10,000.00 "><script>alert(1)</script>');
+    expect(text).toContain(`Reference SHOP-1042 Order ${order.order_number}`);
+  });
+
+  test('shows nothing personal of the buyer, in no state, and has none in its address', async () => {
+    const { order } = await stageOf(service, merchant, WAYS.disputed, { buyerName: 'Asha Rao' });
+    const { html, url } = await open(order.payment_url);
+    expect(url).toMatch(/\/pay\/[A-Za-z0-9_-]{32}$/);
+    expect(html).not.toMatch(/asha@example\.com|9876543210|Asha Rao/);
+  });
+
+  test('tells the sandbox from production, where there is no link to play with', async () => {
+    const played = await stageOf(service, merchant, WAYS.waiting);
+    expect(textOf((await open(played.order.payment_url)).html)).toMatch(
+      /^Sandbox : no real money moves here\..*Pay in the sandbox UPI app/,
+    );
+    const order = await merchant.production.create();
+    const { html } = await open(order.payment_url);
+    expect(textOf(html)).toMatch(/^Asha Textiles/);
+  });
+
+  test('opens the UPI app with exactly what the gateway asked for, and draws it as a QR code', async () => {
+    const { order } = await stageOf(service, merchant, WAYS.waiting);
+    const { html } = await open(order.payment_url);
+    const { href = '' } = /href="(?<href>upi:[^"]+)"/.exec(html)?.groups ?? {};
+    const { searchParams } = new URL(href.replaceAll('&amp;', '&'));
+    expect([searchParams.get('am'), searchParams.get('cu')]).toEqual(['499.50', 'INR']);
+    expect(html).toMatch(/<svg class="qr" [^>]*role="img" aria-label="QR code to pay/);
+  });
+
+  test('makes no link of an address that is not for paying', async () => {
+    const { order } = await stageOf(service, merchant, WAYS.waiting);
+    await service.sql`UPDATE payment_sessions
+      SET upi_intent = 'javascript:alert(1)', page_url = 'data:text/html,x'
+      WHERE order_number = ${order.order_number}`;
+    const { html } = await open(order.payment_url);
+    expect(html).not.toMatch(/javascript:|data:text/);
+  });
+
+  test('counts the time that is left by the clock of the deadlines', async () => {
+    const stage = await stageOf(service, merchant, WAYS.waiting);
+    await advance(stage, 14 * 60);
+    const { html } = await open(stage.order.payment_url);
+    const [, left] = /data-seconds-left="(\d+)"/.exec(html) ?? [];
+    expect(Number(left)).toBeGreaterThan(30);
+    expect(Number(left)).toBeLessThanOrEqual(60);
+  });
+
+  test('tells that a try to pay has failed, and leaves the way open', async () => {
+    const { order } = await stageOf(service, merchant, VARIANTS.failed_attempt);
+    const { html } = await open(order.payment_url);
+    expect(textOf(html)).toContain('Your last payment did not go through. You can try again.');
+    expect(html).toContain('upi://pay');
+  });
+
+  test('shows the way of the order since it was paid, and what comes next', async () => {
+    const { order } = await stageOf(service, merchant, VARIANTS.under_review);
+    const text = textOf((await open(order.payment_url)).html);
+    expect(text).toMatch(
+      /Paid \d.* IST Delivered \d.* IST Tracking ID: SPEEDPOST-4711 Dispute raised \d.* IST Answer from the merchant \d.* IST Decision/,
+    );
+    expect(text).toContain('your case is under review');
+    expect(text).toContain('What you wrote The kurta has a hole. I want my money back.');
+    expect(text).not.toContain('photographs');
+  });
+
+  test('tells an expired link from an order that the merchant cancelled', async () => {
+    const { order } = await stageOf(service, merchant, VARIANTS.link_expired_and_cancelled);
+    expect(textOf((await open(order.payment_url)).html)).toContain(
+      'The order was not paid in time and is cancelled. Nothing was charged.',
+    );
+  });
+
+  test('says what became of money that the order could not take', async () => {
+    const { order } = await stageOf(service, merchant, VARIANTS.late_payment);
+    const refunded = textOf((await open(order.payment_url)).html);
+    expect(refunded).toContain('A payment of ₹499.50 came after this order was cancelled. It was');
+    expect(refunded).not.toContain('Nothing was charged');
+    await service.sql`UPDATE surplus_refunds SET processed_at = NULL
+      WHERE order_number = ${order.order_number}`;
+    const { html } = await open(order.payment_url);
+    expect(textOf(html)).toContain('It is being sent back to you in full.');
+    expect(html).toContain('data-poll-seconds');
+  });
+
+  test('changes its version when it looks different, and only then', async () => {
+    const stage = await stageOf(service, merchant);
+    const version = async () => {
+      const answer = await fetch(`${stage.order.payment_url}/status`);
+      return ((await answer.json()) as { version: string }).version;
+    };
+    const before = await version();
+    expect(await version()).toBe(before);
+    await openSession(stage);
+    const waiting = await version();
+    expect(waiting).not.toBe(before);
+    await advance(stage, 900);
+    expect(await version()).not.toBe(waiting);
+  });
+});
+
+describe('around the page', () => {
+  const unknown = ['', '/status', '/sessions', '/dispute'];
+  test.each(unknown)('a link that nobody was given is a 404: /pay/{token}%s', async (path) => {
+    const { origin } = new URL((await merchant.sandbox.create()).payment_url);
+    const url = `${origin}/pay/${'x'.repeat(32)}${path}`;
+    const { status, html } = await open(url);
+    expect(status).toBe(404);
+    expect(html).toContain(path === '/status' ? '"Not found"' : 'Payment page not found');
+  });
+
+  test('lets in nothing but its own files, and tells nobody where it is', async () => {
+    const { order } = await stageOf(service, merchant, WAYS.waiting);
+    const { html, headers } = await open(order.payment_url);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'content-type': 'text/html; charset=utf-8',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    });
+    expect(headers.has('set-cookie')).toBe(false);
+    expect(html).not.toMatch(/<style| style=| on[a-z]+=|<script(?! src="\/pay\/files\/)/);
+  });
+
+  test('is small: everything together below 30 KB, its script below 10', async () => {
+    const description = 'Kurta, '.repeat(4000);
+    const { order } = await stageOf(service, merchant, WAYS.waiting, { description });
+    const { html } = await open(order.payment_url);
+    const paths = [...html.matchAll(/(?:href|src)="(\/pay\/files\/[^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    );
+    const files = await Promise.all(
+      paths.map(async (path) => (await open(new URL(path, order.payment_url).href)).html),
+    );
+    const bytes = [html, ...files].map((text) => Buffer.byteLength(text));
+    expect(paths).toHaveLength(3);
+    expect(bytes.reduce((sum, size) => sum + size)).toBeLessThan(30_000);
+    expect(bytes[paths.findIndex((path) => path.endsWith('.js')) + 1]).toBeLessThan(10_000);
+  });
+});

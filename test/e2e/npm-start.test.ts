@@ -1,0 +1,214 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { DevFacts } from '../../src/local/dev-facts.ts';
+import { startGuard, type Guard } from '../../src/local/guard.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { findProcesses, isRunning, sendSignal } from '../../src/local/process-table.ts';
+import type { Order } from '../../src/orders/schemas.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { createApiClient } from '../support/api-client.ts';
+import { freePorts, REPOSITORY, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
+
+// Three starts of everything take their time on a machine that tests other things meanwhile.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** One installation, whose story is told in order: each test goes on where the one before ended. */
+const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-npm-start-'));
+const dataDir = join(folder, 'data');
+/** What an order has left when everything is killed: time enough to see that it is still open. */
+const LEFT_SECONDS = 4;
+
+let guard: Guard;
+let settings: Record<string, string>;
+const runs: NpmRun[] = [];
+let service: NpmRun;
+let facts: DevFacts;
+let paid: Order;
+let delivered: Order;
+
+const sandbox = () => createApiClient(facts.apiBaseUrl, facts.demoMerchant.sandbox, 'sandbox');
+const read = async (order: Order) =>
+  (await sandbox().get(`/orders/${order.order_number}`)).body.data;
+
+async function startService(): Promise<void> {
+  service = runNpm(['start'], settings);
+  const { pid, ended } = service;
+  runs.push(service);
+  guard.watch(pid, 'SIGTERM');
+  void ended.then(() => guard.forget(pid));
+  facts = await untilReady(service, dataDir);
+}
+
+/** Moves the clock of a delivered order to just before its end. @returns when that is, in ms */
+async function almostComplete(order: Order): Promise<number> {
+  const { completes_at: endsAt } = await read(order);
+  const seconds = Math.floor((Date.parse(endsAt ?? '') - Date.now()) / 1000) - LEFT_SECONDS;
+  const advanced = await sandbox().help(order, 'advance', { seconds });
+  expect(advanced.body.data.status).toBe('DELIVERED');
+  return Date.parse(advanced.body.data.completes_at ?? '');
+}
+
+const untilPast = (timeMs: number) =>
+  vi.waitUntil(() => Date.now() > timeMs, { timeout: 10_000, interval: 20 });
+const untilCompleted = (order: Order) =>
+  vi.waitUntil(async () => (await read(order)).status === 'COMPLETED', {
+    timeout: 30_000,
+    interval: 250,
+  });
+const untilGone = (pids: readonly number[]) =>
+  expect.poll(() => pids.filter(isRunning), { timeout: 10_000, interval: 20 }).toEqual([]);
+
+beforeAll(async () => {
+  guard = await startGuard([folder]);
+  settings = { ...(await freePorts()), DATA_DIR: dataDir };
+  await startService();
+});
+
+afterAll(async () => {
+  await Promise.all(runs.map((run) => run.stop()));
+  await guard?.release();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('npm start, once it is ready,', () => {
+  test('leaves in dev.json, for its owner alone, where everything is', async () => {
+    expect(statSync(join(dataDir, 'dev.json')).mode & 0o777).toBe(0o600);
+    const { PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } = settings;
+    const keys = { apiKey: expect.any(String), apiSecret: expect.any(String) };
+    expect(facts).toMatchObject({
+      apiBaseUrl: `http://127.0.0.1:${PORT}`,
+      sandboxBasePath: '/sandbox/api/merchant/v1',
+      productionBasePath: '/api/merchant/v1',
+      temporalAddress: `127.0.0.1:${TEMPORAL_PORT}`,
+      temporalUiUrl: `http://127.0.0.1:${TEMPORAL_UI_PORT}`,
+      demoMerchant: { merchantId: expect.any(String), sandbox: keys, production: keys },
+    });
+    const production = createApiClient(
+      facts.apiBaseUrl,
+      facts.demoMerchant.production,
+      'production',
+    );
+    expect((await production.get('/orders')).status).toBe(200);
+    expect((await fetch(facts.temporalUiUrl ?? '')).status).toBe(200);
+  });
+
+  test('prints the addresses, the keys, and a curl line that creates an order as it is', async () => {
+    const printed = service.stdout();
+    const { sandbox: ofSandbox, production } = facts.demoMerchant;
+    for (const fact of [facts.apiBaseUrl, facts.temporalUiUrl, ofSandbox.apiSecret]) {
+      expect(printed).toContain(fact);
+    }
+    expect(printed).toContain(production.apiSecret);
+    const line = printed.split('\n').find((one) => one.startsWith('curl ')) ?? '';
+    // curl itself tells the status, without a change to the line.
+    writeFileSync(join(folder, '.curlrc'), String.raw`write-out = "\n%{http_code}"`);
+    const env = { PATH: process.env['PATH'], CURL_HOME: folder };
+    const [body = '', status] = execFileSync('sh', ['-c', line], { env, encoding: 'utf8' }).split(
+      '\n',
+    );
+    expect(status).toBe('201');
+    const { data } = JSON.parse(body) as { data: Order };
+    expect(await read(data)).toMatchObject({ order_number: data.order_number, amount: 499.5 });
+  });
+
+  test('has npm run demo tell the whole story with nothing but the same DATA_DIR', async () => {
+    const demo = runNpm(['run', 'demo'], { DATA_DIR: dataDir });
+    expect(await demo.ended).toEqual([0, null]);
+    const webhooks = demo.stdout().matchAll(/webhook \d: (\w+) .*signature verified/g);
+    expect([...webhooks].map(([, event]) => event)).toEqual([
+      'ORDER_CREATED',
+      'PAYMENT_SUCCESS',
+      'DELIVERY_CONFIRMED',
+      'DISPUTE_RAISED',
+      'DISPUTE_RESOLVED',
+      'ORDER_COMPLETED',
+    ]);
+  });
+});
+
+test('a busy port and a wrong setting are one line each, and exit 1 before anything starts', async () => {
+  const elsewhere = { ...(await freePorts()), DATA_DIR: join(folder, 'elsewhere') };
+  const { POSTGRES_PORT } = settings;
+  const busy = runNpm(['start'], { ...elsewhere, POSTGRES_PORT: POSTGRES_PORT ?? '' });
+  const wrong = runNpm(['start'], { ...elsewhere, COMPLETION_WINDOW_SECONDS: 'a day' });
+  expect(await Promise.all([busy.ended, wrong.ended])).toEqual([
+    [1, null],
+    [1, null],
+  ]);
+  expect(busy.errorLines()).toEqual([
+    `Port ${POSTGRES_PORT} is already in use: stop what uses it, or set POSTGRES_PORT to another port`,
+  ]);
+  expect(wrong.errorLines()).toEqual([
+    'COMPLETION_WINDOW_SECONDS is wrong: it accepts a positive number of seconds',
+  ]);
+  expect(existsSync(join(elsewhere.DATA_DIR, 'postgres'))).toBe(false);
+});
+
+describe('when the worker is killed', () => {
+  let endMs: number;
+
+  test('all of it ends with a line that says so and exit 1, and nothing stays behind', async () => {
+    const { merchantId } = facts.demoMerchant;
+    const url = `http://127.0.0.1:${await freePort()}/webhooks`;
+    const webhook = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
+    await adminCli({ DATA_DIR: dataDir }).json('webhook', 'set', ...webhook);
+    paid = await sandbox().create();
+    delivered = await sandbox().create();
+    for (const order of [paid, delivered]) await sandbox().help(order, 'pay');
+    await sandbox().post(`/orders/${delivered.order_number}/deliver`, { trackingId: 'IN1' });
+    const family = service.family();
+    const workers = findProcesses(join(REPOSITORY, 'src/main/worker.ts'), `--run-of=${dataDir}`);
+    expect(workers).toEqual([expect.any(Number)]);
+    expect(family).toContain(workers[0]);
+    endMs = await almostComplete(delivered);
+
+    for (const worker of workers) process.kill(worker, 'SIGKILL');
+    expect(Date.now()).toBeLessThan(endMs);
+    expect(await service.ended).toEqual([1, null]);
+    const log = join(dataDir, 'logs', 'worker.log');
+    expect(service.errorLines()).toEqual([`Worker ended (killed by SIGKILL); its log: ${log}`]);
+    await untilGone(family);
+    expect(existsSync(join(dataDir, 'dev.json'))).toBe(false);
+  });
+
+  test('npm start goes on: same keys, open orders as they were, and a timer that fell due meanwhile', async () => {
+    const { merchantId, sandbox: before, production } = facts.demoMerchant;
+    await untilPast(endMs);
+    await startService();
+    const webhookSecret = expect.stringMatching(/^whsec_/);
+    expect(facts.demoMerchant).toEqual({
+      merchantId,
+      sandbox: { ...before, webhookSecret },
+      production,
+    });
+    expect((await read(paid)).status).toBe('PAID');
+    await untilCompleted(delivered);
+    const { body } = await sandbox().post(`/orders/${paid.order_number}/deliver`, {});
+    expect(body.data.status).toBe('DELIVERED');
+  });
+});
+
+test('when all of its processes are killed, npm start goes on as if nothing had been', async () => {
+  const endMs = await almostComplete(paid);
+  const family = service.family();
+  for (const pid of family) sendSignal(pid, 'SIGKILL');
+  expect(Date.now()).toBeLessThan(endMs);
+  await untilGone(family);
+  await untilPast(endMs);
+  await startService();
+  await untilCompleted(paid);
+});
+
+test('a SIGTERM to npm alone stops all of it within 10 s', async () => {
+  const family = service.family();
+  const startedAtMs = performance.now();
+  process.kill(service.pid, 'SIGTERM');
+  await service.ended;
+  await untilGone(family);
+  expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  expect(service.errorLines()).toEqual([]);
+});

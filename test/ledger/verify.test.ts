@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Sql } from '../../src/db/client.ts';
+import type { Verification } from '../../src/ledger/verify.ts';
+import { showLedger, verifyLedger } from '../../src/ledger/verify.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { writeSoundBook } from './book.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await writeSoundBook(database.sql);
+});
+afterAll(() => database?.drop());
+
+/** What `verify` finds after somebody has tampered with the book, who is then undone. */
+async function verifyAfter(tamper: (sql: Sql) => Promise<unknown>): Promise<Verification> {
+  const undone = new Error('undone');
+  let result: Verification | undefined;
+  await database.sql
+    .begin(async (transaction) => {
+      const sql = transaction as unknown as Sql;
+      await sql`ALTER TABLE ledger_transfers DISABLE TRIGGER ALL`;
+      await sql`DROP INDEX ledger_transfers_one_way_out`;
+      await sql`ALTER TABLE ledger_transfers
+        DROP CONSTRAINT ledger_transfers_gateway_payment_id_operation_key`;
+      await tamper(sql);
+      result = await verifyLedger(sql);
+      throw undone;
+    })
+    .catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
+  if (!result) throw new Error('verify always answers');
+  return result;
+}
+
+/** The faults, without the accounts that any wrong line puts out of balance as well. */
+const named = ({ faults }: Verification) =>
+  faults.filter(({ rule }) => rule !== 'account').map(({ rule, subject }) => `${rule} ${subject}`);
+
+describe('a sound book', () => {
+  test('sums to zero, account by account as the orders say', async () => {
+    const book = await verifyLedger(database.sql);
+    expect(book).toMatchObject({
+      ok: true,
+      faultCount: 0,
+      faults: [],
+      orderCount: 8,
+      captureCount: 8,
+      lineCount: 11,
+      surplusCount: 2,
+      capturesUnderWay: 0,
+    });
+    expect(book.sums).toEqual([
+      { environment: 'sandbox', sumPaise: 0 },
+      { environment: 'production', sumPaise: 0 },
+    ]);
+    const sandbox = book.accounts.filter(({ environment }) => environment === 'sandbox');
+    expect(sandbox.map(({ account, balancePaise }) => [account, balancePaise])).toEqual([
+      ['gateway_clearing', -171_111],
+      ['merchant_held', 41_111],
+      ['merchant_available', 20_000],
+      ['surplus', 40_000],
+      ['refunds', 70_000],
+    ]);
+    expect(book.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
+  });
+
+  test('stays sound while a capture is on its way to its order', async () => {
+    const book = await verifyAfter(
+      (sql) => sql`
+        INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise)
+        VALUES ('pay_new', 'sandbox', 'ORD_ACCEPTED', 10000)`,
+    );
+    expect(book).toMatchObject({ ok: true, capturesUnderWay: 1 });
+  });
+
+  test('of nothing at all is sound', async () => {
+    const empty = await createTestDatabase();
+    expect(await verifyLedger(empty.sql)).toMatchObject({ ok: true, orderCount: 0 });
+    await empty.drop();
+  });
+});
+
+describe('a book that was tampered with is found out', () => {
+  test.each<[string, (sql: Sql) => Promise<unknown>, string[]]>([
+    [
+      'a capture whose line is gone',
+      (sql) => sql`DELETE FROM ledger_transfers WHERE gateway_payment_id = 'pay_ORD_PAID'`,
+      ['capture pay_ORD_PAID', 'order ORD_PAID'],
+    ],
+    [
+      'a capture that was booked twice',
+      (sql) => sql`
+        INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+          environment, debit_account, credit_account, amount_paise)
+        SELECT gateway_payment_id, operation, order_number, merchant_id, environment,
+          debit_account, credit_account, amount_paise
+        FROM ledger_transfers WHERE gateway_payment_id = 'pay_ORD_PAID'`,
+      ['capture pay_ORD_PAID', 'order ORD_PAID'],
+    ],
+    [
+      'a capture that reached no order for an hour',
+      (sql) => sql`
+        INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise,
+          captured_at)
+        VALUES ('pay_lost', 'sandbox', 'ORD_ACCEPTED', 10000, now() - interval '1 hour')`,
+      ['capture pay_lost'],
+    ],
+    [
+      'a line of another amount',
+      (sql) => sql`
+        UPDATE ledger_transfers SET amount_paise = amount_paise + 1
+        WHERE gateway_payment_id = 'pay_ORD_PAID'`,
+      ['capture pay_ORD_PAID', 'order ORD_PAID'],
+    ],
+    [
+      "a line of another merchant's",
+      (sql) => sql`
+        UPDATE ledger_transfers SET merchant_id = 'mer_2'
+        WHERE gateway_payment_id = 'pay_ORD_PAID'`,
+      ['line pay_ORD_PAID'],
+    ],
+    [
+      'a release straight from the gateway',
+      (sql) => sql`
+        UPDATE ledger_transfers SET debit_account = 'gateway_clearing'
+        WHERE gateway_payment_id = 'pay_ORD_COMPLETED' AND operation = 'release'`,
+      ['line pay_ORD_COMPLETED', 'order ORD_COMPLETED'],
+    ],
+    [
+      'a completed order that was never released',
+      (sql) => sql`
+        DELETE FROM ledger_transfers
+        WHERE gateway_payment_id = 'pay_ORD_COMPLETED' AND operation = 'release'`,
+      ['order ORD_COMPLETED'],
+    ],
+    [
+      'an order that is released and refunded',
+      (sql) => sql`
+        INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+          environment, debit_account, credit_account, amount_paise)
+        VALUES ('pay_ORD_COMPLETED', 'refund', 'ORD_COMPLETED', 'mer_1', 'sandbox',
+          'merchant_held', 'refunds', 20000)`,
+      ['order ORD_COMPLETED'],
+    ],
+    [
+      'a status that was set by hand',
+      (sql) => sql`UPDATE orders SET status = 'COMPLETED' WHERE order_number = 'ORD_DELIVERED'`,
+      ['order ORD_DELIVERED'],
+    ],
+    [
+      'an order that calls itself paid',
+      (sql) => sql`UPDATE orders SET status = 'PAID' WHERE order_number = 'ORD_ACCEPTED'`,
+      ['order ORD_ACCEPTED'],
+    ],
+    [
+      'an order that forgot its payment',
+      (sql) => sql`
+        UPDATE orders SET status = 'ACCEPTED', gateway_payment_id = NULL
+        WHERE order_number = 'ORD_PAID'`,
+      ['owner pay_ORD_PAID'],
+    ],
+    [
+      'a refunded order without its time of refund',
+      (sql) => sql`
+        UPDATE orders SET refund_processed_at = NULL WHERE order_number = 'ORD_REFUNDED'`,
+      ['order ORD_REFUNDED'],
+    ],
+    [
+      'a surplus that says it was given back',
+      (sql) => sql`
+        UPDATE surplus_refunds SET processed_at = now() WHERE gateway_payment_id = 'pay_waiting'`,
+      ['surplus pay_waiting'],
+    ],
+    [
+      'a surplus that was given back and does not say so',
+      (sql) => sql`
+        UPDATE surplus_refunds SET processed_at = NULL
+        WHERE gateway_payment_id = 'pay_given_back'`,
+      ['surplus pay_given_back'],
+    ],
+    [
+      'a surplus in the ledger alone',
+      (sql) => sql`DELETE FROM surplus_refunds WHERE gateway_payment_id = 'pay_waiting'`,
+      ['surplus pay_waiting'],
+    ],
+  ])('%s', async (_name, tamper, expected) => {
+    const book = await verifyAfter(tamper);
+    expect(book.ok).toBe(false);
+    expect(named(book)).toEqual(expected);
+  });
+
+  test('an order whose amount was changed contradicts its lines and the accounts', async () => {
+    const book = await verifyAfter(async (sql) => {
+      await sql`UPDATE orders SET amount_paise = 9999 WHERE order_number = 'ORD_PAID'`;
+    });
+    expect(named(book)).toEqual(['order ORD_PAID']);
+    expect(book.faults.find(({ rule }) => rule === 'account')?.subject).toMatch(/^sandbox /);
+  });
+});
+
+describe('the command', () => {
+  test('prints the figures and ends with 0 on a sound book, and with 1 on another', async () => {
+    const cli = adminCli({ DATABASE_URL: database.url });
+    const sound = await cli.run('ledger', 'verify');
+    expect(sound.code).toBe(0);
+    expect(sound.stdout).toMatch(/sandbox +gateway_clearing +-171111 +-171111 +-1711\.11/);
+    expect(sound.stdout).toMatch(/sandbox +sum +0 +0 +0\.00/);
+    expect(sound.stdout).toContain('The ledger is sound');
+
+    const copy = await createTestDatabase();
+    await writeSoundBook(copy.sql);
+    await copy.sql`UPDATE orders SET status = 'CANCELLED' WHERE order_number = 'ORD_PAID'`;
+    const other = await adminCli({ DATABASE_URL: copy.url }).run('ledger', 'verify', '--json');
+    await copy.drop();
+    expect(other.code).toBe(1);
+    expect(JSON.parse(other.stdout)).toMatchObject({
+      ok: false,
+      faults: expect.arrayContaining([
+        {
+          rule: 'order',
+          subject: 'ORD_PAID',
+          fault:
+            'CANCELLED, 10001 paise, payment pay_ORD_PAID: 1 captured to merchant_held, 0 released, 0 refunded',
+        },
+      ]),
+    });
+  });
+
+  test("shows an order's lines", async () => {
+    const { lines, balances, ...order } = await showLedger(database.sql, 'ORD_REFUNDED');
+    expect(order).toMatchObject({ status: 'REFUNDED', amountPaise: 30_000 });
+    expect(lines.map(({ operation, from, to }) => [operation, from, to])).toEqual([
+      ['capture', 'gateway_clearing', 'merchant_held'],
+      ['refund', 'merchant_held', 'refunds'],
+    ]);
+    expect(balances).toEqual([
+      { account: 'gateway_clearing', balancePaise: -30_000 },
+      { account: 'merchant_held', balancePaise: 0 },
+      { account: 'refunds', balancePaise: 30_000 },
+    ]);
+    const cli = adminCli({ DATABASE_URL: database.url });
+    expect((await cli.run('ledger', 'show', '--order', 'ORD_REFUNDED')).stdout).toContain('300.00');
+    expect(await cli.refusal('ledger', 'show', '--order', 'ORD_NONE')).toBe(
+      'Order not found: ORD_NONE',
+    );
+  });
+});

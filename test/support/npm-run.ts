@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { readDevFacts, type DevFacts } from '../../src/local/dev-facts.ts';
+import { requireFreePorts } from '../../src/local/ports.ts';
+import { describeProcess, findProcesses, isRunning } from '../../src/local/process-table.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+
+/** The repository: where a newcomer types the commands. */
+export const REPOSITORY = join(import.meta.dirname, '../..');
+
+/** What a terminal brings along that matters here; of the test run itself, nothing. */
+const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_CLI_PATH'];
+
+const PORT_SETTINGS = [
+  'PORT',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'POSTGRES_PORT',
+  'GATEWAY_SIMULATOR_PORT',
+] as const;
+
+type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;
+
+/**
+ * Settings that move every port to one that nobody uses. They lie below those that a system hands
+ * out by itself: between two starts, nobody else is given one of them.
+ */
+export async function freePorts(): Promise<PortSettings> {
+  for (;;) {
+    const first = randomInt(20_000, 32_000);
+    const wanted = PORT_SETTINGS.map((variable, index) => ({ variable, port: first + index }));
+    try {
+      await requireFreePorts(wanted.map((one) => ({ ...one, host: '127.0.0.1' })));
+      const entries = wanted.map(({ variable, port }) => [variable, String(port)]);
+      return Object.fromEntries(entries) as PortSettings;
+    } catch (error) {
+      if (!(error instanceof SetupError)) throw error;
+    }
+  }
+}
+
+/** A process with everything that it started, and what those did: each by its id. */
+function withDescendants(pid: number): number[] {
+  const parents = new Map(findProcesses().map((id) => [id, describeProcess(id)?.parentPid]));
+  const family = new Set([pid]);
+  for (const member of family) {
+    for (const [id, parentPid] of parents) if (parentPid === member) family.add(id);
+  }
+  return [...family];
+}
+
+/** A command of npm as somebody typed it. */
+export type NpmRun = ReturnType<typeof runNpm>;
+
+/**
+ * Runs npm in a terminal of its own.
+ *
+ * @param settings all that is set in that terminal
+ */
+export function runNpm(args: readonly string[], settings: Record<string, string>) {
+  const terminal = TERMINAL.map((name) => [name, process.env[name]]);
+  const child = spawn('npm', args, {
+    cwd: REPOSITORY,
+    env: { ...Object.fromEntries(terminal), ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const { pid } = child;
+  if (pid === undefined) throw new Error('There is no npm on the PATH');
+  /** How npm ended, once nobody can write to its terminal any more: not even what it ran. */
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  return {
+    pid,
+    ended,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+    stdout: () => stdout,
+    /** The lines that the command wrote to standard error, without npm's own. */
+    errorLines: () => stderr.split('\n').filter((line) => line !== '' && !line.startsWith('npm ')),
+    /** npm and all that runs under it at this moment. */
+    family: () => withDescendants(pid),
+  };
+}
+
+/** Waits until `npm start` has said the last line of what it says when all is ready. */
+export async function untilReady(run: NpmRun, dataDir: string): Promise<DevFacts> {
+  const isReady = () => /^curl .*\n/m.test(run.stdout());
+  await vi.waitUntil(() => isReady() || !isRunning(run.pid), { timeout: 110_000, interval: 50 });
+  if (!isReady()) throw new Error(`npm start ended:\n${run.errorLines().join('\n')}`);
+  return readDevFacts(dataDir);
+}

@@ -1,0 +1,52 @@
+import { createDeliveryRetries } from '../../src/temporal/delivery-retries.ts';
+import type { Delivery } from '../../src/webhooks/delivery-list.ts';
+import { listDeliveries } from '../../src/webhooks/delivery-list.ts';
+import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+
+/** What the manual retry of the dashboard and the command line is called with. */
+export function retryDepsOf({ sql, temporal }: TestService): ManualRetryDeps {
+  return { sql, retries: createDeliveryRetries(temporal.client), actor: 'test' };
+}
+
+/** The deliveries of an order, the oldest first. */
+export async function deliveriesOf({ sql }: TestService, orderNumber: string): Promise<Delivery[]> {
+  return (await listDeliveries(sql, { orderNumber }, 100)).toReversed();
+}
+
+/** The order's first delivery, once it looks as it should. */
+export function untilDelivery(
+  service: TestService,
+  orderNumber: string,
+  matches: (delivery: Delivery) => boolean,
+): Promise<Delivery> {
+  return until(async () => {
+    const [delivery] = await deliveriesOf(service, orderNumber);
+    return delivery && matches(delivery) ? delivery : undefined;
+  }) as Promise<Delivery>;
+}
+
+/**
+ * The order's first delivery, once so many scheduled attempts were refused and Temporal waits for
+ * the next one: time that is skipped before that would not bring it nearer.
+ */
+export async function untilRefused(
+  service: TestService,
+  orderNumber: string,
+  count: number,
+): Promise<Delivery> {
+  const handle = service.temporal.client.workflow.getHandle(orderNumber);
+  await until(async () => {
+    const { raw } = await handle.describe();
+    return raw.pendingActivities?.some(
+      ({ attempt, lastFailure }) => Number(attempt) > count && lastFailure,
+    );
+  });
+  return untilDelivery(service, orderNumber, ({ attempts }) => attempts.length >= count);
+}
+
+/** What an attempt came to, in the words of the tests: `manual 500`. */
+export function attemptsOf({ attempts }: Delivery): string[] {
+  return attempts.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
+}

@@ -1,0 +1,231 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import type { Delivery } from '../../src/webhooks/delivery-list.ts';
+import { attemptManually, attemptScheduled, RETRY_DELAYS_MS } from '../../src/webhooks/deliver.ts';
+import { retryDelivery, retryFailedSince } from '../../src/webhooks/manual-retry.ts';
+import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
+import { auditOf } from '../support/audit.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
+import {
+  attemptsOf,
+  deliveriesOf,
+  retryDepsOf,
+  untilDelivery,
+  untilRefused,
+} from './deliveries.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let deps: ManualRetryDeps;
+beforeAll(async () => {
+  service = await startTestService({ time: 'skipping' });
+  worker = await service.startWorker();
+  deps = retryDepsOf(service);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** An order whose first webhook was refused once; its receiver still refuses. */
+async function refusedDelivery() {
+  const merchant = await service.newMerchant();
+  merchant.receiver.answerWith(() => 500);
+  const { order_number: orderNumber } = await merchant.sandbox.create();
+  return { ...merchant, ...(await untilRefused(service, orderNumber, 1)) };
+}
+
+const again = async (orderNumber: string): Promise<Delivery> =>
+  untilDelivery(service, orderNumber, () => true);
+
+const isSigned = ({ headers, rawBody }: ReceivedWebhook, secret: string): boolean =>
+  createHmac('sha256', secret)
+    .update(`${String(headers['x-service-timestamp'])}.${rawBody}`)
+    .digest('hex') === headers['x-service-signature'];
+
+/** Plays the whole schedule to its end. */
+async function failForGood(orderNumber: string): Promise<Delivery> {
+  for (const [index, delayMs] of RETRY_DELAYS_MS.entries()) {
+    await untilRefused(service, orderNumber, index + 1);
+    await service.skip(delayMs + 1000);
+  }
+  return untilDelivery(service, orderNumber, ({ state }) => state === 'FAILED');
+}
+
+describe('a manual retry that the receiver takes', () => {
+  test('makes the delivery DELIVERED, and the schedule that sleeps ends at its next try', async () => {
+    const { receiver, sandbox, orderNumber, deliveryId } = await refusedDelivery();
+    receiver.answerWith(() => 200);
+    expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
+    expect(await again(orderNumber)).toMatchObject({ state: 'DELIVERED', nextAttemptAt: null });
+    await sandbox.post(`/orders/${orderNumber}/cancel`);
+    await service.skip(5 * MINUTE_MS + 1000);
+    await service.temporal.client.workflow.getHandle(orderNumber).result();
+    const delivery = await again(orderNumber);
+    expect(attemptsOf(delivery)).toEqual(['scheduled 500', 'manual 200']);
+    expect(receiver.received.filter(({ event }) => event === 'ORDER_CREATED')).toHaveLength(2);
+  });
+
+  test('sends the same event and bytes, signed afresh', async () => {
+    const { receiver, webhookSecret, deliveryId, eventId } = await refusedDelivery();
+    receiver.answerWith(() => 200);
+    await retryDelivery(deps, deliveryId);
+    const [first, second] = receiver.received;
+    expect(second?.rawBody).toBe(first?.rawBody);
+    expect(second?.headers['x-service-event-id']).toBe(eventId);
+    expect(second && isSigned(second, webhookSecret)).toBe(true);
+  });
+
+  test('works on a FAILED delivery, and once more on a DELIVERED one', async () => {
+    const { receiver, orderNumber, deliveryId } = await refusedDelivery();
+    expect(attemptsOf(await failForGood(orderNumber))).toHaveLength(5);
+    receiver.answerWith(() => 200);
+    expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
+    expect((await again(orderNumber)).state).toBe('DELIVERED');
+    receiver.answerWith(() => 503);
+    const refused = { outcome: 'refused', reason: 'answered 503' };
+    expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
+    const delivery = await again(orderNumber);
+    expect(delivery.state).toBe('DELIVERED');
+    expect(attemptsOf(delivery).slice(5)).toEqual(['manual 200', 'manual 503']);
+  });
+});
+
+describe('a manual retry that the receiver refuses', () => {
+  test('changes nothing, and is not one of the five', async () => {
+    const { orderNumber, deliveryId, nextAttemptAt } = await refusedDelivery();
+    const refused = { outcome: 'refused', reason: 'answered 500' };
+    expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
+    expect(await again(orderNumber)).toMatchObject({ state: 'PENDING', nextAttemptAt });
+    const delivery = await failForGood(orderNumber);
+    expect(attemptsOf(delivery).filter((one) => one === 'scheduled 500')).toHaveLength(5);
+    expect(attemptsOf(delivery).filter((one) => one === 'manual 500')).toHaveLength(1);
+    expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
+    expect((await again(orderNumber)).state).toBe('FAILED');
+  });
+});
+
+describe('never two attempts of one delivery at the same time', () => {
+  test('a retry is refused while a scheduled attempt runs', async () => {
+    const merchant = await service.newMerchant();
+    const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
+    merchant.receiver.answerWith(() => answer);
+    const { order_number: orderNumber } = await merchant.sandbox.create();
+    await merchant.receiver.until(1);
+    const [{ deliveryId } = { deliveryId: '' }] = await deliveriesOf(service, orderNumber);
+    await expect(retryDelivery(deps, deliveryId)).rejects.toThrow(
+      `An attempt of ${deliveryId} is under way`,
+    );
+    answerNow(200);
+    await untilDelivery(service, orderNumber, ({ state }) => state === 'DELIVERED');
+    expect(merchant.receiver.received).toHaveLength(1);
+  });
+
+  test('of two retries at once one is refused, and a scheduled attempt waits for its turn', async () => {
+    const { receiver, orderNumber, deliveryId } = await refusedDelivery();
+    const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
+    receiver.answerWith(() => answer);
+    const first = retryDelivery(deps, deliveryId);
+    await receiver.until(2);
+    await expect(retryDelivery(deps, deliveryId)).rejects.toThrow('is under way');
+    expect(await attemptManually(service.deps, deliveryId)).toEqual({ outcome: 'running' });
+    expect(await attemptScheduled(service.deps, deliveryId)).toMatchObject({
+      outcome: 'postponed',
+    });
+    answerNow(500);
+    expect(await first).toMatchObject({ outcome: 'refused' });
+    expect(receiver.received).toHaveLength(2);
+    expect((await again(orderNumber)).attempts).toHaveLength(2);
+  });
+
+  test('twenty retries at once make one attempt', async () => {
+    const { receiver, orderNumber, deliveryId } = await refusedDelivery();
+    const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
+    receiver.answerWith(() => answer);
+    const retries = Array.from({ length: 20 }, () => retryDelivery(deps, deliveryId));
+    const settled = Promise.allSettled(retries);
+    await receiver.until(2);
+    answerNow(200);
+    const fulfilled = (await settled).filter(({ status }) => status === 'fulfilled');
+    expect(fulfilled.length).toBeGreaterThanOrEqual(1);
+    expect((await again(orderNumber)).attempts).toHaveLength(1 + fulfilled.length);
+  });
+});
+
+describe('a retry without a receiver', () => {
+  test('is refused while no URL is configured, and works when there is one again', async () => {
+    const { receiver, merchantId, orderNumber, deliveryId } = await refusedDelivery();
+    const admin = { sql: service.sql, actor: 'test' };
+    await removeWebhookUrl(admin, merchantId, 'sandbox');
+    await expect(retryDelivery(deps, deliveryId)).rejects.toThrow('No webhook URL is configured');
+    expect(await attemptManually(service.deps, deliveryId)).toEqual({ outcome: 'no_url' });
+    expect((await again(orderNumber)).attempts).toHaveLength(1);
+    receiver.answerWith(() => 200);
+    await service.sql`
+      UPDATE merchant_environments SET webhook_url = ${receiver.url}
+      WHERE merchant_id = ${merchantId}`;
+    expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
+  });
+
+  test('of a delivery that does not exist is refused, here and in the workflow', async () => {
+    await expect(retryDelivery(deps, 'dlv_none')).rejects.toThrow('Delivery not found: dlv_none');
+    await expect(deps.retries.retry('dlv_none', 20_000)).rejects.toThrow();
+  });
+});
+
+test('each retry leaves an audit row, one that is refused does not', async () => {
+  const { merchantId, receiver, deliveryId } = await refusedDelivery();
+  await retryDelivery(deps, deliveryId);
+  await removeWebhookUrl({ sql: service.sql, actor: 'test' }, merchantId, 'sandbox');
+  await expect(retryDelivery(deps, deliveryId)).rejects.toThrow();
+  const audit = await auditOf(service.sql, merchantId);
+  expect(audit.filter(({ action }) => action === 'delivery.retry')).toEqual([
+    { actor: 'test', action: 'delivery.retry', subject: deliveryId, details: {} },
+  ]);
+  expect(receiver.received).toHaveLength(2);
+});
+
+test('all that failed since a time is retried, a few at once, each in its own workflow', async () => {
+  const merchant = await service.newMerchant();
+  merchant.receiver.answerWith(() => 500);
+  const orders = await Promise.all(Array.from({ length: 20 }, () => merchant.sandbox.create()));
+  const failed = await Promise.all(
+    orders.map(({ order_number }) =>
+      untilDelivery(service, order_number, ({ attempts }) => attempts.length === 1),
+    ),
+  );
+  const [{ now } = { now: new Date() }] = await service.sql<{ now: Date }[]>`
+    UPDATE webhook_deliveries SET state = 'FAILED', settled_at = clock_timestamp()
+    WHERE merchant_id = ${merchant.merchantId} RETURNING clock_timestamp() AS now`;
+  let underWay = 0;
+  let mostAtOnce = 0;
+  merchant.receiver.answerWith(async ({ body }) => {
+    underWay += 1;
+    mostAtOnce = Math.max(mostAtOnce, underWay);
+    await new Promise(setImmediate);
+    underWay -= 1;
+    return body.event_id === failed[0]?.eventId ? 500 : 200;
+  });
+  const { merchantId } = merchant;
+  const later = new Date(now.getTime() + HOUR_MS);
+  expect(await retryFailedSince(deps, later, { merchantId })).toEqual([]);
+  expect(await retryFailedSince(deps, now, { merchantId, environment: 'production' })).toEqual([]);
+  const since = new Date(now.getTime() - MINUTE_MS);
+  const retried = await retryFailedSince(deps, since, { merchantId });
+  expect(retried).toHaveLength(20);
+  expect(retried.filter(({ outcome }) => outcome === 'delivered')).toHaveLength(19);
+  expect(retried.find(({ outcome }) => outcome === 'refused')).toEqual({
+    deliveryId: failed[0]?.deliveryId,
+    outcome: 'refused',
+    reason: 'answered 500',
+  });
+  expect(mostAtOnce).toBeLessThanOrEqual(8);
+  const [second] = await retryFailedSince(deps, since, { merchantId });
+  expect(second?.deliveryId).toBe(failed[0]?.deliveryId);
+});

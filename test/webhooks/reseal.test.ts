@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { findEndpoint, rotateWebhookSecret, saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { webhookSecretPlace } from '../../src/webhooks/deliver.ts';
+import { resealSecrets } from '../../src/webhooks/reseal.ts';
+import type { SecretBox } from '../../src/webhooks/secret-box.ts';
+import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { auditOf } from '../support/audit.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const OLD = `2025:${Buffer.alloc(32, 1).toString('base64')}`;
+const NEW = `2026:${Buffer.alloc(32, 2).toString('base64')}`;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database?.drop());
+
+const depsWith = (secretBox: SecretBox) => ({ sql: database.sql, secretBox, actor: 'test' });
+
+/** Merchants with a webhook secret each, sealed under the old key. */
+async function merchantsWithSecrets(count: number): Promise<Map<string, string>> {
+  const deps = {
+    ...depsWith(createSecretBox(OLD)),
+    checkUrl: async (url: string) => ({ ok: true as const, url: new URL(url), warning: null }),
+  };
+  const secrets = new Map<string, string>();
+  for (let index = 0; index < count; index += 1) {
+    const { merchant_id: merchantId } = await createMerchant(deps, {
+      name: `Merchant ${index}`,
+      email: 'a@example.com',
+    });
+    await changeMerchantStatus(deps, merchantId, 'approve');
+    const url = 'https://example.com/hooks';
+    const { secret } = await saveWebhookUrl(deps, merchantId, 'sandbox', url);
+    secrets.set(merchantId, secret ?? '');
+  }
+  return secrets;
+}
+
+async function openAll(secretBox: SecretBox): Promise<Map<string, string>> {
+  const rows = await database.sql<{ merchant_id: string; sealed: string }[]>`
+    SELECT merchant_id, webhook_secret_sealed AS sealed FROM merchant_environments`;
+  return new Map(
+    rows.map(({ merchant_id, sealed }) => [
+      merchant_id,
+      secretBox.open(sealed, webhookSecretPlace(merchant_id, 'sandbox')),
+    ]),
+  );
+}
+
+test('a key rotation loses no secret: cut off in the middle, run again, then without the old key', async () => {
+  const secrets = await merchantsWithSecrets(7);
+  const both = createSecretBox(`${NEW},${OLD}`);
+  let opened = 0;
+  const dying: SecretBox = {
+    ...both,
+    open(sealed, place) {
+      opened += 1;
+      if (opened > 3) throw new Error('The process was killed');
+      return both.open(sealed, place);
+    },
+  };
+  await expect(resealSecrets(depsWith(dying))).rejects.toThrow('killed');
+  expect(await openAll(both)).toEqual(secrets);
+
+  const [rotatedId = '', ...others] = [...secrets.keys()].sort();
+  const { secret } = await rotateWebhookSecret(depsWith(both), rotatedId, 'sandbox');
+  secrets.set(rotatedId, secret);
+
+  const cli = adminCli({ DATABASE_URL: database.url, WEBHOOK_SECRET_KEYS: `${NEW},${OLD}` });
+  expect(await cli.json('webhook', 'rotate-keys')).toEqual({
+    resealed: 4,
+    current: 3,
+    unreadable: [],
+  });
+  expect(await openAll(createSecretBox(NEW))).toEqual(secrets);
+  expect(await cli.json('webhook', 'rotate-keys')).toMatchObject({ resealed: 0, current: 7 });
+  expect((await auditOf(database.sql, others.at(-1) ?? '')).map(({ action }) => action)).toEqual([
+    'merchant.create',
+    'merchant.approve',
+    'webhook.set',
+    'webhook.reseal',
+  ]);
+});
+
+test('a secret that changes while it is sealed anew stays the changed one', async () => {
+  const [[merchantId = ''] = []] = await merchantsWithSecrets(1);
+  const both = createSecretBox(`${NEW},${OLD}`);
+  const old = depsWith(createSecretBox(OLD));
+  let rotated: Promise<{ secret: string }> | undefined;
+  // Between what is read and what is written, the merchant rotates through another process.
+  const sql = new Proxy(database.sql, {
+    apply(target, self, args: [readonly string[] | object]) {
+      const query = () => Reflect.apply(target, self, args);
+      if (rotated || !String(args[0]).includes("'webhook.reseal'")) return query();
+      rotated = rotateWebhookSecret(old, merchantId, 'sandbox');
+      return rotated.then(query);
+    },
+  });
+  expect(await resealSecrets({ ...depsWith(both), sql })).toMatchObject({ unreadable: [] });
+  const { secret } = (await rotated) ?? { secret: '' };
+  expect((await openAll(createSecretBox(NEW))).get(merchantId)).toBe(secret);
+});
+
+test("a secret that no key opens is reported, left alone, and stands in nobody's way", async () => {
+  const secrets = await merchantsWithSecrets(2);
+  const [brokenId = '', soundId = ''] = secrets.keys();
+  await database.sql`
+    UPDATE merchant_environments SET webhook_secret_sealed = (
+      SELECT webhook_secret_sealed FROM merchant_environments WHERE merchant_id = ${soundId})
+    WHERE merchant_id = ${brokenId}`;
+  const cli = adminCli({ DATABASE_URL: database.url, WEBHOOK_SECRET_KEYS: `${NEW},${OLD}` });
+  const { code, stdout } = await cli.run('webhook', 'rotate-keys', '--json');
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    resealed: 1,
+    unreadable: [
+      {
+        merchantId: brokenId,
+        environment: 'sandbox',
+        reason: 'The sealed secret was changed, or moved here from another place',
+      },
+    ],
+  });
+  expect(await findEndpoint(database.sql, brokenId, 'sandbox')).toMatchObject({ hasSecret: true });
+});
+
+test('two keys of one id are refused, because one of them would be lost', () => {
+  const twice = `${NEW},2026:${Buffer.alloc(32, 9).toString('base64')}`;
+  expect(() => loadConfig({ WEBHOOK_SECRET_KEYS: twice })).toThrow(/WEBHOOK_SECRET_KEYS is wrong/);
+});
