@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const foldersOf = (folder: string) =>
+  readdirSync(`${root}${folder}`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+
+/** The tree of ARCHITECTURE.md: each folder with what is said of it. */
+const tree = /```\n(src\/[^`]+)```/.exec(readFileSync(`${root}ARCHITECTURE.md`, 'utf8'))?.[1] ?? '';
+const lines = tree.split('\n');
+
+test('the tree in ARCHITECTURE.md names each folder of src, and no other', () => {
+  const inTree = lines.flatMap((line) => /^ {2}([\w-]+)\/ /.exec(line)?.[1] ?? []);
+  expect(inTree.toSorted()).toEqual(foldersOf('src').toSorted());
+});
+
+test('the tree in ARCHITECTURE.md names the folders of test', () => {
+  const line = lines.find((candidate) => candidate.startsWith('test/')) ?? '';
+  expect(line.split(/\s+/).slice(1).toSorted()).toEqual(foldersOf('test').toSorted());
+});
+
+test('the tree in ARCHITECTURE.md names each folder beside src', () => {
+  const notSource = new Set(['node_modules', '.git', '.ci', '.data', 'src']);
+  for (const folder of foldersOf('').filter((name) => !notSource.has(name))) {
+    expect(tree).toMatch(new RegExp(`^${folder}(/adr)?/`, 'm'));
+  }
+});
+
+test('what is committed names no path of one machine and no host of a package registry', () => {
+  const lock = readFileSync(`${root}package-lock.json`, 'utf8');
+  expect(lock).not.toMatch(/"resolved": "http/);
+});
