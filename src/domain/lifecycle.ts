@@ -37,7 +37,7 @@ export type CommandType = Command['type'];
  * The whole law of an order's life: the status that each command leads to. What is not named is
  * refused. Source: the specification's "States and transitions" and the contract's "States".
  */
-export const TRANSITIONS = {
+const TRANSITIONS = {
   ACCEPTED: {
     pay: 'PAID',
     failPayment: 'ACCEPTED',

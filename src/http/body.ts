@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { errorOf } from './errors.ts';
 
 /** The largest body that is read. */
-export const BODY_LIMIT_BYTES = 32 * 1024;
+const BODY_LIMIT_BYTES = 32 * 1024;
 
 const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
 

@@ -4,7 +4,7 @@ import type { Reply, Route } from './define-route.ts';
 import { errorStatusesOf } from './common-errors.ts';
 
 /** An answer that contradicts the route's own declaration. */
-export class UndocumentedResponseError extends Error {
+class UndocumentedResponseError extends Error {
   override readonly name = 'UndocumentedResponseError';
 }
 

@@ -1,10 +1,10 @@
 import { limitKeyOf } from './client-ip.ts';
 
 /** The limit holds for every trailing window of this length, wherever it starts. */
-export const WINDOW_MS = 1000;
+const WINDOW_MS = 1000;
 
 /** A window is one second and Retry-After has no fractions, so this is right for every refusal. */
-export const RETRY_AFTER_SECONDS = 1;
+const RETRY_AFTER_SECONDS = 1;
 
 /** How many clients one process remembers at most: some 20 MB at ten requests each. */
 const MAX_CLIENTS = 100_000;

@@ -9,7 +9,7 @@ type Violations = Map<string, string>;
  * The first message for each top-level field. The words are the schema's own, given through the
  * `error` option of zod, so a missing or null field gets the message of its rule.
  */
-export function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
+function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
   const violations: Violations = new Map();
   for (const issue of issues) {
     const field = String(issue.path[0] ?? 'body');

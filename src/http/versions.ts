@@ -30,7 +30,7 @@ export interface ApiVersion {
 export const API_VERSION = '2026-11-20';
 
 /** Every version, oldest first. A breaking change is one more entry here, and the date above. */
-export const API_VERSIONS: readonly ApiVersion[] = [{ version: API_VERSION }];
+const API_VERSIONS: readonly ApiVersion[] = [{ version: API_VERSION }];
 
 /** The version that one request speaks. */
 export interface SpokenVersion {

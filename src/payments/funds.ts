@@ -14,7 +14,7 @@ export interface FundsDeps {
 }
 
 /** Nothing is wrong, it only takes longer: to be asked again. */
-export class NotYet extends Error {
+class NotYet extends Error {
   override readonly name = 'NotYet';
 }
 

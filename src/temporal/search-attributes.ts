@@ -8,7 +8,7 @@ const INDEXED_VALUE_TYPE = {
   KEYWORD: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
   INT: IndexedValueType.INDEXED_VALUE_TYPE_INT,
 };
-const GRPC_ALREADY_EXISTS: number = 6;
+const GRPC_ALREADY_EXISTS = 6;
 
 /** Registers what operators search by; a namespace keeps them for ever. */
 export async function registerSearchAttributes(client: Client, namespace: string): Promise<void> {
