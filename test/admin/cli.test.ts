@@ -112,9 +112,8 @@ describe('finding the service', () => {
   test('another DATABASE_URL is another service: the secrets in DATA_DIR are not its own', async () => {
     const environment = { DATABASE_URL: 'postgres://a@127.0.0.1:1/x', API_SECRET_PEPPER: PEPPER };
     const cli = adminCli({ DATA_DIR: dataDirOf(environment), DATABASE_URL: database.url });
-    const { merchantId } = await cli.json<{ merchantId: string }>(
-      ...['merchant', 'create', '--name', 'A', '--email', 'a@example.com'],
-    );
+    const create = ['merchant', 'create', '--name', 'A', '--email', 'a@example.com'];
+    const { merchantId } = await cli.json<{ merchantId: string }>(...create);
     const line = await cli.refusal('key', 'create', '--merchant', merchantId);
     expect(line).toContain('API_SECRET_PEPPER is missing');
   });

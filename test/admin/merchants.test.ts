@@ -173,9 +173,8 @@ describe('keys', () => {
   test('are listed without their secrets, which the audit does not hold either', async () => {
     const merchantId = await aMerchant('approve');
     const { apiKey, apiSecret } = await createKey(merchantId);
-    const [listed] = await cli.json<Record<string, unknown>[]>(
-      ...['key', 'list', '--merchant', merchantId],
-    );
+    const list = ['key', 'list', '--merchant', merchantId];
+    const [listed] = await cli.json<Record<string, unknown>[]>(...list);
     expect(listed).toMatchObject({ apiKey, environment: 'sandbox', rotatedAt: null });
     const audit = await auditOf(service.sql, merchantId);
     expect(JSON.stringify([listed, audit])).not.toContain(apiSecret);
@@ -193,10 +192,10 @@ describe('keys', () => {
 });
 
 describe('origins', () => {
-  const set = (merchantId: string, origins: string) =>
-    cli.json<{ origins: string[] }>(
-      ...['origins', 'set', '--merchant', merchantId, '--origins', origins],
-    );
+  const set = (merchantId: string, origins: string) => {
+    const command = ['origins', 'set', '--merchant', merchantId, '--origins', origins];
+    return cli.json<{ origins: string[] }>(...command);
+  };
 
   test('are kept as browsers send them, without repeats', async () => {
     const merchantId = await aMerchant('approve');

@@ -120,10 +120,10 @@ describe('a dispute', () => {
 });
 
 describe('a settlement made outside the gateway', () => {
-  const settle = ({ order_number }: Order, reference = 'UTR 417', reason = 'Account closed') => [
-    ...['order', 'settle', '--order', order_number],
-    ...['--reference', reference, '--reason', reason],
-  ];
+  const settle = ({ order_number }: Order, reference = 'UTR 417') => {
+    const command = ['order', 'settle', '--order', order_number];
+    return [...command, '--reference', reference, '--reason', 'Account closed'];
+  };
 
   /** An order whose refund the gateway refuses for good. */
   async function refusedRefund(): Promise<Order> {

@@ -44,9 +44,9 @@ const actionsOf = async (merchantId: string) =>
 
 /** The one webhook that arrived. */
 function onlyWebhook({ received }: WebhookReceiver): ReceivedWebhook {
-  const [webhook] = received;
-  if (received.length !== 1 || !webhook) throw new Error(`${received.length} webhooks arrived`);
-  return webhook;
+  const [sent] = received;
+  if (received.length !== 1 || !sent) throw new Error(`${received.length} webhooks arrived`);
+  return sent;
 }
 
 function signatureWith(secret: string | null, { headers, rawBody }: ReceivedWebhook): string {

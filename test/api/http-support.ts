@@ -104,7 +104,7 @@ export const sandboxOnly = defineRoute({
 }).handledBy(async () => ({ status: 200, body: success('Paid', null) }));
 
 /** A merchant's credentials that the example application accepts, in the sandbox only. */
-export const authenticate: AppOptions['authenticate'] = async (credentials) => {
+const authenticate: AppOptions['authenticate'] = async (credentials) => {
   const { environment, apiKey, apiSecret, origin } = credentials;
   if (environment !== 'sandbox' || apiSecret !== CREDENTIALS['X-API-Secret']) {
     throw errorOf('UNAUTHORIZED');

@@ -66,6 +66,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
     cwd: REPOSITORY,
     env: { ...Object.fromEntries(terminal), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // What a terminal is to them: a process group that Ctrl-C reaches as a whole.
   });
   let stdout = '';
   let stderr = '';
@@ -78,6 +79,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
   return {
     pid,
     ended,
+    pressCtrlC: () => void process.kill(-pid, 'SIGINT'),
     async stop() {
       child.kill('SIGTERM');
       await ended;

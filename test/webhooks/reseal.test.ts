@@ -95,9 +95,9 @@ test('a secret that changes while it is sealed anew stays the changed one', asyn
   let rotated: Promise<{ secret: string }> | undefined;
   // Between what is read and what is written, the merchant rotates through another process.
   const sql = new Proxy(database.sql, {
-    apply(target, self, args: [readonly string[] | object]) {
+    apply(target, self, args: [readonly string[], ...unknown[]]) {
       const query = () => Reflect.apply(target, self, args);
-      if (rotated || !String(args[0]).includes("'webhook.reseal'")) return query();
+      if (rotated || !args[0].join('').includes("'webhook.reseal'")) return query();
       rotated = rotateWebhookSecret(old, merchantId, 'sandbox');
       return rotated.then(query);
     },

@@ -9,23 +9,25 @@ function verdictOf({ ok, faultCount }: Verification): string {
   return `Something is off: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`;
 }
 
+/** The accounts of an environment, and their sum below them. */
+function accountRows({ accounts, sums }: Verification) {
+  return sums.flatMap(({ environment, sumPaise }) => [
+    ...accounts
+      .filter((one) => one.environment === environment)
+      .map(({ account, balancePaise, expectedPaise }) => [
+        environment,
+        account,
+        balancePaise,
+        expectedPaise,
+        rupees(balancePaise),
+      ]),
+    [environment, 'sum', sumPaise, 0, rupees(sumPaise)],
+  ]);
+}
+
 function figuresOf(book: Verification): string {
-  const rows = book.accounts.map(({ environment, account, balancePaise, expectedPaise }) => [
-    environment,
-    account,
-    balancePaise,
-    expectedPaise,
-    rupees(balancePaise),
-  ]);
-  const sums = book.sums.map(({ environment, sumPaise }) => [
-    environment,
-    'sum',
-    sumPaise,
-    0,
-    rupees(sumPaise),
-  ]);
   return blocks(
-    table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], [...rows, ...sums]),
+    table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], accountRows(book)),
     facts({
       'Ledger lines': book.lineCount,
       Orders: book.orderCount,

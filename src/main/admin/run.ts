@@ -77,8 +77,8 @@ function lineOf(error: unknown): string {
     (kind) => error instanceof kind,
   );
   if (isExpected) return message;
-  const code = 'code' in error ? error.code : undefined;
-  if (UNREACHABLE.test(String(code))) return `The database cannot be reached: ${message || code}`;
+  const code = 'code' in error ? String(error.code) : '';
+  if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
   if (code === UNDEFINED_TABLE) return 'The database has no schema yet: run npm run migrate';
   return isGrpc(error) ? `Temporal cannot be reached: ${message}` : `Unexpected: ${message}`;
 }

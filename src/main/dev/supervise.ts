@@ -61,6 +61,9 @@ function sharedEnvironment(config: Config, servers: Servers): Record<string, str
     WEBHOOK_ALLOWED_CIDRS: config.webhookAllowedCidrsGiven
       ? config.webhookAllowedCidrs.join(',')
       : LOOPBACK_CIDRS,
+    // What webhooks must not reach, for whoever saves a URL from a second terminal.
+    WEBHOOK_DENIED_PORTS: config.webhookDeniedPorts.join(','),
+    TEMPORAL_UI_PORT: String(config.temporalUiPort),
     ...(simulatesGateway(config) && simulatorEnvironment(config, secrets)),
   };
 }

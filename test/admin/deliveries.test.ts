@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Delivery } from '../../src/webhooks/delivery-list.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let cli: AdminCli;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  cli = adminCli(service.env);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** A merchant with so many orders, each of whose first webhooks was refused once. */
+async function merchantWithRefusals(count: number) {
+  const merchant = await service.newMerchant();
+  merchant.receiver.answerWith(() => 500);
+  for (let index = 0; index < count; index += 1) await merchant.sandbox.create();
+  const list = (...options: string[]) =>
+    cli.json<Delivery[]>('delivery', 'list', '--merchant', merchant.merchantId, ...options);
+  await until(async () => {
+    const [row] = await service.sql<{ attempts: number }[]>`
+      SELECT count(*) AS attempts FROM webhook_attempts a JOIN webhook_deliveries USING (delivery_id)
+      WHERE merchant_id = ${merchant.merchantId}`;
+    return row?.attempts === count;
+  });
+  return { ...merchant, list };
+}
+
+const failAll = (merchantId: string) => service.sql`
+  UPDATE webhook_deliveries SET state = 'FAILED', settled_at = clock_timestamp(),
+    next_attempt_at = NULL
+  WHERE merchant_id = ${merchantId}`;
+
+test('the list has every delivery with its attempts and the time of the next one', async () => {
+  const { list, receiver, sandbox } = await merchantWithRefusals(1);
+  receiver.answerWith(() => 204);
+  const second = await sandbox.create();
+  await until(async () => (await list('--state', 'DELIVERED')).length === 1);
+  const [newest, oldest, ...others] = await list();
+  expect(others).toEqual([]);
+  expect(newest).toEqual({
+    deliveryId: expect.stringMatching(/^dlv_/),
+    eventId: expect.stringMatching(/^evt_/),
+    orderNumber: second.order_number,
+    event: 'ORDER_CREATED',
+    merchantId: expect.stringMatching(/^mer_/),
+    environment: 'sandbox',
+    state: 'DELIVERED',
+    nextAttemptAt: null,
+    createdAt: expect.stringMatching(ISO),
+    attempts: [
+      {
+        at: expect.stringMatching(ISO),
+        url: receiver.url,
+        statusCode: 204,
+        durationMs: expect.any(Number),
+        error: null,
+        kind: 'scheduled',
+      },
+    ],
+  });
+  expect(oldest).toMatchObject({
+    state: 'PENDING',
+    attempts: [{ statusCode: 500, error: 'answered 500' }],
+  });
+  const waitMs =
+    Date.parse(oldest?.nextAttemptAt ?? '') - Date.parse(oldest?.attempts[0]?.at ?? '');
+  expect(waitMs).toBeGreaterThanOrEqual(300_000);
+  expect(waitMs).toBeLessThan(315_000);
+});
+
+test('the list can be of one order, environment or state, and limited', async () => {
+  const { list, merchantId } = await merchantWithRefusals(3);
+  const all = await list();
+  expect(all).toHaveLength(3);
+  const [newest] = all;
+  expect(await list('--limit', '1')).toEqual([newest]);
+  expect(await list('--order', newest?.orderNumber ?? '')).toEqual([newest]);
+  expect(await list('--environment', 'production')).toEqual([]);
+  expect(await list('--state', 'FAILED')).toEqual([]);
+  const { stdout } = await cli.run('delivery', 'list', '--merchant', merchantId);
+  expect(stdout.split('\n')[0]).toMatch(
+    /^DELIVERY +ORDER +EVENT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT/,
+  );
+  expect(stdout).toContain('answered 500');
+  expect(await cli.refusal('delivery', 'list', '--limit', '0')).toContain('--limit must be');
+});
+
+test('a retry says what came of it, and its attempt is in the list as manual', async () => {
+  const { list, receiver } = await merchantWithRefusals(1);
+  const [{ deliveryId } = { deliveryId: '' }] = await list();
+  const retry = ['delivery', 'retry', '--delivery', deliveryId];
+  expect(await cli.json(...retry)).toEqual({
+    deliveryId,
+    outcome: 'refused',
+    reason: 'answered 500',
+  });
+  receiver.answerWith(() => 200);
+  expect((await cli.run(...retry)).stdout).toBe('The receiver took it: DELIVERED.\n');
+  const [delivery] = await list();
+  expect(delivery).toMatchObject({ state: 'DELIVERED', nextAttemptAt: null });
+  expect(delivery?.attempts.map(({ kind, statusCode }) => [kind, statusCode])).toEqual([
+    ['scheduled', 500],
+    ['manual', 500],
+    ['manual', 200],
+  ]);
+  expect(await cli.refusal('delivery', 'retry', '--delivery', 'dlv_none')).toBe(
+    'Delivery not found: dlv_none',
+  );
+});
+
+test('all that failed since a time is retried', async () => {
+  const { list, receiver, merchantId } = await merchantWithRefusals(3);
+  const before = new Date().toISOString();
+  await failAll(merchantId);
+  receiver.answerWith(() => 200);
+  const retry = ['delivery', 'retry-failed', '--merchant', merchantId, '--since'];
+  const later = new Date(Date.now() + 60_000).toISOString();
+  expect(await cli.json(...retry, later)).toMatchObject({ delivered: 0, deliveries: [] });
+  const { stdout } = await cli.run(...retry, before);
+  expect(stdout).toContain('3 retried: 3 delivered, 0 refused.');
+  expect((await list()).map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
+  expect(await cli.refusal(...retry, 'yesterday')).toBe(
+    '--since must be a time like 2026-11-20T08:00:00Z',
+  );
+});

@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { anOrder } from '../support/api-client.ts';
+import type { ApiProcess } from '../support/api-process.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { expectSuccess } from './expectations.ts';
+
+let service: TestService;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let api: ApiProcess;
+const ORDERS = '/sandbox/api/merchant/v1/orders';
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  merchant = await service.newMerchant({ webhooks: false });
+  api = await startApiProcess(service);
+});
+afterAll(async () => {
+  await api?.stop();
+  await service?.stop();
+});
+
+const credentials = () => {
+  const { apiKey, apiSecret } = merchant.keys.sandbox;
+  return { 'X-API-Key': apiKey, 'X-API-Secret': apiSecret };
+};
+
+/** The head of a request, as text. */
+const headOf = (line: string, headers: Record<string, string>) =>
+  [line, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', ''].join(
+    '\r\n',
+  );
+
+/** Opens a connection that sends a byte every now and then and never gets to an end. */
+async function drip(port: number, start: string): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.resume();
+  socket.write(start);
+  const timer = setInterval(() => socket.write('x'), 400);
+  await once(socket, 'close');
+  clearInterval(timer);
+}
+
+test('500 sockets that drip headers or bodies are gone within 15 s while a healthy client is served', async () => {
+  const headers = { Host: 'a', ...credentials() };
+  const body = { ...headers, 'Content-Type': 'application/json', 'Content-Length': '20000' };
+  const starts = [
+    `GET ${ORDERS} HTTP/1.1\r\nHost: a\r\nX-Drip: `,
+    `${headOf(`POST ${ORDERS} HTTP/1.1`, body)}{`,
+    // Nothing at all, and only a byte of it.
+    '',
+    'G',
+  ];
+  const startedAtMs = performance.now();
+  const dripping = Array.from({ length: 500 }, (_, index) =>
+    drip(api.port, starts[index % starts.length] ?? ''),
+  );
+  let goneAfterMs = Infinity;
+  const gone = Promise.all(dripping).then(() => (goneAfterMs = performance.now() - startedAtMs));
+  const client = api.as(merchant.keys);
+  while (goneAfterMs === Infinity) {
+    const sentAtMs = performance.now();
+    expectSuccess(await client.get('/orders'), 200);
+    expect(performance.now() - sentAtMs).toBeLessThan(2_000);
+    await Promise.race([gone, sleep(50)]);
+  }
+  expect(goneAfterMs).toBeLessThan(15_000);
+});
+
+/** A client with one kept connection, which it uses until it is told to close it. */
+async function useUntilClosed(port: number, onAnswer: () => void): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (;;) {
+    const asked = request({ agent, port, host: '127.0.0.1', path: ORDERS, headers: credentials() });
+    asked.end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+    expect(response.statusCode).toBe(200);
+    onAnswer();
+    if (response.headers.connection === 'close') return;
+  }
+}
+
+test('SIGTERM: not ready at once, every request that was sent is answered, and the process ends', async () => {
+  const stopping = await startApiProcess(service);
+  // A body of which the second half comes after the signal.
+  const text = JSON.stringify(anOrder());
+  const slow = connect(stopping.port, '127.0.0.1');
+  const received: Buffer[] = [];
+  slow.on('data', (chunk: Buffer) => received.push(chunk));
+  const slowEnded = once(slow, 'close');
+  const headers = {
+    Host: 'a',
+    ...credentials(),
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(text)),
+  };
+  slow.write(headOf(`POST ${ORDERS} HTTP/1.1`, headers) + text.slice(0, 20));
+  const underLoad = Promise.withResolvers<void>();
+  let answers = 0;
+  const onAnswer = () => (answers += 1) > 100 && underLoad.resolve();
+  const busy = Array.from({ length: 30 }, () => useUntilClosed(stopping.port, () => onAnswer()));
+  await underLoad.promise;
+
+  process.kill(stopping.pid, 'SIGTERM');
+  const notReady = async () => (await fetch(`${stopping.origin}/readyz`)).status === 503;
+  await expect.poll(notReady, { interval: 5 }).toBe(true);
+  slow.write(text.slice(20));
+  await Promise.all(busy);
+  await slowEnded;
+  expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 201 Created/);
+  expect(await stopping.exited).toEqual({ code: 0, signal: null });
+  await expect(fetch(`${stopping.origin}/healthz`)).rejects.toThrow('fetch failed');
+  await stopping.stop();
+});
+
+test.each([
+  ['security headers', '/docs', 'x-content-type-options', 'nosniff'],
+  [
+    'a strict policy',
+    '/docs',
+    'content-security-policy',
+    expect.stringMatching(/^default-src 'none'/),
+  ],
+  ['no frame', '/docs', 'x-frame-options', 'DENY'],
+  ['no cache for private data', `${ORDERS}?size=1`, 'cache-control', 'no-store'],
+  ['no ETag for private data', `${ORDERS}?size=1`, 'etag', null],
+  ['no word about the software', `${ORDERS}?size=1`, 'x-powered-by', null],
+])('every answer has %s', async (_what, path, name, value) => {
+  const response = await fetch(api.origin + path, { headers: credentials() });
+  expect([response.status, response.headers.get(name)]).toEqual([200, value]);
+});

@@ -1,0 +1,224 @@
+import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+
+/** Random choices that a seed repeats. */
+export interface Chance {
+  /** A whole number below the limit. */
+  below(limit: number): number;
+  /** True once in so many times. */
+  oneIn(times: number): boolean;
+  pick<Value>(values: readonly [Value, ...Value[]]): Value;
+}
+
+/** mulberry32: small, fast, and good enough to find what nobody thought of. */
+export function createChance(seed: number): Chance {
+  let state = seed >>> 0;
+  const below = (limit: number) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  };
+  return {
+    below,
+    oneIn: (times) => below(times) === 0,
+    pick: (values) => values[below(values.length)] ?? values[0],
+  };
+}
+
+/** A request as text and bytes, before it is written to a socket. */
+export interface FuzzedRequest {
+  method: string;
+  target: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** What the fuzzer knows of the service. */
+export interface Knowledge {
+  apiKey: string;
+  apiSecret: string;
+  /** Orders that exist. */
+  orderNumbers: readonly [string, ...string[]];
+}
+
+const METHODS = [
+  'GET',
+  'POST',
+  'POST',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+] as const;
+const TEMPLATES = [
+  '/orders',
+  '/orders?page={n}&size={n}',
+  '/orders?status={x}&merchantOrderId={x}',
+  '/orders?createdFrom={x}&createdTo={x}',
+  '/orders/{id}',
+  '/orders/{id}/timeline',
+  '/orders/{id}/deliver',
+  '/orders/{id}/cancel',
+  '/orders/{id}/dispute/evidence',
+  '/orders/{id}/dispute/resolve',
+  '/orders/{id}/dispute/accept',
+  '/orders/{id}/payment-sessions',
+  '/orders/{id}/payment-sessions/{x}',
+  '/test-helpers/orders/{id}/fail-payment',
+  '/test-helpers/orders/{id}/dispute',
+  '/test-helpers/orders/{id}/advance',
+  '/{x}',
+] as const;
+const FIELDS = [
+  'amount',
+  'buyerEmail',
+  'buyerPhone',
+  'description',
+  'buyerName',
+  'merchantOrderId',
+  'currency',
+  'note',
+  'trackingId',
+  'reason',
+  'text',
+  'resolution',
+  'seconds',
+  '__proto__',
+  'constructor',
+] as const;
+/** JSON texts, some of which are none. */
+const VALUES = [
+  '5',
+  '499.5',
+  '-0',
+  '1e400',
+  '1e-400',
+  '5.001',
+  'NaN',
+  'null',
+  'true',
+  '""',
+  '" "',
+  '"asha@example.com"',
+  '"+919876543210"',
+  '"Blue kurta"',
+  '"\\u0000"',
+  '"\\ud800"',
+  '"\\u2028\\u3000"',
+  '"INR"',
+  '[]',
+  '{}',
+  '{"__proto__":{"x":1}}',
+  '"2026-11-20T09:30:00Z"',
+] as const;
+const VALID_ORDER =
+  '{"amount":499.5,"buyerEmail":"asha@example.com","buyerPhone":"+919876543210","description":"x"}';
+
+function randomBytes(chance: Chance, most: number): Buffer {
+  return Buffer.from(Array.from({ length: chance.below(most + 1) }, () => chance.below(256)));
+}
+
+function jsonText(chance: Chance): string {
+  const fields = Array.from({ length: chance.below(6) }, () => {
+    const long = `"${'x'.repeat(chance.below(3_000))}"`;
+    const deep = '['.repeat(chance.below(4_000));
+    const value = chance.oneIn(30) ? chance.pick([long, deep, `${deep}${']'.repeat(9)}`]) : null;
+    return `"${chance.pick(FIELDS)}":${value ?? chance.pick(VALUES)}`;
+  });
+  return `{${fields.join()}}`;
+}
+
+/** Flips, drops, doubles or inserts a few bytes. */
+function mutate(chance: Chance, bytes: Buffer): Buffer {
+  const values = [...bytes];
+  for (let count = chance.below(4); count >= 0; count -= 1) {
+    const at = chance.below(values.length + 1);
+    if (chance.oneIn(2)) values.splice(at, chance.below(3));
+    else values.splice(at, 0, ...randomBytes(chance, 4));
+  }
+  return Buffer.from(values);
+}
+
+function bodyOf(chance: Chance): Buffer {
+  switch (chance.below(10)) {
+    case 0:
+      return Buffer.alloc(0);
+    case 1:
+      return randomBytes(chance, 300);
+    case 2:
+      return mutate(chance, Buffer.from(VALID_ORDER));
+    case 3:
+      return Buffer.from(chance.oneIn(20) ? 'x'.repeat(chance.below(60_000)) : '{}');
+    default:
+      return Buffer.from(jsonText(chance));
+  }
+}
+
+/** Text that may stand in a target: encoded, half encoded, or as it is. */
+function noise(chance: Chance): string {
+  const raw = randomBytes(chance, 8).toString('latin1');
+  const plain = raw.replaceAll(/[^!-~]/g, 'x').replaceAll(/[?#]/g, '');
+  return chance.pick([plain, encodeURIComponent(raw), '%00', '%zz', '%ED%A0%80', '..', '', 'PAID']);
+}
+
+function targetOf(chance: Chance, { orderNumbers }: Knowledge): string {
+  const base = chance.oneIn(20) ? BASE_PATHS.production : BASE_PATHS.sandbox;
+  const filled = chance
+    .pick(TEMPLATES)
+    .replace('{id}', () => (chance.oneIn(4) ? noise(chance) : chance.pick(orderNumbers)))
+    .replaceAll('{n}', () => chance.pick(['0', '1', '-1', '100', '101', '1e9', noise(chance)]))
+    .replaceAll('{x}', () => noise(chance));
+  return chance.oneIn(50) ? `/${noise(chance)}` : base + filled;
+}
+
+function headersOf(chance: Chance, known: Knowledge, body: Buffer): Record<string, string> {
+  const odd = () =>
+    randomBytes(chance, 6)
+      .toString('latin1')
+      .replaceAll(/[^\t -~\u0080-\u00ff]/g, 'x');
+  const type = chance.oneIn(8)
+    ? chance.pick(['text/plain', 'application/json;;=', odd(), 'application/json; charset=utf-16'])
+    : 'application/json';
+  const key = chance.pick(['1', 'fuzz', String(chance.below(1_000)), odd(), 'x'.repeat(300)]);
+  return {
+    ...(!chance.oneIn(12) && { 'X-API-Key': chance.oneIn(25) ? odd() : known.apiKey }),
+    ...(!chance.oneIn(12) && { 'X-API-Secret': chance.oneIn(25) ? odd() : known.apiSecret }),
+    ...(body.length > 0 && { 'Content-Type': type }),
+    ...(chance.oneIn(3) && { 'Idempotency-Key': key }),
+    ...(chance.oneIn(10) && { 'X-API-Version': chance.pick(['2026-11-20', '', odd()]) }),
+    ...(chance.oneIn(20) && { Origin: chance.pick(['https://shop.example', 'null', odd()]) }),
+    ...(chance.oneIn(30) && { 'X-Forwarded-For': odd() }),
+    ...(chance.oneIn(40) && { 'Content-Encoding': chance.pick(['gzip', 'br', odd()]) }),
+  };
+}
+
+/** A request that resembles a right one, more or less. */
+export function fuzzedRequest(chance: Chance, known: Knowledge): FuzzedRequest {
+  const method = chance.pick(METHODS);
+  const body = method === 'GET' || method === 'HEAD' ? Buffer.alloc(0) : bodyOf(chance);
+  return { method, target: targetOf(chance, known), headers: headersOf(chance, known, body), body };
+}
+
+/** The bytes of a request in which anything can be wrong: its line, its headers, its length. */
+export function fuzzedBytes(chance: Chance, known: Knowledge): Buffer {
+  if (chance.oneIn(10)) return randomBytes(chance, 2_000);
+  const { method, target, headers, body } = fuzzedRequest(chance, known);
+  const length = chance.oneIn(6) ? chance.below(70_000) : body.length;
+  const all: Record<string, string> = {
+    ...(!chance.oneIn(15) && { Host: 'a' }),
+    ...headers,
+    ...(chance.oneIn(12) && { 'Transfer-Encoding': chance.pick(['chunked', 'gzip', 'x']) }),
+    ...(!chance.oneIn(12) && { 'Content-Length': String(length) }),
+    ...(chance.oneIn(20) && { Expect: chance.pick(['100-continue', 'wonders']) }),
+    ...(chance.oneIn(20) && { Upgrade: 'h2c', Connection: 'Upgrade' }),
+    ...(chance.oneIn(40) && { 'X-Long': 'x'.repeat(chance.below(20_000)) }),
+  };
+  const version = chance.pick(['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', '']);
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  const head = [`${method} ${target} ${version}`, ...lines, '', ''].join('\r\n');
+  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), body]);
+  const once = chance.oneIn(3) ? mutate(chance, bytes) : bytes;
+  return chance.oneIn(10) ? Buffer.concat([once, once]) : once;
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startGuard, type Guard } from '../../src/local/guard.ts';
+import { describeProcess, isRunning } from '../../src/local/process-table.ts';
+import { createApiClient } from '../support/api-client.ts';
+import { freePorts, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-given-servers-'));
+const dataDir = join(folder, 'data');
+let guard: Guard;
+let given: TestService;
+let run: NpmRun | undefined;
+
+beforeAll(async () => {
+  guard = await startGuard([folder]);
+  given = await startTestService({ time: 'real' });
+});
+
+afterAll(async () => {
+  await run?.stop();
+  await given?.stop();
+  await guard?.release();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C stops the rest', async () => {
+  const { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = given.env;
+  const servers = { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
+  run = runNpm(['start'], { ...(await freePorts()), ...servers, DATA_DIR: dataDir });
+  guard.watch(run.pid, 'SIGTERM');
+  const facts = await untilReady(run, dataDir);
+  const family = run.family();
+  const commands = family.map((pid) => describeProcess(pid)?.commandLine ?? '').join('\n');
+  expect(commands).toContain('src/main/worker.ts');
+  expect(commands).not.toMatch(/postgres -D|start-dev/);
+  expect(facts).toMatchObject({ temporalAddress: TEMPORAL_ADDRESS });
+  expect(facts).not.toHaveProperty('temporalUiUrl');
+
+  const { sandbox } = facts.demoMerchant;
+  const order = await createApiClient(facts.apiBaseUrl, sandbox, 'sandbox').create();
+  const numbers = await given.sql`SELECT order_number FROM orders`;
+  expect(numbers).toEqual([{ order_number: order.order_number }]);
+  const handle = given.temporal.client.workflow.getHandle(order.order_number);
+  expect((await handle.describe()).status.name).toBe('RUNNING');
+
+  const startedAtMs = performance.now();
+  run.pressCtrlC();
+  await run.ended;
+  await expect.poll(() => family.filter(isRunning), { timeout: 10_000 }).toEqual([]);
+  expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  expect(run.stdout()).toContain('Stopping (SIGINT)');
+  expect(run.errorLines()).toEqual([]);
+});
+
+test.for([
+  ['api', 'DATABASE_URL is missing: it accepts a postgres:// address'],
+  ['worker', 'DATABASE_URL is missing: it accepts a postgres:// address'],
+  ['migrate', 'DATABASE_URL is missing: it accepts a postgres:// address'],
+  ['demo', 'start it with npm start'],
+])(
+  'npm run %s alone says in one line what it is missing, and exit 1',
+  async ([part = '', line]) => {
+    const alone = runNpm(['run', part], { DATA_DIR: join(folder, 'nothing') });
+    expect(await alone.ended).toEqual([1, null]);
+    expect(alone.errorLines()).toEqual([expect.stringContaining(line ?? '')]);
+  },
+);

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { withoutCallbacks } from '../support/gateway.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { startOrder, startOrderIn, until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
+
+const DAY_SECONDS = 24 * 3600;
+type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
+let service: TestService;
+let merchant: Merchant;
+let merchantId: string;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  await withoutCallbacks(service);
+  merchant = await service.newMerchant();
+  ({ merchantId } = merchant);
+});
+afterAll(() => service?.stop());
+
+/** The rest of an order's life from a status: delivered and undisputed from now on. */
+async function liveOn(order: DirectOrder, from: OrderStatus): Promise<void> {
+  if (from === 'ACCEPTED') await order.pay();
+  if (from === 'ACCEPTED' || from === 'PAID') await order.update('deliver');
+  if (from === 'DISPUTE_OPEN') await order.update('submitEvidence');
+  if (from.startsWith('DISPUTE_')) await order.update('resolve');
+  await order.update('advance', { seconds: DAY_SECONDS });
+  await order.untilStatus('COMPLETED');
+}
+
+/** Nothing was done twice and nothing was left out. */
+async function assertWhole(order: DirectOrder, from: OrderStatus): Promise<void> {
+  const disputed = from.startsWith('DISPUTE_');
+  const types = [
+    'ORDER_CREATED',
+    'PAYMENT_SUCCESS',
+    'DELIVERY_CONFIRMED',
+    ...(disputed ? ['DISPUTE_RAISED', 'DISPUTE_RESOLVED'] : []),
+    'ORDER_COMPLETED',
+  ];
+  expect(await order.events()).toEqual(types.map((type, index) => `${index + 1} ${type}`));
+  expect((await order.row()).dispute_count).toBe(disputed ? 1 : 0);
+  expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED' });
+}
+
+const STAGES = ['ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
+
+it('a worker that is killed loses nothing: another one goes on with every order', async () => {
+  const doomed = await startWorkerProcess(service);
+  const orders = await Promise.all(
+    STAGES.map(async (from) => ({
+      from,
+      order: await startOrderIn(service, from, { merchantId }),
+    })),
+  );
+  await doomed.kill();
+  // It knows none of them: it replays what has happened.
+  const worker = await service.startWorker({}, { maxCachedWorkflows: 2 });
+  for (const { order, from } of orders) {
+    await liveOn(order, from);
+    await assertWhole(order, from);
+  }
+  await worker.stop();
+});
+
+it('a worker whose cache holds two orders serves twelve at once, replaying each', async () => {
+  const worker = await service.startWorker({}, { maxCachedWorkflows: 2 });
+  const orders = await Promise.all(
+    Array.from({ length: 12 }, () => startOrder(service, { merchantId })),
+  );
+  await Promise.all(orders.map((order) => order.pay()));
+  await Promise.all(orders.map((order) => order.update('deliver')));
+  await Promise.all(orders.map((order) => order.update('advance', { seconds: DAY_SECONDS })));
+  await Promise.all(orders.map((order) => order.untilStatus('COMPLETED')));
+  for (const order of orders) await assertWhole(order, 'ACCEPTED');
+  await worker.stop();
+});
+
+it('a dispute written down while no worker runs counts, though heard of after the window', async () => {
+  const terms = { environment: 'sandbox', completionWindowMs: 3000, disputeAnswerMs: 1e9 } as const;
+  const worker = await service.startWorker();
+  const order = await startOrderIn(service, 'DELIVERED', { merchantId, terms });
+  await worker.stop();
+
+  const { completes_at: endsAt } = await order.row();
+  await service.clock.stopAt(new Date(endsAt!.getTime() - 1000));
+  const reason = 'It never arrived at my door';
+  const asked = merchant.sandbox.help({ order_number: order.orderNumber }, 'dispute', { reason });
+  await until(async () => (await order.row()).waiting_dispute_id !== null);
+  await service.clock.set(0);
+  await until(() => Date.now() > endsAt!.getTime() + 1000);
+
+  const another = await service.startWorker();
+  await order.untilStatus('DISPUTE_OPEN');
+  expect(await order.row()).toMatchObject({ dispute_count: 1, dispute_reason: reason });
+  expect(await order.kinds()).not.toContain('RELEASE_STARTED');
+  expect([200, 500]).toContain((await asked).status);
+  await another.stop();
+});

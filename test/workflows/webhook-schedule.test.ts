@@ -1,0 +1,139 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Order } from '../../src/orders/schemas.ts';
+import type { Timeline } from '../../src/orders/timeline.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
+
+const SECOND_MS = 1000;
+/** Seconds between an event and each of the five attempts to tell it: 0, 5 m, 30 m, 2 h, 12 h. */
+const SCHEDULE = [0, 300, 2100, 9300, 52_500];
+const TOLERANCE_SECONDS = 2;
+type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'skipping' });
+});
+afterAll(async () => {
+  await service?.stop();
+});
+
+const isOf = (order: Order, event: string) => (webhook: ReceivedWebhook) =>
+  webhook.event === event && webhook.body.data['order_number'] === order.order_number;
+
+/** Lets time pass until each attempt of the schedule has come. */
+async function untilAllAttempts(
+  merchant: Merchant,
+  matches: (webhook: ReceivedWebhook) => boolean,
+) {
+  for (const [index, seconds] of SCHEDULE.entries()) {
+    const previous = SCHEDULE[index - 1] ?? 0;
+    if (seconds > 0) await service.skip((seconds - previous + 1) * SECOND_MS);
+    await merchant.receiver.until(index + 1, matches);
+  }
+  return merchant.receiver.received.filter(matches);
+}
+
+/** The entry of an event in the order's timeline. */
+async function entryOf({ sandbox }: Merchant, order: Order, kind: string) {
+  const { body } = await sandbox.get<Timeline>(`/orders/${order.order_number}/timeline`);
+  return body.data.entries.find((entry) => entry.kind === kind);
+}
+const stateOf = async (merchant: Merchant, order: Order, kind: string) =>
+  (await entryOf(merchant, order, kind))?.webhook?.delivery?.state;
+
+describe('a webhook whose receiver refuses', () => {
+  let worker: Awaited<ReturnType<TestService['startWorker']>>;
+  let merchant: Merchant;
+  let order: Order;
+  let attempts: ReceivedWebhook[];
+
+  beforeAll(async () => {
+    worker = await service.startWorker();
+    merchant = await service.newMerchant();
+    merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CREATED' ? 503 : 200));
+    order = await merchant.sandbox.create();
+    await merchant.receiver.until(1, isOf(order, 'ORDER_CREATED'));
+    // The order lives on meanwhile.
+    await merchant.sandbox.help(order, 'pay');
+    await merchant.receiver.until(1, isOf(order, 'PAYMENT_SUCCESS'));
+    attempts = await untilAllAttempts(merchant, isOf(order, 'ORDER_CREATED'));
+  });
+  afterAll(() => worker?.stop());
+
+  it('is attempted after 0 s, 300 s, 2,100 s, 9,300 s and 52,500 s', () => {
+    const [first] = attempts;
+    const seconds = attempts.map(({ at }) => (at - first!.at) / SECOND_MS);
+    expect(seconds).toHaveLength(SCHEDULE.length);
+    for (const [index, expected] of SCHEDULE.entries()) {
+      expect(Math.abs(seconds[index]! - expected)).toBeLessThanOrEqual(TOLERANCE_SECONDS);
+    }
+  });
+
+  it('is marked FAILED after the fifth attempt, and never attempted again', async () => {
+    await until(async () => (await stateOf(merchant, order, 'ORDER_CREATED')) === 'FAILED');
+    await service.skip(7 * 24 * 3600 * SECOND_MS);
+    expect((await entryOf(merchant, order, 'ORDER_CREATED'))?.webhook?.delivery).toEqual({
+      state: 'FAILED',
+      attempts: 5,
+      next_attempt_at: null,
+    });
+    expect(merchant.receiver.received.filter(isOf(order, 'ORDER_CREATED'))).toHaveLength(5);
+  });
+
+  it('does not hold back the next event, which arrived at once', async () => {
+    const [paid] = merchant.receiver.received.filter(isOf(order, 'PAYMENT_SUCCESS'));
+    const [first, second] = attempts;
+    expect(paid!.at).toBeGreaterThanOrEqual(first!.at);
+    expect(paid!.at).toBeLessThan(second!.at);
+    expect(await stateOf(merchant, order, 'PAYMENT_SUCCESS')).toBe('DELIVERED');
+  });
+
+  it('sends the same bytes each time, though the order has changed meanwhile', () => {
+    expect(new Set(attempts.map(({ rawBody }) => rawBody)).size).toBe(1);
+    expect(attempts[4]?.body.data).toMatchObject({ status: 'ACCEPTED' });
+    expect(new Set(attempts.map(({ headers }) => headers['x-service-event-id']))).toEqual(
+      new Set([attempts[0]?.body.event_id]),
+    );
+  });
+
+  it('carries a valid signature and the time of sending at each attempt', () => {
+    for (const { headers, rawBody } of attempts) {
+      const timestamp = String(headers['x-service-timestamp']);
+      const expected = createHmac('sha256', merchant.webhookSecret)
+        .update(`${timestamp}.${rawBody}`)
+        .digest('hex');
+      expect(headers['x-service-signature']).toBe(expected);
+      expect(headers['x-service-event']).toBe('ORDER_CREATED');
+      expect(headers['content-type']).toBe('application/json');
+      // Sent in the real seconds of this test, whatever the skipped time says.
+      expect(Math.abs(Date.now() / SECOND_MS - Number(timestamp))).toBeLessThan(120);
+    }
+  });
+
+  it('keeps a finished order waiting for its schedule, and then lets it end', async () => {
+    merchant.receiver.answerWith(() => 500);
+    const cancelled = await merchant.sandbox.create();
+    await merchant.sandbox.post(`/orders/${cancelled.order_number}/cancel`);
+    await untilAllAttempts(merchant, isOf(cancelled, 'ORDER_CANCELLED'));
+    const workflow = service.temporal.client.workflow.getHandle(cancelled.order_number);
+    expect(await workflow.result()).toMatchObject({ status: 'CANCELLED', webhookEvents: 2 });
+    expect(await stateOf(merchant, cancelled, 'ORDER_CANCELLED')).toBe('FAILED');
+  });
+
+  it('stops at the first success, whichever attempt it is', async () => {
+    merchant.receiver.answerWith(() => 500);
+    const lucky = await merchant.sandbox.create();
+    await merchant.receiver.until(1, isOf(lucky, 'ORDER_CREATED'));
+    await service.skip(301 * SECOND_MS);
+    await merchant.receiver.until(2, isOf(lucky, 'ORDER_CREATED'));
+    merchant.receiver.answerWith(() => 204);
+    await service.skip(1801 * SECOND_MS);
+    await until(async () => (await stateOf(merchant, lucky, 'ORDER_CREATED')) === 'DELIVERED');
+    await service.skip(24 * 3600 * SECOND_MS);
+    expect(merchant.receiver.received.filter(isOf(lucky, 'ORDER_CREATED'))).toHaveLength(3);
+  });
+});
