@@ -70,13 +70,13 @@ export class OrderProcess {
     this.state = state;
   }
 
-  /** A Signal may come at any time, in any form: one that cannot be done is logged and dropped. */
+  /**
+   * A Signal may come at any time, in any form. One that is malformed is dropped here; one that
+   * cannot be done is refused in its turn, after what came before it.
+   */
   signal(name: OrderMessageName, message: IncomingMessage = {}): void {
     try {
-      const command = commandOf(name, message);
-      // A capture is never dropped: one that the order cannot take is given back.
-      if (command.type !== 'pay') this.validate(name, message);
-      this.requests.push({ command, message });
+      this.requests.push({ command: commandOf(name, message), message });
     } catch (error) {
       log.warn('Signal dropped', { signal: name, reason: String(error) });
     }
@@ -84,9 +84,12 @@ export class OrderProcess {
 
   /** Answers when the message's step is recorded, so that a GET right after sees it. */
   async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
-    const answer = new Trigger<void>();
-    this.requests.push({ command: commandOf(name, message), message, answer });
-    await answer;
+    // Handlers run in the workflow's own scope, which an operator's cancellation request cancels.
+    await CancellationScope.nonCancellable(async () => {
+      const answer = new Trigger<void>();
+      this.requests.push({ command: commandOf(name, message), message, answer });
+      await answer;
+    });
   }
 
   /**
@@ -97,8 +100,10 @@ export class OrderProcess {
   validate(name: OrderMessageName, message: IncomingMessage = {}): void {
     const command = commandOf(name, message);
     if (this.isRepeated(message) || this.mustWait(command)) return;
-    const decision = decideNow(this.expectedState(), command);
-    if (decision.outcome === 'refused') throw failureOf(decision.error);
+    const decision = decideNow(this.expectedState({ counting: 'no payment' }), command);
+    if (decision.outcome !== 'refused') return;
+    const afterPayment = decideNow(this.expectedState({ counting: 'payments' }), command);
+    if (afterPayment.outcome === 'refused') throw failureOf(decision.error);
   }
 
   /** True when the status is final, every message is answered and every webhook settled. */
@@ -307,10 +312,10 @@ export class OrderProcess {
     }
   }
 
-  /** The state after everything that waits; a payment may turn out not to be in the book. */
-  private expectedState(): OrderState {
+  /** The state after everything that waits. A payment may turn out not to be in the book. */
+  private expectedState({ counting }: { counting: 'payments' | 'no payment' }): OrderState {
     return this.requests.reduce((state, { command }) => {
-      if (command.type === 'pay') return state;
+      if (command.type === 'pay' && counting === 'no payment') return state;
       const decision = decideNow(state, command);
       return decision.outcome === 'refused' ? state : decision.state;
     }, this.state);

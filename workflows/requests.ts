@@ -13,30 +13,55 @@ export interface Request {
   answer?: Trigger<void>;
 }
 
+/** Ids end in database columns and in workflow ids: Temporal's limit, less our prefixes. */
+const MAX_ID_LENGTH = 500;
+/** The contract's bound for the sandbox clock: 30 days. */
+const MAX_ADVANCE_SECONDS = 2_592_000;
+/** The last moment that a Date can hold. */
+const MAX_TIME_MS = 8.64e15;
+
 /**
  * The domain's command for a message. Messages come from the API, but also from operators through
- * the Temporal UI, so nothing about their content is taken for granted.
+ * the Temporal UI, so nothing about their content is taken for granted: one that the database could
+ * never take would keep its order busy for ever.
  *
- * @throws ApplicationFailure `BAD_REQUEST` when a field that the command needs is missing or wrong
+ * @throws ApplicationFailure `BAD_REQUEST` when a field is missing or wrong
  */
 export function commandOf(name: OrderMessageName, message: IncomingMessage): Command {
+  if (typeof message !== 'object' || message === null) throw badMessage('The message', 'an object');
+  if (message.requestId !== undefined) assertId('requestId', message.requestId);
   switch (name) {
     case 'pay':
-      if (typeof message.gatewayPaymentId !== 'string')
-        throw badMessage('gatewayPaymentId', 'text');
+      assertId('gatewayPaymentId', message.gatewayPaymentId);
       return { type: 'pay' };
     case 'dispute':
-      return { type: 'dispute', receivedAtMs: message.receivedAtMs ?? Date.now() };
+      return { type: 'dispute', receivedAtMs: timeOf(message.receivedAtMs) };
     case 'decide':
       if (message.for === 'merchant') return { type: 'decideForMerchant' };
       if (message.for === 'buyer') return { type: 'decideForBuyer' };
       throw badMessage('for', '"merchant" or "buyer"');
     case 'advance':
-      if (!Number.isInteger(message.seconds)) throw badMessage('seconds', 'a whole number');
-      return { type: 'advance', seconds: Number(message.seconds) };
+      return { type: 'advance', seconds: secondsOf(message.seconds) };
     default:
       return { type: name };
   }
+}
+
+function assertId(field: string, value: unknown): void {
+  const isText = typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
+  if (!isText || value.includes('\0') || !value.isWellFormed()) throw badMessage(field, 'an id');
+}
+
+function timeOf(value: unknown): number {
+  if (value === undefined) return Date.now();
+  if (typeof value === 'number' && value >= 0 && value <= MAX_TIME_MS) return value;
+  throw badMessage('receivedAtMs', 'Unix milliseconds');
+}
+
+function secondsOf(value: unknown): number {
+  const inRange = Number.isInteger(value) && Number(value) >= 1;
+  if (inRange && Number(value) <= MAX_ADVANCE_SECONDS) return Number(value);
+  throw badMessage('seconds', 'a whole number from 1 to 2592000');
 }
 
 /** What of a message belongs into the book beside its step. */

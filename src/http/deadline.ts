@@ -1,5 +1,5 @@
 /** The contract's 5 s for a database or a Temporal that does not answer, less what saying so takes. */
-const ANSWER_WITHIN_MS = 4_700;
+const ANSWER_WITHIN_MS = 4_500;
 
 /** @throws Error when the work takes longer; it goes on, but nobody waits for it any more. */
 export async function withinTimeout<Value>(

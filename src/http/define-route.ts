@@ -103,7 +103,7 @@ interface RouteFacts {
   readonly bodyType?: BodyType;
   /** A limit of its own for a public route; merchant routes share the one of their base paths. */
   readonly rateLimiter?: RateLimiter;
-  /** How long our own work on a request may take before the answer is 500; 4.7 s if absent. */
+  /** How long our own work on a request may take before the answer is 500; 4.5 s if absent. */
   readonly answerWithinMs?: number;
   /** Shows refusals to people, as a page instead of the JSON body. */
   readonly refusalPage?: (refusal: ErrorReply) => Page;

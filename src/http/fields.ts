@@ -94,10 +94,11 @@ const LATEST_MS = Date.UTC(9999, 11, 31);
 
 /**
  * A moment in a query, in ISO-8601 with its offset. One that is very far away, such as the year 0,
- * becomes one that selects the same.
+ * or finer than our milliseconds, becomes one that selects the same.
  */
 export function momentInQuery({ error }: { readonly error: string }) {
-  return z.iso
-    .datetime({ offset: true, error })
-    .transform((text) => new Date(Math.min(Math.max(Date.parse(text), EARLIEST_MS), LATEST_MS)));
+  return z.iso.datetime({ offset: true, error }).transform((moment) => {
+    const roundedUpMs = Date.parse(moment) + (/\.\d{3}\d*[1-9]/.test(moment) ? 1 : 0);
+    return new Date(Math.min(Math.max(roundedUpMs, EARLIEST_MS), LATEST_MS));
+  });
 }

@@ -2,6 +2,7 @@ import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
+import { createAuthenticate } from '../../src/merchants/authenticate.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { rotateSecret } from '../../src/merchants/keys.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
@@ -107,23 +108,29 @@ describe('who may call', () => {
 
   test('over 10,000 tries an unknown key takes as long as a wrong secret or another environment', async () => {
     const { sandbox, production } = merchant.keys;
+    const pepper = service.config.apiSecretPepper ?? '';
+    const authenticate = createAuthenticate({ sql: service.sql, pepper });
     const kinds = [
-      keyOf(`mk_test_${'a'.repeat(36)}`, sandbox.apiSecret),
-      keyOf(sandbox.apiKey, `sk_test_${'a'.repeat(36)}`),
-      keyOf(production.apiKey, production.apiSecret),
+      { ...sandbox, apiKey: `mk_test_${'a'.repeat(36)}` },
+      { ...sandbox, apiSecret: `sk_test_${'a'.repeat(36)}` },
+      production,
     ];
     const timesMs = kinds.map((): number[] => []);
-    const client = createRawClient();
     for (let tries = 0; tries < 10_000; tries += 1) {
       const kind = tries % kinds.length;
+      const credentials = {
+        ...sandbox,
+        ...kinds[kind],
+        environment: 'sandbox',
+        origin: undefined,
+      } as const;
       const startedAtMs = performance.now();
-      await client.get(kinds[kind] ?? {});
+      await authenticate(credentials).catch(() => undefined);
       timesMs[kind]?.push(performance.now() - startedAtMs);
     }
-    client.close();
     // Lower quartiles: what else this machine does only ever makes a try slower.
     const quartiles = timesMs.map(
-      (times) => times.sort((a, b) => a - b)[(times.length / 4) | 0] ?? 0,
+      (times) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 4)] ?? 0,
     );
     expect(Math.max(...quartiles) / Math.min(...quartiles)).toBeLessThan(1.1);
   });

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { inject, afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
+import { simulator } from '../support/gateway.ts';
 import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
@@ -42,6 +44,12 @@ afterAll(async () => {
   await postgres?.stop();
   await worker?.stop();
   await service?.stop();
+});
+
+// Also after a failure: the next test must not find the network cut.
+afterEach(async () => {
+  await temporal.forward();
+  await postgres.forward();
 });
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
@@ -130,6 +138,28 @@ describe.each(Object.entries(OUTAGES))('PostgreSQL %s', (_how, cut) => {
     await expectOneOrder(key);
     await until(isReady);
   });
+});
+
+test('the gateway hangs: opening a session and cancelling are 502 within 5 s, and nothing has changed', async () => {
+  const [fresh, withSession] = [await api.create(), await api.create()];
+  const pathOf = (order: Order, operation: string) => `/orders/${order.order_number}/${operation}`;
+  expectSuccess(await api.post(pathOf(withSession, 'payment-sessions')), 201);
+  await simulator(service, 'POST', '/faults', { kind: 'late' });
+  const asked = await Promise.all([
+    timed(api.post(pathOf(fresh, 'payment-sessions'))),
+    timed(api.post(pathOf(withSession, 'cancel'))),
+  ]);
+  await simulator(service, 'DELETE', '/faults');
+  const message = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
+  for (const { answer, ms } of asked) {
+    expectRefusal(answer, 502, message);
+    expect(ms).toBeLessThan(WITHIN_MS);
+  }
+  for (const order of [fresh, withSession]) {
+    expect((await api.get(`/orders/${order.order_number}`)).body.data.status).toBe('ACCEPTED');
+  }
+  expectSuccess(await api.post(pathOf(fresh, 'payment-sessions')), 201);
+  expectSuccess(await api.post(pathOf(withSession, 'cancel')), 200);
 });
 
 /** Retries as the specification asks of clients, only faster. */

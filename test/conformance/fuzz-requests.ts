@@ -41,36 +41,33 @@ export interface Knowledge {
   orderNumbers: readonly [string, ...string[]];
 }
 
-const METHODS = [
-  'GET',
-  'POST',
-  'POST',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'HEAD',
-  'OPTIONS',
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+/** Operations, each with a body that it accepts. */
+const OPERATIONS = [
+  ['GET', '/orders', ''],
+  ['GET', '/orders?page={n}&size={n}', ''],
+  ['GET', '/orders?status={x}&merchantOrderId={x}', ''],
+  ['GET', '/orders?createdFrom={x}&createdTo={x}', ''],
+  ['GET', '/orders/{id}', ''],
+  ['GET', '/orders/{id}/timeline', ''],
+  ['GET', '/orders/{id}/payment-sessions/{x}', ''],
+  [
+    'POST',
+    '/orders',
+    '{"amount":499.5,"buyerEmail":"a@example.com","buyerPhone":"+919876543210","description":"x"}',
+  ],
+  ['POST', '/orders/{id}/deliver', '{"trackingId":"IN1"}'],
+  ['POST', '/orders/{id}/cancel', '{"reason":"Sold out"}'],
+  ['POST', '/orders/{id}/dispute/evidence', '{"text":"Signed for"}'],
+  ['POST', '/orders/{id}/dispute/resolve', '{"resolution":"Sent again"}'],
+  ['POST', '/orders/{id}/dispute/accept', '{}'],
+  ['POST', '/orders/{id}/payment-sessions', ''],
+  ['POST', '/test-helpers/orders/{id}/fail-payment', ''],
+  ['POST', '/test-helpers/orders/{id}/dispute', '{"reason":"It never arrived"}'],
+  ['POST', '/test-helpers/orders/{id}/advance', '{"seconds":60}'],
+  ['GET', '/{x}', ''],
 ] as const;
-const TEMPLATES = [
-  '/orders',
-  '/orders?page={n}&size={n}',
-  '/orders?status={x}&merchantOrderId={x}',
-  '/orders?createdFrom={x}&createdTo={x}',
-  '/orders/{id}',
-  '/orders/{id}/timeline',
-  '/orders/{id}/deliver',
-  '/orders/{id}/cancel',
-  '/orders/{id}/dispute/evidence',
-  '/orders/{id}/dispute/resolve',
-  '/orders/{id}/dispute/accept',
-  '/orders/{id}/payment-sessions',
-  '/orders/{id}/payment-sessions/{x}',
-  '/test-helpers/orders/{id}/fail-payment',
-  '/test-helpers/orders/{id}/dispute',
-  '/test-helpers/orders/{id}/advance',
-  '/{x}',
-] as const;
+type Operation = (typeof OPERATIONS)[number];
 const FIELDS = [
   'amount',
   'buyerEmail',
@@ -113,8 +110,6 @@ const VALUES = [
   '{"__proto__":{"x":1}}',
   '"2026-11-20T09:30:00Z"',
 ] as const;
-const VALID_ORDER =
-  '{"amount":499.5,"buyerEmail":"asha@example.com","buyerPhone":"+919876543210","description":"x"}';
 
 function randomBytes(chance: Chance, most: number): Buffer {
   return Buffer.from(Array.from({ length: chance.below(most + 1) }, () => chance.below(256)));
@@ -141,16 +136,20 @@ function mutate(chance: Chance, bytes: Buffer): Buffer {
   return Buffer.from(values);
 }
 
-function bodyOf(chance: Chance): Buffer {
+function bodyOf(chance: Chance, accepted: string): Buffer {
   switch (chance.below(10)) {
     case 0:
       return Buffer.alloc(0);
     case 1:
       return randomBytes(chance, 300);
     case 2:
-      return mutate(chance, Buffer.from(VALID_ORDER));
-    case 3:
       return Buffer.from(chance.oneIn(20) ? 'x'.repeat(chance.below(60_000)) : '{}');
+    case 3:
+    case 4:
+      return Buffer.from(accepted);
+    case 5:
+    case 6:
+      return mutate(chance, Buffer.from(accepted));
     default:
       return Buffer.from(jsonText(chance));
   }
@@ -163,10 +162,9 @@ function noise(chance: Chance): string {
   return chance.pick([plain, encodeURIComponent(raw), '%00', '%zz', '%ED%A0%80', '..', '', 'PAID']);
 }
 
-function targetOf(chance: Chance, { orderNumbers }: Knowledge): string {
+function targetOf(chance: Chance, [, path]: Operation, { orderNumbers }: Knowledge): string {
   const base = chance.oneIn(20) ? BASE_PATHS.production : BASE_PATHS.sandbox;
-  const filled = chance
-    .pick(TEMPLATES)
+  const filled = path
     .replace('{id}', () => (chance.oneIn(4) ? noise(chance) : chance.pick(orderNumbers)))
     .replaceAll('{n}', () => chance.pick(['0', '1', '-1', '100', '101', '1e9', noise(chance)]))
     .replaceAll('{x}', () => noise(chance));
@@ -183,8 +181,8 @@ function headersOf(chance: Chance, known: Knowledge, body: Buffer): Record<strin
     : 'application/json';
   const key = chance.pick(['1', 'fuzz', String(chance.below(1_000)), odd(), 'x'.repeat(300)]);
   return {
-    ...(!chance.oneIn(12) && { 'X-API-Key': chance.oneIn(25) ? odd() : known.apiKey }),
-    ...(!chance.oneIn(12) && { 'X-API-Secret': chance.oneIn(25) ? odd() : known.apiSecret }),
+    ...(!chance.oneIn(30) && { 'X-API-Key': chance.oneIn(30) ? odd() : known.apiKey }),
+    ...(!chance.oneIn(30) && { 'X-API-Secret': chance.oneIn(30) ? odd() : known.apiSecret }),
     ...(body.length > 0 && { 'Content-Type': type }),
     ...(chance.oneIn(3) && { 'Idempotency-Key': key }),
     ...(chance.oneIn(10) && { 'X-API-Version': chance.pick(['2026-11-20', '', odd()]) }),
@@ -196,9 +194,12 @@ function headersOf(chance: Chance, known: Knowledge, body: Buffer): Record<strin
 
 /** A request that resembles a right one, more or less. */
 export function fuzzedRequest(chance: Chance, known: Knowledge): FuzzedRequest {
-  const method = chance.pick(METHODS);
-  const body = method === 'GET' || method === 'HEAD' ? Buffer.alloc(0) : bodyOf(chance);
-  return { method, target: targetOf(chance, known), headers: headersOf(chance, known, body), body };
+  const operation = chance.pick<Operation>(OPERATIONS);
+  const method = chance.oneIn(10) ? chance.pick(METHODS) : operation[0];
+  const isBare = method === 'GET' || method === 'HEAD';
+  const body = isBare ? Buffer.alloc(0) : bodyOf(chance, operation[2]);
+  const target = targetOf(chance, operation, known);
+  return { method, target, headers: headersOf(chance, known, body), body };
 }
 
 /** The bytes of a request in which anything can be wrong: its line, its headers, its length. */

@@ -40,6 +40,8 @@ const WAYS: readonly (readonly string[])[] = [
   ['pay', 'dispute', 'accept'],
 ];
 
+const ORDERS_PER_WAY = 5;
+
 async function makeOrder({ sandbox }: WholeService, way: readonly string[]): Promise<string> {
   const order = await sandbox.create();
   const path = `/orders/${order.order_number}`;
@@ -55,8 +57,10 @@ async function makeOrder({ sandbox }: WholeService, way: readonly string[]): Pro
 
 /** Makes generated requests name orders that exist; then a 400 about their status is right. */
 async function writeConfig(file: string, service: WholeService): Promise<void> {
-  const ways = Array.from({ length: 5 }, () => WAYS).flat();
-  const orders = await Promise.all(ways.map((way) => makeOrder(service, way)));
+  const orders: string[] = [];
+  for (let round = 0; round < ORDERS_PER_WAY; round += 1) {
+    orders.push(...(await Promise.all(WAYS.map((way) => makeOrder(service, way)))));
+  }
   await writeFile(
     file,
     `[dictionaries.orders]

@@ -88,7 +88,7 @@ describe('the boundaries of an amount', () => {
     },
   );
 
-  it.each(['null', '"5.00"', '"abc"', 'true', '[]', '[5]', '{}', '1e999'])(
+  it.each(['null', '"5.00"', '"abc"', 'true', '[]', '[5]', '{}'])(
     '%s is no amount: it gets the violation message of the amount',
     (text) => expect(violationOf(text)).toBe('must be greater than or equal to 5.0'),
   );

@@ -1,0 +1,49 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
+
+const { EventType } = temporal.api.enums.v1;
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+/** The names of a workflow's history events, in their order. */
+export async function eventNames(handle: WorkflowHandle): Promise<string[]> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).map(({ eventType }) =>
+    EventType[eventType ?? 0]!.replace('EVENT_TYPE_', ''),
+  );
+}
+
+/** What Temporal Cloud bills as one action each, as far as the order workflow uses it. */
+const BILLED = [
+  'WORKFLOW_EXECUTION_STARTED',
+  'TIMER_STARTED',
+  'WORKFLOW_EXECUTION_SIGNALED',
+  'WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
+  'ACTIVITY_TASK_SCHEDULED',
+  'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+  'START_CHILD_WORKFLOW_EXECUTION_INITIATED',
+];
+
+/**
+ * Billable actions of a history. The local activities of one workflow task are one action
+ * together: their markers follow the task's completion.
+ */
+export function billableActions(names: readonly string[]): number {
+  let actions = 0;
+  let markerCounted = false;
+  for (const name of names) {
+    if (name === 'WORKFLOW_TASK_COMPLETED') markerCounted = false;
+    if (BILLED.includes(name)) actions += 1;
+    if (name === 'MARKER_RECORDED' && !markerCounted) {
+      markerCounted = true;
+      actions += 1;
+    }
+  }
+  return actions;
+}
+
+/** Payloads of a history as the text an operator sees in the Temporal UI. */
+export function payloadTexts(events: readonly HistoryEvent[]): string {
+  return JSON.stringify(events, (_key, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value,
+  );
+}

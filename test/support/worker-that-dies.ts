@@ -1,0 +1,42 @@
+/**
+ * A worker that dies right after it has recorded a step of the kind named on its command line: the
+ * book has it, and Temporal does not know. Run by `startWorkerProcess`.
+ */
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { createActivities } from '../../activities/index.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { RecordStepInput } from '../../src/contracts/activities.ts';
+import { TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { connectDatabase } from '../../src/db/client.ts';
+import { composeActivities } from '../../src/main/compose.ts';
+import { connectTemporal } from '../../src/temporal/client.ts';
+
+const [, , bundlePath = '', lastKind = ''] = process.argv;
+const config = loadConfig();
+const { databaseUrl = '', temporalAddress: address = '', temporalNamespace: namespace } = config;
+const { deps } = composeActivities({
+  config,
+  sql: connectDatabase(databaseUrl),
+  temporal: connectTemporal({ address, namespace }),
+  log: pino({ level: 'silent' }),
+});
+const activities = createActivities(deps);
+
+const worker = await Worker.create({
+  connection: await NativeConnection.connect({ address }),
+  namespace,
+  taskQueue: TASK_QUEUE,
+  workflowBundle: { codePath: bundlePath },
+  activities: {
+    ...activities,
+    async recordStep(input: RecordStepInput) {
+      const result = await activities.recordStep(input);
+      if (input.step.kind === lastKind) process.kill(process.pid, 'SIGKILL');
+      return result;
+    },
+  },
+});
+const running = worker.run();
+process.send?.('ready');
+await running;

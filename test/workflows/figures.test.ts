@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OrderResult } from '../../src/contracts/order-workflow.ts';
+import { withoutCallbacks } from '../support/gateway.ts';
+import { billableActions, eventNames, payloadTexts } from '../support/history.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { startOrder, until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+/** The figures that the happy path must not exceed, with its four webhooks delivered. */
+const MOST_EVENTS = 60;
+const MOST_ACTIONS = 17;
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let order: DirectOrder;
+let result: OrderResult;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real', settings: { COMPLETION_WINDOW_SECONDS: '2' } });
+  await withoutCallbacks(service);
+  worker = await service.startWorker();
+  const { merchantId, receiver } = await service.newMerchant();
+  const told = (event: string) => receiver.until(1, (webhook) => webhook.event === event);
+  // As it happens in life: each webhook has arrived long before the next thing happens.
+  order = await startOrder(service, { merchantId });
+  await told('ORDER_CREATED');
+  await order.signal('pay', { gatewayPaymentId: await order.capture() });
+  await told('PAYMENT_SUCCESS');
+  await order.update('deliver');
+  await told('ORDER_COMPLETED');
+  result = await order.handle.result();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
+  it('costs at most 60 history events and 17 billable actions', async () => {
+    const names = await eventNames(order.handle);
+    const figures = { events: names.length, actions: billableActions(names) };
+    console.info('The happy path costs', figures);
+    expect(figures.events).toBeLessThanOrEqual(MOST_EVENTS);
+    expect(figures.actions).toBeLessThanOrEqual(MOST_ACTIONS);
+    expect(result).toEqual({ status: 'COMPLETED', disputeCount: 0, webhookEvents: 4 });
+  });
+
+  it('leaves nothing personal in Temporal: no email, phone, name, text or URL', async () => {
+    const { events } = await order.handle.fetchHistory();
+    const row = await order.row();
+    const texts = payloadTexts(events ?? []);
+    expect(texts).toContain(order.orderNumber);
+    for (const secret of [row.buyer_email, row.buyer_phone, row.description, row.payment_token]) {
+      expect(texts).not.toContain(secret);
+    }
+    expect(texts).not.toMatch(/https?:/);
+  });
+
+  it('can be found and understood by an operator in the Temporal UI', async () => {
+    const { typedSearchAttributes } = await order.handle.describe();
+    const found = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
+    expect(Object.fromEntries(found)).toMatchObject({
+      OrderStatus: 'COMPLETED',
+      MerchantId: (await order.row()).merchant_id,
+      Environment: 'sandbox',
+      DisputeCount: 0,
+    });
+    const query = `OrderStatus = 'COMPLETED' AND WorkflowType = 'order'`;
+    await until(async () => (await service.temporal.client.workflow.count(query)).count === 1);
+  });
+
+  it('writes no patch marker and never fails a workflow task', async () => {
+    const names = await eventNames(order.handle);
+    expect(names.filter((name) => /FAILED|TIMED_OUT|CANCELED_EXTERNAL/.test(name))).toEqual([]);
+    expect(payloadTexts((await order.handle.fetchHistory()).events ?? [])).not.toContain(
+      'core_patch',
+    );
+  });
+});
