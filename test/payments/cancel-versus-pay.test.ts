@@ -56,7 +56,10 @@ describe('closing the payment before a cancel', () => {
 
   test('the gateway cannot be reached: the cancel is 502 and nothing has changed', async () => {
     const { order, gatewaySessionId } = await anOrderBeingPaid();
-    await simulator(service, 'POST', '/faults', { kind: 'error', path: '/v1/payments/qr_codes/*/close' });
+    await simulator(service, 'POST', '/faults', {
+      kind: 'error',
+      path: '/v1/payments/qr_codes/*/close',
+    });
     const answer = await cancel(order);
     await simulator(service, 'DELETE', '/faults');
     expect(answer.status).toBe(502);

@@ -145,7 +145,7 @@ describe('each refusal, word for word, leaving no trace', () => {
     const order = await startOrderIn(service, status, { merchantId: deafMerchant });
     const before = await order.row();
     const payment = { gatewayPaymentId: 'pay_of_nobody' };
-    for (const [what, fits, words] of REFUSED.filter(([, fits]) => !fits.includes(status))) {
+    for (const [what, fits, words] of REFUSED.filter(([, allowed]) => !allowed.includes(status))) {
       const [name, message] = messageOf(what);
       const refusal = await order.refusalOf(name, name === 'pay' ? payment : message);
       expect([what, fits, refusal]).toEqual([what, fits, words]);

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { writeDispute } from '../../src/orders/queries.ts';
+import { openSession } from '../../src/payments/sessions.ts';
+import { simulator } from '../support/gateway.ts';
+import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
+import { directOrder, startOrder, startOrderIn, until, writeOrder } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+
+/** Where the paths are walked: a service in real time, and a way to be without a worker. */
+export interface PathWorld {
+  service: TestService;
+  merchantId: string;
+  /** A merchant whose endpoint refuses webhooks: its orders wait after they are final. */
+  deafMerchantId: string;
+  whileNoWorkerRuns<T>(action: () => Promise<T>): Promise<T>;
+}
+type Path = (world: PathWorld) => Promise<DirectOrder>;
+
+const LONG_MS = 86_400_000;
+/** A deadline that comes while the path is walked. */
+const SHORT_MS = 1500;
+const environment = 'sandbox' as const;
+const endsSoon = { environment, completionWindowMs: SHORT_MS, disputeAnswerMs: LONG_MS };
+const answersSoon = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: SHORT_MS };
+
+const start = (
+  { service, merchantId }: PathWorld,
+  status: Parameters<typeof startOrderIn>[1],
+  overrides: Partial<OrderOverrides> = {},
+) => startOrderIn(service, status, { merchantId, ...overrides });
+
+/** From a status by these Updates to the end of the workflow. */
+const walk =
+  (
+    status: Parameters<typeof startOrderIn>[1],
+    updates: [name: Parameters<DirectOrder['update']>[0], message?: object][],
+    overrides: Partial<OrderOverrides> = {},
+  ): Path =>
+  async (world) => {
+    const order = await start(world, status, overrides);
+    for (const [name, message] of updates) await order.update(name, message);
+    return order;
+  };
+
+async function withSession(world: PathWorld, overrides: Partial<OrderOverrides> = {}) {
+  const { service, merchantId } = world;
+  const row = await writeOrder(service, { merchantId, ...overrides });
+  const order = directOrder(service, row);
+  await order.start();
+  await order.untilStep('ORDER_CREATED');
+  const { session } = await openSession(service.deps, await order.row());
+  return { order, gatewaySessionId: session.gateway_session_id ?? '' };
+}
+
+/** One for each path through the table, and for what happens beside it. The names are the files'. */
+export const PATHS: Record<string, Path> = {
+  completed: walk('PAID', [['deliver']], { terms: endsSoon }),
+  'cancelled-by-merchant': walk('ACCEPTED', [['cancel']]),
+  'cancelled-by-expiry': walk('ACCEPTED', [], { paymentLinkMs: SHORT_MS }),
+  'payment-failed-twice-then-cancelled': walk('ACCEPTED', [
+    ['failPayment'],
+    ['failPayment'],
+    ['cancel'],
+  ]),
+  'disputed-from-paid-then-resolved': walk('PAID', [['dispute'], ['resolve']], { terms: endsSoon }),
+  'disputed-then-resolved': walk('PAID', [['deliver'], ['dispute'], ['resolve']], {
+    terms: endsSoon,
+  }),
+  'disputed-then-unresolved': walk('DELIVERED', [['dispute']], { terms: answersSoon }),
+  'disputed-then-accepted': walk('DISPUTE_OPEN', [['accept']]),
+  'under-review-then-unresolved': walk('DELIVERED', [['dispute'], ['submitEvidence']], {
+    terms: answersSoon,
+  }),
+  'under-review-then-resolved': walk(
+    'PAID',
+    [['deliver'], ['dispute'], ['submitEvidence'], ['resolve']],
+    { terms: endsSoon },
+  ),
+  'under-review-then-accepted': walk('DISPUTE_UNDER_REVIEW', [['accept']]),
+  'under-review-then-decided-for-buyer': walk('DISPUTE_UNDER_REVIEW', [
+    ['decide', { for: 'buyer' }],
+  ]),
+  'under-review-then-decided-for-merchant': walk(
+    'PAID',
+    [['deliver'], ['dispute'], ['submitEvidence'], ['decide', { for: 'merchant' }]],
+    { terms: endsSoon },
+  ),
+  'disputed-twice': walk(
+    'DELIVERED',
+    [['dispute'], ['resolve'], ['dispute'], ['submitEvidence'], ['resolve']],
+    { terms: endsSoon },
+  ),
+  'clock-advanced': walk('DELIVERED', [
+    ['advance', { seconds: 3600 }],
+    ['advance', { seconds: 86_400 }],
+  ]),
+
+  'paid-before-the-first-task': async (world) => {
+    const { service, merchantId } = world;
+    const order = await world.whileNoWorkerRuns(async () => {
+      const unborn = await startOrder(service, { merchantId, terms: endsSoon });
+      await unborn.signal('pay', { gatewayPaymentId: await unborn.capture() });
+      return unborn;
+    });
+    await order.untilStatus('PAID');
+    await order.update('deliver');
+    return order;
+  },
+
+  'several-messages-in-one-activation': async (world) => {
+    const order = await start(world, 'PAID', { terms: endsSoon });
+    await world.whileNoWorkerRuns(async () => {
+      for (const name of ['deliver', 'dispute', 'resolve', 'cancel'] as const) {
+        await order.signal(name);
+      }
+    });
+    return order;
+  },
+
+  'messages-that-cannot-be-done': async (world) => {
+    const order = await start(world, 'ACCEPTED');
+    await order.signal('deliver');
+    await order.signal('decide', { for: 'nobody' });
+    await order.signal('pay', { gatewayPaymentId: 'pay_forged' });
+    await order.refusalOf('pay', { gatewayPaymentId: 'pay_forged' });
+    await order.refusalOf('resolve');
+    await order.update('cancel');
+    return order;
+  },
+
+  'workflow-cancellation-asked-for': async (world) => {
+    const order = await start(world, 'PAID', { terms: endsSoon });
+    await order.handle.cancel();
+    await order.signal('deliver');
+    return order;
+  },
+
+  'dispute-found-at-the-release': async (world) => {
+    const { service } = world;
+    const order = await start(world, 'DELIVERED', { terms: endsSoon });
+    const dispute = { requestId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+    await writeDispute(service.sql, order.orderNumber, dispute);
+    await order.untilStatus('DISPUTE_OPEN');
+    await order.update('accept');
+    return order;
+  },
+
+  'capture-too-late-given-back': async ({ service, deafMerchantId: merchantId }) => {
+    const order = await startOrderIn(service, 'CANCELLED', { merchantId });
+    await order.signal('pay', { gatewayPaymentId: await order.capture() });
+    await until(async () => (await order.row()).refund_processed_at !== null);
+    return order;
+  },
+
+  'cancelled-with-a-session-open': async (world) => {
+    const { order } = await withSession(world);
+    await order.update('cancel');
+    return order;
+  },
+
+  'expired-with-a-session-open': async (world) => {
+    const { order } = await withSession(world, { paymentLinkMs: SHORT_MS });
+    return order;
+  },
+
+  'cancel-finds-the-session-paid': async (world) => {
+    const { order, gatewaySessionId } = await withSession(world, { terms: endsSoon });
+    await simulator(world.service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
+    await order.refusalOf('cancel');
+    await order.update('deliver');
+    return order;
+  },
+
+  'cancel-while-the-gateway-is-away': async (world) => {
+    const { order } = await withSession(world);
+    await simulator(world.service, 'POST', '/faults', { kind: 'error' });
+    await order.refusalOf('cancel');
+    await simulator(world.service, 'DELETE', '/faults');
+    await order.update('cancel');
+    return order;
+  },
+
+  'settled-outside': async (world) => {
+    const order = await start(world, 'PAID', { terms: endsSoon });
+    await order.update('deliver');
+    await simulator(world.service, 'POST', '/faults', { kind: 'error' });
+    await order.untilStep('RELEASE_STARTED');
+    await order.update('settle');
+    await simulator(world.service, 'DELETE', '/faults');
+    return order;
+  },
+
+  'refund-settled-outside': async (world) => {
+    const order = await start(world, 'DISPUTE_OPEN');
+    await simulator(world.service, 'POST', '/faults', { kind: 'error' });
+    await order.update('accept');
+    await order.update('settle');
+    await simulator(world.service, 'DELETE', '/faults');
+    return order;
+  },
+
+  'webhook-refused-and-still-waiting': async ({ service, deafMerchantId: merchantId }) =>
+    startOrderIn(service, 'DELIVERED', { merchantId }),
+};
+
+/** Their workflows wait for webhooks that are refused: as a running order's would. */
+export const STILL_RUNNING = ['capture-too-late-given-back', 'webhook-refused-and-still-waiting'];

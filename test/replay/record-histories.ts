@@ -1,0 +1,77 @@
+/**
+ * Walks every path of `paths.ts` on a real Temporal server and saves the histories that
+ * `replay.test.ts` replays. Run it by hand, when a path is added or a change of the workflow is
+ * meant not to replay what is saved (which no running order must have):
+ *
+ *   npx vitest run --config test/replay/record.config.ts
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { afterAll, beforeAll, test } from 'vitest';
+import { withoutCallbacks } from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { PathWorld } from './paths.ts';
+import { PATHS, STILL_RUNNING } from './paths.ts';
+
+const FOLDER = join(import.meta.dirname, 'histories');
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let world: PathWorld;
+
+const startWorker = async () => {
+  worker = await service.startWorker({}, { stickyQueueScheduleToStartTimeout: 200 });
+};
+
+async function countDueDeliveries(): Promise<number> {
+  const due = await service.sql`
+    SELECT FROM webhook_deliveries
+    WHERE state = 'PENDING' AND next_attempt_at < service_now() + interval '1 minute'`;
+  return due.length;
+}
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  await withoutCallbacks(service);
+  await startWorker();
+  const { merchantId } = await service.newMerchant();
+  const deaf = await service.newMerchant();
+  deaf.receiver.answerWith(() => 500);
+  world = {
+    service,
+    merchantId,
+    deafMerchantId: deaf.merchantId,
+    async whileNoWorkerRuns(action) {
+      // An attempt that is cut off comes again after a minute.
+      await until(async () => (await countDueDeliveries()) === 0);
+      await worker.stop();
+      const result = await action();
+      await startWorker();
+      return result;
+    },
+  };
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** One event a line, and no name of the machine that recorded it. */
+function textOf(history: History): string {
+  const { events } = JSON.parse(historyToJSON(history)) as { events: object[] };
+  const lines = events.map((event) =>
+    JSON.stringify(event, (key, value: unknown) => (key === 'identity' ? 'recorder' : value)),
+  );
+  return `{"events":[\n${lines.join(',\n')}\n]}\n`;
+}
+
+test.each(Object.entries(PATHS))('%s', async (name, walk) => {
+  const { handle } = await walk(world);
+  if (!STILL_RUNNING.includes(name)) await handle.result();
+  await writeFile(join(FOLDER, `${name}.json`), textOf(await handle.fetchHistory()));
+});

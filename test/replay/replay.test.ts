@@ -1,0 +1,46 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DeterminismViolationError } from '@temporalio/workflow';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { PATHS } from './paths.ts';
+
+const FOLDER = join(import.meta.dirname, 'histories');
+const ACTIVITY_SCHEDULED = 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED';
+interface SavedHistory {
+  events: { eventId: string; eventType: string }[];
+}
+const saved = (await readdir(FOLDER)).map((file) => file.replace('.json', ''));
+const read = async (name: string) =>
+  JSON.parse(await readFile(join(FOLDER, `${name}.json`), 'utf8')) as SavedHistory;
+const replay = (history: SavedHistory) =>
+  Worker.runReplayHistory({ workflowBundle: { codePath: inject('workflowBundlePath') } }, history);
+
+beforeAll(() => {
+  Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
+});
+
+describe("today's workflow goes on with every order that is under way", () => {
+  it('there is a saved history for each path through the table, and no other', () => {
+    expect(saved.toSorted()).toEqual(Object.keys(PATHS).toSorted());
+  });
+
+  it.each(saved)('%s', async (name) => {
+    await replay(await read(name));
+  });
+});
+
+describe('a workflow that has become another one would be noticed', () => {
+  it.each([
+    'EVENT_TYPE_TIMER_STARTED',
+    'EVENT_TYPE_MARKER_RECORDED',
+    'EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+  ])('by an activity where its history has its first %s', async (eventType) => {
+    const { events } = await read('completed');
+    const activity = events.find((event) => event.eventType === ACTIVITY_SCHEDULED);
+    const place = events.findIndex((event) => event.eventType === eventType);
+    const { eventId } = events[place]!;
+    const other = { events: events.with(place, { ...activity!, eventId }) };
+    await expect(replay(other)).rejects.toThrow(DeterminismViolationError);
+  });
+});
