@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { WorkerOptions } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
@@ -16,10 +17,20 @@ let merchantId: string;
 beforeAll(async () => {
   service = await startTestService({ time: 'real' });
   await withoutCallbacks(service);
-  merchant = await service.newMerchant();
+  // Without webhooks: an attempt that is cut off comes again after a minute.
+  merchant = await service.newMerchant({ webhooks: false });
   ({ merchantId } = merchant);
 });
 afterAll(() => service?.stop());
+
+/** A worker of this process, stopped at the end of its test. */
+async function runWorker(options: Partial<WorkerOptions> = {}) {
+  const worker = await service.startWorker({}, options);
+  let stopping: Promise<void> | undefined;
+  const stop = () => (stopping ??= worker.stop());
+  onTestFinished(stop);
+  return { stop };
+}
 
 /** The rest of an order's life from a status: delivered and undisputed from now on. */
 async function liveOn(order: DirectOrder, from: OrderStatus): Promise<void> {
@@ -58,14 +69,13 @@ it('a worker that is killed loses nothing: another one goes on with every order'
   );
   await doomed.kill();
   // It knows none of them: it replays what has happened.
-  const worker = await service.startWorker();
+  await runWorker();
   await Promise.all(orders.map(({ order, from }) => liveOn(order, from)));
   for (const { order, from } of orders) await assertWhole(order, from);
-  await worker.stop();
 });
 
 it('a worker whose cache holds two orders serves six in turn, replaying each', async () => {
-  const worker = await service.startWorker({}, { maxCachedWorkflows: 2 });
+  await runWorker({ maxCachedWorkflows: 2 });
   const orders: DirectOrder[] = [];
   for (let index = 0; index < 6; index += 1) {
     orders.push(await startOrderIn(service, 'ACCEPTED', { merchantId }));
@@ -75,12 +85,11 @@ it('a worker whose cache holds two orders serves six in turn, replaying each', a
   for (const order of orders) await order.update('advance', { seconds: DAY_SECONDS });
   for (const order of orders) await order.untilStatus('COMPLETED');
   for (const order of orders) await assertWhole(order, 'ACCEPTED');
-  await worker.stop();
 });
 
 it('a dispute written down while no worker runs counts, though heard of after the window', async () => {
   const terms = { environment: 'sandbox', completionWindowMs: 3000, disputeAnswerMs: 1e9 } as const;
-  const worker = await service.startWorker();
+  const worker = await runWorker();
   const order = await startOrderIn(service, 'DELIVERED', { merchantId, terms });
   await worker.stop();
 
@@ -92,12 +101,11 @@ it('a dispute written down while no worker runs counts, though heard of after th
   await service.clock.set(0);
   await until(() => Date.now() > endsAt!.getTime() + 1000);
 
-  const another = await service.startWorker();
+  await runWorker();
   await order.untilStatus('DISPUTE_OPEN');
   expect(await order.row()).toMatchObject({ dispute_count: 1, dispute_reason: reason });
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
   expect([200, 500]).toContain((await asked).status);
-  await another.stop();
 });
 
 it('a step recorded by a worker that died at once is never taken for another step', async () => {
@@ -110,11 +118,10 @@ it('a step recorded by a worker that died at once is never taken for another ste
   // The next worker sees the payment and the expiry at once, and could begin with either.
   const gatewayPaymentId = await order.capture();
   await order.signal('pay', { gatewayPaymentId });
-  const worker = await service.startWorker();
+  await runWorker();
   // The link has expired, says the book: the buyer gets the money back.
   await until(async () => (await order.row()).refund_processed_at !== null);
   expect(await order.row()).toMatchObject({ status: 'CANCELLED', gateway_payment_id: null });
   expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 ORDER_CANCELLED']);
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
-  await worker.stop();
 });
