@@ -151,6 +151,8 @@ describe('messages that cannot be done', () => {
     ['a payment with no id', 'pay', { gatewayPaymentId: '' }],
     ['a payment whose id no database takes', 'pay', { gatewayPaymentId: 'nul\u0000' }],
     ['a payment whose id is far too long', 'pay', { gatewayPaymentId: 'x'.repeat(5000) }],
+    ['a payment that is no text', 'deliver', { gatewayPaymentId: { not: 'text' } }],
+    ['a payment whose id is far too long', 'deliver', { gatewayPaymentId: 'x'.repeat(5000) }],
     ['for nobody', 'decide', { for: 'nobody' }],
     ['null', 'decide', null],
     ['null', 'advance', null],
