@@ -57,7 +57,8 @@ export class OrderProcess {
   private openDeliveries = 0;
   /** The request that waits for the payment session to be closed. */
   private closingRequest: Request | undefined;
-  private readonly disputeIds = new Set<string>();
+  /** Requests whose step is in the book: hearing of one again changes nothing. */
+  private readonly recordedIds = new Set<string>();
   /** The capture that made the order PAID: hearing of it again is no surplus. */
   private paidBy: string | undefined;
   /** The call to the gateway under way: an operator who settled outside ends it. */
@@ -135,6 +136,7 @@ export class OrderProcess {
       { orderNumber, step: change.step, ...extra },
     ]);
     if (result.outcome === 'recorded') {
+      if (extra.requestId !== undefined) this.recordedIds.add(extra.requestId);
       this.become(change.state);
       if (result.deliveryId !== null) this.deliver(result.deliveryId, change.step.kind);
     }
@@ -175,8 +177,7 @@ export class OrderProcess {
     answer?.resolve();
   }
 
-  private remember({ type }: Command, { requestId, gatewayPaymentId }: IncomingMessage): void {
-    if (type === 'dispute' && requestId !== undefined) this.disputeIds.add(requestId);
+  private remember({ type }: Command, { gatewayPaymentId }: IncomingMessage): void {
     if (type === 'settle') this.gatewayCall?.cancel();
     if (type !== 'pay') return;
     this.paidBy = gatewayPaymentId;
@@ -276,6 +277,8 @@ export class OrderProcess {
   }
 
   private async finish(state: OrderState): Promise<void> {
+    // An operator has settled it outside at the very same moment.
+    if (this.state.busy === null) return;
     await this.record(finishBusy(state, Date.now()));
   }
 
@@ -303,6 +306,7 @@ export class OrderProcess {
   private become(state: OrderState): void {
     const before = this.state;
     this.state = state;
+    if (state.busy === null) this.releasing = undefined;
     setCurrentDetails(currentDetails(state));
     if (before.status !== state.status || before.disputeCount !== state.disputeCount) {
       upsertSearchAttributes([
@@ -336,7 +340,7 @@ export class OrderProcess {
 
   private isRepeated({ requestId, gatewayPaymentId }: IncomingMessage): boolean {
     if (gatewayPaymentId !== undefined) return gatewayPaymentId === this.paidBy;
-    return requestId !== undefined && this.disputeIds.has(requestId);
+    return requestId !== undefined && this.recordedIds.has(requestId);
   }
 }
 

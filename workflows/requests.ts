@@ -29,10 +29,12 @@ const MAX_TIME_MS = 8.64e15;
  */
 export function commandOf(name: OrderMessageName, message: IncomingMessage): Command {
   if (typeof message !== 'object' || message === null) throw badMessage('The message', 'an object');
-  if (message.requestId !== undefined) assertId('requestId', message.requestId);
+  const { requestId, gatewayPaymentId } = message;
+  if (requestId !== undefined) assertId('requestId', requestId);
+  if (gatewayPaymentId !== undefined || name === 'pay')
+    assertId('gatewayPaymentId', gatewayPaymentId);
   switch (name) {
     case 'pay':
-      assertId('gatewayPaymentId', message.gatewayPaymentId);
       return { type: 'pay' };
     case 'dispute':
       return { type: 'dispute', receivedAtMs: timeOf(message.receivedAtMs) };

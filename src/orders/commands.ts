@@ -182,7 +182,8 @@ async function carryOut<Name extends OrderMessageName>(
   const { requestId } = message;
   try {
     if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));
-    const outcome = await deps.workflows.update(orderNumber, name, message);
+    const updateId = await updateIdOf(deps, orderNumber, name, requestId);
+    const outcome = await deps.workflows.update(orderNumber, name, message, updateId);
     const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
     if (answer) return answer;
     throw outcome === 'gone' ? refusal(name === 'decide' ? 'decideForBuyer' : name) : lost(name);
@@ -193,6 +194,20 @@ async function carryOut<Name extends OrderMessageName>(
     }
     throw error;
   }
+}
+
+/**
+ * Temporal answers an Update that comes again as it answered the first. A cancel that was 502
+ * changed nothing and may be tried again with the same key, so from then on it is another Update.
+ */
+async function updateIdOf(
+  { sql }: OrderDeps,
+  orderNumber: string,
+  name: OrderMessageName,
+  requestId: string,
+): Promise<string> {
+  const failed = name === 'cancel' ? await queries.countFailedCancels(sql, orderNumber) : 0;
+  return failed === 0 ? requestId : `${requestId}:${failed}`;
 }
 
 /** A workflow that is gone was final: no command fits any more. */

@@ -178,6 +178,14 @@ export async function findAnswer(
   return row?.answer;
 }
 
+/** How often a cancel came to nothing because the payment session could not be closed. */
+export async function countFailedCancels(sql: Sql, orderNumber: string): Promise<number> {
+  const [row] = await sql<{ failed: number }[]>`
+    SELECT count(*) AS failed FROM order_steps
+    WHERE order_number = ${orderNumber} AND kind = 'PAYMENT_STILL_OPEN'`;
+  return row?.failed ?? 0;
+}
+
 /** Writes down what a request says, before the workflow hears of it. A repeat keeps the first. */
 export async function writeRequest(
   sql: Sql,

@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
-import type { Busy, StepKind } from '../domain/index.ts';
+import type { Busy } from '../domain/index.ts';
 import { ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
+
+/** A payment that the order cannot take goes back to the buyer: no step of the order's own. */
+const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
+const ENTRY_KINDS = [...STEP_KINDS, ...SURPLUS_KINDS] as const;
 
 const dateTime = z.iso.datetime();
 const delivery = z.object({
@@ -22,7 +26,7 @@ export const timelineSchema = z
       .meta({ description: 'What the order is busy with between two statuses' }),
     entries: z.array(
       z.object({
-        kind: z.enum(STEP_KINDS),
+        kind: z.enum(ENTRY_KINDS),
         at: dateTime,
         status: z.enum(ORDER_STATUSES),
         details: z.record(z.string(), z.string()).nullable(),
@@ -44,7 +48,7 @@ export const timelineSchema = z
 export type Timeline = z.infer<typeof timelineSchema>;
 
 interface TimelineRow {
-  kind: StepKind;
+  kind: (typeof ENTRY_KINDS)[number];
   at: Date;
   status: OrderRow['status'];
   details: Record<string, string> | null;
@@ -55,17 +59,37 @@ interface TimelineRow {
   next_attempt_at: Date | null;
 }
 
-/** Each step with its webhook event, whose sequence counts the steps that cause one. */
+/**
+ * Each step with its webhook event, whose sequence counts the steps that cause one, and between
+ * them the surplus payments that go back, with the order's status at that moment.
+ */
 export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
   return sql<TimelineRow[]>`
+    WITH steps AS (
+      SELECT step_number, kind, at, status, details FROM order_steps
+      WHERE order_number = ${orderNumber}
+    ), surplus AS (
+      SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
+        'amount', to_char(r.amount_paise / 100.0, 'FM999999990.00')) AS details
+      FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
+        (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
+      WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL
+    ), entries AS (
+      SELECT * FROM steps
+      UNION ALL
+      SELECT step.step_number, s.kind, s.at, step.status, s.details
+      FROM surplus s CROSS JOIN LATERAL (
+        SELECT step_number, status FROM steps WHERE steps.at <= s.at
+        ORDER BY step_number DESC LIMIT 1) step
+    )
     SELECT s.kind, s.at, s.status, s.details, e.event_id, e.sequence, d.state,
       d.next_attempt_at,
       (SELECT count(*) FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
-    FROM order_steps s
-    LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
+    FROM entries s
+    LEFT JOIN order_events e ON e.order_number = ${orderNumber}
+      AND e.step_number = s.step_number AND s.kind = e.type
     LEFT JOIN webhook_deliveries d USING (event_id)
-    WHERE s.order_number = ${orderNumber}
-    ORDER BY s.step_number`;
+    ORDER BY s.step_number, s.at`;
 }
 
 /** The timeline as merchants see it. */

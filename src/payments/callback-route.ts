@@ -7,10 +7,11 @@ import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import type { CaptureDeps } from './captures.ts';
 import { notePayment, noteSessionClosed } from './captures.ts';
-import type { GatewayEvent } from './gateway.ts';
+import type { CallbackHeaders, GatewayEvent } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
-import { gatewayOf } from './gateways.ts';
 import { writeCallback } from './queries.ts';
+
+type CallbackDeps = CaptureDeps & { gateways: Gateways };
 
 /** The gateway waits 5 s; past this we answer and go on, for the callback is in the book. */
 const ANSWER_WITHIN_MS = 1500;
@@ -19,7 +20,7 @@ const ANSWER_WITHIN_MS = 1500;
  * Where the gateway calls back: the signature is checked on the raw bytes, the callback is stored,
  * then acted upon. What is lost after that, reconciliation finds.
  */
-export function callbackRoute(deps: CaptureDeps & { gateways: Gateways }): Route {
+export function callbackRoute(deps: CallbackDeps): Route {
   return defineRoute({
     method: 'POST',
     base: 'root',
@@ -38,26 +39,44 @@ export function callbackRoute(deps: CaptureDeps & { gateways: Gateways }): Route
     responses: { 200: { description: 'Received', schema: envelopeOf(z.null()) } },
     errors: ['UNAUTHORIZED'],
   }).handledBy(async ({ params, headers, rawBody = Buffer.alloc(0) }) => {
-    const { environment } = params;
-    const gateway = gatewayOf(deps.gateways, environment);
-    const result = gateway.parseCallback(rawBody, {
+    await receive(deps, params.environment, rawBody, {
       'x-razorpay-signature': headers['X-Razorpay-Signature'],
       'x-razorpay-event-id': headers['X-Razorpay-Event-Id'],
     });
-    if (!result.verified) throw new DomainError('UNAUTHORIZED', 'Invalid signature');
-    const { event } = result;
-    const body = rawBody.toString('utf8');
-    await writeCallback(deps.sql, { environment, eventId: event.eventId, event: event.name, body });
-    const acting = act(deps, environment, event).catch((err: unknown) =>
-      deps.log.error({ err, event: event.name }, 'A callback is left to reconciliation'),
-    );
-    await Promise.race([acting, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
     return { status: 200, body: success('Received', null) };
   });
 }
 
+async function receive(
+  deps: CallbackDeps,
+  environment: Environment,
+  rawBody: Buffer,
+  headers: CallbackHeaders,
+): Promise<void> {
+  // Without a gateway there is no secret, so nothing can be signed with it.
+  const result = deps.gateways[environment]?.parseCallback(rawBody, headers);
+  const body = rawBody.toString('utf8');
+  if (result?.verified) {
+    const { event } = result;
+    const { eventId, name } = event;
+    await writeCallback(deps.sql, { environment, eventId, event: name, body });
+    const acting = act(deps, environment, event).catch((err: unknown) =>
+      deps.log.error({ err, event: name }, 'A callback is left to reconciliation'),
+    );
+    await Promise.race([acting, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
+    return;
+  }
+  if (result?.reason !== 'body_malformed') {
+    throw new DomainError('UNAUTHORIZED', 'Invalid signature');
+  }
+  // Truly from the gateway, but in no form that we know. Refused, it would come again for a day.
+  const eventId = String(headers['x-razorpay-event-id'] ?? '');
+  await writeCallback(deps.sql, { environment, eventId, event: 'not_understood', body });
+  deps.log.error({ alert: 'callback_not_understood', environment }, 'It is in gateway_callbacks');
+}
+
 async function act(
-  deps: CaptureDeps,
+  deps: CallbackDeps,
   environment: Environment,
   event: GatewayEvent,
 ): Promise<void> {

@@ -4,6 +4,8 @@ import type { Environment } from '../domain/index.ts';
 import { findOrder } from '../orders/queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
+import type { Gateways } from './gateways.ts';
+import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
 
 export interface CaptureDeps {
@@ -57,14 +59,38 @@ export async function notePayment(
   });
 }
 
-/** The gateway has closed a session: it cannot be paid any more, and the next one may open. */
+/**
+ * Asks the gateway what was tried on a session, and takes note of each payment.
+ *
+ * @returns whether money was captured on it
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function noteSessionPayments(
+  deps: CaptureDeps & { gateways: Gateways },
+  environment: Environment,
+  gatewaySessionId: string,
+): Promise<boolean> {
+  const gateway = gatewayOf(deps.gateways, environment);
+  const payments = await gateway.listSessionPayments(gatewaySessionId);
+  // The oldest first: a failure before a payment is told as it happened.
+  for (const payment of payments.toReversed()) {
+    await notePayment(deps, environment, payment, gatewaySessionId);
+  }
+  return payments.some(({ status }) => status === 'captured' || status === 'refunded');
+}
+
+/**
+ * The gateway has closed a session: it cannot be paid any more, and the next one may open. One is
+ * closed by being paid, too, and that callback may be lost or late: so the gateway is asked.
+ */
 export async function noteSessionClosed(
-  { sql }: CaptureDeps,
+  deps: CaptureDeps & { gateways: Gateways },
   environment: Environment,
   gatewaySessionId: string,
 ): Promise<void> {
-  const session = await queries.findSessionAtGateway(sql, environment, gatewaySessionId);
-  if (session) await queries.endSession(sql, session.session_id, 'CLOSED');
+  const session = await queries.findSessionAtGateway(deps.sql, environment, gatewaySessionId);
+  if (!session || (await noteSessionPayments(deps, environment, gatewaySessionId))) return;
+  await queries.endSession(deps.sql, session.session_id, 'CLOSED');
 }
 
 /** Hands a capture in the book to its order, or back to the buyer if the order cannot take it. */
@@ -85,11 +111,13 @@ export async function applyCapture(
   if (outcome === 'gone') await workflows.refundSurplus(gatewayPaymentId);
 }
 
+/** Written only when the order has been told, which counts it once however often it hears of it. */
 async function noteFailure(
   { sql, workflows }: CaptureDeps,
   orderNumber: string,
   gatewayPaymentId: string,
 ): Promise<void> {
-  if (!(await queries.writeFailure(sql, gatewayPaymentId, orderNumber))) return;
+  if (await queries.isFailureKnown(sql, gatewayPaymentId)) return;
   await workflows.signal(orderNumber, 'failPayment', { requestId: `failed:${gatewayPaymentId}` });
+  await queries.writeFailure(sql, gatewayPaymentId, orderNumber);
 }

@@ -123,7 +123,10 @@ export async function findOpenSession(
   return row;
 }
 
-/** Writes a capture into the book, once, and ends its session. */
+/**
+ * Writes a capture into the book, once, and ends its session: as paid, or, when the amount is not
+ * the order's, so that the buyer can have another one.
+ */
 export async function writeCapture(
   sql: Sql,
   capture: {
@@ -136,10 +139,18 @@ export async function writeCapture(
 ): Promise<void> {
   const { gatewayPaymentId, orderNumber, sessionId, environment, amountPaise } = capture;
   await sql`
-    WITH session AS (
-      UPDATE payment_sessions SET state = 'PAID'
-      WHERE session_id = ${sessionId} AND order_number = ${orderNumber}
-      RETURNING session_id
+    WITH fitting AS (
+      SELECT order_number, amount_paise = ${amountPaise} AS fits FROM orders
+      WHERE order_number = ${orderNumber}
+    ), session AS (
+      UPDATE payment_sessions s
+      SET state = (CASE WHEN f.fits THEN 'PAID' ELSE 'CLOSED' END)::session_state
+      FROM fitting f
+      WHERE s.session_id = ${sessionId} AND s.order_number = f.order_number
+      RETURNING s.session_id
+    ), freed AS (
+      UPDATE orders o SET open_session_id = NULL FROM fitting f
+      WHERE o.order_number = f.order_number AND o.open_session_id = ${sessionId} AND NOT f.fits
     )
     INSERT INTO payments (gateway_payment_id, environment, order_number, session_id, amount_paise)
     VALUES (${gatewayPaymentId}, ${environment}, ${orderNumber},
@@ -147,16 +158,21 @@ export async function writeCapture(
     ON CONFLICT DO NOTHING`;
 }
 
-/** @returns true the first time that this attempt is seen to have failed */
+/** True once the order has been told that this attempt failed. */
+export async function isFailureKnown(sql: Sql, gatewayPaymentId: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM failed_payments WHERE gateway_payment_id = ${gatewayPaymentId}`;
+  return rows.length > 0;
+}
+
 export async function writeFailure(
   sql: Sql,
   gatewayPaymentId: string,
   orderNumber: string,
-): Promise<boolean> {
-  const rows = await sql`
+): Promise<void> {
+  await sql`
     INSERT INTO failed_payments (gateway_payment_id, order_number)
-    VALUES (${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING RETURNING 1`;
-  return rows.length > 0;
+    VALUES (${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING`;
 }
 
 /** Keeps a callback as it came, before anything is done about it. */
@@ -287,7 +303,10 @@ export async function takeSessionsToCheck(
     RETURNING *, expires_at <= service_now() AS is_expired`;
 }
 
-/** Captures that no order has taken and nobody has given back: a Signal was lost on its way. */
+/**
+ * Captures that no order has taken and nobody has given back: a Signal was lost on its way. The
+ * newest first, so that those which the gateway refuses for good do not stand in their way.
+ */
 export async function findLooseCaptures(
   sql: Sql,
   olderThanMs: number,
@@ -301,7 +320,7 @@ export async function findLooseCaptures(
       AND NOT EXISTS (SELECT FROM surplus_refunds s
         WHERE s.gateway_payment_id = p.gateway_payment_id AND s.processed_at IS NOT NULL)
       AND p.captured_at < service_now() - ${olderThanMs} * interval '1 millisecond'
-    LIMIT ${limit}`;
+    ORDER BY p.captured_at DESC LIMIT ${limit}`;
 }
 
 export interface LooseCapture {
@@ -312,7 +331,7 @@ export interface LooseCapture {
   taken_payment_id: string | null;
 }
 
-/** Captures whose order holds the money, but the gateway does not yet. */
+/** Captures whose order holds the money, but the gateway does not yet; each gets its turn. */
 export async function findUnheldPayments(
   sql: Sql,
   limit: number,
@@ -322,7 +341,7 @@ export async function findUnheldPayments(
     JOIN orders o ON o.gateway_payment_id = p.gateway_payment_id
     WHERE p.held_at IS NULL AND o.busy IS NULL
       AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
-    LIMIT ${limit}`;
+    ORDER BY p.hold_started_at NULLS FIRST LIMIT ${limit}`;
 }
 
 /** How long a process that holds funds may take before it must be dead. */

@@ -1,5 +1,5 @@
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, notePayment } from './captures.ts';
+import { applyCapture, noteSessionPayments } from './captures.ts';
 import type { FundsDeps } from './funds.ts';
 import { holdFunds } from './funds.ts';
 import * as queries from './queries.ts';
@@ -10,6 +10,8 @@ const CHECK_FOR_MS = 60 * 60_000;
 /** A Signal under way gets this long before its capture counts as forgotten. */
 const LOOSE_AFTER_MS = 30_000;
 const BATCH = 200;
+/** Less than the activity may take; what is left then comes first in the next run. */
+const RUN_FOR_MS = 4 * 60_000;
 const CONCURRENT_CALLS = 8;
 
 export type ReconcileDeps = CaptureDeps & FundsDeps;
@@ -21,27 +23,33 @@ export type ReconcileDeps = CaptureDeps & FundsDeps;
 export async function reconcilePayments(
   deps: ReconcileDeps,
 ): Promise<{ sessions: number; captures: number }> {
-  const sessions = await queries.takeSessionsToCheck(deps.sql, {
-    limit: BATCH,
-    everyMs: CHECK_EVERY_MS,
-    forMs: CHECK_FOR_MS,
-  });
-  await forEach(deps, sessions, (session) => checkSession(deps, session));
+  const sessions = await checkSessions(deps);
   const loose = await queries.findLooseCaptures(deps.sql, LOOSE_AFTER_MS, BATCH);
   await forEach(deps, loose, (capture) => applyCapture(deps, capture));
   const unheld = await queries.findUnheldPayments(deps.sql, BATCH);
   await forEach(deps, unheld, ({ order_number }) => holdFunds(deps, order_number));
-  return { sessions: sessions.length, captures: loose.length };
+  return { sessions, captures: loose.length };
+}
+
+/** All that are due, batch after batch: each is marked before it is asked about. */
+async function checkSessions(deps: ReconcileDeps): Promise<number> {
+  const endsAtMs = performance.now() + RUN_FOR_MS;
+  for (let checked = 0; ;) {
+    const sessions = await queries.takeSessionsToCheck(deps.sql, {
+      limit: BATCH,
+      everyMs: CHECK_EVERY_MS,
+      forMs: CHECK_FOR_MS,
+    });
+    await forEach(deps, sessions, (session) => checkSession(deps, session));
+    checked += sessions.length;
+    if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
+  }
 }
 
 async function checkSession(deps: ReconcileDeps, session: queries.SessionRow): Promise<void> {
-  const gateway = deps.gateways[session.environment];
-  if (!gateway || session.gateway_session_id === null) return;
-  const payments = await gateway.listSessionPayments(session.gateway_session_id);
-  // The oldest first: a failure before a payment is told as it happened.
-  for (const payment of payments.toReversed()) {
-    await notePayment(deps, session.environment, payment, session.gateway_session_id);
-  }
+  const { environment, gateway_session_id: gatewaySessionId } = session;
+  if (!deps.gateways[environment] || gatewaySessionId === null) return;
+  await noteSessionPayments(deps, environment, gatewaySessionId);
 }
 
 /** A few at a time; one that fails is logged, and comes again with a later run. */

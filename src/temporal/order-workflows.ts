@@ -32,7 +32,7 @@ export interface OrderWorkflows {
   /**
    * Carries a message out and waits until its step is recorded.
    *
-   * @param requestId makes a repeat of the same request get the same answer
+   * @param updateId makes a repeat of the same request get the same answer
    * @returns `gone` when there is no such workflow running: the row has the last word then
    * @throws DomainError the workflow's refusal
    */
@@ -40,6 +40,7 @@ export interface OrderWorkflows {
     orderNumber: string,
     name: Name,
     message: OrderMessages[Name] & { requestId: string },
+    updateId?: string,
   ): Promise<'done' | 'gone'>;
   /** Leaves a message that is carried out even if no worker runs now. */
   signal<Name extends OrderMessageName>(
@@ -57,11 +58,10 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
     client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
   return {
     start: (input) => withinTimeout(() => startOrder(client, input)),
-    update: (orderNumber, name, message) =>
+    update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(async () => {
         const handle = client.workflow.getHandle(orderNumber);
         try {
-          const updateId = message.requestId;
           await handle.executeUpdate<void, [unknown]>(name, { updateId, args: [message] });
           return 'done';
         } catch (error) {

@@ -202,15 +202,15 @@ describe('a settlement made outside the gateway', () => {
 
   test('that comes after the order was finished by itself is recorded with a warning', async () => {
     const order = await refusedRefund();
-    // The other operator's row is there; the gateway then refunds after all, before this one asks.
+    const handle = service.temporal.client.workflow.getHandle(order.order_number);
+    await handle.terminate('The row below says that the order is finished');
+    // This settlement was written, and the gateway refunded after all before the order heard of it.
     await service.sql`
       INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'another')`;
+      VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'test')`;
     await service.sql`
       UPDATE orders SET status = 'REFUNDED', busy = NULL
       WHERE order_number = ${order.order_number}`;
-    const handle = service.temporal.client.workflow.getHandle(order.order_number);
-    await handle.terminate('the order is finished');
     const { warning } = await cli.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');
     await service.sql`

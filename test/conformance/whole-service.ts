@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DevFacts } from '../../src/local/dev-facts.ts';
 import { readDevFacts } from '../../src/local/dev-facts.ts';
+import { startGuard } from '../../src/local/guard.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { findProcesses } from '../../src/local/process-table.ts';
 import { lastLines, startServerProcess } from '../../src/local/server-process.ts';
@@ -36,14 +37,19 @@ const PORTS = [
   'GATEWAY_SIMULATOR_PORT',
 ];
 
-/** Starts all of it on free ports, and resolves when it says that it is ready. */
+/**
+ * Starts all of it on free ports, and resolves when it says that it is ready. It ends with this
+ * process, however that ends.
+ */
 export async function startWholeService(
   settings: Record<string, string> = {},
 ): Promise<WholeService> {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-conformance-'));
   const dataDir = join(folder, 'data');
   const logFile = join(folder, 'npm-start.log');
+  const guard = await startGuard([folder]);
   const service = await startServerProcess({
+    guard,
     file: process.execPath,
     args: [join(repository, 'src/main/dev.ts')],
     env: { ...process.env, ...(await freePorts(PORTS)), DATA_DIR: dataDir, ...settings },
@@ -52,6 +58,7 @@ export async function startWholeService(
   });
   const stop = async () => {
     await service.stop();
+    await guard.release();
     await rm(folder, { recursive: true, force: true });
   };
   try {

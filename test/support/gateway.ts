@@ -1,32 +1,123 @@
 import { randomUUID } from 'node:crypto';
+import type { Environment } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
 import type { TestService } from './service.ts';
 
 type Paid = Pick<OrderRow, 'order_number' | 'amount_paise'>;
 
-/** Pulls one of the simulator's levers: see `src/gateway-simulator/control-routes.ts`. */
-export async function simulator(
+/** Asks the gateway itself, past the adapter: Razorpay's API, or a lever of the simulator. */
+export async function askGateway<Answer>(
   { config }: TestService,
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},
-): Promise<void> {
-  const { baseUrl, keyId, keySecret } = config.razorpay.sandbox;
-  const response = await fetch(new URL(`/simulator${path}`, baseUrl), {
+  environment: Environment = 'sandbox',
+): Promise<Answer> {
+  const { baseUrl, keyId, keySecret } = config.razorpay[environment];
+  const response = await fetch(new URL(path, baseUrl), {
     method,
     headers: {
       authorization: `Basic ${btoa(`${keyId}:${keySecret}`)}`,
       'content-type': 'application/json',
     },
-    body: JSON.stringify(body),
+    ...(method !== 'GET' && { body: JSON.stringify(body) }),
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Answer;
+}
+
+/** Pulls one of the simulator's levers: see `src/gateway-simulator/control-routes.ts`. */
+export function simulator<Answer = unknown>(
+  service: TestService,
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body: unknown = {},
+  environment: Environment = 'sandbox',
+): Promise<Answer> {
+  return askGateway<Answer>(service, method, `/simulator${path}`, body, environment);
+}
+
+/** A refund or a transfer as the gateway shows it. */
+interface Made {
+  id: string;
+  amount: number;
+  status: string;
+  on_hold?: boolean;
+}
+
+/** What the gateway has made of a payment, the newest first. */
+export async function madeAtGateway(
+  service: TestService,
+  gatewayPaymentId: string,
+  what: 'refunds' | 'transfers',
+): Promise<Made[]> {
+  const path = `/v1/payments/${gatewayPaymentId}/${what}?count=100`;
+  const { items } = await askGateway<{ items: Made[] }>(service, 'GET', path);
+  return items;
+}
+
+/** The buyer pays, or tries to: answers the gateway's id of the payment. */
+export async function payAtGateway(
+  service: TestService,
+  gatewaySessionId: string,
+  attempt: { vpa?: string; amountPaise?: number; late?: boolean } = {},
+  environment: Environment = 'sandbox',
+): Promise<string> {
+  const path = `/qr_codes/${gatewaySessionId}/pay`;
+  return (await simulator<{ id: string }>(service, 'POST', path, attempt, environment)).id;
 }
 
 /** From now on the order hears of a payment only from the test. */
 export const withoutCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
+
+/** Callbacks arrive again, once and at once. */
+export const withCallbacks = (service: TestService) =>
+  simulator(service, 'PATCH', '/callbacks', { dropProbability: 0, duplicateProbability: 0 });
+
+/** The path of each call that closes a payment session. */
+export const CLOSING = '/v1/payments/qr_codes/*/close';
+
+/** Lets something go wrong at the gateway from now on; answers how to put it right. */
+export async function breakGateway(
+  service: TestService,
+  fault: { kind: 'reset' | 'error' | 'late' | 'drop_answer'; [lever: string]: unknown },
+) {
+  const { id } = await simulator<{ id: string }>(service, 'POST', '/faults', fault);
+  return {
+    mend: () => simulator(service, 'DELETE', `/faults/${id}`),
+    /** How many calls it has struck. */
+    async hits(): Promise<number> {
+      const { faults } = await simulator<{ faults: { id: string; hits: number }[] }>(
+        service,
+        'GET',
+        '/faults',
+      );
+      return faults.find((one) => one.id === id)?.hits ?? 0;
+    },
+  };
+}
+
+/** Alerts of this name that the service has logged about a payment or an order. */
+export const alerts = ({ logged }: TestService, alert: string, about: string) =>
+  logged.filter(
+    (line) =>
+      line.alert === alert &&
+      [line.gatewayPaymentId, line.orderNumber, line.subject].includes(about),
+  );
+
+/** An order's newest session in our book. */
+export async function sessionOf(
+  { sql }: TestService,
+  { order_number }: { order_number: string },
+): Promise<{ session_id: string; gateway_session_id: string; state: string }> {
+  const [row] = await sql<{ session_id: string; gateway_session_id: string; state: string }[]>`
+    SELECT session_id, gateway_session_id, state FROM payment_sessions
+    WHERE order_number = ${order_number} ORDER BY session_id DESC LIMIT 1`;
+  if (!row) throw new Error(`Order ${order_number} has no session`);
+  return row;
+}
 
 /** A buyer pays at the gateway, and the capture is in our book; the order has not heard of it. */
 export async function captureAtGateway(service: TestService, order: Paid): Promise<string> {
@@ -40,12 +131,28 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
     expiresAtMs: Date.now() + 900_000,
     description: `Order ${orderNumber}`,
   });
-  await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`, {
-    vpa: 'success@razorpay',
-  });
-  const [payment] = await gateway.listSessionPayments(gatewaySessionId);
-  const gatewayPaymentId = payment?.gatewayPaymentId ?? '';
+  const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
   const capture = { gatewayPaymentId, orderNumber, amountPaise, sessionId: null };
   await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
   return gatewayPaymentId;
+}
+
+/** What the ledger says of an order: each line, and how much stands on each account. */
+export async function ledgerOf({ sql }: TestService, orderNumber: string) {
+  const lines = await sql<{ line: string; amount_paise: number }[]>`
+    SELECT operation || ': ' || debit_account || ' → ' || credit_account AS line, amount_paise
+    FROM ledger_transfers WHERE order_number = ${orderNumber} ORDER BY transfer_id`;
+  const balances = await sql<{ account: string; paise: number }[]>`
+    SELECT account, sum(paise)::bigint AS paise FROM (
+      SELECT debit_account AS account, -amount_paise AS paise
+      FROM ledger_transfers WHERE order_number = ${orderNumber}
+      UNION ALL
+      SELECT credit_account, amount_paise
+      FROM ledger_transfers WHERE order_number = ${orderNumber}
+    ) entries GROUP BY account HAVING sum(paise) <> 0`;
+  return {
+    lines: lines.map(({ line, amount_paise }) => `${line} ${amount_paise}`),
+    balances: Object.fromEntries(balances.map(({ account, paise }) => [account, paise])),
+    sum: balances.reduce((sum, { paise }) => sum + paise, 0),
+  };
 }

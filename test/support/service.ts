@@ -3,7 +3,6 @@ import { Client, Connection } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { NativeConnection as NativeConnectionType, WorkerOptions } from '@temporalio/worker';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { pino } from 'pino';
 import { inject } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -21,6 +20,7 @@ import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../../src/webhooks/secret-box.ts';
 import { createApiClient } from './api-client.ts';
 import { createTestDatabase, installTestClock } from './database.ts';
+import { keepingLog } from './kept-log.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
@@ -30,6 +30,11 @@ const SIMULATOR_KEYS = {
   keyId: 'rzp_test_simulator',
   keySecret: 'simulator-secret',
   webhookSecret: 'simulator-webhook-secret',
+};
+const PRODUCTION_KEYS = {
+  keyId: 'rzp_live_simulator',
+  keySecret: 'another-secret',
+  webhookSecret: 'another-webhook-secret',
 };
 
 /** Temporal, real or with time that can be skipped. */
@@ -97,10 +102,16 @@ export interface TestServiceOptions {
   /** `skipping`: deadlines come in no time. `real`: everything else of a real server works. */
   time: 'skipping' | 'real';
   settings?: Record<string, string>;
+  /** A second simulator, with keys of its own, in the place of production's gateway. */
+  productionGateway?: boolean;
 }
 
 /** The whole service in this process: its own database, real HTTP, a worker, a merchant. */
-export async function startTestService({ time, settings = {} }: TestServiceOptions) {
+export async function startTestService({
+  time,
+  settings = {},
+  productionGateway = false,
+}: TestServiceOptions) {
   const [database, temporal] = await Promise.all([
     createTestDatabase(),
     time === 'skipping' ? skippingTemporal() : realTemporal(),
@@ -108,12 +119,14 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
   const { sql } = database;
   const clock = await installTestClock(database);
   const port = await freePort();
-  const simulator = await createGatewaySimulator({
-    ...SIMULATOR_KEYS,
-    port: 0,
-    callbackUrl: `http://127.0.0.1:${port}/callbacks/razorpay/sandbox`,
-    callbackRetryDelaysMs: [50, 200, 1000],
-  });
+  const startSimulator = (environment: Environment, keys: typeof SIMULATOR_KEYS) =>
+    createGatewaySimulator({
+      ...keys,
+      port: 0,
+      callbackUrl: `http://127.0.0.1:${port}/callbacks/razorpay/${environment}`,
+      callbackRetryDelaysMs: [50, 200, 1000],
+    });
+  const simulator = await startSimulator('sandbox', SIMULATOR_KEYS);
   const env = {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
@@ -131,7 +144,12 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     ...settings,
   };
   const config = loadConfig(env);
-  const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
+  const production = productionGateway
+    ? await startSimulator('production', PRODUCTION_KEYS)
+    : undefined;
+  // Behind the settings' back: they want https there, which no simulator speaks.
+  if (production) config.razorpay.production = { ...PRODUCTION_KEYS, baseUrl: production.url };
+  const { log, logged } = keepingLog();
   const resources = { config, sql, temporal: temporal.client, log };
   await registerSearchAttributes(temporal.client, temporal.namespace);
   const { app, readiness } = composeApi(resources);
@@ -199,6 +217,8 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     sql,
     clock,
     log,
+    /** Warnings and errors so far. */
+    logged,
     deps,
     temporal,
     simulator,
@@ -213,6 +233,7 @@ export async function startTestService({ time, settings = {} }: TestServiceOptio
     async stop() {
       await server.stop();
       await simulator.close();
+      await production?.close();
       await close();
       await temporal.close();
       await database.drop();

@@ -28,21 +28,31 @@ export function untilDelivery(
 }
 
 /**
- * The order's first delivery, once so many scheduled attempts were refused and Temporal waits for
- * the next one: time that is skipped before that would not bring it nearer.
+ * Temporal has heard that so many attempts of an order's open deliveries were refused, and waits for
+ * the next ones: time that is skipped before that would not bring them nearer.
  */
+export async function untilTemporalWaits(
+  { temporal }: TestService,
+  orderNumber: string,
+  attempts: number,
+): Promise<void> {
+  const handle = temporal.client.workflow.getHandle(orderNumber);
+  await until(async () => {
+    const waiting = (await handle.describe()).raw.pendingActivities ?? [];
+    return (
+      waiting.length > 0 &&
+      waiting.every(({ attempt, lastFailure }) => lastFailure && Number(attempt) > attempts)
+    );
+  });
+}
+
+/** The order's first delivery, once so many scheduled attempts of it were refused. */
 export async function untilRefused(
   service: TestService,
   orderNumber: string,
   count: number,
 ): Promise<Delivery> {
-  const handle = service.temporal.client.workflow.getHandle(orderNumber);
-  await until(async () => {
-    const { raw } = await handle.describe();
-    return raw.pendingActivities?.some(
-      ({ attempt, lastFailure }) => Number(attempt) > count && lastFailure,
-    );
-  });
+  await untilTemporalWaits(service, orderNumber, count);
   return untilDelivery(service, orderNumber, ({ attempts }) => attempts.length >= count);
 }
 

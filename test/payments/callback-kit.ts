@@ -1,0 +1,98 @@
+import { createHmac } from 'node:crypto';
+import type { Environment } from '../../src/domain/index.ts';
+import { payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+
+interface Named {
+  order_number: string;
+}
+/** A callback as the simulator made it. */
+interface Callback {
+  id: string;
+  name: string;
+  body: string;
+}
+interface CallBackOptions {
+  signature?: string | null;
+  environment?: Environment;
+  origin?: string;
+}
+
+/** Orders being paid, what becomes of them, and the gateway's voice to speak about them with. */
+export function createCallbackKit(
+  service: TestService,
+  merchant: Awaited<ReturnType<TestService['newMerchant']>>,
+) {
+  const read = async ({ order_number }: Named, environment: Environment = 'sandbox') =>
+    (await merchant[environment].get(`/orders/${order_number}`)).body.data;
+
+  const hold = () => simulator(service, 'PATCH', '/callbacks', { hold: true });
+
+  const sign = (body: string, environment: Environment = 'sandbox') =>
+    createHmac('sha256', service.config.razorpay[environment].webhookSecret ?? '')
+      .update(body)
+      .digest('hex');
+
+  async function anOrderBeingPaid(environment: Environment = 'sandbox') {
+    const order = await merchant[environment].create();
+    await merchant[environment].post(`/orders/${order.order_number}/payment-sessions`);
+    return { order, gatewaySessionId: (await sessionOf(service, order)).gateway_session_id };
+  }
+
+  async function callbacksAbout(about: string): Promise<Callback[]> {
+    const { events } = await simulator<{ events: Callback[] }>(service, 'GET', '/callbacks');
+    return events.filter(({ body }) => body.includes(about));
+  }
+
+  return {
+    read,
+    hold,
+    sign,
+    anOrderBeingPaid,
+    untilStatus: (order: Named, status: string, environment: Environment = 'sandbox') =>
+      until(async () => (await read(order, environment)).status === status),
+
+    async events({ order_number }: Named) {
+      const rows = await service.sql<{ type: string }[]>`
+        SELECT type FROM order_events WHERE order_number = ${order_number} ORDER BY sequence`;
+      return rows.map(({ type }) => type);
+    },
+
+    /** How often a callback about this payment or order has been stored. */
+    async stored(about: string): Promise<number> {
+      const rows = await service.sql`
+        SELECT 1 FROM gateway_callbacks WHERE strpos(body, ${about}) > 0`;
+      return rows.length;
+    },
+
+    /** Sends what was held back, and waits until it has arrived. */
+    async release(order: 'as_created' | 'reversed'): Promise<void> {
+      await simulator(service, 'POST', '/callbacks/release', { order });
+      await simulator(service, 'POST', '/callbacks/settled');
+    },
+
+    /** A payment whose callbacks are held back. */
+    async aPaymentNotYetHeardOf(attempt: { vpa?: string } = {}) {
+      const { order, gatewaySessionId } = await anOrderBeingPaid();
+      await hold();
+      const paymentId = await payAtGateway(service, gatewaySessionId, attempt);
+      const [callback] = await callbacksAbout(paymentId);
+      return { order, gatewaySessionId, paymentId, body: callback?.body ?? '' };
+    },
+
+    /** Calls back as the gateway does. */
+    callBack(body: string, options: CallBackOptions = {}): Promise<Response> {
+      const { signature = sign(body), environment = 'sandbox', origin = service.origin } = options;
+      return fetch(`${origin}/callbacks/razorpay/${environment}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(signature !== null && { 'x-razorpay-signature': signature }),
+        },
+        body,
+      });
+    },
+  };
+}
+export type CallbackKit = ReturnType<typeof createCallbackKit>;

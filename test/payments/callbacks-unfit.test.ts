@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Environment } from '../../src/domain/index.ts';
+import { alerts, ledgerOf, madeAtGateway, payAtGateway, simulator } from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import type { CallbackKit } from './callback-kit.ts';
+import { createCallbackKit } from './callback-kit.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let kit: CallbackKit;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real', productionGateway: true });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+  kit = createCallbackKit(service, merchant);
+});
+afterEach(async () => {
+  await simulator(service, 'PATCH', '/callbacks', { hold: false });
+  await service.clock.set(0);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+describe('a callback', () => {
+  test('about an unknown order is stored, answered 200, and raises an alert', async () => {
+    const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
+    const unknown = body
+      .replaceAll(order.order_number, 'ORD00000000000000000000000000')
+      .replaceAll(paymentId, `${paymentId}x`);
+    expect((await kit.callBack(unknown)).status).toBe(200);
+    expect(await kit.stored(`${paymentId}x`)).toBe(1);
+    expect(alerts(service, 'payment_without_order', `${paymentId}x`)).toHaveLength(1);
+    expect(
+      await service.sql`SELECT 1 FROM payments WHERE gateway_payment_id = ${`${paymentId}x`}`,
+    ).toHaveLength(0);
+  });
+});
+
+describe('a capture of another amount than the order', () => {
+  test.each([
+    ['less', 49_900],
+    ['more', 50_000],
+  ])(
+    '(%s) does not make it PAID, is refunded in full, and raises an alert',
+    async (_word, amountPaise) => {
+      const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
+      const paymentId = await payAtGateway(service, gatewaySessionId, { amountPaise });
+      const refund = service.temporal.client.workflow.getHandle(`refund-${paymentId}`);
+      await until(() =>
+        refund.describe().then(
+          ({ status }) => status.name === 'COMPLETED',
+          () => false,
+        ),
+      );
+      expect(await madeAtGateway(service, paymentId, 'refunds')).toMatchObject([
+        { amount: amountPaise, status: 'processed' },
+      ]);
+      expect(alerts(service, 'wrong_amount', paymentId)).not.toEqual([]);
+      expect(await ledgerOf(service, order.order_number)).toMatchObject({
+        lines: [
+          `capture: gateway_clearing → surplus ${amountPaise}`,
+          `refund: surplus → refunds ${amountPaise}`,
+        ],
+        sum: 0,
+      });
+      expect((await kit.read(order)).status).toBe('ACCEPTED');
+      // The buyer can still pay what it costs.
+      const paid = await merchant.sandbox.help(order, 'pay');
+      expect(paid.body.data.status).toBe('PAID');
+    },
+  );
+});
+
+describe("each environment's callbacks touch only its own orders", () => {
+  test("a production order is paid by production's gateway alone", async () => {
+    const { order, gatewaySessionId } = await kit.anOrderBeingPaid('production');
+    await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('does not exist');
+    await payAtGateway(service, gatewaySessionId, {}, 'production');
+    await kit.untilStatus(order, 'PAID', 'production');
+  });
+
+  test.each<[Environment, Environment]>([
+    ['sandbox', 'production'],
+    ['production', 'sandbox'],
+  ])(
+    'a payment at the gateway of %s that names an order of %s changes nothing',
+    async (own, other) => {
+      const order = await merchant[other].create();
+      const opened = await service.deps.gateways[own]!.openSession({
+        orderNumber: order.order_number,
+        sessionId: 'ps_of_nobody',
+        amountPaise: 49_950,
+        expiresAtMs: Date.now() + 900_000,
+        description: 'A trick',
+      });
+      const paymentId = await payAtGateway(service, opened.gatewaySessionId, {}, own);
+      await simulator(service, 'POST', '/callbacks/settled', {}, own);
+      expect(await kit.stored(paymentId)).toBe(2);
+      await until(() => alerts(service, 'payment_without_order', paymentId).length === 2);
+      expect((await kit.read(order, other)).status).toBe('ACCEPTED');
+      expect(
+        await service.sql`SELECT 1 FROM payments WHERE gateway_payment_id = ${paymentId}`,
+      ).toHaveLength(0);
+    },
+  );
+});

@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import {
+  askGateway,
+  ledgerOf,
+  madeAtGateway,
+  payAtGateway,
+  simulator,
+} from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
+import type { CallbackKit } from './callback-kit.ts';
+import { createCallbackKit } from './callback-kit.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+let kit: CallbackKit;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real', productionGateway: true });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+  kit = createCallbackKit(service, merchant);
+});
+afterEach(async () => {
+  await simulator(service, 'PATCH', '/callbacks', { hold: false });
+  await service.clock.set(0);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+describe('a callback', () => {
+  test.each<[string, (body: string) => Response | Promise<Response>]>([
+    ['without a signature', (body) => kit.callBack(body, { signature: null })],
+    [
+      'with the signature of another body',
+      (body) => kit.callBack(body, { signature: kit.sign('{}') }),
+    ],
+    [
+      'with another amount under the right signature',
+      (body) => kit.callBack(body.replace('49950', '49951'), { signature: kit.sign(body) }),
+    ],
+    [
+      'that says the same in other bytes',
+      (body) => kit.callBack(`${body} `, { signature: kit.sign(body) }),
+    ],
+    [
+      'signed with the secret of the other environment',
+      (body) => kit.callBack(body, { signature: kit.sign(body, 'production') }),
+    ],
+    [
+      'signed for the sandbox, sent to production',
+      (body) => kit.callBack(body, { signature: kit.sign(body), environment: 'production' }),
+    ],
+  ])('%s is 401 and nothing is stored', async (_what, send) => {
+    const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
+    expect((await send(body)).status).toBe(401);
+    expect(await kit.stored(paymentId)).toBe(0);
+    expect((await kit.read(order)).status).toBe('ACCEPTED');
+  });
+
+  test('is stored before anything is done, and answered 200 within 2 s, even while Temporal does not answer', async () => {
+    const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
+    const api = await startApiWithSilentTemporal(service);
+    const startedAtMs = performance.now();
+    const { status } = await kit.callBack(body, api);
+    expect(performance.now() - startedAtMs).toBeLessThan(2000);
+    expect(status).toBe(200);
+    expect(await kit.stored(paymentId)).toBe(1);
+    expect((await kit.read(order)).status).toBe('ACCEPTED');
+    // What the book holds is not lost: reconciliation carries it on.
+    await service.clock.set(60_000);
+    await reconcilePayments(service.deps);
+    await kit.untilStatus(order, 'PAID');
+  });
+
+  test('about a failed payment is carried on in the same way', async () => {
+    const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
+    const api = await startApiWithSilentTemporal(service);
+    expect((await kit.callBack(body, api)).status).toBe(200);
+    await service.clock.set(60_000);
+    await reconcilePayments(service.deps);
+    await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
+  });
+
+  test('that comes many times, at once and later, pays the order once', async () => {
+    const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
+    const copies = await Promise.all(Array.from({ length: 20 }, () => kit.callBack(body)));
+    expect(new Set(copies.map(({ status }) => status))).toEqual(new Set([200]));
+    await kit.untilStatus(order, 'PAID');
+    await kit.release('as_created');
+    expect((await kit.callBack(body)).status).toBe(200);
+    expect(await kit.events(order)).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS']);
+    expect((await ledgerOf(service, order.order_number)).lines).toHaveLength(1);
+    expect(await kit.stored(paymentId)).toBe(23);
+    expect(await madeAtGateway(service, paymentId, 'refunds')).toEqual([]);
+  });
+
+  test('of a failure that comes twice is one PAYMENT_FAILED', async () => {
+    const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
+    await Promise.all([kit.callBack(body), kit.callBack(body)]);
+    await kit.release('as_created');
+    await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
+    expect((await kit.callBack(body)).status).toBe(200);
+    await merchant.sandbox.help(order, 'advance', { seconds: 1 });
+    expect(await kit.events(order)).toEqual(['ORDER_CREATED', 'PAYMENT_FAILED']);
+  });
+
+  test('of each of two failures is a PAYMENT_FAILED of its own', async () => {
+    const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
+    await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
+    await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
+    await until(async () => (await kit.events(order)).length === 3);
+    expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_FAILED', 'PAYMENT_FAILED']);
+  });
+
+  test('that says failed after one that said paid is ignored', async () => {
+    const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
+    await kit.hold();
+    await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
+    await payAtGateway(service, gatewaySessionId);
+    await kit.release('reversed');
+    await kit.untilStatus(order, 'PAID');
+    const { body } = await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
+    expect(body.data.status).toBe('DELIVERED');
+    expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
+  });
+
+  test('that says paid after one that said failed makes the order PAID', async () => {
+    const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
+    await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
+    await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
+    expect((await kit.read(order)).status).toBe('ACCEPTED');
+    await payAtGateway(service, gatewaySessionId);
+    await kit.untilStatus(order, 'PAID');
+    expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_FAILED', 'PAYMENT_SUCCESS']);
+  });
+
+  test('that nobody can read is stored and answered 200 if it is truly from the gateway', async () => {
+    const body = JSON.stringify({ entity: 'event', event: 'payment.captured', payload: 'pay_odd' });
+    expect((await kit.callBack(body)).status).toBe(200);
+    expect(await kit.stored('pay_odd')).toBe(1);
+    expect(service.logged.some(({ alert }) => alert === 'callback_not_understood')).toBe(true);
+  });
+
+  test('that says closed does not hide that the session was paid: a cancel finds the order PAID', async () => {
+    const { order, gatewaySessionId } = await kit.aPaymentNotYetHeardOf();
+    const path = `/v1/payments/qr_codes/${gatewaySessionId}`;
+    const entity = await askGateway(service, 'GET', path);
+    const payload = { qr_code: { entity } };
+    const body = JSON.stringify({ entity: 'event', event: 'qr_code.closed', payload });
+    expect((await kit.callBack(body)).status).toBe(200);
+    const cancelled = await merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+    expect(cancelled.status).toBe(400);
+    await kit.untilStatus(order, 'PAID');
+  });
+
+  test('about anything else is stored and changes nothing', async () => {
+    const { order } = await kit.anOrderBeingPaid();
+    const body = JSON.stringify({
+      entity: 'event',
+      event: 'payout.downtime',
+      payload: { about: order.order_number },
+    });
+    expect((await kit.callBack(body)).status).toBe(200);
+    expect(await kit.stored(order.order_number)).toBe(1);
+    await until(async () => (await kit.events(order)).length > 0);
+    expect(await kit.events(order)).toEqual(['ORDER_CREATED']);
+  });
+
+  test('about a payment to a suspended merchant counts', async () => {
+    const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
+    const status = (name: string) => service.sql`
+      UPDATE merchants SET status = ${name} WHERE merchant_id = ${merchant.merchantId}`;
+    await status('SUSPENDED');
+    await payAtGateway(service, gatewaySessionId);
+    await until(async () => (await kit.events(order)).includes('PAYMENT_SUCCESS'));
+    await status('APPROVED');
+    expect((await kit.read(order)).status).toBe('PAID');
+  });
+});

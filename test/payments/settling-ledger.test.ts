@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { ledgerOf, withoutCallbacks } from '../support/gateway.ts';
+import { startOrderIn } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const AMOUNT_PAISE = 49_950;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'skipping' });
+  await withoutCallbacks(service);
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+const orderIn = (status: OrderStatus) => startOrderIn(service, status, merchant);
+
+describe('the ledger', () => {
+  const CAPTURE = `capture: gateway_clearing → merchant_held ${AMOUNT_PAISE}`;
+  const HELD = { gateway_clearing: -AMOUNT_PAISE, merchant_held: AMOUNT_PAISE };
+
+  test.each<[OrderStatus, string[], Record<string, number>]>([
+    ['ACCEPTED', [], {}],
+    ['PAID', [CAPTURE], HELD],
+    ['DELIVERED', [CAPTURE], HELD],
+    ['DISPUTE_OPEN', [CAPTURE], HELD],
+    ['DISPUTE_UNDER_REVIEW', [CAPTURE], HELD],
+    [
+      'COMPLETED',
+      [CAPTURE, `release: merchant_held → merchant_available ${AMOUNT_PAISE}`],
+      { gateway_clearing: -AMOUNT_PAISE, merchant_available: AMOUNT_PAISE },
+    ],
+    [
+      'REFUNDED',
+      [CAPTURE, `refund: merchant_held → refunds ${AMOUNT_PAISE}`],
+      { gateway_clearing: -AMOUNT_PAISE, refunds: AMOUNT_PAISE },
+    ],
+    ['CANCELLED', [], {}],
+  ])(
+    'of an order that is %s says where the money is, and adds up to zero',
+    async (status, lines, balances) => {
+      const order = await orderIn(status);
+      expect(await ledgerOf(service, order.orderNumber)).toEqual({ lines, balances, sum: 0 });
+    },
+  );
+
+  test('can only be added to', async () => {
+    const order = await orderIn('PAID');
+    const { sql } = service;
+    const { orderNumber } = order;
+    const changes = [
+      sql`UPDATE ledger_transfers SET amount_paise = 1 WHERE order_number = ${orderNumber}`,
+      sql`DELETE FROM ledger_transfers WHERE order_number = ${orderNumber}`,
+      sql`TRUNCATE ledger_transfers`,
+    ];
+    for (const change of changes) await expect(change).rejects.toThrow('is append-only');
+    expect((await ledgerOf(service, orderNumber)).lines).toEqual([CAPTURE]);
+  });
+
+  test.each([
+    ['a second way out', { operation: 'refund', credit_account: 'refunds' }],
+    ['the same way out twice', { operation: 'release', credit_account: 'merchant_available' }],
+    ['a line from an account to itself', { operation: 'refund', credit_account: 'merchant_held' }],
+    ['a line of nothing', { operation: 'refund', credit_account: 'refunds', amount_paise: 0 }],
+    ['a line of less than nothing', { operation: 'refund', amount_paise: -AMOUNT_PAISE }],
+  ])('refuses %s', async (_what, line) => {
+    const order = await orderIn('COMPLETED');
+    const entry = {
+      gateway_payment_id: (await order.row()).gateway_payment_id,
+      order_number: order.orderNumber,
+      merchant_id: merchant.merchantId,
+      environment: 'sandbox',
+      debit_account: 'merchant_held',
+      credit_account: 'refunds',
+      amount_paise: AMOUNT_PAISE,
+      ...line,
+    };
+    await expect(service.sql`INSERT INTO ledger_transfers ${service.sql(entry)}`).rejects.toThrow(
+      /violates (unique|check) constraint/,
+    );
+  });
+});

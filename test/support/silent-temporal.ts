@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { startHttpServer } from '../../src/http/server.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { composeApi } from '../../src/main/compose.ts';
+import { connectTemporal } from '../../src/temporal/client.ts';
+import type { TestService } from './service.ts';
+
+/** The same API once more, for one test, with a Temporal that takes connections and says nothing. */
+export async function startApiWithSilentTemporal({ config, sql, log, temporal }: TestService) {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const client = connectTemporal({ address, namespace: temporal.namespace });
+  const { app, readiness } = composeApi({ config, sql, temporal: client, log });
+  const port = await freePort();
+  const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
+  onTestFinished(async () => {
+    await server.stop();
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  return { origin: `http://127.0.0.1:${port}` };
+}
