@@ -156,13 +156,3 @@ export async function startOrderIn(
   await WAYS[status](order, service);
   return order;
 }
-
-/** Cancels an order, and again after a 500 or 502, as the specification wants of clients. */
-export async function cancelPatiently(
-  api: ApiClient,
-  { order_number }: { order_number: string },
-): Promise<void> {
-  const key = { 'Idempotency-Key': `cancel-${order_number}` };
-  const cancel = () => api.post(`/orders/${order_number}/cancel`, undefined, key);
-  await until(async () => (await cancel()).status === 200);
-}
