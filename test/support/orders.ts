@@ -8,7 +8,6 @@ import type { NewOrder } from '../../src/orders/queries.ts';
 import { findOrderByNumber, insertOrder } from '../../src/orders/queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
-import type { ApiClient } from './api-client.ts';
 import { captureAtGateway } from './gateway.ts';
 import type { TestService } from './service.ts';
 
