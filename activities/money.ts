@@ -34,6 +34,11 @@ export function createMoneyActivities(
         unlessDisputedBeforeMs: windowEndedAtMs,
       });
       if (result.outcome === 'disputed') return result;
+      if (result.outcome === 'recorded' && result.written) {
+        const { written, deliveryId } = result;
+        if (written.step.kind !== started.kind)
+          return { outcome: 'overtaken', written, deliveryId };
+      }
       if (result.outcome === 'too_early') {
         const nextRetryDelay = result.retryAfterMs;
         throw ApplicationFailure.create({ message: 'The window is still open', nextRetryDelay });

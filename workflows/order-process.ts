@@ -9,14 +9,18 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { RecordStepInput, RecordStepResult } from '../src/contracts/activities.ts';
+import type {
+  RecordStepInput,
+  RecordStepResult,
+  WrittenStep,
+} from '../src/contracts/activities.ts';
 import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId } from '../src/contracts/ids.ts';
 import type {
   IncomingMessage,
   OrderInput,
   OrderMessageName,
 } from '../src/contracts/order-workflow.ts';
-import type { Busy, Change, Command, Decision, OrderState } from '../src/domain/index.ts';
+import type { Busy, Change, Command, Decision, OrderState, Step } from '../src/domain/index.ts';
 import {
   announceBusy,
   decide,
@@ -26,6 +30,7 @@ import {
   isFinal,
   isReceivedInTime,
   REFUSALS,
+  stateAfter,
 } from '../src/domain/index.ts';
 import {
   closeOnce,
@@ -38,6 +43,9 @@ import {
 import { currentDetails, deadlineSummary } from './order-details.ts';
 import type { Request } from './requests.ts';
 import { commandOf, failureOf, recordedWith, refuse } from './requests.ts';
+
+/** `overtaken`: the book had gone on with another step, which the order has taken over. */
+type Recorded = RecordStepResult | { outcome: 'overtaken' };
 
 /** What the money side answered: it is handled in turn, like a request. */
 type Outcome = () => Promise<void>;
@@ -123,24 +131,61 @@ export class OrderProcess {
     const request = this.nextRequest();
     if (!request) return;
     await this.handle(request);
-    this.requests.splice(this.requests.indexOf(request), 1);
+    const place = this.requests.indexOf(request);
+    if (place >= 0) this.requests.splice(place, 1);
   }
 
   /** Writes a change into the book; the state becomes the new one only if it was written. */
   async record(
     change: Change,
     extra: Omit<RecordStepInput, 'orderNumber' | 'step'> = {},
-  ): Promise<RecordStepResult> {
+  ): Promise<Recorded> {
     const { orderNumber } = this.input;
     const result = await recordStep.executeWithOptions({ summary: change.step.kind }, [
       { orderNumber, step: change.step, ...extra },
     ]);
-    if (result.outcome === 'recorded') {
-      if (extra.requestId !== undefined) this.recordedIds.add(extra.requestId);
-      this.become(change.state);
-      if (result.deliveryId !== null) this.deliver(result.deliveryId, change.step.kind);
+    if (result.outcome !== 'recorded') return result;
+    const { written, deliveryId } = result;
+    if (written && !isSame(written, change.step, extra)) {
+      this.takeOver(written, deliveryId);
+      return { outcome: 'overtaken' };
     }
+    if (extra.requestId !== undefined) this.recordedIds.add(extra.requestId);
+    this.become(written ? stateAfter(this.state, written.step) : change.state);
+    if (deliveryId !== null) this.deliver(deliveryId, change.step.kind);
     return result;
+  }
+
+  /**
+   * A workflow task can be lost after its local activity has written a step, and this one may have
+   * begun with something else. What is in the book has happened, and whoever asked for it is told.
+   */
+  private takeOver({ step, requestId, gatewayPaymentId }: WrittenStep, deliveryId: string | null) {
+    this.become(stateAfter(this.state, step));
+    if (deliveryId !== null) this.deliver(deliveryId, step.kind);
+    const asked = this.requests.findIndex(
+      ({ message }) =>
+        (requestId !== null && message.requestId === requestId) ||
+        (gatewayPaymentId !== null && message.gatewayPaymentId === gatewayPaymentId),
+    );
+    const [request] = asked < 0 ? [] : this.requests.splice(asked, 1);
+    if (requestId !== null) this.recordedIds.add(requestId);
+    if (gatewayPaymentId !== null) this.paid(gatewayPaymentId);
+    if (step.kind === 'REFUND_STARTED' && step.busy?.kind === 'refunding') {
+      const { reason } = step.busy;
+      this.run(() => this.refund(reason));
+    }
+    if (step.kind === 'CLOSING_PAYMENT' && step.busy?.kind === 'closing') {
+      const { because } = step.busy;
+      this.startClosing(because, because === 'cancel' ? this.takeCancel() : undefined);
+    }
+    request?.answer?.resolve();
+  }
+
+  /** CLOSING_PAYMENT has no request id, for it answers nobody; any cancel that waits will do. */
+  private takeCancel(): Request | undefined {
+    const place = this.requests.findIndex(({ command }) => command.type === 'cancel');
+    return place < 0 ? undefined : this.requests.splice(place, 1)[0];
   }
 
   /** @returns true when the deadline came before anything else did */
@@ -158,7 +203,15 @@ export class OrderProcess {
     return !(await condition(ready, timeoutMs, { summary: deadlineSummary(deadline) }));
   }
 
+  /** Asks the law again as long as the book turns out to have gone on. */
   private async handle(request: Request): Promise<void> {
+    let result = await this.handleOnce(request);
+    while (result === 'overtaken' && request !== this.closingRequest) {
+      result = await this.handleOnce(request);
+    }
+  }
+
+  private async handleOnce(request: Request): Promise<'overtaken' | void> {
     const { command, message, answer } = request;
     if (this.isRepeated(message)) return answer?.resolve();
     const state = command.type === 'settle' ? (this.releasing ?? this.state) : this.state;
@@ -169,6 +222,7 @@ export class OrderProcess {
     }
     if (decision.outcome === 'busy') return this.begin(decision.busy, decision.state, request);
     const result = await this.record(decision, recordedWith(message));
+    if (result.outcome === 'overtaken') return result.outcome;
     if (result.outcome !== 'recorded') {
       const reason = 'The payment is not in the book as captured for this order';
       return refuse(request, new DomainError('INVALID_STATE', reason));
@@ -179,22 +233,32 @@ export class OrderProcess {
 
   private remember({ type }: Command, { gatewayPaymentId }: IncomingMessage): void {
     if (type === 'settle') this.gatewayCall?.cancel();
-    if (type !== 'pay') return;
+    if (type === 'pay' && gatewayPaymentId !== undefined) this.paid(gatewayPaymentId);
+  }
+
+  private paid(gatewayPaymentId: string): void {
     this.paidBy = gatewayPaymentId;
     this.endClosing(new DomainError('INVALID_STATE', REFUSALS.cancel));
   }
 
-  private async begin(busy: Busy, state: OrderState, request: Request): Promise<void> {
+  private async begin(
+    busy: Busy,
+    state: OrderState,
+    request: Request,
+  ): Promise<'overtaken' | void> {
     switch (busy.kind) {
       case 'closing':
         return this.beginClosing(busy.because, state, request);
       case 'releasing':
         this.become(state);
         return this.run(() => this.release(state));
-      case 'refunding':
-        await this.record(announceBusy(state, Date.now()), recordedWith(request.message));
+      case 'refunding': {
+        const announced = announceBusy(state, Date.now());
+        const result = await this.record(announced, recordedWith(request.message));
+        if (result.outcome === 'overtaken') return result.outcome;
         request.answer?.resolve();
         return this.run(() => this.refund(busy.reason));
+      }
     }
   }
 
@@ -203,12 +267,18 @@ export class OrderProcess {
     because: 'cancel' | 'expiry',
     state: OrderState,
     request: Request,
-  ): Promise<void> {
+  ): Promise<'overtaken' | void> {
     const cancelled = finishBusy(state, Date.now());
     const recorded = recordedWith(request.message);
     const result = await this.record(cancelled, { ...recorded, unlessSessionOpen: true });
+    if (result.outcome === 'overtaken') return result.outcome;
     if (result.outcome === 'recorded') return request.answer?.resolve();
-    await this.record(announceBusy(state, Date.now()));
+    const announced = await this.record(announceBusy(state, Date.now()));
+    if (announced.outcome === 'overtaken') return announced.outcome;
+    this.startClosing(because, request);
+  }
+
+  private startClosing(because: 'cancel' | 'expiry', request: Request | undefined): void {
     this.closingRequest = request;
     this.run(() => this.close(because === 'cancel' ? closeOnce : closePatiently));
   }
@@ -234,14 +304,16 @@ export class OrderProcess {
       return this.handle({ command: { type: 'pay' }, message: { gatewayPaymentId } });
     }
     const message = this.closingRequest?.message ?? {};
-    await this.record(finishBusy(this.state, Date.now()), recordedWith(message));
+    const result = await this.record(finishBusy(this.state, Date.now()), recordedWith(message));
+    if (result.outcome === 'overtaken') return this.closed(gatewayPaymentId);
     this.endClosing(null);
   }
 
   private async notClosed(): Promise<void> {
     if (this.state.busy?.kind !== 'closing') return;
-    await this.record(giveUpClosing(this.state, Date.now()));
-    const message = 'The payment gateway is temporarily unavailable; retry after a few minutes';
+    const result = await this.record(giveUpClosing(this.state, Date.now()));
+    if (result.outcome === 'overtaken') return this.notClosed();
+    const message = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
     this.endClosing(new DomainError('GATEWAY_UNAVAILABLE', message));
   }
 
@@ -260,8 +332,12 @@ export class OrderProcess {
       { orderNumber, started: started.step, windowEndedAtMs },
     ]);
     if (result.outcome === 'released') return () => this.finish(started.state);
-    const { requestId, receivedAtMs } = result.dispute;
     this.releasing = undefined;
+    if (result.outcome === 'overtaken') {
+      const { written, deliveryId } = result;
+      return async () => this.takeOver(written, deliveryId);
+    }
+    const { requestId, receivedAtMs } = result.dispute;
     return async () => {
       this.become({ ...state, busy: null });
       await this.handle({ command: { type: 'dispute', receivedAtMs }, message: { requestId } });
@@ -342,6 +418,16 @@ export class OrderProcess {
     if (gatewayPaymentId !== undefined) return gatewayPaymentId === this.paidBy;
     return requestId !== undefined && this.recordedIds.has(requestId);
   }
+}
+
+/** The same thing, asked for by the same request: only its time may differ. */
+function isSame(
+  { step, requestId, gatewayPaymentId }: WrittenStep,
+  asked: Step,
+  extra: Pick<RecordStepInput, 'requestId' | 'gatewayPaymentId'>,
+): boolean {
+  const samePayment = gatewayPaymentId === null || gatewayPaymentId === extra.gatewayPaymentId;
+  return step.kind === asked.kind && requestId === (extra.requestId ?? null) && samePayment;
 }
 
 /** In a workflow of its own, which goes on after this one; it looks in the book what is true. */

@@ -13,9 +13,17 @@ export interface RecordStepInput {
   unlessDisputedBeforeMs?: number;
 }
 
+/** What the book has under a step's number, written by a try whose workflow task was lost. */
+export interface WrittenStep {
+  step: Step;
+  requestId: string | null;
+  /** Of PAYMENT_SUCCESS. */
+  gatewayPaymentId: string | null;
+}
+
 export type RecordStepResult =
-  /** Written now, or before by an earlier try of the same step. */
-  | { outcome: 'recorded'; deliveryId: string | null }
+  /** Written now; or before, with `written`: then that counts, whatever was asked now. */
+  | { outcome: 'recorded'; deliveryId: string | null; written?: WrittenStep }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'session_open' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
@@ -29,6 +37,8 @@ export interface ReleaseInput {
 }
 export type ReleaseResult =
   | { outcome: 'released' }
+  /** The book had gone on with another step: nothing was released. */
+  | { outcome: 'overtaken'; written: WrittenStep; deliveryId: string | null }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
 
 export interface RefundInput {

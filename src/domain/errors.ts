@@ -2,23 +2,25 @@
  * The one error vocabulary: an `ErrorCode` is the `code` of a `DomainError`, the `type` of a
  * Temporal `ApplicationFailure`, and the key under which `src/http/errors.ts` finds status and body.
  */
-export type ErrorCode =
-  | 'VALIDATION_FAILED'
-  | 'BAD_REQUEST'
-  | 'INVALID_STATE'
-  | 'UNSUPPORTED_API_VERSION'
-  | 'UNAUTHORIZED'
-  | 'MERCHANT_NOT_APPROVED'
-  | 'ORIGIN_NOT_ALLOWED'
-  | 'ORDER_NOT_YOURS'
-  | 'NOT_FOUND'
-  | 'ORDER_NOT_FOUND'
-  | 'METHOD_NOT_ALLOWED'
-  | 'PAYMENT_SESSION_EXPIRED'
-  | 'BODY_TOO_LARGE'
-  | 'TOO_MANY_REQUESTS'
-  | 'INTERNAL'
-  | 'GATEWAY_UNAVAILABLE';
+export const ERROR_CODES = [
+  'VALIDATION_FAILED',
+  'BAD_REQUEST',
+  'INVALID_STATE',
+  'UNSUPPORTED_API_VERSION',
+  'UNAUTHORIZED',
+  'MERCHANT_NOT_APPROVED',
+  'ORIGIN_NOT_ALLOWED',
+  'ORDER_NOT_YOURS',
+  'NOT_FOUND',
+  'ORDER_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'PAYMENT_SESSION_EXPIRED',
+  'BODY_TOO_LARGE',
+  'TOO_MANY_REQUESTS',
+  'INTERNAL',
+  'GATEWAY_UNAVAILABLE',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** An expected refusal: `message` is safe to show to a merchant as it is. */
 export class DomainError extends Error {

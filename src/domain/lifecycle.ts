@@ -179,6 +179,13 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
   };
 }
 
+/** The order as a step of the book left it. */
+export function stateAfter(before: OrderState, step: Step): OrderState {
+  const { status, busy, deadline, disputeCount, number, event } = step;
+  const eventSequence = event?.sequence ?? before.eventSequence;
+  return { ...before, status, busy, deadline, disputeCount, stepNumber: number, eventSequence };
+}
+
 /** The busy phase written down: same status, and the timeline says what the order is doing. */
 export function announceBusy(state: OrderState, nowMs: number): Change {
   if (state.busy === null) throw new Error('Only a busy order can announce what it does');

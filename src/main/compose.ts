@@ -42,7 +42,7 @@ export interface Resources {
 }
 
 /** Somebody waits for an API request; an activity may take its time. */
-const API_GATEWAY_TIMEOUT_MS = 4000;
+const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
 /** The gateway of each environment, where its four settings are given. */

@@ -167,7 +167,12 @@ async function raiseDispute(
   if (repeated) return repeated;
   const dispute = { requestId, reason, operator };
   const receivedAt = await queries.writeDispute(deps.sql, orderNumber, dispute);
-  if (!receivedAt) throw refusal('dispute');
+  if (!receivedAt) {
+    // An equal request may have been carried out since we looked.
+    const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
+    if (answer) return answer;
+    throw refusal('dispute');
+  }
   const message = { requestId, receivedAtMs: receivedAt.getTime() };
   return carryOut(deps, order, 'dispute', message);
 }
@@ -190,6 +195,9 @@ async function carryOut<Name extends OrderMessageName>(
   } catch (error) {
     // Refused: its texts go. After any other failure the request may still be carried out.
     if (error instanceof DomainError) {
+      // Written, but its workflow task was lost: the order has taken it over from the book since.
+      const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
+      if (answer) return answer;
       await queries.removeRequest(deps.sql, orderNumber, requestId);
     }
     throw error;

@@ -42,7 +42,7 @@ export function createStepRecorder({ sql, present }: { sql: Sql; present: Presen
     const [row] = await sql<{ result: RecordStepResult }[]>`
       SELECT record_step(
         ${orderNumber},
-        ${sql.json({ number: step.number, kind: step.kind, at: iso(step.atMs) })},
+        ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step })},
         ${jsonb(sql, columns)},
         ${jsonb(sql, requestOf(before, input, present(after)))},
         ${jsonb(sql, eventOf(after, step, present))},

@@ -6,6 +6,7 @@ import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import type { FundsRow } from './queries.ts';
 import * as queries from './queries.ts';
+import { findSettlement } from './settle-outside.ts';
 
 export interface FundsDeps {
   sql: Sql;
@@ -26,7 +27,7 @@ class NotYet extends Error {
  */
 export async function releaseFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.settled_outside) return;
+  if (funds.settled_outside) return findSettlement(deps.sql, orderNumber);
   if (funds.merchant_status !== 'APPROVED') {
     throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
   }
@@ -54,7 +55,7 @@ export async function refundOrder(
   reason: string,
 ): Promise<void> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.settled_outside) return;
+  if (funds.settled_outside) return findSettlement(deps.sql, orderNumber);
   assertNotBeingHeld(funds);
   const gateway = gatewayOf(deps.gateways, funds.environment);
   await refundPayment(gateway, funds.gateway_payment_id, funds.amount_paise, reason);

@@ -383,3 +383,53 @@ export async function expectHelperPayment(
   await sql`
     UPDATE payment_sessions SET pay_request_id = ${requestId} WHERE session_id = ${sessionId}`;
 }
+
+/** The session that a sandbox helper's request pays, and its capture once it is in the book. */
+export async function findHelperPayment(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<{ gateway_payment_id: string | null } | undefined> {
+  const [row] = await sql<{ gateway_payment_id: string | null }[]>`
+    SELECT p.gateway_payment_id FROM payment_sessions s LEFT JOIN payments p USING (session_id)
+    WHERE s.order_number = ${orderNumber} AND s.pay_request_id = ${requestId}`;
+  return row;
+}
+
+/** What a request for a payment session was answered. */
+export interface SessionAnswer {
+  isNew: boolean;
+  session: {
+    session_id: string;
+    status: 'open' | 'paid' | 'closed';
+    upi_intent: string;
+    expires_at: string;
+  };
+}
+
+/** The first answer to a request with this key, if there was one. */
+export async function findSessionAnswer(
+  sql: Sql,
+  orderNumber: string,
+  idempotencyKey: string,
+): Promise<SessionAnswer | undefined> {
+  const [row] = await sql<{ answer: SessionAnswer }[]>`
+    SELECT answer FROM payment_session_answers
+    WHERE order_number = ${orderNumber} AND idempotency_key = ${idempotencyKey}`;
+  return row?.answer;
+}
+
+/** Keeps the answer to a request. @returns the first one, of any number of equal requests */
+export async function keepSessionAnswer(
+  sql: Sql,
+  orderNumber: string,
+  idempotencyKey: string,
+  answer: SessionAnswer,
+): Promise<SessionAnswer> {
+  const [row] = await sql<[{ answer: SessionAnswer }]>`
+    INSERT INTO payment_session_answers AS kept (order_number, idempotency_key, answer)
+    VALUES (${orderNumber}, ${idempotencyKey}, ${sql.json({ ...answer })})
+    ON CONFLICT (order_number, idempotency_key) DO UPDATE SET answer = kept.answer
+    RETURNING answer`;
+  return row.answer;
+}

@@ -5,9 +5,10 @@ import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { errorOf } from '../http/errors.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
+import type { OrderRow } from '../orders/queries.ts';
 import { ownOrder } from '../orders/queries.ts';
-import type { SessionRow } from './queries.ts';
-import { findSession } from './queries.ts';
+import type { SessionAnswer, SessionRow } from './queries.ts';
+import { findSession, findSessionAnswer, keepSessionAnswer } from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
 import { openSession } from './sessions.ts';
 
@@ -47,12 +48,26 @@ function openSessionRoute(deps: SessionDeps): Route {
       201: { description: 'A new session', schema: envelopeOf(sessionSchema) },
     },
     errors: [...orderErrors, 'INVALID_STATE', 'GATEWAY_UNAVAILABLE'],
-  }).handledBy(async ({ params, merchant, environment }) => {
+  }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
-    const { session, isNew } = await openSession(deps, order);
-    const body = success('Payment session', presentSession(session));
+    const { session, isNew } = await answerOnce(deps, order, headers['Idempotency-Key']);
+    const body = success('Payment session', session);
     return isNew ? { status: 201, body } : { status: 200, body };
   });
+}
+
+/** A repeat with the same key gets the first answer again, whatever became of the session. */
+async function answerOnce(
+  deps: SessionDeps,
+  order: OrderRow,
+  key: string | undefined,
+): Promise<SessionAnswer> {
+  const { order_number: orderNumber } = order;
+  const first = key === undefined ? undefined : await findSessionAnswer(deps.sql, orderNumber, key);
+  if (first) return first;
+  const { session, isNew } = await openSession(deps, order);
+  const answer = { isNew, session: presentSession(session) };
+  return key === undefined ? answer : keepSessionAnswer(deps.sql, orderNumber, key, answer);
 }
 
 function getSessionRoute({ sql }: SessionDeps): Route {
@@ -79,7 +94,7 @@ function isOpen({ state }: SessionRow): boolean {
   return state === 'OPEN' || state === 'OPENING';
 }
 
-function presentSession(session: SessionRow): z.input<typeof sessionSchema> {
+function presentSession(session: SessionRow): SessionAnswer['session'] {
   const ended = session.state === 'PAID' ? 'paid' : 'closed';
   return {
     session_id: session.session_id,

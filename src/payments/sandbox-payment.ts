@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fetch } from 'undici';
+import type { Sql } from '../db/client.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/queries.ts';
@@ -23,10 +25,7 @@ export interface SandboxPaymentDeps extends SessionDeps {
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
 export function createSandboxPayment(deps: SandboxPaymentDeps) {
-  return async function pay(
-    order: OrderRow,
-    requestId: string,
-  ): Promise<{ gatewayPaymentId: string }> {
+  async function payNow(order: OrderRow, requestId: string): Promise<{ gatewayPaymentId: string }> {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
     // The simulator's callback may be faster than this request: its PAID step answers us too.
@@ -47,7 +46,43 @@ export function createSandboxPayment(deps: SandboxPaymentDeps) {
       environment: 'sandbox',
     });
     return { gatewayPaymentId };
+  }
+
+  return async function pay(
+    order: OrderRow,
+    requestId: string,
+  ): Promise<{ gatewayPaymentId: string }> {
+    try {
+      return await payNow(order, requestId);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // An equal request pays, or has paid: its capture answers both.
+      const gatewayPaymentId = await captureOfEqualRequest(deps.sql, order, requestId);
+      if (gatewayPaymentId === undefined) throw error;
+      return { gatewayPaymentId };
+    }
   };
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof DomainError && error.code === 'INVALID_STATE';
+}
+
+const SIMULATOR_TIMEOUT_MS = 3000;
+const CAPTURE_POLL_MS = 100;
+const CAPTURE_POLLS = 30;
+
+async function captureOfEqualRequest(
+  sql: Sql,
+  order: OrderRow,
+  requestId: string,
+): Promise<string | undefined> {
+  for (let polls = 0; polls < CAPTURE_POLLS; polls += 1) {
+    const found = await queries.findHelperPayment(sql, order.order_number, requestId);
+    if (found?.gateway_payment_id !== null) return found?.gateway_payment_id;
+    await sleep(CAPTURE_POLL_MS);
+  }
+  return undefined;
 }
 
 async function payAtSimulator(
@@ -59,12 +94,15 @@ async function payAtSimulator(
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString('base64')}`;
   const headers = { authorization, 'content-type': 'application/json' };
   const body = JSON.stringify({ vpa: 'success@razorpay' });
-  const signal = AbortSignal.timeout(4000);
+  const signal = AbortSignal.timeout(SIMULATOR_TIMEOUT_MS);
   try {
     const response = await fetch(url, { method: 'POST', headers, body, signal });
     await response.body?.cancel();
     if (response.ok) return;
-  } catch {
+    // The simulator is well: the session is paid or closed by now.
+    if (response.status < 500) throw new DomainError('INVALID_STATE', REFUSALS.pay);
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
     // Refused or too slow: the same to the caller.
   }
   throw errorOf('GATEWAY_UNAVAILABLE');

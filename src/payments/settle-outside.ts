@@ -45,8 +45,23 @@ export async function settleOutside(
   const requestId = `settle:${orderNumber}`;
   const isTold = await tellOrder(deps, orderNumber, requestId);
   const order = await findOrderByNumber(deps.sql, orderNumber);
-  const isItsStep = isTold || (await findAnswer(deps.sql, orderNumber, requestId)) !== undefined;
-  return { order, warning: isItsStep ? null : NOT_SEEN_BY_WORKFLOW };
+  const isUsed = isTold || (await isFinishedBy(deps.sql, orderNumber, requestId));
+  return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
+}
+
+/** The order has come upon its settlement before anybody told it: nothing is left to move. */
+export async function findSettlement(sql: Sql, orderNumber: string): Promise<void> {
+  await sql`
+    UPDATE outside_settlements SET found_at = service_now()
+    WHERE order_number = ${orderNumber} AND found_at IS NULL`;
+}
+
+/** True when the order was finished by this settlement: told of it before, or having found it. */
+async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): Promise<boolean> {
+  const [row] = await sql<{ is_found: boolean }[]>`
+    SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
+    WHERE order_number = ${orderNumber}`;
+  return row?.is_found === true || (await findAnswer(sql, orderNumber, requestId)) !== undefined;
 }
 
 /** @returns false when the order was over already: settling is the only way that it was on */

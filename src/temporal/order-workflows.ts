@@ -12,8 +12,7 @@ import {
   TASK_QUEUE,
 } from '../contracts/ids.ts';
 import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
-import type { ErrorCode } from '../domain/index.ts';
-import { DomainError, rupeesFromPaise } from '../domain/index.ts';
+import { DomainError, ERROR_CODES, rupeesFromPaise } from '../domain/index.ts';
 
 /** No caller waits longer for Temporal than this; then it is a 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
@@ -61,12 +60,14 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(async () => {
         const handle = client.workflow.getHandle(orderNumber);
-        try {
-          await handle.executeUpdate<void, [unknown]>(name, { updateId, args: [message] });
-          return 'done';
-        } catch (error) {
-          if (error instanceof WorkflowNotFoundError) return 'gone';
-          throw refusalOf(error);
+        for (;;) {
+          try {
+            await handle.executeUpdate<void, [unknown]>(name, { updateId, args: [message] });
+            return 'done';
+          } catch (error) {
+            if (error instanceof WorkflowNotFoundError) return 'gone';
+            if (!isUnprocessed(error)) throw refusalOf(error);
+          }
         }
       }),
     signal: (orderNumber, name, message) =>
@@ -114,10 +115,17 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
   }
 }
 
+/** The server gave up on a task that many Updates shared; the workflow has not seen this one. */
+function isUnprocessed(error: unknown): boolean {
+  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+  return cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
+}
+
 /** The workflow refuses with the domain's code as the failure's type, and its exact message. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof WorkflowUpdateFailedError)) return error;
   const { cause } = error;
-  if (!(cause instanceof ApplicationFailure) || !cause.type) return error;
-  return new DomainError(cause.type as ErrorCode, cause.message, { cause: error });
+  if (!(cause instanceof ApplicationFailure)) return error;
+  const code = ERROR_CODES.find((known) => known === cause.type);
+  return code ? new DomainError(code, cause.message, { cause: error }) : error;
 }

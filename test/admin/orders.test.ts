@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
+import { refundOrder } from '../../src/payments/funds.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditRow } from '../support/audit.ts';
@@ -180,6 +181,22 @@ describe('a settlement made outside the gateway', () => {
       return row?.busy?.kind === 'releasing';
     });
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
+  });
+
+  test('that the order finds by itself, before it is told, is no reason for a warning', async () => {
+    const order = await refusedRefund();
+    const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    await away.refusal(...settle(order));
+    // What the order's next try within the hour does.
+    await refundOrder(service.deps, order.order_number, 'dispute_accepted');
+    const handle = service.temporal.client.workflow.getHandle(order.order_number);
+    await handle.terminate('The rest is another test');
+    await service.sql`
+      UPDATE orders SET status = 'REFUNDED', busy = NULL
+      WHERE order_number = ${order.order_number}`;
+    expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
+    await service.sql`
+      UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${order.order_number}`;
   });
 
   test('is refused while the order is not releasing or refunding, and leaves nothing', async () => {

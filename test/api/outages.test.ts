@@ -158,7 +158,9 @@ test(
     ]);
     await simulator(service, 'DELETE', '/faults');
     for (const { answer, ms } of asked) {
-      expect(answer.body.message).toMatch(/payment gateway is temporarily unavailable; retry/);
+      expect(answer.body.message).toMatch(
+        /^The UPI payment gateway is temporarily unavailable; retry/,
+      );
       expectRefusal(answer, 502, answer.body.message);
       expect(ms).toBeLessThan(WITHIN_MS);
     }

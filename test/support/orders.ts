@@ -8,6 +8,7 @@ import type { NewOrder } from '../../src/orders/queries.ts';
 import { findOrderByNumber, insertOrder } from '../../src/orders/queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { captureAtGateway } from './gateway.ts';
 import type { TestService } from './service.ts';
 
@@ -154,4 +155,14 @@ export async function startOrderIn(
   const order = await startOrder(service, overrides);
   await WAYS[status](order, service);
   return order;
+}
+
+/** Cancels an order, and again after a 500 or 502, as the specification wants of clients. */
+export async function cancelPatiently(
+  api: ApiClient,
+  { order_number }: { order_number: string },
+): Promise<void> {
+  const key = { 'Idempotency-Key': `cancel-${order_number}` };
+  const cancel = () => api.post(`/orders/${order_number}/cancel`, undefined, key);
+  await until(async () => (await cancel()).status === 200);
 }

@@ -61,6 +61,8 @@ CREATE TABLE order_steps (
   kind text NOT NULL,
   at timestamptz NOT NULL,
   status order_status NOT NULL,
+  -- The whole step, as the workflow made it: what counts when its workflow task was lost.
+  step jsonb NOT NULL,
   request_id text,
   details jsonb,
   -- The order as it was after this step: the first answer, for a repeat of the request.

@@ -71,7 +71,9 @@ CREATE TABLE outside_settlements (
   reference text NOT NULL,
   reason text NOT NULL,
   actor text NOT NULL,
-  at timestamptz NOT NULL DEFAULT service_now()
+  at timestamptz NOT NULL DEFAULT service_now(),
+  -- When the order found it by itself, at its next try to move the money.
+  found_at timestamptz
 );
 
 -- Double entry by construction: a line takes from one account what it gives to another, so the sum
@@ -145,3 +147,11 @@ BEGIN
   UPDATE orders SET open_session_id = p_session_id WHERE order_number = p_order_number;
   RETURN 'reserved';
 END $$;
+
+-- The first answer to each request for a payment session that came with a key, for its repeats.
+CREATE TABLE payment_session_answers (
+  order_number text NOT NULL REFERENCES orders,
+  idempotency_key text NOT NULL,
+  answer jsonb NOT NULL,
+  PRIMARY KEY (order_number, idempotency_key)
+);

@@ -21,9 +21,18 @@ BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
 
   IF o.step_number >= number THEN
-    RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', (
-      SELECT d.delivery_id FROM order_events e JOIN webhook_deliveries d USING (event_id)
-      WHERE e.order_number = p_order_number AND e.sequence = (p_event->>'sequence')::integer));
+    -- Written by an earlier try. It need not be the same step: a workflow task can be lost after its
+    -- local activity has written, and what the next one does first may be something else.
+    RETURN (
+      SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
+        'written', jsonb_build_object('step', s.step, 'requestId', s.request_id,
+          'gatewayPaymentId',
+          CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END))
+      FROM order_steps s
+      LEFT JOIN order_events e
+        ON e.order_number = s.order_number AND e.step_number = s.step_number
+      LEFT JOIN webhook_deliveries d USING (event_id)
+      WHERE s.order_number = p_order_number AND s.step_number = number);
   ELSIF o.step_number <> number - 1 THEN
     RAISE EXCEPTION 'order % is at step %, so step % cannot follow', p_order_number, o.step_number, number;
   END IF;
@@ -64,8 +73,8 @@ BEGIN
   END IF;
 
   INSERT INTO order_steps
-    (order_number, step_number, kind, at, status, request_id, details, answer)
-  VALUES (p_order_number, number, p_step->>'kind', at, changed.status,
+    (order_number, step_number, kind, at, status, step, request_id, details, answer)
+  VALUES (p_order_number, number, p_step->>'kind', at, changed.status, p_step->'whole',
     p_request->>'request_id', p_request->'details', p_request->'answer');
 
   IF p_event IS NOT NULL THEN
