@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
-import type { SweepActivities } from '../src/contracts/activities.ts';
+import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
 import type { Sql } from '../src/db/client.ts';
 import { orderInputOf } from '../src/orders/commands.ts';
+import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import { findUnheardDisputes, findUnstartedOrders } from '../src/orders/queries.ts';
 import type { OrderWorkflows } from '../src/temporal/order-workflows.ts';
 
@@ -14,8 +15,8 @@ export interface SweepDeps {
   log: Logger;
 }
 
-/** Finds what an API process left behind when it died between the book and the workflow. */
-export function createSweepActivities(deps: SweepDeps): SweepActivities {
+/** What the Schedules do: find what a died API process left behind, and keep lists countable. */
+export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
   return {
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
@@ -27,6 +28,10 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities {
       }
       if (orders.length > 0) deps.log.warn({ started: orders.length }, 'Orders swept up');
       return { started: orders.length };
+    },
+
+    async sealOrderBlocks() {
+      return { sealed: await sealOrderBlocks(deps.sql) };
     },
   };
 }

@@ -3,6 +3,7 @@ import { SetupError } from '../src/local/setup-error.ts';
 /** Each benchmark is a file of its own, which exports `run`. */
 const BENCHMARKS: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   create: () => import('./create.ts'),
+  listing: () => import('./listing.ts'),
   webhooks: () => import('./webhooks.ts'),
 };
 

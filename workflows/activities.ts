@@ -1,5 +1,6 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
+  ListingActivities,
   MoneyActivities,
   PaymentSessionActivities,
   ReconcileActivities,
@@ -54,8 +55,8 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
 });
 
 /** The next run of the Schedule comes soon anyway. */
-export const { startUnstartedOrders, reconcilePayments } = proxyActivities<
-  SweepActivities & ReconcileActivities
+export const { startUnstartedOrders, reconcilePayments, sealOrderBlocks } = proxyActivities<
+  SweepActivities & ReconcileActivities & ListingActivities
 >({
   startToCloseTimeout: '5 minutes',
   retry: { maximumAttempts: 3 },

@@ -9,3 +9,8 @@ export async function sweepUnstartedOrders(): Promise<{ started: number }> {
 export async function reconcilePayments(): Promise<{ sessions: number; captures: number }> {
   return activities.reconcilePayments();
 }
+
+/** Lists count by blocks, which are cut here. */
+export async function sealOrderBlocks(): Promise<{ sealed: number }> {
+  return activities.sealOrderBlocks();
+}

@@ -99,10 +99,16 @@ export interface SweepActivities {
   startUnstartedOrders(): Promise<{ started: number }>;
 }
 
+export interface ListingActivities {
+  /** Cuts the orders of busy merchants into blocks, which lists count by. */
+  sealOrderBlocks(): Promise<{ sealed: number }>;
+}
+
 export type Activities = RecordActivities &
   WebhookActivities &
   MoneyActivities &
   PaymentSessionActivities &
   SurplusActivities &
   ReconcileActivities &
-  SweepActivities;
+  SweepActivities &
+  ListingActivities;

@@ -8,6 +8,8 @@ export const RECONCILE_WORKFLOW = 'reconcilePayments';
 export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
 export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
 export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
+export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
+export const SEAL_BLOCKS_SCHEDULE_ID = 'seal-order-blocks';
 
 /** What operators can search and sort by in the Temporal UI. */
 export const SEARCH_ATTRIBUTES = {

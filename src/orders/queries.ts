@@ -106,37 +106,6 @@ export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<
   return row;
 }
 
-/** Which of a merchant's orders to list; dates are inclusive from, exclusive to. */
-export interface OrderFilter {
-  merchantId: string;
-  environment: Environment;
-  status?: string | undefined;
-  merchantOrderId?: string | undefined;
-  createdFrom?: Date | undefined;
-  createdTo?: Date | undefined;
-}
-
-/** One page of orders, newest first, and how many there are in all. */
-export async function listOrders(
-  sql: Sql,
-  filter: OrderFilter,
-  page: { number: number; size: number },
-): Promise<{ orders: OrderRow[]; totalElements: number }> {
-  const matching = sql`
-    merchant_id = ${filter.merchantId} AND environment = ${filter.environment}
-    ${filter.status ? sql`AND status = ${filter.status}` : sql``}
-    ${filter.merchantOrderId ? sql`AND merchant_order_id = ${filter.merchantOrderId}` : sql``}
-    ${filter.createdFrom ? sql`AND created_at >= ${filter.createdFrom}` : sql``}
-    ${filter.createdTo ? sql`AND created_at < ${filter.createdTo}` : sql``}`;
-  const [orders, [count]] = await Promise.all([
-    sql<OrderRow[]>`
-      SELECT * FROM orders WHERE ${matching} ORDER BY order_number DESC
-      LIMIT ${page.size} OFFSET ${page.number * page.size}`,
-    sql<{ total: number }[]>`SELECT count(*) AS total FROM orders WHERE ${matching}`,
-  ]);
-  return { orders, totalElements: count?.total ?? 0 };
-}
-
 /** Orders that have a row but no recorded first step: their API process died, or Temporal was away. */
 export async function findUnstartedOrders(
   sql: Sql,

@@ -3,10 +3,15 @@ import { ScheduleAlreadyRunning } from '@temporalio/client';
 import {
   RECONCILE_SCHEDULE_ID,
   RECONCILE_WORKFLOW,
+  SEAL_BLOCKS_SCHEDULE_ID,
+  SEAL_BLOCKS_WORKFLOW,
   SWEEP_SCHEDULE_ID,
   SWEEP_WORKFLOW,
   TASK_QUEUE,
 } from '../contracts/ids.ts';
+
+/** A merchant with ten orders a second makes a block and a half in this time. */
+const SEAL_BLOCKS_MS = 5 * 60_000;
 
 /** Creates the service's Schedules, or brings them up to date. */
 export async function ensureSchedules(
@@ -15,6 +20,7 @@ export async function ensureSchedules(
 ): Promise<void> {
   await ensureSchedule(client, SWEEP_SCHEDULE_ID, SWEEP_WORKFLOW, sweepAfterMs);
   await ensureSchedule(client, RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW, reconcileMs);
+  await ensureSchedule(client, SEAL_BLOCKS_SCHEDULE_ID, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
 }
 
 async function ensureSchedule(

@@ -43,11 +43,12 @@ CREATE TABLE orders (
   UNIQUE (merchant_id, environment, idempotency_key)
 );
 
--- Newest first: an order number is a ULID, so its order is the order of time.
-CREATE INDEX orders_by_merchant ON orders (merchant_id, environment, order_number DESC);
-CREATE INDEX orders_by_status ON orders (merchant_id, environment, status, order_number DESC);
+-- GET /orders reads them backwards, newest first.
+CREATE INDEX orders_by_merchant ON orders (merchant_id, environment, created_at, order_number);
+CREATE INDEX orders_by_status
+  ON orders (merchant_id, environment, status, created_at, order_number);
 CREATE INDEX orders_by_merchant_order_id
-  ON orders (merchant_id, environment, merchant_order_id, order_number DESC)
+  ON orders (merchant_id, environment, merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
 -- What the sweeper looks for: normally both are empty.
 CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)

@@ -1,0 +1,130 @@
+import type { Fragment } from 'postgres';
+import type { Sql } from '../db/client.ts';
+import type { Environment, OrderStatus } from '../domain/index.ts';
+import type { OrderRow } from './rows.ts';
+
+/** Which of a merchant's orders to list; dates are inclusive from, exclusive to. */
+export interface OrderFilter {
+  merchantId: string;
+  environment: Environment;
+  status?: OrderStatus | undefined;
+  merchantOrderId?: string | undefined;
+  createdFrom?: Date | undefined;
+  createdTo?: Date | undefined;
+}
+
+/** Where a page is, counted from 0, and how many orders fit on one. */
+export interface OrderPage {
+  number: number;
+  size: number;
+}
+
+/**
+ * One page of orders, newest first, and how many there are on all pages: one statement, so both are
+ * of one moment. What it costs hardly depends on how many orders there are or how deep the page is:
+ * docs/adr/0006-listing-a-million-orders.md.
+ */
+export async function listOrders(
+  sql: Sql,
+  filter: OrderFilter,
+  page: OrderPage,
+): Promise<{ orders: OrderRow[]; totalElements: number }> {
+  const rows = await sql<(OrderRow & { total: number })[]>`${orderPageQuery(sql, filter, page)}`;
+  // A page beyond the end is one row that has the total and no order.
+  const orders = rows.filter((row) => row.order_number !== null);
+  return { orders, totalElements: rows[0]?.total ?? 0 };
+}
+
+/** The statement of {@link listOrders}, which the benchmark explains. */
+export function orderPageQuery(sql: Sql, filter: OrderFilter, page: OrderPage) {
+  return filter.merchantOrderId === undefined
+    ? pageByBlocks(sql, filter, page)
+    : pageByMerchantOrderId(sql, filter, page);
+}
+
+/** The orders that the filter asks for, whatever the time. */
+function matching(sql: Sql, { merchantId, environment, status, merchantOrderId }: OrderFilter) {
+  return sql`merchant_id = ${merchantId} AND environment = ${environment}
+    ${status === undefined ? sql`` : sql`AND status = ${status}`}
+    ${merchantOrderId === undefined ? sql`` : sql`AND merchant_order_id = ${merchantOrderId}`}`;
+}
+
+function timesOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
+  return {
+    from: createdFrom ? sql`${createdFrom}::timestamptz` : sql`'-infinity'::timestamptz`,
+    to: createdTo ? sql`${createdTo}::timestamptz` : sql`'infinity'::timestamptz`,
+  };
+}
+
+/** A merchant gives few orders the same id of its own: they are simply counted. */
+function pageByMerchantOrderId(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
+  const { from, to } = timesOf(sql, filter);
+  const found = sql`${matching(sql, filter)} AND created_at >= ${from} AND created_at < ${to}`;
+  return sql`
+    SELECT total, page.* FROM (SELECT count(*) AS total FROM orders WHERE ${found}) AS counted
+    LEFT JOIN LATERAL (
+      SELECT * FROM orders WHERE ${found}
+      ORDER BY created_at DESC, order_number DESC LIMIT ${size} OFFSET ${number * size}
+    ) AS page ON true
+    ORDER BY created_at DESC, order_number DESC`;
+}
+
+/**
+ * The blocks that lie within the times know how many orders they hold, so only the orders of the
+ * two edges are counted, and only within one block, or one edge, are orders skipped.
+ */
+function pageByBlocks(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
+  const { merchantId, environment, status } = filter;
+  const { from, to } = timesOf(sql, filter);
+  const mine = matching(sql, filter);
+  const skipped = number * size;
+  const inBlock = status ? sql`by_status[status_number(${status})]` : sql`orders`;
+  const count = (begins: Fragment, ends: Fragment) =>
+    sql`(SELECT count(*) FROM orders
+      WHERE ${mine} AND created_at >= ${begins} AND created_at < ${ends})`;
+  return sql`
+    WITH blocks AS MATERIALIZED (
+      SELECT * FROM (
+        SELECT lag(ends_at, 1, '-infinity') OVER (ORDER BY ends_at) AS begins_at, ends_at,
+          ${inBlock} AS orders
+        FROM order_blocks WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      ) AS block
+      WHERE begins_at >= ${from} AND ends_at <= ${to}
+    ),
+    known AS MATERIALIZED (
+      SELECT coalesce(min(begins_at), ${from}) AS begins_at, coalesce(max(ends_at), ${from}) AS ends_at
+      FROM blocks
+    ),
+    parts AS (
+      SELECT ${to} AS ends_at, ${count(sql`known.ends_at`, to)} AS orders FROM known
+      UNION ALL
+      SELECT ends_at, orders FROM blocks
+      UNION ALL
+      SELECT begins_at, ${count(from, sql`known.begins_at`)} FROM known
+    ),
+    reached AS MATERIALIZED (
+      SELECT ends_at, orders, sum(orders)
+        OVER (ORDER BY ends_at DESC ROWS UNBOUNDED PRECEDING)::bigint AS orders_until
+      FROM parts
+    ),
+    newest AS MATERIALIZED (
+      SELECT o.created_at, o.order_number FROM (
+        SELECT ends_at, ${skipped} - (orders_until - orders) AS skipped FROM reached
+        WHERE orders_until > ${skipped} AND orders > 0 ORDER BY orders_until LIMIT 1
+      ) AS part, LATERAL (
+        SELECT created_at, order_number FROM orders
+        WHERE ${mine} AND created_at < part.ends_at
+        ORDER BY created_at DESC, order_number DESC OFFSET part.skipped LIMIT 1
+      ) AS o
+    )
+    SELECT total, page.* FROM (SELECT max(orders_until) AS total FROM reached) AS counted
+    LEFT JOIN LATERAL (
+      SELECT orders.* FROM newest, LATERAL (
+        SELECT * FROM orders
+        WHERE ${mine} AND created_at >= ${from}
+          AND (created_at, order_number) <= (newest.created_at, newest.order_number)
+        ORDER BY created_at DESC, order_number DESC LIMIT ${size}
+      ) AS orders
+    ) AS page ON true
+    ORDER BY created_at DESC, order_number DESC`;
+}

@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SEAL_BLOCKS_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { ORDER_STATUSES } from '../../src/domain/index.ts';
+import { newOrderOf } from '../../src/orders/commands.ts';
+import type { OrderFilter } from '../../src/orders/list-orders.ts';
+import { listOrders } from '../../src/orders/list-orders.ts';
+import {
+  ORDERS_PER_BLOCK as ORDERS_PER_BLOCK_IN_SERVICE,
+  sealOrderBlocks,
+} from '../../src/orders/order-blocks.ts';
+import type { Order } from '../../src/orders/schemas.ts';
+import { anOrder } from '../support/api-client.ts';
+import { writeOrder } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+interface OrderPage {
+  content: Order[];
+  totalElements: number;
+  totalPages: number;
+  number: number;
+  size: number;
+}
+type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
+const HOUR_MS = 3_600_000;
+const ORDERS_PER_BLOCK = 7;
+const MATCHED = 'shop-1';
+
+let service: TestService;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  merchant = await service.newMerchant({ webhooks: false });
+});
+afterAll(() => service?.stop());
+
+const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!;
+const filterOf = ({ merchantId }: Merchant): OrderFilter => ({
+  merchantId,
+  environment: 'sandbox',
+});
+
+/** Orders of the past hours with any status, several of them of the same moment. */
+async function writePastOrders({ merchantId }: Merchant, count: number): Promise<void> {
+  const startMs = Date.now() - 30 * HOUR_MS;
+  const rows = Array.from({ length: count }, (_, index) => {
+    const request = { merchantId, environment: 'sandbox' as const, idempotencyKey: randomUUID() };
+    const newOrder = newOrderOf({ ...request, body: anOrder() }, service.config.durations);
+    const at = new Date(startMs + Math.floor(Math.random() * count) * 1000);
+    const times = { created_at: at, updated_at: at, payment_link_expires_at: at };
+    const merchant_order_id = index % 10 === 0 ? MATCHED : null;
+    const terms = service.sql.json({ ...newOrder.terms });
+    return { ...newOrder, ...times, merchant_order_id, terms, status: pick(ORDER_STATUSES) };
+  });
+  await service.sql`INSERT INTO orders ${service.sql(rows)}`;
+}
+
+interface Listed {
+  order_number: string;
+  status: OrderStatus;
+  merchant_order_id: string | null;
+  created_at: Date;
+}
+
+/** The list as the contract describes it, by looking at every order. */
+async function everyMatching(filter: OrderFilter): Promise<string[]> {
+  const rows = await service.sql<Listed[]>`
+    SELECT order_number, status, merchant_order_id, created_at FROM orders
+    WHERE merchant_id = ${filter.merchantId} AND environment = ${filter.environment}`;
+  const { status, merchantOrderId, createdFrom, createdTo } = filter;
+  return rows
+    .filter(
+      (row) =>
+        (status === undefined || row.status === status) &&
+        (merchantOrderId === undefined || row.merchant_order_id === merchantOrderId) &&
+        (createdFrom === undefined || row.created_at >= createdFrom) &&
+        (createdTo === undefined || row.created_at < createdTo),
+    )
+    .sort(
+      (one, other) =>
+        other.created_at.getTime() - one.created_at.getTime() ||
+        (one.order_number < other.order_number ? 1 : -1),
+    )
+    .map(({ order_number }) => order_number);
+}
+
+/** A filter of any kind; its times lie on, between and beyond the orders'. */
+async function anyFilter(base: OrderFilter): Promise<OrderFilter> {
+  const rows = await service.sql<{ created_at: Date }[]>`
+    SELECT created_at FROM orders WHERE merchant_id = ${base.merchantId}`;
+  const moment = () => {
+    const shiftMs = pick([0, 0, 1, -1, 500, 20 * HOUR_MS, -20 * HOUR_MS]);
+    return pick([undefined, new Date(pick(rows).created_at.getTime() + shiftMs)]);
+  };
+  return {
+    ...base,
+    status: pick([undefined, undefined, ...ORDER_STATUSES]),
+    merchantOrderId: pick([undefined, undefined, undefined, MATCHED]),
+    createdFrom: moment(),
+    createdTo: moment(),
+  };
+}
+
+async function assertListsAreExact(base: OrderFilter, times: number): Promise<void> {
+  for (let time = 0; time < times; time += 1) {
+    const filter = time === 0 ? base : await anyFilter(base);
+    const expected = await everyMatching(filter);
+    const size = pick([1, 3, 10, 100]);
+    const last = Math.ceil(expected.length / size);
+    for (const number of [0, Math.floor(last / 2), Math.max(0, last - 1), last + 1]) {
+      const { orders, totalElements } = await listOrders(service.sql, filter, { number, size });
+      const numbers = orders.map(({ order_number }) => order_number);
+      const page = expected.slice(number * size, (number + 1) * size);
+      expect({ filter, totalElements, numbers }).toEqual({
+        filter,
+        totalElements: expected.length,
+        numbers: page,
+      });
+    }
+  }
+}
+
+/** What the blocks say beside what is true. */
+async function assertBlocksAreTrue({ merchantId }: Merchant): Promise<void> {
+  const wrong = await service.sql`
+    SELECT b.ends_at, b.orders, b.by_status, counted.* FROM (
+      SELECT *, lag(ends_at, 1, '-infinity') OVER (ORDER BY ends_at) AS begins_at
+      FROM order_blocks WHERE merchant_id = ${merchantId}
+    ) AS b, LATERAL (
+      SELECT count(*) AS true_orders, ARRAY(
+        SELECT count(*) FILTER (WHERE o.status = s) FROM unnest(enum_range(NULL::order_status)) AS s
+        LEFT JOIN orders o ON o.merchant_id = ${merchantId}
+          AND o.created_at >= b.begins_at AND o.created_at < b.ends_at
+        GROUP BY s ORDER BY s)::integer[] AS true_by_status
+      FROM orders WHERE merchant_id = ${merchantId}
+        AND created_at >= b.begins_at AND created_at < b.ends_at
+    ) AS counted
+    WHERE b.orders <> true_orders OR b.by_status <> true_by_status`;
+  expect(wrong).toEqual([]);
+}
+
+const seal = () => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
+
+describe('a list with blocks', () => {
+  test('is exact for every filter and page, before and after its orders are cut into blocks', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    await writePastOrders(shop, 150);
+    await assertListsAreExact(filterOf(shop), 20);
+
+    expect(await seal()).toBeGreaterThan(10);
+    await assertBlocksAreTrue(shop);
+    await assertListsAreExact(filterOf(shop), 60);
+  });
+
+  test('stays exact when orders change, new ones come, and old ones are imported', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    await writePastOrders(shop, 80);
+    await seal();
+    await service.sql`
+      UPDATE orders SET status = 'COMPLETED'
+      WHERE merchant_id = ${shop.merchantId} AND status IN ('PAID', 'DELIVERED')`;
+    await writeOrder(service, shop);
+    await service.sql`
+      INSERT INTO orders
+      SELECT imported.* FROM orders AS o, LATERAL jsonb_populate_record(o, jsonb_build_object(
+        'order_number', 'ORDIMPORTED' || o.order_number, 'payment_token', o.order_number,
+        'idempotency_key', 'imported ' || o.order_number)) AS imported
+      WHERE o.merchant_id = ${shop.merchantId} LIMIT 5`;
+    await assertBlocksAreTrue(shop);
+    await assertListsAreExact(filterOf(shop), 40);
+  });
+
+  test('stays exact while orders are written and changed as blocks are cut', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    await writePastOrders(shop, 60);
+    let isOver = false;
+    const change = async () => {
+      while (!isOver) {
+        await service.sql`
+          UPDATE orders SET status = ${pick(ORDER_STATUSES)} WHERE order_number = (
+            SELECT order_number FROM orders WHERE merchant_id = ${shop.merchantId}
+            ORDER BY random() LIMIT 1)`;
+      }
+    };
+    const changing = Array.from({ length: 8 }, change);
+    const [sealed, none] = await Promise.all([seal(), seal(), writeOrder(service, shop)]);
+    isOver = true;
+    await Promise.all(changing);
+    expect(sealed + none).toBeGreaterThan(3);
+    await assertBlocksAreTrue(shop);
+    await assertListsAreExact(filterOf(shop), 20);
+  });
+
+  test('is cut by the workflow that the Schedule runs', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    await writePastOrders(shop, ORDERS_PER_BLOCK_IN_SERVICE + 1);
+    const worker = await service.startWorker();
+    const { client } = service.temporal;
+    await client.workflow.execute(SEAL_BLOCKS_WORKFLOW, {
+      workflowId: `seal-${randomUUID()}`,
+      taskQueue: TASK_QUEUE,
+    });
+    await worker.stop();
+    const [block] = await service.sql<{ orders: number }[]>`
+      SELECT orders FROM order_blocks WHERE merchant_id = ${shop.merchantId}`;
+    // Orders of the same moment are never parted.
+    expect(block?.orders).toBeGreaterThanOrEqual(ORDERS_PER_BLOCK_IN_SERVICE);
+    await assertListsAreExact(filterOf(shop), 5);
+  });
+
+  test('cuts no orders of the last minute, nor any while a transaction of then is open', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    for (let index = 0; index < 20; index += 1) await writeOrder(service, shop);
+    const blocks = async () => {
+      await seal();
+      const [row] = await service.sql<{ count: number }[]>`
+        SELECT count(*) FROM order_blocks WHERE merchant_id = ${shop.merchantId}`;
+      return row?.count;
+    };
+    expect(await blocks()).toBe(0);
+    await service.clock.set(2 * 60_000);
+    expect(await blocks()).toBe(2);
+    await service.clock.set(0);
+  });
+});
+
+describe('GET /orders', () => {
+  const list = async (query: string, shop = merchant) => {
+    const { status, body } = await shop.sandbox.get<OrderPage>(`/orders?${query}`);
+    expect(status).toBe(200);
+    const { content, ...metadata } = body.data;
+    return { metadata, numbers: content.map(({ order_number }) => order_number) };
+  };
+
+  test('has the page metadata, newest first, 20 a page', async () => {
+    const made: string[] = [];
+    for (let index = 0; index < 23; index += 1) {
+      made.unshift((await merchant.sandbox.create()).order_number);
+    }
+    expect(await list('')).toEqual({
+      metadata: { totalElements: 23, totalPages: 2, number: 0, size: 20 },
+      numbers: made.slice(0, 20),
+    });
+    expect(await list('page=1')).toEqual({
+      metadata: { totalElements: 23, totalPages: 2, number: 1, size: 20 },
+      numbers: made.slice(20),
+    });
+    expect(await list('page=7&size=5')).toEqual({
+      metadata: { totalElements: 23, totalPages: 5, number: 7, size: 5 },
+      numbers: [],
+    });
+  });
+
+  test('keeps its order while new orders arrive', async () => {
+    const before = await list('size=100');
+    const more = await Promise.all(Array.from({ length: 10 }, () => merchant.sandbox.create()));
+    const after = await list('size=100');
+    expect(after.numbers.slice(more.length)).toEqual(before.numbers);
+    expect(after.metadata).toMatchObject({ totalElements: before.metadata.totalElements + 10 });
+  });
+
+  test('filters by status, by the merchant’s own id and by time', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    const worker = await service.startWorker();
+    const merchantOrderId = randomUUID();
+    const [first, second, third] = [
+      await shop.sandbox.create({ merchantOrderId }),
+      await shop.sandbox.create(),
+      await shop.sandbox.create({ merchantOrderId }),
+    ] as const;
+    await shop.sandbox.help(second, 'pay');
+    await worker.stop();
+    const numbers = async (query: string) => (await list(query, shop)).numbers;
+    expect(await numbers('status=PAID')).toEqual([second.order_number]);
+    expect(await numbers('status=COMPLETED')).toEqual([]);
+    const own = [third.order_number, first.order_number];
+    expect(await numbers(`merchantOrderId=${merchantOrderId}`)).toEqual(own);
+    expect(await numbers(`merchantOrderId=${merchantOrderId}&status=PAID`)).toEqual([]);
+    expect(await numbers(`createdFrom=${third.created_at}`)).toEqual([third.order_number]);
+    const until = [second.order_number, first.order_number];
+    expect(await numbers(`createdTo=${third.created_at}`)).toEqual(until);
+    expect(await numbers(`createdFrom=${second.created_at}&createdTo=${third.created_at}`)).toEqual(
+      [second.order_number],
+    );
+  });
+
+  test('shows nothing of another merchant or environment', async () => {
+    const stranger = await service.newMerchant({ webhooks: false });
+    expect(await list('', stranger)).toEqual({
+      metadata: { totalElements: 0, totalPages: 0, number: 0, size: 20 },
+      numbers: [],
+    });
+    const { body } = await merchant.production.get<OrderPage>('/orders');
+    expect(body.data.totalElements).toBe(0);
+  });
+});
