@@ -3,9 +3,12 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
 import type { DeliverDeps } from '../src/webhooks/deliver.ts';
 import { attemptManually, attemptScheduled } from '../src/webhooks/deliver.ts';
+import { WebhookNotAttemptedError } from '../src/webhooks/sender.ts';
 
 export type WebhookDeps = DeliverDeps;
 
+/** An endpoint that has its share of places is tried again when some of them may be free. */
+const BUSY_RETRY_DELAY = '3 seconds';
 /** A manual retry whose worker died waits this long for its own attempt to count as dead. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
 
@@ -16,7 +19,7 @@ const CUT_OFF_RETRY_DELAY = '5 seconds';
 export function createWebhookActivities(deps: WebhookDeps): WebhookActivities {
   return {
     async sendWebhook({ deliveryId }) {
-      const result = await attemptScheduled(deps, deliveryId);
+      const result = await attemptScheduled(deps, deliveryId).catch(retrySoonIfBusy);
       switch (result.outcome) {
         case 'delivered':
           return;
@@ -45,4 +48,14 @@ export function createWebhookActivities(deps: WebhookDeps): WebhookActivities {
       });
     },
   };
+}
+
+function retrySoonIfBusy(error: unknown): never {
+  if (!(error instanceof WebhookNotAttemptedError) || error.reason !== 'busy') throw error;
+  throw ApplicationFailure.create({
+    message: error.message,
+    type: 'WEBHOOK_NOT_ATTEMPTED',
+    nextRetryDelay: BUSY_RETRY_DELAY,
+    category: ApplicationFailureCategory.BENIGN,
+  });
 }

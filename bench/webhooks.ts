@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { ulid } from 'ulid';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
+import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { readDevFacts } from '../src/local/dev-facts.ts';
@@ -12,8 +13,9 @@ import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.
 import { newOrderOf } from '../src/orders/commands.ts';
 import { insertOrder } from '../src/orders/queries.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
-import type { DeliverDeps } from '../src/webhooks/deliver.ts';
-import { attemptScheduled } from '../src/webhooks/deliver.ts';
+import { createAttemptLog } from '../src/webhooks/attempt-log.ts';
+import { ATTEMPT_LEASE_MS, attemptScheduled } from '../src/webhooks/deliver.ts';
+import type { SecretBox } from '../src/webhooks/secret-box.ts';
 import { createSecretBox } from '../src/webhooks/secret-box.ts';
 import { createWebhookSender } from '../src/webhooks/sender.ts';
 
@@ -38,7 +40,8 @@ export async function run(): Promise<void> {
   });
   const { current: apiVersion } = createVersionRegistry();
   const log = pino({ level: 'warn' });
-  const deps: DeliverDeps = { sql, sender, secretBox, apiVersion, log };
+  const attempts = createAttemptLog(sql, { leaseMs: ATTEMPT_LEASE_MS });
+  const deps = { sql, attempts, sender, secretBox, apiVersion, log };
   const receiver = await startReceiver();
   const merchantId = await enrolMerchant(deps, receiver.url);
   const order = {
@@ -108,7 +111,10 @@ async function startReceiver() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-async function enrolMerchant({ sql, secretBox }: DeliverDeps, url: string): Promise<string> {
+async function enrolMerchant(
+  { sql, secretBox }: { sql: Sql; secretBox: SecretBox },
+  url: string,
+): Promise<string> {
   const admin = { sql, actor: 'bench' };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
   const { merchant_id: merchantId } = await createMerchant(admin, merchant);
@@ -122,7 +128,7 @@ async function enrolMerchant({ sql, secretBox }: DeliverDeps, url: string): Prom
 
 /** Events and deliveries as `record_step` writes them, many at once. */
 async function writeDeliveries(
-  { sql }: DeliverDeps,
+  { sql }: { sql: Sql },
   orderNumber: string,
   merchantId: string,
   from: number,

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { ConfigError, loadConfig } from '../config.ts';
+import { SetupError } from '../local/setup-error.ts';
 
 /** Personal data and secrets never reach a log, wherever an object brings them. */
 const REDACTED = ['secret', 'apiSecret', 'apiKey', 'buyer', 'buyerEmail', 'buyerPhone'].flatMap(
@@ -17,10 +18,19 @@ export async function runMain(main: (config: Config) => Promise<void>): Promise<
   try {
     await main(loadConfig());
   } catch (error) {
-    const line = error instanceof ConfigError ? error.message : (error as Error).stack;
-    process.stderr.write(`${line}\n`);
+    process.stderr.write(`${lineOf(error as Error & { code?: unknown })}\n`);
     process.exit(1);
   }
+}
+
+const UNREACHABLE = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'];
+
+function lineOf(error: Error & { code?: unknown }): string | undefined {
+  if (error instanceof ConfigError || error instanceof SetupError) return error.message;
+  if (UNREACHABLE.includes(String(error.code))) {
+    return `${error.message}: check DATABASE_URL and TEMPORAL_ADDRESS`;
+  }
+  return error.stack;
 }
 
 /** Resolves with the first signal that asks this process to stop. */

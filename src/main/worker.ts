@@ -4,6 +4,7 @@ import { createActivities } from '../../activities/index.ts';
 import { TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
+import { SetupError } from '../local/setup-error.ts';
 import { composeActivities, required } from './compose.ts';
 import { createLog, runMain } from './process.ts';
 
@@ -21,7 +22,7 @@ await runMain(async (config) => {
   const temporal = connectTemporal({ address, namespace });
   const { deps, close } = composeActivities({ config, sql, temporal, log });
   const worker = await Worker.create({
-    connection: await NativeConnection.connect({ address }),
+    connection: await connect(address),
     namespace,
     taskQueue: TASK_QUEUE,
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
@@ -38,3 +39,11 @@ await runMain(async (config) => {
   await Promise.all([sql.end({ timeout: 1 }), temporal.connection.close()]);
   process.exit(0);
 });
+
+async function connect(address: string): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address });
+  } catch (cause) {
+    throw new SetupError(`Temporal cannot be reached at ${address} (TEMPORAL_ADDRESS)`, { cause });
+  }
+}

@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
-import type { Sql } from '../db/client.ts';
+import type {
+  Attempt,
+  AttemptContext,
+  AttemptKind,
+  AttemptLog,
+  DeliveryState,
+} from './attempt-log.ts';
 import { assertClockAgrees } from './clock.ts';
-import type { AttemptContext, AttemptKind, DeliveryState } from './queries.ts';
-import * as queries from './queries.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
@@ -13,7 +17,7 @@ import { signedRequest } from './signed-request.ts';
 export const RETRY_DELAYS_MS = [5, 30, 120, 720].map((minutes) => minutes * 60_000);
 
 /** Longer than the sender's 15 s: past this the process that attempted must be dead. */
-const ATTEMPT_LEASE_MS = 25_000;
+export const ATTEMPT_LEASE_MS = 25_000;
 
 /** What a scheduled attempt came to, for whoever decides what happens next. */
 export type DeliveryOutcome =
@@ -25,7 +29,7 @@ export type DeliveryOutcome =
   | { outcome: 'postponed'; retryAfterMs: number };
 
 export interface DeliverDeps {
-  sql: Sql;
+  attempts: AttemptLog;
   sender: WebhookSender;
   secretBox: SecretBox;
   apiVersion: string;
@@ -50,21 +54,21 @@ export async function attemptScheduled(
   deps: DeliverDeps,
   deliveryId: string,
 ): Promise<DeliveryOutcome> {
-  const { sql, now = Date.now } = deps;
-  const token = randomUUID();
-  const context = await queries.beginAttempt(sql, deliveryId, token, 'scheduled', ATTEMPT_LEASE_MS);
-  if (!context) return whyNotBegun(sql, deliveryId);
+  const { attempts, now = Date.now } = deps;
+  const attempt = newAttempt(deliveryId, 'scheduled');
+  const context = await attempts.begin(attempt);
+  if (!context) return whyNotBegun(deps, deliveryId);
   // The process died after the last attempt was logged, before its time was handed on.
   const earlyMs = (context.next_attempt_at?.getTime() ?? 0) - (await now());
   if (earlyMs > 1000) {
-    await queries.abandonAttempt(sql, deliveryId, token);
+    await attempts.abandon(attempt);
     return { outcome: 'postponed', retryAfterMs: earlyMs };
   }
   if (context.webhook_url === null) {
-    await queries.failDelivery(sql, deliveryId, token);
+    await attempts.fail(attempt);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
-  const { after, error } = await makeAttempt(deps, context, 'scheduled', token);
+  const { after, error } = await makeAttempt(deps, context, attempt);
   if (after.state === 'DELIVERED') return { outcome: 'delivered' };
   const reason = error ?? '';
   if (after.retryAfterMs === null) return { outcome: 'failed', reason };
@@ -83,23 +87,30 @@ export async function attemptManually(
   deps: DeliverDeps,
   deliveryId: string,
 ): Promise<ManualAttemptResult | undefined> {
-  const { sql } = deps;
-  const token = randomUUID();
-  const context = await queries.beginAttempt(sql, deliveryId, token, 'manual', ATTEMPT_LEASE_MS);
+  const { attempts } = deps;
+  const attempt = newAttempt(deliveryId, 'manual');
+  const context = await attempts.begin(attempt);
   if (!context) {
-    const state = await queries.findDeliveryState(sql, deliveryId);
+    const state = await attempts.findState(deliveryId);
     return state && { outcome: 'running' };
   }
   if (context.webhook_url === null) {
-    await queries.abandonAttempt(sql, deliveryId, token);
+    await attempts.abandon(attempt);
     return { outcome: 'no_url' };
   }
-  const { error } = await makeAttempt(deps, context, 'manual', token);
+  const { error } = await makeAttempt(deps, context, attempt);
   return error === null ? { outcome: 'delivered' } : { outcome: 'refused', reason: error };
 }
 
-async function whyNotBegun(sql: Sql, deliveryId: string): Promise<DeliveryOutcome> {
-  const state = await queries.findDeliveryState(sql, deliveryId);
+function newAttempt(deliveryId: string, kind: AttemptKind): Attempt {
+  return { deliveryId, kind, token: randomUUID() };
+}
+
+async function whyNotBegun(
+  { attempts }: DeliverDeps,
+  deliveryId: string,
+): Promise<DeliveryOutcome> {
+  const state = await attempts.findState(deliveryId);
   if (state === 'DELIVERED') return { outcome: 'delivered' };
   if (state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
   return { outcome: 'postponed', retryAfterMs: ATTEMPT_LEASE_MS };
@@ -108,24 +119,21 @@ async function whyNotBegun(sql: Sql, deliveryId: string): Promise<DeliveryOutcom
 async function makeAttempt(
   deps: DeliverDeps,
   context: AttemptContext,
-  kind: AttemptKind,
-  token: string,
+  attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
-  const { delivery_id: deliveryId } = context;
-  const { now = Date.now } = deps;
+  const { attempts, sender, log, now = Date.now } = deps;
   try {
-    assertClockAgrees(context.database_now, deps.log);
+    assertClockAgrees(context.database_now, log);
     const at = new Date();
-    const result = await deps.sender.send(requestOf(deps, context, at));
-    const after = afterAttempt(context, kind, result.outcome === 'delivered');
-    const nextAttemptAt =
-      after.retryAfterMs === null ? null : new Date((await now()) + after.retryAfterMs);
-    const attempt = { ...result, kind, at, url: context.webhook_url ?? '' };
-    const { state } = after;
-    await queries.recordAttempt(deps.sql, deliveryId, token, attempt, { state, nextAttemptAt });
+    const result = await sender.send(requestOf(deps, context, at));
+    const after = afterAttempt(context, attempt.kind, result.outcome === 'delivered');
+    const { state, retryAfterMs } = after;
+    const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
+    const url = context.webhook_url ?? '';
+    await attempts.record({ ...attempt, ...result, at, url, state, nextAttemptAt });
     return { after, error: result.error };
   } catch (error) {
-    await queries.abandonAttempt(deps.sql, deliveryId, token);
+    await attempts.abandon(attempt);
     throw error;
   }
 }

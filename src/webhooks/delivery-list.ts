@@ -1,6 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment, EventType } from '../domain/index.ts';
-import type { AttemptKind, DeliveryState } from './queries.ts';
+import type { AttemptKind, DeliveryState } from './attempt-log.ts';
 
 /** Which deliveries to list; what is absent matches all. */
 export interface DeliveryFilter {

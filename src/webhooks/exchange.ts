@@ -80,9 +80,12 @@ export async function exchange(
 ): Promise<Answer> {
   const reader = new AnswerReader(limits.maxAnswerBytes);
   const { startedAtMs, totalTimeoutMs } = limits;
-  const tooLate = new DeliveryFault(`no complete answer within ${secondsText(totalTimeoutMs)}`);
+  const endTooLate = () => {
+    const reason = `no complete answer within ${secondsText(totalTimeoutMs)}`;
+    reader.end(new DeliveryFault(reason), false);
+  };
   const leftMs = startedAtMs + totalTimeoutMs - performance.now();
-  const timer = setTimeout(() => reader.end(tooLate, false), leftMs);
+  const timer = setTimeout(endTooLate, leftMs);
   connection.client.dispatch({ ...message, method: 'POST' }, reader);
   const answer = await reader.answer;
   clearTimeout(timer);

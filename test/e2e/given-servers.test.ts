@@ -70,3 +70,16 @@ test.for([
     expect(alone.errorLines()).toEqual([expect.stringContaining(line ?? '')]);
   },
 );
+
+test.for([
+  ['worker', 'Temporal cannot be reached at 127.0.0.1:1 (TEMPORAL_ADDRESS)'],
+  ['migrate', 'ECONNREFUSED 127.0.0.1:1: check DATABASE_URL and TEMPORAL_ADDRESS'],
+])('npm run %s says in one line that a server is away, and exit 1', async ([part = '', line]) => {
+  const alone = runNpm(['run', part], {
+    DATABASE_URL: 'postgres://127.0.0.1:1/orders',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    WEBHOOK_SECRET_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+  });
+  expect(await alone.ended).toEqual([1, null]);
+  expect(alone.errorLines()).toEqual([expect.stringContaining(line ?? '')]);
+});

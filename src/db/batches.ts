@@ -1,0 +1,44 @@
+const MAX_BATCHES_UNDER_WAY = 2;
+const MAX_ITEMS = 200;
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Makes one statement of what many callers ask for at about the same time. A call goes out with all
+ * others of its turn of the event loop, or, while enough batches are under way, with those that
+ * came since: the busier it is, the larger the batches, and a lone call waits for nobody.
+ *
+ * @param run gives one result for each item, in their order; when it fails, all of its callers do
+ */
+export function createBatches<Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+): (item: Item) => Promise<Result> {
+  const waiting: Waiting<Item, Result>[] = [];
+  let underWay = 0;
+
+  async function runNext(): Promise<void> {
+    if (waiting.length === 0 || underWay >= MAX_BATCHES_UNDER_WAY) return;
+    const batch = waiting.splice(0, MAX_ITEMS);
+    underWay += 1;
+    try {
+      const results = await run(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      underWay -= 1;
+      void runNext();
+    }
+  }
+
+  return (item) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    waiting.push({ item, resolve, reject });
+    if (waiting.length === 1) setImmediate(() => void runNext());
+    return promise;
+  };
+}

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/attempt-log.ts';
+import { createAttemptLog } from '../../src/webhooks/attempt-log.ts';
+import { startOrder, until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const LEASE_MS = 25_000;
+let service: TestService;
+let attempts: AttemptLog;
+let deliveryIds: string[];
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  attempts = createAttemptLog(service.sql, { leaseMs: LEASE_MS });
+  const merchant = await service.newMerchant();
+  merchant.receiver.answerWith(() => 500);
+  const worker = await service.startWorker({ sendWebhook: async () => {} });
+  await Promise.all(Array.from({ length: 30 }, () => startOrder(service, merchant)));
+  deliveryIds = await until(async () => {
+    const rows = await service.sql<{ delivery_id: string }[]>`
+      SELECT delivery_id FROM webhook_deliveries`;
+    return rows.length === 30 ? rows.map(({ delivery_id }) => delivery_id) : undefined;
+  }).then((ids) => ids ?? []);
+  await worker.stop();
+});
+afterAll(() => service?.stop());
+
+const attemptOf = (deliveryId: string, kind: AttemptKind = 'scheduled'): Attempt => ({
+  deliveryId,
+  kind,
+  token: randomUUID(),
+});
+const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | null) => ({
+  ...attempt,
+  at: new Date(),
+  url: 'https://shop.example/hook',
+  statusCode: state === 'DELIVERED' ? 200 : 500,
+  durationMs: 12,
+  responseBody: Buffer.from([0, 255, 10]),
+  error: state === 'DELIVERED' ? null : 'answered 500',
+  state,
+  nextAttemptAt: state === 'PENDING' ? new Date(Date.now() + 60_000) : null,
+});
+async function deliveryOf(deliveryId: string) {
+  const [row] = await service.sql`
+    SELECT d.state, d.attempt_token, d.attempt_until, d.next_attempt_at IS NULL AS is_over,
+      d.settled_at IS NOT NULL AS is_settled,
+      ARRAY(SELECT status_code FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id
+        ORDER BY attempt_id) AS status_codes
+    FROM webhook_deliveries d WHERE delivery_id = ${deliveryId}`;
+  return row;
+}
+const FREE = { attempt_token: null, attempt_until: null };
+
+test('many attempts at once share statements, and each gets its own delivery and result', async () => {
+  const started = deliveryIds.slice(0, 20).map((deliveryId) => attemptOf(deliveryId));
+  const contexts = await Promise.all(started.map(attempts.begin));
+  expect(contexts.map((context) => context?.delivery_id)).toEqual(deliveryIds.slice(0, 20));
+  expect(new Set(contexts.map((context) => context?.event_id)).size).toBe(20);
+
+  const stateOf = (index: number) => (['DELIVERED', 'PENDING', 'FAILED'] as const)[index % 3]!;
+  await Promise.all(
+    started.map((attempt, index) => attempts.record(resultOf(attempt, stateOf(index)))),
+  );
+  for (const [index, deliveryId] of deliveryIds.slice(0, 20).entries()) {
+    const state = stateOf(index);
+    expect(await deliveryOf(deliveryId)).toEqual({
+      state,
+      ...FREE,
+      is_over: state !== 'PENDING',
+      is_settled: state !== 'PENDING',
+      status_codes: [state === 'DELIVERED' ? 200 : 500],
+    });
+  }
+  const [row] = await service.sql<{ response_body: Buffer }[]>`
+    SELECT response_body FROM webhook_attempts LIMIT 1`;
+  expect([...(row?.response_body ?? [])]).toEqual([0, 255, 10]);
+});
+
+test('of ten attempts of one delivery at once, one is begun', async () => {
+  const [deliveryId = ''] = deliveryIds.slice(20);
+  const kinds = ['scheduled', 'manual'] as const;
+  const ten = Array.from({ length: 10 }, (_, index) => attemptOf(deliveryId, kinds[index % 2]));
+  const contexts = await Promise.all(ten.map(attempts.begin));
+  const begun = ten.filter((_, index) => contexts[index] !== undefined);
+  expect(begun).toHaveLength(1);
+  expect(await deliveryOf(deliveryId)).toMatchObject({ attempt_token: begun[0]?.token });
+  expect(await attempts.begin(attemptOf(deliveryId))).toBeUndefined();
+  await attempts.abandon(begun[0]!);
+  expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
+});
+
+test('a success counts more than the failure of an attempt that hung until the same moment', async () => {
+  const [deliveryId = ''] = deliveryIds.slice(21);
+  const hung = attemptOf(deliveryId);
+  await attempts.begin(hung);
+  await service.clock.set(LEASE_MS + 1000);
+  const second = attemptOf(deliveryId, 'manual');
+  expect(await attempts.begin(second)).toBeDefined();
+  await service.clock.set(0);
+  await Promise.all([
+    attempts.record(resultOf(hung, 'PENDING')),
+    attempts.record(resultOf(second, 'DELIVERED')),
+  ]);
+  const [first, last] = [await deliveryOf(deliveryId), [200, 500]];
+  expect(first).toMatchObject({ state: 'DELIVERED', ...FREE, is_over: true });
+  expect(first?.['status_codes'].toSorted()).toEqual(last);
+});
+
+test('the late failure of a hung attempt neither ends the one under way nor undoes a success', async () => {
+  const [deliveryId = ''] = deliveryIds.slice(22);
+  const hung = attemptOf(deliveryId);
+  await attempts.begin(hung);
+  await service.clock.set(LEASE_MS + 1000);
+  const second = attemptOf(deliveryId);
+  await attempts.begin(second);
+  await service.clock.set(0);
+  await attempts.record(resultOf(hung, 'PENDING'));
+  expect(await deliveryOf(deliveryId)).toMatchObject({ attempt_token: second.token });
+  await attempts.record(resultOf(second, 'DELIVERED'));
+  await attempts.record(resultOf(hung, 'FAILED'));
+  expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'DELIVERED', ...FREE });
+});
+
+test('the failure of a manual attempt leaves what is FAILED as it is, and its success ends it', async () => {
+  const [deliveryId = ''] = deliveryIds.slice(23);
+  const scheduled = attemptOf(deliveryId);
+  await attempts.begin(scheduled);
+  await attempts.record(resultOf(scheduled, 'FAILED'));
+  const failed = await deliveryOf(deliveryId);
+  for (const state of [null, 'DELIVERED'] as const) {
+    const manual = attemptOf(deliveryId, 'manual');
+    await attempts.begin(manual);
+    await attempts.record(resultOf(manual, state));
+    const after = await deliveryOf(deliveryId);
+    expect(after).toMatchObject({ state: state ?? 'FAILED', is_settled: failed?.['is_settled'] });
+  }
+});
+
+test('when the database refuses a batch, every one of its callers hears of it', async () => {
+  const all = deliveryIds.slice(24).map((deliveryId) => attemptOf(deliveryId));
+  const malformed = { ...attemptOf('dlv_x'), kind: 'other' as AttemptKind };
+  const settled = await Promise.allSettled([...all, malformed].map(attempts.begin));
+  expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  expect(await Promise.all(all.map(attempts.begin))).not.toContain(undefined);
+});

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { startOrder, until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
+
+const DEAD_ENDPOINTS = 200;
+const ORDERS_EACH = 4;
+const WITHIN_MS = 1000;
+
+let service: TestService;
+let worker: Awaited<ReturnType<typeof startWorkerProcess>>;
+const held: Socket[] = [];
+const dead = createServer((socket) => {
+  held.push(socket);
+  socket.on('error', () => {}).resume();
+});
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await startWorkerProcess(service);
+  dead.listen(0, '0.0.0.0');
+  await once(dead, 'listening');
+});
+afterAll(async () => {
+  await worker?.kill();
+  for (const socket of held) socket.destroy();
+  dead.close();
+  await service?.stop();
+});
+
+/** A merchant whose endpoint takes connections and never answers; each has an address of its own. */
+async function deadMerchant(index: number) {
+  const { port } = dead.address() as AddressInfo;
+  const merchant = await service.newMerchant({ webhooks: false });
+  const deps = {
+    sql: service.sql,
+    secretBox: service.deps.secretBox,
+    checkUrl: createUrlCheck(service.config),
+    actor: 'test',
+  };
+  const url = `http://127.0.7.${index + 1}:${port}/hook`;
+  await saveWebhookUrl(deps, merchant.merchantId, 'sandbox', url);
+  return merchant;
+}
+
+test('with 200 dead endpoints a healthy one has its first attempts within a second', async () => {
+  const merchants = await Promise.all(
+    Array.from({ length: DEAD_ENDPOINTS }, (_, index) => deadMerchant(index)),
+  );
+  for (let round = 0; round < ORDERS_EACH; round += 1) {
+    await Promise.all(merchants.map((merchant) => startOrder(service, merchant)));
+  }
+  await until(() => held.length > DEAD_ENDPOINTS);
+
+  const healthy = await service.newMerchant();
+  for (let index = 0; index < 5; index += 1) {
+    const { orderNumber } = await startOrder(service, healthy);
+    const [webhook] = await healthy.receiver.until(
+      1,
+      ({ body }) => body.data['order_number'] === orderNumber,
+    );
+    const [event] = await service.sql<{ recorded_at: Date }[]>`
+      SELECT d.created_at AS recorded_at FROM webhook_deliveries d JOIN order_events USING (event_id)
+      WHERE order_number = ${orderNumber}`;
+    const recordedAtMs = event?.recorded_at.getTime() ?? 0;
+    expect((webhook?.at ?? Infinity) - recordedAtMs).toBeLessThan(WITHIN_MS);
+  }
+  expect(held.filter((socket) => !socket.destroyed).length).toBeGreaterThan(DEAD_ENDPOINTS);
+});
