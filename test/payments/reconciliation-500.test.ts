@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { RECONCILE_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { cancelPatiently } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { inParallel } from './gateway-harness.ts';
+
+const ORDERS = 500;
+const AMOUNT_PAISE = 49_950;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+interface Buyer {
+  pay(attempt?: { vpa?: string; amountPaise?: number; late?: boolean }): Promise<string>;
+  cancel(): Promise<unknown>;
+}
+/** What buyers and merchants do, and how it must end: status, and what goes back. */
+interface Story {
+  name: string;
+  happens(buyer: Buyer): Promise<unknown>;
+  ends: { status: string; failures: number | null; refundedPaise: number };
+}
+
+const FAILING = { vpa: 'failure@razorpay' };
+const PAID = { status: 'PAID', failures: 0, refundedPaise: 0 };
+const STORIES: Story[] = [
+  ...[1, 2, 3, 4, 5].map((number): Story => ({
+    name: `pays (${number})`,
+    happens: ({ pay }) => pay(),
+    ends: PAID,
+  })),
+  {
+    name: 'fails, then pays',
+    async happens({ pay }) {
+      await pay(FAILING);
+      await pay();
+    },
+    // Told only if it is heard of before the payment.
+    ends: { ...PAID, failures: null },
+  },
+  {
+    name: 'fails',
+    happens: ({ pay }) => pay(FAILING),
+    ends: { status: 'ACCEPTED', failures: 1, refundedPaise: 0 },
+  },
+  {
+    name: 'pays too little',
+    happens: ({ pay }) => pay({ amountPaise: AMOUNT_PAISE - 100 }),
+    ends: { status: 'ACCEPTED', failures: 0, refundedPaise: AMOUNT_PAISE - 100 },
+  },
+  {
+    name: 'pays after the cancel',
+    async happens({ pay, cancel }) {
+      await cancel();
+      await pay({ late: true });
+    },
+    ends: { status: 'CANCELLED', failures: 0, refundedPaise: AMOUNT_PAISE },
+  },
+  {
+    name: 'does not pay',
+    happens: async () => undefined,
+    ends: { status: 'ACCEPTED', failures: 0, refundedPaise: 0 },
+  },
+];
+
+const storyOf = new Map<string, Story>();
+
+async function live(story: Story): Promise<void> {
+  const { order_number } = await merchant.sandbox.create();
+  storyOf.set(order_number, story);
+  await merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
+  const { gateway_session_id } = await sessionOf(service, { order_number });
+  await story.happens({
+    pay: (attempt) => payAtGateway(service, gateway_session_id, attempt),
+    cancel: () => cancelPatiently(merchant.sandbox, { order_number }),
+  });
+}
+
+/** The stories that have not ended as they must. */
+async function unfinished(): Promise<string[]> {
+  const rows = await service.sql<Record<string, string | number>[]>`
+    SELECT order_number, status,
+      (SELECT count(*) FROM order_events e
+        WHERE e.order_number = o.order_number AND e.type = 'PAYMENT_FAILED') AS failures,
+      (SELECT coalesce(sum(s.amount_paise), 0)::bigint FROM surplus_refunds s
+        WHERE s.order_number = o.order_number AND s.processed_at IS NOT NULL) AS refunded_paise
+    FROM orders o WHERE busy IS NULL`;
+  const ended = new Map(rows.map((row) => [row['order_number'], row]));
+  return [...storyOf].flatMap(([orderNumber, { name, ends }]) => {
+    const { status, failures, refunded_paise: refundedPaise } = ended.get(orderNumber) ?? {};
+    const told = ends.failures === null ? null : failures;
+    const is = JSON.stringify({ status, failures: told, refundedPaise });
+    return is === JSON.stringify(ends) ? [] : [`${orderNumber} ${name}: ${is}`];
+  });
+}
+
+let minutes = 0;
+/** Lets a minute pass for the database, and runs what the Schedule runs each minute. */
+async function aMinuteLater(): Promise<void> {
+  minutes += 1;
+  await service.clock.set(minutes * 60_000);
+  await service.temporal.client.workflow.execute(RECONCILE_WORKFLOW, {
+    workflowId: `reconcile-${minutes}`,
+    taskQueue: TASK_QUEUE,
+    args: [],
+  });
+}
+
+test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every order ends right within 5 minutes', async () => {
+  await simulator(service, 'PATCH', '/callbacks', {
+    dropProbability: 0.3,
+    duplicateProbability: 0.5,
+    delayMs: { min: 0, max: 3000 },
+  });
+  const stories = Array.from({ length: ORDERS }, (_, index) => STORIES[index % STORIES.length]!);
+  await inParallel(stories, 8, live);
+  await simulator(service, 'POST', '/callbacks/settled');
+  const lost = await unfinished();
+  expect(lost.length).toBeGreaterThan(ORDERS / 50);
+
+  await aMinuteLater();
+  await aMinuteLater();
+  // A machine with no time to spare may need that of an activity that it lost: 30 s.
+  const patience = { timeout: 60_000, interval: 100 };
+  await vi.waitFor(async () => expect(await unfinished()).toEqual([]), patience);
+  // What was paid last is held at the gateway, too.
+  for (let more = 0; more < 3; more += 1) await aMinuteLater();
+
+  const [ledger] = await service.sql`
+    SELECT sum(amount_paise) FILTER (WHERE credit_account = 'merchant_held')::bigint AS held,
+      sum(amount_paise) FILTER (WHERE credit_account = 'surplus')::bigint
+        - sum(amount_paise) FILTER (WHERE credit_account = 'refunds')::bigint AS surplus
+    FROM ledger_transfers`;
+  const perStory = ORDERS / STORIES.length;
+  expect(ledger).toEqual({ held: 6 * perStory * AMOUNT_PAISE, surplus: 0 });
+  expect(await simulator(service, 'GET', '/totals')).toMatchObject({
+    isBalanced: true,
+    heldPaise: 6 * perStory * AMOUNT_PAISE,
+    platformPaise: 0,
+  });
+}, 240_000);
