@@ -1,4 +1,5 @@
 import type { Activities } from '../src/contracts/activities.ts';
+import { findStep } from '../src/orders/record-step.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
 import type { SweepDeps } from './sweep.ts';
@@ -10,6 +11,7 @@ import { createWebhookActivities } from './webhooks.ts';
 export function createActivities(deps: MoneyDeps & SweepDeps & WebhookDeps): Activities {
   return {
     recordStep: deps.recordStep,
+    findStep: (input) => findStep(deps.sql, input),
     ...createWebhookActivities(deps),
     ...createMoneyActivities(deps),
     ...createSweepActivities(deps),

@@ -3,7 +3,12 @@ import type { ListingActivities, SweepActivities } from '../src/contracts/activi
 import type { Sql } from '../src/db/client.ts';
 import { orderInputOf } from '../src/orders/commands.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
-import { findUnheardDisputes, findUnstartedOrders } from '../src/orders/queries.ts';
+import {
+  findOrdersBehind,
+  findUnheardDisputes,
+  findUnstartedOrders,
+  markHeard,
+} from '../src/orders/queries.ts';
 import type { OrderWorkflows } from '../src/temporal/order-workflows.ts';
 
 const ORDERS_PER_SWEEP = 500;
@@ -21,6 +26,11 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
       for (const order of orders) await deps.workflows.start(orderInputOf(order));
+      const behind = await findOrdersBehind(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
+      for (const order of behind) {
+        await deps.workflows.catchUp(order.orderNumber);
+        await markHeard(deps.sql, order);
+      }
       const disputes = await findUnheardDisputes(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
       for (const { orderNumber, requestId, receivedAt } of disputes) {
         const message = { requestId, receivedAtMs: receivedAt.getTime() };

@@ -35,6 +35,7 @@ import {
 import {
   closeOnce,
   closePatiently,
+  findStep,
   recordStep,
   refundPayment,
   releaseFunds,
@@ -46,6 +47,20 @@ import { commandOf, failureOf, recordedWith, refuse } from './requests.ts';
 
 /** `overtaken`: the book had gone on with another step, which the order has taken over. */
 type Recorded = RecordStepResult | { outcome: 'overtaken' };
+
+/** What must be in the book before a message about it, and is not. */
+const NOT_IN_THE_BOOK = {
+  payment_not_captured: 'The payment is not in the book as captured for this order',
+  not_settled: 'No settlement is recorded for this order',
+  session_open: 'A payment session is open',
+  disputed: 'A dispute is waiting',
+  too_early: 'The window is still open',
+} as const satisfies Record<Exclude<RecordStepResult['outcome'], 'recorded'>, string>;
+
+const GATEWAY_AWAY = new DomainError(
+  'GATEWAY_UNAVAILABLE',
+  'The UPI payment gateway is temporarily unavailable; retry after a few minutes',
+);
 
 /** What the money side answered: it is handled in turn, like a request. */
 type Outcome = () => Promise<void>;
@@ -62,6 +77,8 @@ export class OrderProcess {
   private readonly input: OrderInput;
   private readonly requests: Request[] = [];
   private readonly outcomes: Outcome[] = [];
+  /** Somebody has reason to think that the book has gone on without this workflow. */
+  private mayBeBehind = false;
   private openDeliveries = 0;
   /** The request that waits for the payment session to be closed. */
   private closingRequest: Request | undefined;
@@ -91,6 +108,10 @@ export class OrderProcess {
     }
   }
 
+  askToCatchUp(): void {
+    this.mayBeBehind = true;
+  }
+
   /** Answers when the message's step is recorded, so that a GET right after sees it. */
   async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
     // Handlers run in the workflow's own scope, which an operator's cancellation request cancels.
@@ -108,7 +129,8 @@ export class OrderProcess {
    */
   validate(name: OrderMessageName, message: IncomingMessage = {}): void {
     const command = commandOf(name, message);
-    if (this.isRepeated(message) || this.mustWait(command)) return;
+    // What the state is will be known when the order has caught up.
+    if (this.mayBeBehind || this.isRepeated(message) || this.mustWait(command)) return;
     const decision = decideNow(this.expectedState({ counting: 'no payment' }), command);
     if (decision.outcome !== 'refused') return;
     const afterPayment = decideNow(this.expectedState({ counting: 'payments' }), command);
@@ -126,6 +148,7 @@ export class OrderProcess {
     if (await this.deadlinePasses()) {
       return this.handle({ command: { type: 'expire' }, message: {} });
     }
+    if (this.mayBeBehind) return this.catchUp();
     const outcome = this.outcomes.shift();
     if (outcome) return outcome();
     const request = this.nextRequest();
@@ -156,6 +179,17 @@ export class OrderProcess {
     return result;
   }
 
+  /** Takes over every step that the book has and this workflow does not know. */
+  private async catchUp(): Promise<void> {
+    this.mayBeBehind = false;
+    const { orderNumber } = this.input;
+    for (;;) {
+      const found = await findStep({ orderNumber, stepNumber: this.state.stepNumber + 1 });
+      if (found === null) return;
+      this.takeOver(found.written, found.deliveryId);
+    }
+  }
+
   /**
    * A workflow task can be lost after its local activity has written a step, and this one may have
    * begun with something else. What is in the book has happened, and whoever asked for it is told.
@@ -171,6 +205,8 @@ export class OrderProcess {
     const [request] = asked < 0 ? [] : this.requests.splice(asked, 1);
     if (requestId !== null) this.recordedIds.add(requestId);
     if (gatewayPaymentId !== null) this.paid(gatewayPaymentId);
+    if (step.kind === 'ORDER_CANCELLED') this.endClosing(null);
+    if (step.kind === 'PAYMENT_STILL_OPEN') this.endClosing(GATEWAY_AWAY);
     if (step.kind === 'REFUND_STARTED' && step.busy?.kind === 'refunding') {
       const { reason } = step.busy;
       this.run(() => this.refund(reason));
@@ -191,7 +227,10 @@ export class OrderProcess {
   /** @returns true when the deadline came before anything else did */
   private async deadlinePasses(): Promise<boolean> {
     const ready = () =>
-      this.outcomes.length > 0 || this.nextRequest() !== undefined || this.isOver();
+      this.mayBeBehind ||
+      this.outcomes.length > 0 ||
+      this.nextRequest() !== undefined ||
+      this.isOver();
     const { busy, deadline } = this.state;
     if (ready()) return false;
     if (busy !== null || deadline === null) {
@@ -221,11 +260,13 @@ export class OrderProcess {
       return refuse(request, decision.error);
     }
     if (decision.outcome === 'busy') return this.begin(decision.busy, decision.state, request);
-    const result = await this.record(decision, recordedWith(message));
+    const result = await this.record(decision, {
+      ...recordedWith(request),
+      ...(command.type === 'settle' && { ifSettledOutside: true }),
+    });
     if (result.outcome === 'overtaken') return result.outcome;
     if (result.outcome !== 'recorded') {
-      const reason = 'The payment is not in the book as captured for this order';
-      return refuse(request, new DomainError('INVALID_STATE', reason));
+      return refuse(request, new DomainError('INVALID_STATE', NOT_IN_THE_BOOK[result.outcome]));
     }
     this.remember(command, message);
     answer?.resolve();
@@ -254,7 +295,7 @@ export class OrderProcess {
         return this.run(() => this.release(state));
       case 'refunding': {
         const announced = announceBusy(state, Date.now());
-        const result = await this.record(announced, recordedWith(request.message));
+        const result = await this.record(announced, recordedWith(request));
         if (result.outcome === 'overtaken') return result.outcome;
         request.answer?.resolve();
         return this.run(() => this.refund(busy.reason));
@@ -269,11 +310,13 @@ export class OrderProcess {
     request: Request,
   ): Promise<'overtaken' | void> {
     const cancelled = finishBusy(state, Date.now());
-    const recorded = recordedWith(request.message);
+    const recorded = recordedWith(request);
     const result = await this.record(cancelled, { ...recorded, unlessSessionOpen: true });
     if (result.outcome === 'overtaken') return result.outcome;
     if (result.outcome === 'recorded') return request.answer?.resolve();
-    const announced = await this.record(announceBusy(state, Date.now()));
+    // Its request id belongs to the step that answers it.
+    const forUpdate = request.answer !== undefined;
+    const announced = await this.record(announceBusy(state, Date.now()), { forUpdate });
     if (announced.outcome === 'overtaken') return announced.outcome;
     this.startClosing(because, request);
   }
@@ -304,7 +347,7 @@ export class OrderProcess {
       return this.handle({ command: { type: 'pay' }, message: { gatewayPaymentId } });
     }
     const message = this.closingRequest?.message ?? {};
-    const result = await this.record(finishBusy(this.state, Date.now()), recordedWith(message));
+    const result = await this.record(finishBusy(this.state, Date.now()), recordedWith({ message }));
     if (result.outcome === 'overtaken') return this.closed(gatewayPaymentId);
     this.endClosing(null);
   }
@@ -313,8 +356,7 @@ export class OrderProcess {
     if (this.state.busy?.kind !== 'closing') return;
     const result = await this.record(giveUpClosing(this.state, Date.now()));
     if (result.outcome === 'overtaken') return this.notClosed();
-    const message = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
-    this.endClosing(new DomainError('GATEWAY_UNAVAILABLE', message));
+    this.endClosing(GATEWAY_AWAY);
   }
 
   private endClosing(error: DomainError | null): void {

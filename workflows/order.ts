@@ -1,4 +1,5 @@
 import { CancellationScope, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import { CATCH_UP_SIGNAL } from '../src/contracts/ids.ts';
 import type {
   IncomingMessage,
   OrderInput,
@@ -31,6 +32,7 @@ export async function order(input: OrderInput): Promise<OrderResult> {
   // Before the handlers: a Signal that came before this first task runs inside setHandler, at once.
   const process = new OrderProcess(input, created.state);
   for (const name of MESSAGE_NAMES) receive(process, name);
+  setHandler(defineSignal(CATCH_UP_SIGNAL), () => process.askToCatchUp());
 
   // Money is held here: cancelling the workflow must not drop it. Operators cancel the order.
   await CancellationScope.nonCancellable(async () => {

@@ -68,10 +68,14 @@ function secondsOf(value: unknown): number {
 
 /** What of a message belongs into the book beside its step. */
 export function recordedWith({
-  requestId,
-  gatewayPaymentId,
-}: IncomingMessage): Pick<RecordStepInput, 'requestId' | 'gatewayPaymentId'> {
+  message: { requestId, gatewayPaymentId },
+  answer,
+}: Pick<Request, 'message' | 'answer'>): Pick<
+  RecordStepInput,
+  'requestId' | 'gatewayPaymentId' | 'forUpdate'
+> {
   return {
+    ...(answer && { forUpdate: true }),
     ...(requestId !== undefined && { requestId }),
     ...(gatewayPaymentId !== undefined && { gatewayPaymentId }),
   };

@@ -5,12 +5,16 @@ export interface RecordStepInput {
   orderNumber: string;
   step: Step;
   requestId?: string;
+  /** An Update waits for this step: until its answer is heard, its workflow task may be lost. */
+  forUpdate?: boolean;
   /** PAID: refused unless this payment is in the book as captured for this order and amount. */
   gatewayPaymentId?: string;
   /** CANCELLED: refused while a payment session is open. */
   unlessSessionOpen?: boolean;
   /** Settling: refused while a dispute that was received before this moment is waiting. */
   unlessDisputedBeforeMs?: number;
+  /** Settled outside: refused unless an operator has written that settlement down. */
+  ifSettledOutside?: boolean;
 }
 
 /** What the book has under a step's number, written by a try whose workflow task was lost. */
@@ -24,10 +28,16 @@ export interface WrittenStep {
 export type RecordStepResult =
   /** Written now; or before, with `written`: then that counts, whatever was asked now. */
   | { outcome: 'recorded'; deliveryId: string | null; written?: WrittenStep }
+  | { outcome: 'not_settled' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'session_open' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
   | { outcome: 'too_early'; retryAfterMs: number };
+
+export interface FoundStep {
+  written: WrittenStep;
+  deliveryId: string | null;
+}
 
 export interface ReleaseInput {
   orderNumber: string;
@@ -49,6 +59,8 @@ export interface RefundInput {
 /** Local activities: one SQL statement, idempotent by (order, step number). */
 export interface RecordActivities {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
+  /** What the book has under that number, if it has gone on without the workflow. */
+  findStep(input: { orderNumber: string; stepNumber: number }): Promise<FoundStep | null>;
 }
 
 export type ManualAttemptResult =

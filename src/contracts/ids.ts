@@ -11,6 +11,9 @@ export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
 export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
 export const SEAL_BLOCKS_SCHEDULE_ID = 'seal-order-blocks';
 
+/** Tells an order that the book may have gone on without it: it looks. */
+export const CATCH_UP_SIGNAL = 'catchUp';
+
 /** What operators can search and sort by in the Temporal UI. */
 export const SEARCH_ATTRIBUTES = {
   OrderStatus: 'KEYWORD',

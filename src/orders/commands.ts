@@ -188,19 +188,43 @@ async function carryOut<Name extends OrderMessageName>(
   try {
     if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));
     const updateId = await updateIdOf(deps, orderNumber, name, requestId);
-    const outcome = await deps.workflows.update(orderNumber, name, message, updateId);
-    const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
+    const outcome = await updateCaughtUp(deps, orderNumber, name, message, updateId);
+    const answer = await queries.hearAnswer(deps.sql, orderNumber, requestId);
     if (answer) return answer;
     throw outcome === 'gone' ? refusal(name === 'decide' ? 'decideForBuyer' : name) : lost(name);
   } catch (error) {
+    // Written, but its workflow task was lost: the order takes it over from the book.
+    const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
+    if (answer) return answer;
     // Refused: its texts go. After any other failure the request may still be carried out.
     if (error instanceof DomainError) {
-      // Written, but its workflow task was lost: the order has taken it over from the book since.
-      const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
-      if (answer) return answer;
       await queries.removeRequest(deps.sql, orderNumber, requestId);
     }
     throw error;
+  }
+}
+
+/** So long after its step is recorded the answer to a command has been heard, unless it is lost. */
+const HEARD_WITHIN_MS = 1000;
+
+/** A refusal counts only if the workflow knows of everything that is in the book. */
+async function updateCaughtUp<Name extends OrderMessageName>(
+  { sql, workflows }: OrderDeps,
+  orderNumber: string,
+  name: Name,
+  message: OrderMessages[Name] & { requestId: string },
+  updateId: string,
+): Promise<'done' | 'gone'> {
+  try {
+    return await workflows.update(orderNumber, name, message, updateId);
+  } catch (error) {
+    const isRefusal = error instanceof DomainError && error.code === 'INVALID_STATE';
+    // Of many commands at once one wins, and the others are refused before it has heard. But no
+    // dispute that the book has taken may be refused.
+    const olderThanMs = name === 'dispute' ? 0 : HEARD_WITHIN_MS;
+    if (!isRefusal || !(await queries.hasUnheardSteps(sql, orderNumber, olderThanMs))) throw error;
+    await workflows.catchUp(orderNumber);
+    return workflows.update(orderNumber, name, message, `${updateId}:caught-up`);
   }
 }
 

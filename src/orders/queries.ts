@@ -147,6 +147,60 @@ export async function findAnswer(
   return row?.answer;
 }
 
+/** The same, for whoever has heard that the order carried it out: it knows its steps until then. */
+export async function hearAnswer(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<Order | undefined> {
+  const [row] = await sql<{ answer: Order }[]>`
+    WITH answered AS (
+      SELECT step_number, answer FROM order_steps
+      WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+    ), heard AS (
+      UPDATE order_steps s SET unheard = false FROM answered a
+      WHERE s.order_number = ${orderNumber} AND s.unheard AND s.step_number <= a.step_number
+    )
+    SELECT answer FROM answered`;
+  return row?.answer;
+}
+
+/** True when a step of this order may be unknown to its workflow. */
+export async function hasUnheardSteps(
+  sql: Sql,
+  orderNumber: string,
+  olderThanMs: number,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM order_steps WHERE order_number = ${orderNumber} AND unheard
+      AND recorded_at <= service_now() - ${olderThanMs} * interval '1 millisecond' LIMIT 1`;
+  return rows.length > 0;
+}
+
+/** Orders that may not know of their latest steps: an Update was lost with its workflow task. */
+export async function findOrdersBehind(
+  sql: Sql,
+  olderThanMs: number,
+  limit: number,
+): Promise<{ orderNumber: string; stepNumber: number }[]> {
+  return sql<{ orderNumber: string; stepNumber: number }[]>`
+    SELECT order_number AS "orderNumber", max(step_number) AS "stepNumber" FROM (
+      SELECT order_number, step_number FROM order_steps
+      WHERE unheard AND recorded_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+      ORDER BY recorded_at LIMIT ${limit}
+    ) AS unheard GROUP BY order_number`;
+}
+
+/** The order has been told to look: Temporal keeps that. */
+export async function markHeard(
+  sql: Sql,
+  { orderNumber, stepNumber }: { orderNumber: string; stepNumber: number },
+): Promise<void> {
+  await sql`
+    UPDATE order_steps SET unheard = false
+    WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND unheard`;
+}
+
 /** How often a cancel came to nothing because the payment session could not be closed. */
 export async function countFailedCancels(sql: Sql, orderNumber: string): Promise<number> {
   const [row] = await sql<{ failed: number }[]>`
@@ -192,6 +246,8 @@ export async function writeDispute(
         waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
         waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
       WHERE order_number = ${orderNumber} AND busy IS NULL AND status IN ('PAID', 'DELIVERED')
+        AND NOT EXISTS (SELECT FROM order_steps s
+          WHERE s.order_number = orders.order_number AND s.request_id = ${requestId})
       RETURNING order_number, merchant_id, service_now() AS received_at
     )${operator === undefined ? sql`` : audited}
     INSERT INTO order_requests (order_number, request_id, body, received_at)

@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 import { ulid } from 'ulid';
-import type { RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
+import type { FoundStep, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
 import type { Step, StepKind } from '../domain/index.ts';
 import type { PresentOrder } from './presenter.ts';
@@ -42,7 +42,7 @@ export function createStepRecorder({ sql, present }: { sql: Sql; present: Presen
     const [row] = await sql<{ result: RecordStepResult }[]>`
       SELECT record_step(
         ${orderNumber},
-        ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step })},
+        ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
         ${jsonb(sql, columns)},
         ${jsonb(sql, requestOf(before, input, present(after)))},
         ${jsonb(sql, eventOf(after, step, present))},
@@ -50,11 +50,22 @@ export function createStepRecorder({ sql, present }: { sql: Sql; present: Presen
         ${sql.json({
           unless_session_open: input.unlessSessionOpen ?? false,
           unless_disputed_before: iso(input.unlessDisputedBeforeMs),
+          if_settled_outside: input.ifSettledOutside ?? false,
         })}
       ) AS result`;
     if (!row) throw new Error('record_step always answers');
     return row.result;
   };
+}
+
+/** What the book has under a step's number, for a workflow that may have fallen behind it. */
+export async function findStep(
+  sql: Sql,
+  { orderNumber, stepNumber }: { orderNumber: string; stepNumber: number },
+): Promise<FoundStep | null> {
+  const [row] = await sql<{ found: FoundStep | null }[]>`
+    SELECT find_step(${orderNumber}, ${stepNumber}) AS found`;
+  return row?.found ?? null;
 }
 
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {

@@ -50,13 +50,8 @@ export async function notePayment(
     environment,
     amountPaise,
   });
-  await applyCapture(deps, {
-    gateway_payment_id: gatewayPaymentId,
-    order_number: order.order_number,
-    amount_paise: amountPaise,
-    order_amount_paise: order.amount_paise,
-    taken_payment_id: order.gateway_payment_id,
-  });
+  const loose = await queries.findLooseCapture(deps.sql, gatewayPaymentId);
+  if (loose) await applyCapture(deps, loose);
 }
 
 /**
@@ -99,7 +94,8 @@ export async function applyCapture(
   capture: queries.LooseCapture,
 ): Promise<void> {
   const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = capture;
-  if (capture.taken_payment_id === gatewayPaymentId) return;
+  // Its order has heard of it, and must not again and again while the refund takes its time.
+  if (capture.is_surplus) return workflows.refundSurplus(gatewayPaymentId);
   if (capture.amount_paise !== capture.order_amount_paise) {
     log.error(
       { alert: 'wrong_amount', gatewayPaymentId, orderNumber },

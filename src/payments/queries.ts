@@ -314,11 +314,11 @@ export async function findLooseCaptures(
 ): Promise<LooseCapture[]> {
   return sql<LooseCapture[]>`
     SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
-      o.amount_paise AS order_amount_paise, o.gateway_payment_id AS taken_payment_id
+      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
     FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
     WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-      AND NOT EXISTS (SELECT FROM surplus_refunds s
-        WHERE s.gateway_payment_id = p.gateway_payment_id AND s.processed_at IS NOT NULL)
+      AND s.processed_at IS NULL
       AND p.captured_at < service_now() - ${olderThanMs} * interval '1 millisecond'
     ORDER BY p.captured_at DESC LIMIT ${limit}`;
 }
@@ -328,7 +328,23 @@ export interface LooseCapture {
   order_number: string;
   amount_paise: number;
   order_amount_paise: number;
-  taken_payment_id: string | null;
+  /** It is being given back already. */
+  is_surplus: boolean;
+}
+
+/** A capture in the book, unless its order has taken it or it has been given back. */
+export async function findLooseCapture(
+  sql: Sql,
+  gatewayPaymentId: string,
+): Promise<LooseCapture | undefined> {
+  const [row] = await sql<LooseCapture[]>`
+    SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
+      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    WHERE p.gateway_payment_id = ${gatewayPaymentId} AND s.processed_at IS NULL
+      AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id`;
+  return row;
 }
 
 /** Captures whose order holds the money, but the gateway does not yet; each gets its turn. */

@@ -6,6 +6,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import {
+  CATCH_UP_SIGNAL,
   ORDER_WORKFLOW,
   REFUND_SURPLUS_WORKFLOW,
   refundWorkflowId,
@@ -47,6 +48,8 @@ export interface OrderWorkflows {
     name: Name,
     message: OrderMessages[Name],
   ): Promise<'sent' | 'gone'>;
+  /** Tells it to look whether the book has gone on without it. */
+  catchUp(orderNumber: string): Promise<'sent' | 'gone'>;
   /** Gives a capture back that its order cannot take, once however often it is called. */
   refundSurplus(gatewayPaymentId: string): Promise<void>;
 }
@@ -71,15 +74,8 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
         }
       }),
     signal: (orderNumber, name, message) =>
-      withinTimeout(async () => {
-        try {
-          await client.workflow.getHandle(orderNumber).signal(name, message);
-          return 'sent';
-        } catch (error) {
-          if (error instanceof WorkflowNotFoundError) return 'gone';
-          throw error;
-        }
-      }),
+      withinTimeout(() => signal(client, orderNumber, name, [message])),
+    catchUp: (orderNumber) => withinTimeout(() => signal(client, orderNumber, CATCH_UP_SIGNAL, [])),
     refundSurplus: (gatewayPaymentId) =>
       withinTimeout(async () => {
         await client.workflow.start(REFUND_SURPLUS_WORKFLOW, {
@@ -90,6 +86,21 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
         });
       }),
   };
+}
+
+async function signal(
+  client: Client,
+  orderNumber: string,
+  name: string,
+  args: unknown[],
+): Promise<'sent' | 'gone'> {
+  try {
+    await client.workflow.getHandle(orderNumber).signal(name, ...args);
+    return 'sent';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'gone';
+    throw error;
+  }
 }
 
 async function startOrder(client: Client, input: OrderInput): Promise<void> {

@@ -61,15 +61,21 @@ CREATE TABLE order_steps (
   step_number integer NOT NULL,
   kind text NOT NULL,
   at timestamptz NOT NULL,
+  recorded_at timestamptz NOT NULL DEFAULT service_now(),
   status order_status NOT NULL,
   -- The whole step, as the workflow made it: what counts when its workflow task was lost.
   step jsonb NOT NULL,
+  -- Recorded for an Update of which nobody has heard the answer yet: its workflow task may be lost,
+  -- and with it the Update, so that the workflow does not know of this step. See ADR 1.
+  unheard boolean NOT NULL,
   request_id text,
   details jsonb,
   -- The order as it was after this step: the first answer, for a repeat of the request.
   answer jsonb,
   PRIMARY KEY (order_number, step_number)
 );
+-- What the sweeper looks for: normally nothing for longer than a moment.
+CREATE INDEX order_steps_unheard ON order_steps (recorded_at) WHERE unheard;
 CREATE UNIQUE INDEX order_steps_by_request ON order_steps (order_number, request_id)
   WHERE request_id IS NOT NULL;
 

@@ -1,15 +1,27 @@
+-- What the book has under a step's number, as a result of record_step; null when it has none.
+CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
+    'written', jsonb_build_object('step', s.step, 'requestId', s.request_id, 'gatewayPaymentId',
+      CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END))
+  FROM order_steps s JOIN orders o USING (order_number)
+  LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
+  LEFT JOIN webhook_deliveries d USING (event_id)
+  WHERE s.order_number = p_order_number AND s.step_number = p_step_number
+$$;
+
 -- Writes one step of an order: its row, the timeline, the webhook event with its delivery, and the
 -- ledger line, all or nothing, once for each step number. The order's row is locked first, so every
 -- condition is checked on what is true now, and whoever else writes to this order comes before or
 -- after. What the parameters hold: src/orders/record-step.ts.
 CREATE FUNCTION record_step(
   p_order_number text,
-  p_step jsonb,        -- number, kind, at, status
+  p_step jsonb,        -- number, kind, at, whole, unheard
   p_columns jsonb,     -- columns of orders that change
   p_request jsonb,     -- request_id, details, answer
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
-  p_conditions jsonb   -- unless_session_open, unless_disputed_before
+  p_conditions jsonb   -- unless_session_open, unless_disputed_before, if_settled_outside
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -23,17 +35,13 @@ BEGIN
   IF o.step_number >= number THEN
     -- Written by an earlier try. It need not be the same step: a workflow task can be lost after its
     -- local activity has written, and what the next one does first may be something else.
-    RETURN (
-      SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
-        'written', jsonb_build_object('step', s.step, 'requestId', s.request_id,
-          'gatewayPaymentId',
-          CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END))
-      FROM order_steps s
-      LEFT JOIN order_events e
-        ON e.order_number = s.order_number AND e.step_number = s.step_number
-      LEFT JOIN webhook_deliveries d USING (event_id)
-      WHERE s.order_number = p_order_number AND s.step_number = number);
-  ELSIF o.step_number <> number - 1 THEN
+    RETURN find_step(p_order_number, number);
+  END IF;
+  IF (p_conditions->>'if_settled_outside')::boolean AND NOT EXISTS (
+      SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
+    RETURN '{"outcome": "not_settled"}';
+  END IF;
+  IF o.step_number <> number - 1 THEN
     RAISE EXCEPTION 'order % is at step %, so step % cannot follow', p_order_number, o.step_number, number;
   END IF;
 
@@ -73,9 +81,9 @@ BEGIN
   END IF;
 
   INSERT INTO order_steps
-    (order_number, step_number, kind, at, status, step, request_id, details, answer)
+    (order_number, step_number, kind, at, status, step, unheard, request_id, details, answer)
   VALUES (p_order_number, number, p_step->>'kind', at, changed.status, p_step->'whole',
-    p_request->>'request_id', p_request->'details', p_request->'answer');
+    (p_step->>'unheard')::boolean, p_request->>'request_id', p_request->'details', p_request->'answer');
 
   IF p_event IS NOT NULL THEN
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
