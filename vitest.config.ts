@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than the two processors: much of the time a test waits for a server.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Real servers on a shared machine can be starved for a minute. A test that needs its second

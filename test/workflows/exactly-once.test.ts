@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ORDER_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
@@ -203,7 +203,9 @@ describe('a command is carried out once', () => {
 });
 
 describe('an order that Temporal has forgotten', () => {
-  beforeAll(() => until(() => isUnknown(forgotten.order_number)));
+  // Temporal takes half a minute for it, and longer on a busy machine.
+  const PATIENT = { timeout: 100_000, interval: 100 };
+  beforeAll(() => vi.waitUntil(() => isUnknown(forgotten.order_number), PATIENT));
 
   it('is answered to a replay of its key, which starts nothing', async () => {
     const replay = await merchant.sandbox.post('/orders', anOrder(), withKey(FORGOTTEN_KEY));
