@@ -36,12 +36,12 @@ export async function order(input: OrderInput): Promise<OrderResult> {
 
   // Money is held here: cancelling the workflow must not drop it. Operators cancel the order.
   await CancellationScope.nonCancellable(async () => {
-    await process.record(created);
+    await process.record.write(created);
     while (!process.isOver()) {
       await process.handleNext();
     }
   });
-  const { status, disputeCount, eventSequence } = process.state;
+  const { status, disputeCount, eventSequence } = process.record.state;
   return { status, disputeCount, webhookEvents: eventSequence };
 }
 
