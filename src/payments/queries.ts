@@ -62,16 +62,18 @@ export async function reserveSession(
   return row?.outcome ?? 'refused';
 }
 
-/** The gateway has opened it: it can be paid now. */
+/** The gateway has opened it: it can be paid now. @returns false when it was ended meanwhile */
 export async function markSessionOpen(
   sql: Sql,
   sessionId: string,
   opened: { gatewaySessionId: string; upiIntent: string; pageUrl: string },
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const rows = await sql`
     UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = ${opened.gatewaySessionId},
       upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl}
-    WHERE session_id = ${sessionId} AND state = 'OPENING'`;
+    WHERE session_id = ${sessionId} AND state = 'OPENING'
+    RETURNING 1`;
+  return rows.length > 0;
 }
 
 /** It is over: it no longer stands in the way of a new one, or of a cancel. */
@@ -284,23 +286,41 @@ export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise
       AND o.refund_processed_at IS NULL`;
 }
 
-/** Sessions whose callbacks may have been lost: not asked about lately, open or recently over. */
+/** A session to ask the gateway about, and whether its order can still be paid. */
+export interface SessionToCheck extends SessionRow {
+  is_payable: boolean;
+}
+
+/**
+ * Sessions whose callbacks may have been lost: not asked about lately, open or recently over. The
+ * sandbox can move `expires_at` into the past, but not the hour that begins with the session.
+ */
 export async function takeSessionsToCheck(
   sql: Sql,
-  { limit, everyMs, forMs }: { limit: number; everyMs: number; forMs: number },
-): Promise<SessionRow[]> {
-  return sql<SessionRow[]>`
-    UPDATE payment_sessions SET checked_at = service_now()
-    WHERE session_id IN (
+  {
+    limit,
+    everyMs,
+    paidEveryMs,
+    forMs,
+  }: { limit: number; everyMs: number; paidEveryMs: number; forMs: number },
+): Promise<SessionToCheck[]> {
+  // The clock in a sub-select is read once, so that the index can be used.
+  return sql<SessionToCheck[]>`
+    UPDATE payment_sessions s SET checked_at = service_now()
+    FROM orders o
+    WHERE o.order_number = s.order_number AND s.session_id IN (
       SELECT session_id FROM payment_sessions
-      WHERE state IN ('OPEN', 'CLOSED') AND gateway_session_id IS NOT NULL
-        AND expires_at > service_now() - ${forMs} * interval '1 millisecond'
-        AND (checked_at IS NULL
-          OR checked_at < service_now() - ${everyMs} * interval '1 millisecond')
+      WHERE state IN ('OPEN', 'PAID', 'CLOSED') AND gateway_session_id IS NOT NULL
+        AND greatest(expires_at, created_at)
+          > (SELECT service_now()) - ${forMs} * interval '1 millisecond'
+        AND (checked_at IS NULL OR checked_at < (SELECT service_now())
+          - (CASE state WHEN 'PAID' THEN ${paidEveryMs}::bigint ELSE ${everyMs}::bigint END)
+            * interval '1 millisecond')
       ORDER BY checked_at NULLS FIRST LIMIT ${limit}
       FOR UPDATE SKIP LOCKED
     )
-    RETURNING *, expires_at <= service_now() AS is_expired`;
+    RETURNING s.*, s.expires_at <= service_now() AS is_expired,
+      o.status = 'ACCEPTED' AS is_payable`;
 }
 
 /**

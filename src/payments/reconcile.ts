@@ -1,11 +1,14 @@
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, noteSessionPayments } from './captures.ts';
+import { applyCapture, notePayment, noteSessionPayments } from './captures.ts';
 import type { FundsDeps } from './funds.ts';
 import { holdFunds } from './funds.ts';
+import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
 
 /** How often a session is asked about, and for how long after it has expired. */
 const CHECK_EVERY_MS = 60_000;
+/** Only a second payment can come on a paid one: rare, and no order waits for it. */
+const CHECK_PAID_EVERY_MS = 4 * 60_000;
 const CHECK_FOR_MS = 60 * 60_000;
 /** A Signal under way gets this long before its capture counts as forgotten. */
 const LOOSE_AFTER_MS = 30_000;
@@ -38,6 +41,7 @@ async function checkSessions(deps: ReconcileDeps): Promise<number> {
     const sessions = await queries.takeSessionsToCheck(deps.sql, {
       limit: BATCH,
       everyMs: CHECK_EVERY_MS,
+      paidEveryMs: CHECK_PAID_EVERY_MS,
       forMs: CHECK_FOR_MS,
     });
     await forEach(deps, sessions, (session) => checkSession(deps, session));
@@ -46,10 +50,25 @@ async function checkSessions(deps: ReconcileDeps): Promise<number> {
   }
 }
 
-async function checkSession(deps: ReconcileDeps, session: queries.SessionRow): Promise<void> {
+async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck): Promise<void> {
   const { environment, gateway_session_id: gatewaySessionId } = session;
   if (!deps.gateways[environment] || gatewaySessionId === null) return;
-  await noteSessionPayments(deps, environment, gatewaySessionId);
+  if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
+  const isOver = session.is_expired || !session.is_payable;
+  if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
+}
+
+/** A QR code may outlive its session, and one order may have several: nobody shall pay them. */
+async function closeAtGateway(
+  deps: ReconcileDeps,
+  { session_id: sessionId, environment }: queries.SessionRow,
+  gatewaySessionId: string,
+): Promise<void> {
+  const closed = await gatewayOf(deps.gateways, environment).closeSession(gatewaySessionId);
+  if (closed.state === 'paid') {
+    return notePayment(deps, environment, closed.payment, gatewaySessionId);
+  }
+  await queries.endSession(deps.sql, sessionId, 'CLOSED');
 }
 
 /** A few at a time; one that fails is logged, and comes again with a later run. */

@@ -66,7 +66,7 @@ async function answerOnce(
   const first = key === undefined ? undefined : await findSessionAnswer(deps.sql, orderNumber, key);
   if (first) return first;
   const { session, isNew } = await openSession(deps, order);
-  const answer = { isNew, session: presentSession(session) };
+  const answer = { isNew, session: presentSession(session, order) };
   return key === undefined ? answer : keepSessionAnswer(deps.sql, orderNumber, key, answer);
 }
 
@@ -85,20 +85,23 @@ function getSessionRoute({ sql }: SessionDeps): Route {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const session = await findSession(sql, order.order_number, params.session);
     if (!session) throw new DomainError('NOT_FOUND', 'Payment session not found');
-    if (isOpen(session) && session.is_expired) throw errorOf('PAYMENT_SESSION_EXPIRED');
-    return { status: 200, body: success('Payment session', presentSession(session)) };
+    if (session.is_expired && session.state !== 'PAID' && order.status === 'ACCEPTED') {
+      throw errorOf('PAYMENT_SESSION_EXPIRED');
+    }
+    return { status: 200, body: success('Payment session', presentSession(session, order)) };
   });
 }
 
-function isOpen({ state }: SessionRow): boolean {
-  return state === 'OPEN' || state === 'OPENING';
+/** Over is over, though the gateway may not have been told yet. */
+function isOpen({ state, is_expired: isExpired }: SessionRow, { status }: OrderRow): boolean {
+  return (state === 'OPEN' || state === 'OPENING') && !isExpired && status === 'ACCEPTED';
 }
 
-function presentSession(session: SessionRow): SessionAnswer['session'] {
+function presentSession(session: SessionRow, order: OrderRow): SessionAnswer['session'] {
   const ended = session.state === 'PAID' ? 'paid' : 'closed';
   return {
     session_id: session.session_id,
-    status: isOpen(session) ? 'open' : ended,
+    status: isOpen(session, order) ? 'open' : ended,
     upi_intent: session.upi_intent ?? '',
     expires_at: session.expires_at.toISOString(),
   };

@@ -6,6 +6,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/queries.ts';
+import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
@@ -72,7 +73,10 @@ async function openAtGateway(
       expiresAtMs: reserved.expires_at.getTime(),
       description: `Order ${orderNumber}`,
     });
-    await queries.markSessionOpen(deps.sql, sessionId, opened);
+    if (!(await queries.markSessionOpen(deps.sql, sessionId, opened))) {
+      await closeUnwanted(deps, gateway, opened.gatewaySessionId);
+      throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    }
     return await sessionOf(deps.sql, orderNumber, sessionId);
   } catch (error) {
     await queries.endSession(deps.sql, sessionId, 'FAILED');
@@ -80,6 +84,17 @@ async function openAtGateway(
     deps.log.warn({ err: error, orderNumber }, 'No payment session could be opened');
     throw errorOf('GATEWAY_UNAVAILABLE');
   }
+}
+
+/** The order was cancelled while this was opening. Nobody has seen it, so it may fail to close. */
+async function closeUnwanted(
+  { log }: SessionDeps,
+  gateway: PaymentGateway,
+  gatewaySessionId: string,
+): Promise<void> {
+  await gateway.closeSession(gatewaySessionId).catch((err: unknown) => {
+    log.warn({ err, gatewaySessionId }, 'A payment session that nobody wants stays open');
+  });
 }
 
 async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Promise<SessionRow> {
@@ -96,7 +111,7 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
 export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
   const session = await queries.findOpenSession(deps.sql, order.order_number);
   if (!session) return { outcome: 'closed' };
-  // Never opened at the gateway: whoever was opening it finds it ended, and nobody has seen it.
+  // Being opened still: nobody has seen it, and whoever opens it finds it ended and closes it.
   if (session.gateway_session_id === null) {
     await queries.endSession(deps.sql, session.session_id, 'FAILED');
     return { outcome: 'closed' };

@@ -17,11 +17,11 @@ CREATE TABLE payment_sessions (
   checked_at timestamptz
 );
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
-CREATE INDEX payment_sessions_to_check ON payment_sessions (checked_at NULLS FIRST)
-  WHERE state IN ('OPEN', 'CLOSED');
+CREATE INDEX payment_sessions_to_check ON payment_sessions (greatest(expires_at, created_at))
+  WHERE state IN ('OPEN', 'PAID', 'CLOSED');
 
 -- Our book of what the gateway captured: a row is written once, when the gateway says so.
--- settled_at: nothing is left to do for it; until then reconciliation looks at it again.
+-- Reconciliation looks at it again until its order has taken it, or it has been given back.
 CREATE TABLE payments (
   gateway_payment_id text PRIMARY KEY,
   environment environment NOT NULL,

@@ -14,7 +14,7 @@ import { collectionOf, paymentSchema, qrCodeSchema } from './schemas.ts';
 
 /**
  * A QR code must live for at least 2 minutes (api/qr-codes/create); half a minute more allows for
- * a clock that is behind Razorpay's. Shorter sessions are closed by us when they expire.
+ * a clock that is behind Razorpay's. A session that is over sooner is closed by reconciliation.
  */
 const SHORTEST_LIFE_MS = 150_000;
 
