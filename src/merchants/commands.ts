@@ -63,8 +63,8 @@ export async function createMerchant(
  * Approves, rejects, suspends or activates a merchant.
  *
  * The linked account is what the gateway pays out to in production. Approval does without it,
- * because the sandbox makes its own: but until it is given, nothing is paid out in production
- * (see `src/payments/funds.ts`).
+ * because the sandbox makes its own: but until it is given, no production order can be paid
+ * (`reserve_payment_session`).
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST`
  */

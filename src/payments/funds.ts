@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../db/client.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
-import { moneyKey } from './gateway.ts';
+import { GatewayRefused, moneyKey } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import type { FundsRow } from './queries.ts';
@@ -36,12 +36,27 @@ export async function releaseFunds(deps: FundsDeps, orderNumber: string): Promis
   if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
 }
 
-/** Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. */
+/**
+ * Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. What
+ * the gateway refuses for good raises an alert, and is tried again an hour later.
+ *
+ * @throws GatewayUnavailable
+ */
 export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
-  if (!(await queries.claimHold(deps.sql, orderNumber))) return;
-  const funds = await fundsOf(deps.sql, orderNumber);
-  await transferWith(deps, funds, 'holdFunds');
-  await queries.markHeld(deps.sql, funds.gateway_payment_id);
+  const { sql, log } = deps;
+  if (!(await queries.claimHold(sql, orderNumber))) return;
+  const funds = await fundsOf(sql, orderNumber);
+  try {
+    await transferWith(deps, funds, 'holdFunds');
+    await queries.markHeld(sql, funds.gateway_payment_id);
+  } catch (error) {
+    if (!(error instanceof GatewayRefused)) throw error;
+    log.error(
+      { alert: 'gateway_refused', subject: orderNumber, err: error },
+      'The gateway refuses for good to set funds aside',
+    );
+    await queries.markHoldRefused(sql, funds.gateway_payment_id);
+  }
 }
 
 /**
@@ -104,7 +119,7 @@ async function transferWith(
   return gateway[operation]({
     gatewayPaymentId,
     amountPaise,
-    linkedAccountId: await linkedAccountOf(deps, gateway, funds),
+    linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
     idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
   });
 }
@@ -114,10 +129,12 @@ async function linkedAccountOf(
   { sql }: FundsDeps,
   gateway: PaymentGateway,
   funds: FundsRow,
+  operation: string,
 ): Promise<string> {
   if (funds.linked_account_id !== null) return funds.linked_account_id;
   if (funds.environment === 'production') {
-    throw new NotYet(`Merchant ${funds.merchant_id} has no linked account for payouts`);
+    const remedy = `merchant ${funds.merchant_id} has none: merchant approve --linked-account`;
+    throw new GatewayRefused(operation, 'NO_LINKED_ACCOUNT', remedy);
   }
   const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
   await queries.saveLinkedAccount(sql, funds.merchant_id, funds.environment, linkedAccountId);
@@ -125,11 +142,13 @@ async function linkedAccountOf(
 }
 
 function sandboxAccount(funds: FundsRow) {
+  // The gateway wants at least 4 characters, and at most 200.
+  const name = `${funds.merchant_name} (sandbox)`.slice(0, 200);
   return {
     email: `${funds.merchant_id.toLowerCase()}@sandbox.example.com`,
     phone: '9000090000',
-    legalBusinessName: funds.merchant_name,
-    contactName: funds.merchant_name,
+    legalBusinessName: name,
+    contactName: name,
     businessType: 'proprietorship',
     category: 'ecommerce',
     subcategory: 'ecommerce_marketplace',

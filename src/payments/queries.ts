@@ -40,8 +40,11 @@ const MAX_SESSIONS = 20;
 /** A session whose opening was cut off by a dying process stands in the way this long at most. */
 const OPENING_SECONDS = 30;
 
-/** `opening`: another request is at it right now. `limit`: the order has had its sessions. */
-export type Reservation = 'reserved' | 'open' | 'opening' | 'limit' | 'refused';
+/**
+ * `opening`: another request is at it right now. `limit`: the order has had its sessions.
+ * `no_account`: the merchant cannot be paid out in production yet.
+ */
+export type Reservation = 'reserved' | 'open' | 'opening' | 'limit' | 'refused' | 'no_account';
 
 /**
  * Reserves a new session for an order: one statement on the order's locked row, so that no second
@@ -367,27 +370,38 @@ export async function findLooseCapture(
   return row;
 }
 
-/** Captures whose order holds the money, but the gateway does not yet; each gets its turn. */
+/** How long a process that holds funds may take before it must be dead. */
+const HOLD_LEASE_SECONDS = 60;
+
+/** True of a payment `p` whose funds the gateway has not refused to hold within this hour. */
+const mayBeHeld = (sql: Sql) => sql`
+  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')`;
+
+/**
+ * Captures whose order holds the money, but the gateway does not yet; each gets its turn.
+ *
+ * @param untriedForMs leaves out those that were tried since then, and those that are being tried
+ */
 export async function findUnheldPayments(
   sql: Sql,
-  limit: number,
+  { limit, untriedForMs }: { limit: number; untriedForMs: number },
 ): Promise<{ order_number: string }[]> {
   return sql<{ order_number: string }[]>`
     SELECT o.order_number FROM payments p
     JOIN orders o ON o.gateway_payment_id = p.gateway_payment_id
-    WHERE p.held_at IS NULL AND o.busy IS NULL
+    WHERE p.held_at IS NULL AND o.busy IS NULL AND ${mayBeHeld(sql)}
       AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+      AND (p.hold_started_at IS NULL
+        OR p.hold_started_at < clock_timestamp()
+          - ${Math.max(untriedForMs, HOLD_LEASE_SECONDS * 1000)} * interval '1 millisecond')
     ORDER BY p.hold_started_at NULLS FIRST LIMIT ${limit}`;
 }
-
-/** How long a process that holds funds may take before it must be dead. */
-const HOLD_LEASE_SECONDS = 60;
 
 /**
  * Takes an order's funds for holding them at the gateway. Locks the order's row, so that it comes
  * either before settling starts, which then waits for it, or not at all.
  *
- * @returns false when they are held, being held, or being settled
+ * @returns false when they are held, being held, being settled, or were refused just now
  */
 export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean> {
   const rows = await sql`
@@ -398,7 +412,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean>
       FOR UPDATE
     )
     UPDATE payments p SET hold_started_at = clock_timestamp() FROM locked l
-    WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL
+    WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL AND ${mayBeHeld(sql)}
       AND (p.hold_started_at IS NULL
         OR p.hold_started_at < clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second')
     RETURNING 1`;
@@ -408,6 +422,13 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean>
 export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void> {
   await sql`
     UPDATE payments SET held_at = service_now() WHERE gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/** The gateway holds these funds for nobody: nothing is under way that settling must wait for. */
+export async function markHoldRefused(sql: Sql, gatewayPaymentId: string): Promise<void> {
+  await sql`
+    UPDATE payments SET hold_refused_at = service_now(), hold_started_at = NULL
+    WHERE gateway_payment_id = ${gatewayPaymentId}`;
 }
 
 /** The sandbox helper will pay this session: the PAID step answers its request. */

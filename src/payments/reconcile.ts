@@ -14,7 +14,9 @@ const CHECK_FOR_MS = 60 * 60_000;
 const LOOSE_AFTER_MS = 30_000;
 const BATCH = 200;
 /** Less than the activity may take; what is left then comes first in the next run. */
-const RUN_FOR_MS = 4 * 60_000;
+const RUN_FOR_MS = 90_000;
+/** Of that, kept for setting funds aside, however many sessions there are to ask about. */
+const HOLD_FOR_MS = 30_000;
 const CONCURRENT_CALLS = 8;
 
 export type ReconcileDeps = CaptureDeps & FundsDeps;
@@ -26,17 +28,16 @@ export type ReconcileDeps = CaptureDeps & FundsDeps;
 export async function reconcilePayments(
   deps: ReconcileDeps,
 ): Promise<{ sessions: number; captures: number }> {
-  const sessions = await checkSessions(deps);
+  const startedAtMs = performance.now();
+  const sessions = await checkSessions(deps, startedAtMs + RUN_FOR_MS - HOLD_FOR_MS);
   const loose = await queries.findLooseCaptures(deps.sql, LOOSE_AFTER_MS, BATCH);
   await forEach(deps, loose, (capture) => applyCapture(deps, capture));
-  const unheld = await queries.findUnheldPayments(deps.sql, BATCH);
-  await forEach(deps, unheld, ({ order_number }) => holdFunds(deps, order_number));
+  await holdAllFunds(deps, startedAtMs + RUN_FOR_MS);
   return { sessions, captures: loose.length };
 }
 
 /** All that are due, batch after batch: each is marked before it is asked about. */
-async function checkSessions(deps: ReconcileDeps): Promise<number> {
-  const endsAtMs = performance.now() + RUN_FOR_MS;
+async function checkSessions(deps: ReconcileDeps, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
     const sessions = await queries.takeSessionsToCheck(deps.sql, {
       limit: BATCH,
@@ -69,6 +70,19 @@ async function closeAtGateway(
     return notePayment(deps, environment, closed.payment, gatewaySessionId);
   }
   await queries.endSession(deps.sql, sessionId, 'CLOSED');
+}
+
+/** All that can be held, batch after batch: one that fails is left out of the rest of this run. */
+async function holdAllFunds(deps: ReconcileDeps, endsAtMs: number): Promise<void> {
+  const startedAtMs = performance.now();
+  for (;;) {
+    const unheld = await queries.findUnheldPayments(deps.sql, {
+      limit: BATCH,
+      untriedForMs: performance.now() - startedAtMs,
+    });
+    await forEach(deps, unheld, ({ order_number }) => holdFunds(deps, order_number));
+    if (unheld.length < BATCH || performance.now() > endsAtMs) return;
+  }
 }
 
 /** A few at a time; one that fails is logged, and comes again with a later run. */

@@ -28,7 +28,7 @@ export interface SessionDeps {
  * Opens a payment session at the gateway, or finds the one that is open.
  *
  * @throws DomainError `INVALID_STATE` unless the order can be paid and has sessions left,
- *   `GATEWAY_UNAVAILABLE` when the gateway does not open it
+ *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, or production has no linked account
  */
 export async function openSession(
   deps: SessionDeps,
@@ -50,6 +50,7 @@ export async function openSession(
       const session = await queries.findOpenSession(deps.sql, orderNumber);
       if (session) return { session, isNew: false };
     }
+    if (reservation === 'no_account') throw noAccount(deps, order);
     if (reservation === 'limit') throw limitReached();
     if (reservation === 'refused') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     await sleep(OPENING_POLL_MS);
@@ -133,6 +134,16 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   }
   await queries.endSession(deps.sql, session.session_id, 'CLOSED');
   return { outcome: 'closed' };
+}
+
+/** Somebody forgot the account, or a buyer would pay what nobody could be paid out. */
+function noAccount({ log }: SessionDeps, order: OrderRow): DomainError {
+  const { order_number: orderNumber, merchant_id: merchantId } = order;
+  log.error(
+    { alert: 'no_linked_account', orderNumber, merchantId },
+    'A merchant without a linked account cannot be paid in production',
+  );
+  return errorOf('GATEWAY_UNAVAILABLE');
 }
 
 function limitReached(): DomainError {

@@ -15,7 +15,7 @@ let kit: CallbackKit;
 beforeAll(async () => {
   service = await startTestService({ time: 'real', productionGateway: true });
   worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
+  merchant = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
   kit = createCallbackKit(service, merchant);
 });
 afterEach(async () => {

@@ -226,10 +226,11 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
   });
 
   test('production without a configured gateway', async () => {
-    const { orderNumber } = await startOrder(service, { ...merchant, environment: 'production' });
-    const answer = await open({ order_number: orderNumber }, merchant.production);
+    const payable = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
+    const { orderNumber } = await startOrder(service, { ...payable, environment: 'production' });
+    const answer = await open({ order_number: orderNumber }, payable.production);
     expect([answer.status, answer.body.message]).toEqual([502, MESSAGE]);
-    const helped = await merchant.production.help({ order_number: orderNumber }, 'pay');
+    const helped = await payable.production.help({ order_number: orderNumber }, 'pay');
     expect(helped.status).toBe(404);
     // Nobody has a secret to sign with, so no callback is believed either.
     const callback = await fetch(`${service.origin}/callbacks/razorpay/production`, {

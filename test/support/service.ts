@@ -181,14 +181,18 @@ export async function startTestService({
   }
 
   /** An approved merchant with keys, and a webhook receiver in the sandbox. */
-  async function newMerchant({ name = 'Asha Textiles', webhooks = true } = {}) {
+  async function newMerchant({
+    name = 'Asha Textiles',
+    webhooks = true,
+    linkedAccountId,
+  }: { name?: string; webhooks?: boolean; linkedAccountId?: string } = {}) {
     const checkUrl = createUrlCheck(config);
     const admin = { sql, pepper: PEPPER, secretBox, checkUrl, actor: 'test' };
     const { merchant_id: merchantId } = await createMerchant(admin, {
       name,
       email: 'owner@example.com',
     });
-    await changeMerchantStatus(admin, merchantId, 'approve');
+    await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccountId });
     const keys = {
       sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
       production: await createKeyPair(admin, merchantId, 'production'),

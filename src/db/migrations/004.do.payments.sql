@@ -32,6 +32,8 @@ CREATE TABLE payments (
   -- Razorpay Route: set aside for the merchant at the gateway. Its transfers have no key of their
   -- own, so no two calls about one payment's transfer may run at the same time.
   hold_started_at timestamptz,
+  -- The gateway refused for good: it is asked again an hour later.
+  hold_refused_at timestamptz,
   held_at timestamptz
 );
 CREATE INDEX payments_by_order ON payments (order_number);
@@ -115,14 +117,19 @@ CREATE FUNCTION reserve_payment_session(
 DECLARE
   o orders;
   open payment_sessions;
+  merchant merchants;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
   IF o.status <> 'ACCEPTED' OR o.busy IS NOT NULL OR o.payment_link_expires_at <= service_now() THEN
     RETURN 'refused';
   END IF;
-  IF NOT EXISTS (SELECT FROM merchants m
-      WHERE m.merchant_id = o.merchant_id AND m.status = 'APPROVED') THEN
+  SELECT * INTO STRICT merchant FROM merchants WHERE merchant_id = o.merchant_id;
+  IF merchant.status <> 'APPROVED' THEN
     RETURN 'refused';
+  END IF;
+  -- Its funds could not be set aside. The sandbox makes an account when it first needs one.
+  IF o.environment = 'production' AND merchant.linked_accounts->>'production' IS NULL THEN
+    RETURN 'no_account';
   END IF;
   SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
   -- Captured already, and the order is about to hear of it.

@@ -10,7 +10,7 @@ import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
 const NO_LINKED_ACCOUNT =
-  'No linked account: in production its funds stay held until one is given with merchant approve --linked-account';
+  'No linked account: its production orders cannot be paid until one is given with merchant approve --linked-account';
 const SHOWN_ONCE = 'The secret is shown this once: keep it on your server, and nowhere else.';
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
@@ -75,8 +75,8 @@ const merchantCommands = [
   defineCommand({
     name: 'merchant approve',
     summary: 'Approve a merchant, or give an approved one its linked account',
-    notes: `The sandbox makes linked accounts by itself. In production a merchant without one can take orders, but
-nothing is paid out: its funds stay held at the gateway until the account is given here.`,
+    notes: `The sandbox makes linked accounts by itself. In production a merchant without one can create orders, but
+nobody can pay them: payment sessions answer 502 until the account is given here.`,
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },

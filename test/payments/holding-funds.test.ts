@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { changeMerchantStatus } from '../../src/merchants/commands.ts';
+import { releaseFunds } from '../../src/payments/funds.ts';
+import { GatewayRefused } from '../../src/payments/gateway.ts';
+import { findFunds } from '../../src/payments/queries.ts';
+import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const MINUTE_MS = 60_000;
+type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
+interface Named {
+  order_number: string;
+}
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real', productionGateway: true });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+});
+beforeEach(() => service.clock.set(0));
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+const refusals = ({ order_number }: Named) => alerts(service, 'gateway_refused', order_number);
+const openInProduction = (by: Merchant, { order_number }: Named) =>
+  by.production.post(`/orders/${order_number}/payment-sessions`);
+const giveAccount = ({ merchantId }: Merchant) =>
+  changeMerchantStatus({ sql: service.sql, actor: 'test' }, merchantId, 'approve', {
+    linkedAccountId: 'acc_Late',
+  });
+
+async function aPaidOrder(by = merchant) {
+  const order = await by.sandbox.create();
+  await by.sandbox.help(order, 'pay');
+  const [row] = await service.sql<{ gateway_payment_id: string }[]>`
+    SELECT gateway_payment_id FROM orders WHERE order_number = ${order.order_number}`;
+  const paymentId = row?.gateway_payment_id ?? '';
+  return { order, paymentId, transfers: () => madeAtGateway(service, paymentId, 'transfers') };
+}
+
+describe('a hold that the gateway refuses for good', () => {
+  test('raises an alert, keeps nobody from settling, and is tried again after an hour', async () => {
+    const { order, paymentId, transfers } = await aPaidOrder();
+    const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
+      cause: 'account_closed',
+      subjectId: paymentId,
+    });
+    await reconcilePayments(service.deps);
+    expect(refusals(order)).toHaveLength(1);
+    expect((await findFunds(service.sql, order.order_number))?.being_held).not.toBe(true);
+    await service.clock.set(50 * MINUTE_MS);
+    await reconcilePayments(service.deps);
+    expect(refusals(order)).toHaveLength(1);
+    await simulator(service, 'DELETE', `/refusals/${id}`);
+    await service.clock.set(61 * MINUTE_MS);
+    await reconcilePayments(service.deps);
+    expect(await transfers()).toMatchObject([{ on_hold: true }]);
+    expect(refusals(order)).toHaveLength(1);
+  });
+});
+
+test.each([1, 2, 3, 200])(
+  'a merchant whose name has %i characters is paid out in the sandbox',
+  async (characters) => {
+    const name = 'A'.repeat(characters);
+    const { transfers } = await aPaidOrder(await service.newMerchant({ name, webhooks: false }));
+    await reconcilePayments(service.deps);
+    expect(await transfers()).toMatchObject([{ on_hold: true }]);
+  },
+);
+
+describe('in production, a merchant without a linked account', () => {
+  test('has orders that nobody can pay: 502 and an alert, until it is given one', async () => {
+    const without = await service.newMerchant({ webhooks: false });
+    const order = await without.production.create();
+    expect((await openInProduction(without, order)).status).toBe(502);
+    expect(alerts(service, 'no_linked_account', order.order_number)).toHaveLength(1);
+    await expect(sessionOf(service, order)).rejects.toThrow('has no session');
+    await giveAccount(without);
+    expect((await openInProduction(without, order)).status).toBe(201);
+  });
+
+  test('that lost it after it was paid is refused its money, which raises an alert', async () => {
+    const { merchantId, production } = await service.newMerchant({
+      webhooks: false,
+      linkedAccountId: 'acc_Lost',
+    });
+    const order = await production.create();
+    await production.post(`/orders/${order.order_number}/payment-sessions`);
+    const { gateway_session_id } = await sessionOf(service, order);
+    await payAtGateway(service, gateway_session_id, {}, 'production');
+    const path = `/orders/${order.order_number}`;
+    await until(async () => (await production.get(path)).body.data.status === 'PAID');
+    await service.sql`
+      UPDATE merchants SET linked_accounts = '{}' WHERE merchant_id = ${merchantId}`;
+    await reconcilePayments(service.deps);
+    expect(refusals(order)).toHaveLength(1);
+    await expect(releaseFunds(service.deps, order.order_number)).rejects.toThrow(GatewayRefused);
+  });
+});
