@@ -31,11 +31,14 @@ export const { attemptManually } = proxyActivities<WebhookActivities>({
   retry: { initialInterval: '2 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
-/** Money is moved until it has moved: no maximum of attempts, and at least one try an hour. */
+/**
+ * Money is moved until it has moved: no maximum of attempts, and at least one try an hour. A try
+ * makes up to five calls to the gateway of 10 s each, and no other may begin while it still runs.
+ */
 export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   MoneyActivities & SurplusActivities
 >({
-  startToCloseTimeout: '30 seconds',
+  startToCloseTimeout: '90 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
 
@@ -55,9 +58,15 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
 });
 
 /** The next run of the Schedule comes soon anyway. */
-export const { startUnstartedOrders, reconcilePayments, sealOrderBlocks } = proxyActivities<
-  SweepActivities & ReconcileActivities & ListingActivities
+export const { startUnstartedOrders, sealOrderBlocks } = proxyActivities<
+  SweepActivities & ListingActivities
 >({
   startToCloseTimeout: '5 minutes',
+  retry: { maximumAttempts: 3 },
+});
+
+/** A run ends itself after 90 s. When its worker dies, its work is made good within 5 minutes. */
+export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
+  startToCloseTimeout: '2 minutes',
   retry: { maximumAttempts: 3 },
 });

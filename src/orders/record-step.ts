@@ -12,6 +12,11 @@ type StepContext = OrderRow & {
   pay_request_id: string | null;
   is_captured: boolean;
   has_webhook: boolean;
+  surplus:
+    | (Pick<OrderRow, 'refund_amount_paise' | 'refund_reason'> & {
+        refund_processed_at: string | null;
+      })
+    | null;
 };
 
 /** Where the money of the order goes at a step. */
@@ -73,7 +78,11 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   const [row] = await sql<StepContext[]>`
     SELECT o.*, r.body AS request_body, s.pay_request_id,
       p.gateway_payment_id IS NOT NULL AS is_captured,
-      e.webhook_url IS NOT NULL AS has_webhook
+      e.webhook_url IS NOT NULL AS has_webhook,
+      (SELECT jsonb_build_object('refund_amount_paise', u.amount_paise, 'refund_reason', u.reason,
+          'refund_processed_at', u.processed_at)
+        FROM surplus_refunds u WHERE u.order_number = o.order_number
+        ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
     FROM orders o
     LEFT JOIN order_requests r
       ON r.order_number = o.order_number AND r.request_id = ${requestId}
@@ -131,6 +140,11 @@ function disputeColumns(before: StepContext, step: Step) {
 }
 
 function refundColumns(before: StepContext, step: Step) {
+  // What was given back before the cancel is shown from now on.
+  if (step.kind === 'ORDER_CANCELLED' && before.surplus) {
+    const { refund_processed_at: at, ...surplus } = before.surplus;
+    return { ...surplus, refund_processed_at: at === null ? null : new Date(at) };
+  }
   if (step.kind === 'REFUND_PROCESSED') return { refund_processed_at: new Date(step.atMs) };
   if (step.busy?.kind !== 'refunding') return {};
   return { refund_amount_paise: before.amount_paise, refund_reason: step.busy.reason };

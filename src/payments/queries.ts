@@ -130,7 +130,8 @@ export async function findOpenSession(
 
 /**
  * Writes a capture into the book, once, and ends its session: as paid, or, when the amount is not
- * the order's, so that the buyer can have another one.
+ * the order's, so that the buyer can have another one. Locks the order before its session, as
+ * everybody does.
  */
 export async function writeCapture(
   sql: Sql,
@@ -146,7 +147,7 @@ export async function writeCapture(
   await sql`
     WITH fitting AS (
       SELECT order_number, amount_paise = ${amountPaise} AS fits FROM orders
-      WHERE order_number = ${orderNumber}
+      WHERE order_number = ${orderNumber} FOR NO KEY UPDATE
     ), session AS (
       UPDATE payment_sessions s
       SET state = (CASE WHEN f.fits THEN 'PAID' ELSE 'CLOSED' END)::session_state
@@ -231,7 +232,8 @@ export interface SurplusRow {
 
 /**
  * Takes a capture for giving back, if its order cannot take it: it belongs to no order's PAID, and
- * the order is past being paid, or the amount is wrong. Books it as surplus in the same statement.
+ * the order is past being paid, or the amount is wrong. Books it as surplus in the same statement,
+ * with the order locked: it comes before a cancel, which then shows it, or after it.
  *
  * @returns undefined when the capture is not surplus
  */
@@ -241,13 +243,14 @@ export async function claimSurplus(
 ): Promise<SurplusRow | undefined> {
   const [row] = await sql<SurplusRow[]>`
     WITH surplus AS (
-      SELECT p.*, o.merchant_id, CASE
+      SELECT p.*, o.merchant_id, o.status, CASE
         WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
         WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.gateway_payment_id = ${gatewayPaymentId}
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
+      FOR UPDATE OF o
     ), claimed AS (
       INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason)
       SELECT gateway_payment_id, order_number, amount_paise, reason FROM surplus
@@ -261,32 +264,38 @@ export async function claimSurplus(
       FROM surplus ON CONFLICT DO NOTHING
     ), shown AS (
       UPDATE orders o SET refund_amount_paise = c.amount_paise, refund_reason = c.reason
-      FROM claimed c
-      WHERE o.order_number = c.order_number AND o.status = 'CANCELLED'
+      FROM claimed c JOIN surplus s USING (gateway_payment_id)
+      WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
         AND o.refund_amount_paise IS NULL
     )
     SELECT c.*, s.environment FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
   return row;
 }
 
-/** The gateway has given it back. */
+/** The gateway has given it back. A CANCELLED order shows the earliest one. */
 export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise<void> {
   await sql`
-    WITH done AS (
-      UPDATE surplus_refunds SET processed_at = service_now()
-      WHERE gateway_payment_id = ${gatewayPaymentId} AND processed_at IS NULL
-      RETURNING *
+    WITH locked AS (
+      SELECT o.* FROM surplus_refunds s JOIN orders o USING (order_number)
+      WHERE s.gateway_payment_id = ${gatewayPaymentId}
+      FOR UPDATE OF o
+    ), done AS (
+      UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
+      WHERE s.gateway_payment_id = ${gatewayPaymentId} AND s.order_number = o.order_number
+        AND s.processed_at IS NULL
+      RETURNING s.*
     ), booked AS (
       INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
         environment, debit_account, credit_account, amount_paise)
       SELECT d.gateway_payment_id, 'refund', d.order_number, o.merchant_id, o.environment,
         'surplus', 'refunds', d.amount_paise
-      FROM done d JOIN orders o USING (order_number)
+      FROM done d JOIN locked o USING (order_number)
     )
     UPDATE orders o SET refund_processed_at = d.processed_at
-    FROM done d
-    WHERE o.order_number = d.order_number AND o.status = 'CANCELLED'
-      AND o.refund_processed_at IS NULL`;
+    FROM done d JOIN locked l USING (order_number)
+    WHERE o.order_number = d.order_number AND l.status = 'CANCELLED'
+      AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
+        WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
 }
 
 /** A session to ask the gateway about, and whether its order can still be paid. */

@@ -13,7 +13,7 @@ const CHECK_FOR_MS = 60 * 60_000;
 /** A Signal under way gets this long before its capture counts as forgotten. */
 const LOOSE_AFTER_MS = 30_000;
 const BATCH = 200;
-/** Less than the activity may take; what is left then comes first in the next run. */
+/** Less than the activity's 2 minutes; what is left then comes first in the next run. */
 const RUN_FOR_MS = 90_000;
 /** Of that, kept for setting funds aside, however many sessions there are to ask about. */
 const HOLD_FOR_MS = 30_000;

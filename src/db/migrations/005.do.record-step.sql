@@ -60,6 +60,13 @@ BEGIN
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
+  IF p_step->>'kind' = 'ORDER_CANCELLED' THEN
+    -- Read again under the lock: a surplus may have been taken or given back since.
+    SELECT s.amount_paise, s.reason, s.processed_at
+    INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
+    FROM surplus_refunds s WHERE s.order_number = p_order_number
+    ORDER BY s.started_at, s.gateway_payment_id LIMIT 1;
+  END IF;
   UPDATE orders SET
     status = changed.status, busy = nullif(changed.busy, 'null'), step_number = number,
     dispute_count = changed.dispute_count, gateway_payment_id = changed.gateway_payment_id,

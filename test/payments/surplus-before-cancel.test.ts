@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
+import { payAtGateway, sessionOf } from '../support/gateway.ts';
+import { untilBlocked } from '../support/locks.ts';
+import { until, writePayment } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+interface Named {
+  order_number: string;
+}
+const AMOUNT_PAISE = 49_950;
+const WRONG_PAISE = 49_900;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+const read = async ({ order_number }: Named) =>
+  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data;
+const cancel = ({ order_number }: Named) => merchant.sandbox.post(`/orders/${order_number}/cancel`);
+
+/** A capture in the book that is to go back, and has not yet. */
+async function aSurplus({ order_number }: Named, amountPaise: number): Promise<string> {
+  const capture = { order_number, amount_paise: amountPaise, environment: 'sandbox' } as const;
+  const gatewayPaymentId = await writePayment(service, capture);
+  await claimSurplus(service.sql, gatewayPaymentId);
+  return gatewayPaymentId;
+}
+
+describe('a capture of a wrong amount that went back before the cancel', () => {
+  test('is the refund of the CANCELLED order, and of its webhook', async () => {
+    const order = await merchant.sandbox.create();
+    await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+    const { gateway_session_id } = await sessionOf(service, order);
+    const paymentId = await payAtGateway(service, gateway_session_id, { amountPaise: WRONG_PAISE });
+    await until(async () => {
+      const rows = await service.sql`SELECT 1 FROM surplus_refunds
+        WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
+      return rows.length === 1;
+    });
+    expect((await read(order)).refund).toBeNull();
+    const { body } = await cancel(order);
+    const refund = { amount: 499, reason: 'wrong_amount', processed_at: expect.any(String) };
+    expect(body.data).toMatchObject({ status: 'CANCELLED', refund });
+    expect((await read(order)).refund).toEqual(body.data.refund);
+    const [told] = await merchant.receiver.until(
+      1,
+      ({ event, body: sent }) =>
+        event === 'ORDER_CANCELLED' && sent.data['order_number'] === order.order_number,
+    );
+    expect(told?.body.data['refund']).toEqual(body.data.refund);
+  });
+
+  test('is the one that shows, with its own time, though a later one goes back sooner', async () => {
+    const order = await merchant.sandbox.create();
+    const earlier = await aSurplus(order, WRONG_PAISE);
+    await cancel(order);
+    const later = await aSurplus(order, AMOUNT_PAISE);
+    await finishSurplus(service.sql, later);
+    const refund = { amount: 499, reason: 'wrong_amount' };
+    expect((await read(order)).refund).toEqual({ ...refund, processed_at: null });
+    await finishSurplus(service.sql, earlier);
+    expect((await read(order)).refund).toEqual({ ...refund, processed_at: expect.any(String) });
+  });
+});
+
+describe('a refund that comes to its end at the moment of the cancel shows', () => {
+  test('when the cancel waits for it', async () => {
+    const order = await merchant.sandbox.create();
+    const surplus = await aSurplus(order, WRONG_PAISE);
+    const cancelling = await service.sql.begin(async (sql) => {
+      await sql`SELECT FROM orders WHERE order_number = ${order.order_number} FOR UPDATE`;
+      const answer = cancel(order);
+      await untilBlocked(service, 'record_step');
+      await sql`UPDATE surplus_refunds SET processed_at = service_now()
+        WHERE gateway_payment_id = ${surplus}`;
+      return { answer };
+    });
+    expect((await cancelling.answer).status).toBe(200);
+    expect((await read(order)).refund?.processed_at).toEqual(expect.any(String));
+  });
+
+  test.each([
+    ['its end', finishSurplus],
+    ['its beginning', claimSurplus],
+  ])('when %s waits for the cancel', async (what, write) => {
+    const order = await merchant.sandbox.create();
+    const capture = { ...order, amount_paise: WRONG_PAISE, environment: 'sandbox' } as const;
+    const isBegun = what === 'its end';
+    const surplus = isBegun
+      ? await aSurplus(order, WRONG_PAISE)
+      : await writePayment(service, capture);
+    const writing = await service.sql.begin(async (sql) => {
+      await sql`UPDATE orders SET status = 'CANCELLED' WHERE order_number = ${order.order_number}`;
+      const written = write(service.sql, surplus);
+      await untilBlocked(service, 'surplus_refunds');
+      return { written };
+    });
+    await writing.written;
+    const [row] = await service.sql<Record<string, unknown>[]>`
+      SELECT refund_amount_paise, refund_processed_at FROM orders
+      WHERE order_number = ${order.order_number}`;
+    expect(row).toEqual(
+      isBegun
+        ? { refund_amount_paise: null, refund_processed_at: expect.any(Date) }
+        : { refund_amount_paise: WRONG_PAISE, refund_processed_at: null },
+    );
+  });
+});

@@ -1,0 +1,13 @@
+import { until } from './orders.ts';
+import type { TestService } from './service.ts';
+
+/** Waits until a statement with this text in it waits for a lock that somebody else has. */
+export async function untilBlocked({ sql }: TestService, text: string): Promise<void> {
+  await until(async () => {
+    const rows = await sql`
+      SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND wait_event_type = 'Lock' AND strpos(query, ${text}) > 0`;
+    return rows.length > 0;
+  });
+}
