@@ -33,3 +33,9 @@ test('what is committed names no path of one machine and no host of a package re
   const lock = readFileSync(`${root}package-lock.json`, 'utf8');
   expect(lock).not.toMatch(/"resolved": "http/);
 });
+
+test("docker-compose.yml keeps Temporal's database in the home of the user its image runs as", () => {
+  const compose = readFileSync(`${root}docker-compose.yml`, 'utf8');
+  expect(compose).toContain('--db-filename, /home/temporal/temporal.db');
+  expect(compose).toContain('- temporal-data:/home/temporal\n');
+});
