@@ -7,12 +7,13 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-const port = (fallback: number) => z.coerce.number().int().min(1).max(65_535).default(fallback);
+const portNumber = z.coerce.number<string>().int().min(1).max(65_535);
+const port = (fallback: number) => portNumber.default(fallback);
 const seconds = (fallbackMs: number) =>
   z.coerce
     .number()
-    .positive()
-    .max(90 * 24 * 3600)
+    .min(0.001)
+    .max(7_776_000)
     .default(fallbackMs / SECOND_MS)
     .transform((value) => Math.round(value * SECOND_MS));
 const list = z
@@ -25,9 +26,15 @@ const list = z
       .filter((part) => part !== ''),
   );
 
-const addressRanges = list.pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+const range = z.union([z.cidrv4(), z.cidrv6()]);
+const ratePerSecond = (fallback: number) =>
+  z.coerce.number().int().min(1).max(1_000_000).default(fallback);
+const webAddress = z.url({ protocol: /^https?$/ }).optional();
+const givenText = z.string().min(1).optional();
 
-/** What each variable accepts: the second half of the line a wrong setting prints. */
+const GATEWAYS = ['SANDBOX_RAZORPAY', 'PRODUCTION_RAZORPAY'] as const;
+const GATEWAY_PARTS = ['BASE_URL', 'KEY_ID', 'KEY_SECRET', 'WEBHOOK_SECRET'] as const;
+
 const settings = z
   .object({
     NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
@@ -47,11 +54,11 @@ const settings = z
       .regex(/^[^\s:/]+:\d{1,5}$/)
       .optional(),
     TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
-    PUBLIC_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-    RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(10),
+    PUBLIC_BASE_URL: webAddress,
+    RATE_LIMIT_PER_SECOND: ratePerSecond(10),
     RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
-    BUYER_RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(50),
-    TRUSTED_PROXIES: addressRanges,
+    BUYER_RATE_LIMIT_PER_SECOND: ratePerSecond(50),
+    TRUSTED_PROXIES: list.pipe(z.array(z.union([z.ipv4(), z.ipv6(), range]))),
     API_SECRET_PEPPER: z.string().min(32).optional(),
     WEBHOOK_SECRET_KEYS: z
       .string()
@@ -61,66 +68,87 @@ const settings = z
         return new Set(ids).size === ids.length;
       })
       .optional(),
-    WEBHOOK_ALLOWED_CIDRS: addressRanges,
-    WEBHOOK_DENIED_PORTS: list.pipe(
-      z.array(
-        z
-          .string()
-          .regex(/^\d{1,5}$/)
-          .transform(Number),
-      ),
-    ),
+    WEBHOOK_ALLOWED_CIDRS: list.pipe(z.array(range)),
+    WEBHOOK_DENIED_PORTS: list.pipe(z.array(portNumber)),
     PAYMENT_LINK_SECONDS: seconds(24 * HOUR_MS),
     PAYMENT_SESSION_SECONDS: seconds(15 * MINUTE_MS),
     COMPLETION_WINDOW_SECONDS: seconds(24 * HOUR_MS),
     DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR_MS),
     SWEEP_AFTER_SECONDS: seconds(30 * SECOND_MS),
     RECONCILE_SECONDS: seconds(MINUTE_MS),
-    GATEWAY_SIMULATOR_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
-    GATEWAY_SIMULATOR_CALLBACK_URL: z.url({ protocol: /^https?$/ }).optional(),
-    SANDBOX_RAZORPAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-    SANDBOX_RAZORPAY_KEY_ID: z.string().min(1).optional(),
-    SANDBOX_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
-    SANDBOX_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+    GATEWAY_SIMULATOR_PUBLIC_URL: webAddress,
+    GATEWAY_SIMULATOR_CALLBACK_URL: webAddress,
+    SANDBOX_RAZORPAY_BASE_URL: webAddress,
+    SANDBOX_RAZORPAY_KEY_ID: givenText,
+    SANDBOX_RAZORPAY_KEY_SECRET: givenText,
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: givenText,
     PRODUCTION_RAZORPAY_BASE_URL: z.url({ protocol: /^https$/ }).optional(),
-    PRODUCTION_RAZORPAY_KEY_ID: z.string().min(1).optional(),
-    PRODUCTION_RAZORPAY_KEY_SECRET: z.string().min(1).optional(),
-    PRODUCTION_RAZORPAY_WEBHOOK_SECRET: z.string().min(1).optional(),
+    PRODUCTION_RAZORPAY_KEY_ID: givenText,
+    PRODUCTION_RAZORPAY_KEY_SECRET: givenText,
+    PRODUCTION_RAZORPAY_WEBHOOK_SECRET: givenText,
     TEMPORAL_CLI_PATH: z.string().optional(),
     TEMPORAL_TEST_SERVER_PATH: z.string().optional(),
     XDG_CACHE_HOME: z.string().optional(),
     npm_lifecycle_event: z.string().optional(),
   })
   .superRefine((value, context) => {
-    const refuse = (name: string) =>
-      context.addIssue({ code: 'custom', path: [name], message: 'refused' });
+    const refuse = (name: string, message: 'wrong' | 'missing') =>
+      context.addIssue({ code: 'custom', path: [name], message });
     // Private addresses opened to webhooks would open them to every merchant.
     if (value.NODE_ENV === 'production' && value.WEBHOOK_ALLOWED_CIDRS.length > 0) {
-      refuse('WEBHOOK_ALLOWED_CIDRS');
+      refuse('WEBHOOK_ALLOWED_CIDRS', 'wrong');
     }
-    for (const gateway of ['SANDBOX_RAZORPAY', 'PRODUCTION_RAZORPAY'] as const) {
-      if (value[`${gateway}_BASE_URL`] === undefined) continue;
-      for (const part of ['KEY_ID', 'KEY_SECRET', 'WEBHOOK_SECRET'] as const) {
-        if (value[`${gateway}_${part}`] === undefined) refuse(`${gateway}_${part}`);
-      }
+    for (const gateway of GATEWAYS) {
+      const names = GATEWAY_PARTS.map((part) => `${gateway}_${part}` as const);
+      const missing = names.filter((name) => value[name] === undefined);
+      if (missing.length < names.length) missing.forEach((name) => refuse(name, 'missing'));
     }
   });
 
-const ACCEPTS: Partial<Record<keyof z.input<typeof settings>, string>> = {
+type Variable = keyof z.input<typeof settings>;
+/** Two families of variables that accept the same: a port number, a duration. */
+type OfFamily = Extract<Variable, `${string}PORT` | `${string}_SECONDS`>;
+
+const RATE = 'a whole number from 1 to 1000000';
+const WEB_ADDRESS = 'an http:// or https:// address';
+const KEY_ID = 'the id of a key of the gateway';
+const KEY_SECRET = 'the secret of that key';
+const CALLBACK_SECRET = 'the secret that the gateway signs its callbacks with';
+const FILE = 'the path of a file';
+
+/** What each variable accepts: the second half of the line a wrong setting prints. */
+const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
   NODE_ENV: 'development, test or production',
   LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
+  DATA_DIR: 'the path of a folder',
+  HOST: 'a host name or an address of this machine',
   DATABASE_URL: 'a postgres:// address',
   TEMPORAL_ADDRESS: 'host:port',
-  PUBLIC_BASE_URL: 'an http:// or https:// address',
-  RATE_LIMIT_PER_SECOND: 'a whole number from 1',
+  TEMPORAL_NAMESPACE: 'the name of a namespace',
+  PUBLIC_BASE_URL: WEB_ADDRESS,
+  RATE_LIMIT_PER_SECOND: RATE,
   RATE_LIMIT_STORE: 'memory or postgres',
-  BUYER_RATE_LIMIT_PER_SECOND: 'a whole number from 1',
+  BUYER_RATE_LIMIT_PER_SECOND: RATE,
+  TRUSTED_PROXIES: 'addresses or CIDR ranges separated by commas',
   API_SECRET_PEPPER: 'at least 32 characters',
   WEBHOOK_SECRET_KEYS:
     'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
-  WEBHOOK_DENIED_PORTS: 'port numbers separated by commas',
-  TRUSTED_PROXIES: 'addresses or CIDR ranges separated by commas',
   WEBHOOK_ALLOWED_CIDRS: 'CIDR ranges separated by commas, and none when NODE_ENV is production',
+  WEBHOOK_DENIED_PORTS: 'port numbers from 1 to 65535 separated by commas',
+  GATEWAY_SIMULATOR_PUBLIC_URL: WEB_ADDRESS,
+  GATEWAY_SIMULATOR_CALLBACK_URL: WEB_ADDRESS,
+  SANDBOX_RAZORPAY_BASE_URL: WEB_ADDRESS,
+  SANDBOX_RAZORPAY_KEY_ID: KEY_ID,
+  SANDBOX_RAZORPAY_KEY_SECRET: KEY_SECRET,
+  SANDBOX_RAZORPAY_WEBHOOK_SECRET: CALLBACK_SECRET,
+  PRODUCTION_RAZORPAY_BASE_URL: 'an https:// address',
+  PRODUCTION_RAZORPAY_KEY_ID: KEY_ID,
+  PRODUCTION_RAZORPAY_KEY_SECRET: KEY_SECRET,
+  PRODUCTION_RAZORPAY_WEBHOOK_SECRET: CALLBACK_SECRET,
+  TEMPORAL_CLI_PATH: FILE,
+  TEMPORAL_TEST_SERVER_PATH: FILE,
+  XDG_CACHE_HOME: 'the absolute path of a folder',
+  npm_lifecycle_event: 'what npm sets',
 };
 
 /** A setting that cannot be used: its message is the one line to print before exit 1. */
@@ -130,8 +158,8 @@ export class ConfigError extends Error {
 
 function acceptedBy(name: string): string {
   if (name.endsWith('_PORT') || name === 'PORT') return 'a port number from 1 to 65535';
-  if (name.endsWith('_SECONDS')) return 'a positive number of seconds';
-  return ACCEPTS[name as keyof typeof ACCEPTS] ?? 'a non-empty text';
+  if (name.endsWith('_SECONDS')) return 'a number of seconds from 0.001 to 7776000 (90 days)';
+  return ACCEPTS[name as keyof typeof ACCEPTS];
 }
 
 /** A setting that this part cannot do without. @throws ConfigError */
@@ -178,13 +206,15 @@ export function loadConfigOver(service: NodeJS.ProcessEnv): Config {
 /**
  * Reads every setting once: the only place that knows the environment's names.
  *
- * @throws ConfigError naming the first variable that is wrong and what it accepts.
+ * @throws ConfigError naming the first variable that is wrong or missing and what it accepts.
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
   const parsed = settings.safeParse(givenIn(env));
   if (!parsed.success) {
-    const name = String(parsed.error.issues[0]?.path[0]);
-    throw new ConfigError(`${name} is wrong: it accepts ${acceptedBy(name)}`);
+    const [issue] = parsed.error.issues;
+    const name = String(issue?.path[0]);
+    const fault = issue?.message === 'missing' ? 'missing' : 'wrong';
+    throw new ConfigError(`${name} is ${fault}: it accepts ${acceptedBy(name)}`);
   }
   const value = parsed.data;
   const dataDir = resolve(value.DATA_DIR);

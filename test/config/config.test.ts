@@ -11,22 +11,76 @@ const lineOf = (env: NodeJS.ProcessEnv) => {
   }
 };
 
+const PORT = 'a port number from 1 to 65535';
+const SECONDS = 'a number of seconds from 0.001 to 7776000 (90 days)';
+const RATE = 'a whole number from 1 to 1000000';
+const WEB_ADDRESS = 'an http:// or https:// address';
+
+/** Each variable that can be wrong: what it accepts, values that it refuses, values that it takes. */
+const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[]][] = [
+  ['NODE_ENV', 'development, test or production', ['prod'], ['test', 'production']],
+  ['LOG_LEVEL', 'fatal, error, warn, info, debug, trace or silent', ['loud'], ['silent']],
+  ['PORT', PORT, ['eighty', '0', '65536', '80.5'], ['1', '65535']],
+  ['TEMPORAL_PORT', PORT, ['0', '65536'], ['1', '65535']],
+  ['TEMPORAL_UI_PORT', PORT, ['0', '65536'], ['1', '65535']],
+  ['POSTGRES_PORT', PORT, ['0', '65536'], ['1', '65535']],
+  ['GATEWAY_SIMULATOR_PORT', PORT, ['0', '65536'], ['1', '65535']],
+  ['DATABASE_URL', 'a postgres:// address', ['mysql://x'], ['postgres://x', 'postgresql://x']],
+  ['TEMPORAL_ADDRESS', 'host:port', ['localhost', 'http://a:1'], ['localhost:7233']],
+  ['PUBLIC_BASE_URL', WEB_ADDRESS, ['ftp://x', 'x'], ['http://x', 'https://x']],
+  ['RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', '1.5'], ['1', '1000000']],
+  ['RATE_LIMIT_STORE', 'memory or postgres', ['redis'], ['memory', 'postgres']],
+  ['BUYER_RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', 'x'], ['1', '1000000']],
+  [
+    'TRUSTED_PROXIES',
+    'addresses or CIDR ranges separated by commas',
+    ['10.0.0.0/99', 'proxy'],
+    ['10.0.0.1', '::1, 10.0.0.0/8'],
+  ],
+  ['API_SECRET_PEPPER', 'at least 32 characters', ['short'], ['x'.repeat(32)]],
+  [
+    'WEBHOOK_SECRET_KEYS',
+    'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
+    ['k1:abc', `a:${'A'.repeat(43)}=,a:${'B'.repeat(43)}=`],
+    [`a:${'A'.repeat(43)}=`, `a:${'A'.repeat(43)}=,b:${'B'.repeat(43)}=`],
+  ],
+  [
+    'WEBHOOK_ALLOWED_CIDRS',
+    'CIDR ranges separated by commas, and none when NODE_ENV is production',
+    ['everyone', '127.0.0.1', '::1'],
+    ['127.0.0.1/32', '127.0.0.0/8, ::1/128'],
+  ],
+  [
+    'WEBHOOK_DENIED_PORTS',
+    'port numbers from 1 to 65535 separated by commas',
+    ['all', '22,65536', '0'],
+    ['22', '22, 25'],
+  ],
+  ...[
+    'PAYMENT_LINK_SECONDS',
+    'PAYMENT_SESSION_SECONDS',
+    'COMPLETION_WINDOW_SECONDS',
+    'DISPUTE_ANSWER_SECONDS',
+    'SWEEP_AFTER_SECONDS',
+    'RECONCILE_SECONDS',
+  ].map((name): (typeof VARIABLES)[number] => [
+    name,
+    SECONDS,
+    ['-1', '0', '7776001', 'a day'],
+    ['0.001', '7776000'],
+  ]),
+  ['GATEWAY_SIMULATOR_PUBLIC_URL', WEB_ADDRESS, ['x'], ['http://x', 'https://x']],
+  ['GATEWAY_SIMULATOR_CALLBACK_URL', WEB_ADDRESS, ['x'], ['http://x', 'https://x']],
+  ['SANDBOX_RAZORPAY_BASE_URL', WEB_ADDRESS, ['ftp://x'], []],
+  ['PRODUCTION_RAZORPAY_BASE_URL', 'an https:// address', ['http://x', 'x'], []],
+];
+
 describe('a wrong setting is one line that names the variable and what it accepts', () => {
-  test.each([
-    [{ PORT: 'eighty' }, 'PORT is wrong: it accepts a port number from 1 to 65535'],
-    [{ TEMPORAL_PORT: '70000' }, 'TEMPORAL_PORT is wrong: it accepts a port number'],
-    [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL is wrong: it accepts a postgres:// address'],
-    [{ TEMPORAL_ADDRESS: 'localhost' }, 'TEMPORAL_ADDRESS is wrong: it accepts host:port'],
-    [{ PAYMENT_LINK_SECONDS: '-1' }, 'PAYMENT_LINK_SECONDS is wrong: it accepts a positive number'],
-    [{ API_SECRET_PEPPER: 'short' }, 'API_SECRET_PEPPER is wrong: it accepts at least 32'],
-    [{ WEBHOOK_SECRET_KEYS: 'k1:abc' }, 'WEBHOOK_SECRET_KEYS is wrong: it accepts id:base64'],
-    [{ WEBHOOK_ALLOWED_CIDRS: 'everyone' }, 'WEBHOOK_ALLOWED_CIDRS is wrong: it accepts CIDR'],
-    [{ TRUSTED_PROXIES: '10.0.0.0/99' }, 'TRUSTED_PROXIES is wrong: it accepts addresses'],
-    [{ RATE_LIMIT_PER_SECOND: '0' }, 'RATE_LIMIT_PER_SECOND is wrong: it accepts a whole number'],
-    [{ PRODUCTION_RAZORPAY_BASE_URL: 'http://x' }, 'PRODUCTION_RAZORPAY_BASE_URL is wrong'],
-  ])('%j', (env, line) => {
-    expect(lineOf(env)).toContain(line);
-    expect(lineOf(env)).not.toContain('\n');
+  test.each(VARIABLES)('%s accepts %s', (name, accepts, wrong, right) => {
+    for (const value of wrong) {
+      expect(lineOf({ [name]: value }), value).toBe(`${name} is wrong: it accepts ${accepts}`);
+    }
+    for (const value of right) expect(lineOf({ [name]: value }), value).toBeUndefined();
   });
 });
 
@@ -36,14 +90,39 @@ test('production refuses private addresses for webhooks', () => {
   expect(lineOf({ ...env, WEBHOOK_ALLOWED_CIDRS: '' })).toBeUndefined();
 });
 
-test('half a gateway is refused, naming the part that is missing', () => {
-  const env = {
-    PRODUCTION_RAZORPAY_BASE_URL: 'https://api.razorpay.com',
-    PRODUCTION_RAZORPAY_KEY_ID: 'rzp_live_x',
-    PRODUCTION_RAZORPAY_KEY_SECRET: 'x',
+const KEY_SECRET = 'the secret of that key';
+const CALLBACK_SECRET = 'the secret that the gateway signs its callbacks with';
+
+describe.each([
+  ['SANDBOX_RAZORPAY', 'http://127.0.0.1:8090', WEB_ADDRESS],
+  ['PRODUCTION_RAZORPAY', 'https://api.razorpay.com', 'an https:// address'],
+])('%s', (gateway, baseUrl, addresses) => {
+  const whole: Record<string, string> = {
+    [`${gateway}_BASE_URL`]: baseUrl,
+    [`${gateway}_KEY_ID`]: 'rzp_x',
+    [`${gateway}_KEY_SECRET`]: 'x',
+    [`${gateway}_WEBHOOK_SECRET`]: 'x',
   };
-  expect(lineOf(env)).toContain('PRODUCTION_RAZORPAY_WEBHOOK_SECRET');
-  expect(lineOf({ ...env, PRODUCTION_RAZORPAY_WEBHOOK_SECRET: 'x' })).toBeUndefined();
+
+  test('is given whole or not at all', () => {
+    expect(lineOf(whole)).toBeUndefined();
+  });
+
+  test.each([
+    ['BASE_URL', addresses],
+    ['KEY_ID', 'the id of a key of the gateway'],
+    ['KEY_SECRET', KEY_SECRET],
+    ['WEBHOOK_SECRET', CALLBACK_SECRET],
+  ])('is refused without its %s, naming it', (part, accepts) => {
+    const name = `${gateway}_${part}`;
+    const line = `${name} is missing: it accepts ${accepts}`;
+    expect(lineOf({ ...whole, [name]: '' })).toBe(line);
+  });
+
+  test('is refused when one part alone is given', () => {
+    const line = `${gateway}_BASE_URL is missing: it accepts ${addresses}`;
+    expect(lineOf({ [`${gateway}_KEY_ID`]: 'rzp_x' })).toBe(line);
+  });
 });
 
 test('the cache lies where XDG_CACHE_HOME says, unless that is a relative path', () => {
