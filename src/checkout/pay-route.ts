@@ -21,6 +21,7 @@ export function payRoute(desk: Desk): Route {
     path: '/pay/{token}/sessions',
     operationId: 'openCheckoutSession',
     summary: 'Open a payment session, as the buyer',
+    bodyType: 'form',
     headers: formHeaders,
     answerWithinMs: ANSWER_WITHIN_MS,
     responses: { 303: seePage, 400: html, 403: html, 502: html },

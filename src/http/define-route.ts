@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Environment } from '../domain/order.ts';
 import type { BodyType } from './body.ts';
@@ -123,7 +123,7 @@ export interface RouteDeclaration<
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
-  /** `.optional()` also accepts no body and no Content-Type. */
+  /** `.optional()` also accepts no body and no Content-Type, as a POST without a schema does. */
   readonly body?: B;
   readonly responses: R;
 }
@@ -169,6 +169,9 @@ function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): 
   }
 }
 
+/** A POST that needs no body may have one, and then it is held to the same rules as any other. */
+const NOTHING = z.object({}).optional();
+
 /** The second half of a declaration: with its own call, so that every literal type is known in it. */
 interface DeclaredRoute<
   C extends Caller,
@@ -195,7 +198,8 @@ export function defineRoute<
   B extends z.ZodType | undefined = undefined,
 >(route: RouteDeclaration<C, R, P, Q, H, B>): DeclaredRoute<C, R, P, Q, H, B> {
   assertParamsMatchPath(route.path, route.params);
-  const { params, query, headers, body } = route;
+  const { params, query, headers } = route;
+  const body = route.body ?? (route.method === 'POST' ? NOTHING : undefined);
   const schemas: Schemas = { params, query, headers, body };
   return {
     handledBy: (handler) => ({

@@ -5,6 +5,11 @@ import { CREDENTIALS, JSON_TYPE, SANDBOX, serve } from './http-support.ts';
 
 const VALID = { amount: 5, description: 'A kurta' };
 
+async function serveOnce(path: string, init: RequestInit) {
+  await using server = await serve();
+  return server.call(path, init);
+}
+
 async function post(
   body: string | Buffer<ArrayBuffer> | undefined,
   headers: Record<string, string> = JSON_TYPE,
@@ -243,9 +248,27 @@ test('an optional body is validated when it is there', async () => {
   ]);
 });
 
-test('a route without a body refuses one of more than 32 KiB and ignores any other', async () => {
-  await using server = await serve();
-  const path = `${SANDBOX}/test-helpers/pay`;
-  expect((await server.call(path, { method: 'POST', body: '{' })).status).toBe(200);
-  expect((await server.call(path, { method: 'POST', body: 'x'.repeat(40_000) })).status).toBe(413);
+const pay = (body: string | ReadableStream, headers: Record<string, string> = JSON_TYPE) => {
+  const init = { method: 'POST', headers, body, duplex: 'half' } as const;
+  return serveOnce(`${SANDBOX}/test-helpers/pay`, init);
+};
+
+test.each([
+  ['no body', '', 200, 'Paid'],
+  ['an object', '{"unknown":1}', 200, 'Paid'],
+  ['malformed JSON', '{', 400, 'Malformed JSON'],
+  ['another value', '[]', 400, 'The request body must be a JSON object'],
+  ['32 KiB and more', 'x'.repeat(40_000), 413, 'Request body is larger than 32 KiB'],
+])('a POST that needs no body holds one to the same rules: %s', async (_what, body, ...answer) => {
+  const { status, json } = await pay(body);
+  expect([status, json['message']]).toEqual(answer);
+});
+
+test('a POST that needs no body refuses another media type', async () => {
+  const { status, json } = await pay('{}', { 'Content-Type': 'text/plain' });
+  expect([status, json['message']]).toEqual([400, 'Content-Type must be application/json']);
+});
+
+test('a POST that needs no body cuts one off at 32 KiB that does not announce its length', async () => {
+  expect((await pay(new Blob(['x'.repeat(40 * 1024)]).stream())).status).toBe(413);
 });

@@ -128,7 +128,8 @@ test('each status has the error body of the specification', () => {
 test('a body is required exactly when the route requires it', () => {
   expect(document.paths['/things'].post.requestBody.required).toBe(true);
   expect(document.paths['/things/{id}/cancel'].post.requestBody.required).toBe(false);
-  expect(document.paths['/test-helpers/pay'].post.requestBody).toBeUndefined();
+  expect(document.paths['/test-helpers/pay'].post.requestBody.required).toBe(false);
+  expect(document.paths['/things/{id}'].get.requestBody).toBeUndefined();
 });
 
 test('the constraints of input are the ones that are validated', () => {

@@ -35,7 +35,10 @@ export async function rawRequest<Data = never>(
       'X-API-Key': apiKey,
       'X-API-Secret': apiSecret,
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
+      ...(body !== undefined &&
+        headers['Transfer-Encoding'] === undefined && {
+          'Content-Length': String(Buffer.byteLength(body)),
+        }),
       ...headers,
     },
   });
