@@ -28,11 +28,11 @@ export type ReconcileDeps = CaptureDeps & FundsDeps;
 export async function reconcilePayments(
   deps: ReconcileDeps,
 ): Promise<{ sessions: number; captures: number }> {
-  const startedAtMs = performance.now();
-  const sessions = await checkSessions(deps, startedAtMs + RUN_FOR_MS - HOLD_FOR_MS);
+  const endsAtMs = performance.now() + RUN_FOR_MS;
+  const sessions = await checkSessions(deps, endsAtMs - HOLD_FOR_MS);
   const loose = await queries.findLooseCaptures(deps.sql, LOOSE_AFTER_MS, BATCH);
-  await forEach(deps, loose, (capture) => applyCapture(deps, capture));
-  await holdAllFunds(deps, startedAtMs + RUN_FOR_MS);
+  await forEach(deps, loose, endsAtMs, (capture) => applyCapture(deps, capture));
+  await holdAllFunds(deps, endsAtMs);
   return { sessions, captures: loose.length };
 }
 
@@ -45,7 +45,7 @@ async function checkSessions(deps: ReconcileDeps, endsAtMs: number): Promise<num
       paidEveryMs: CHECK_PAID_EVERY_MS,
       forMs: CHECK_FOR_MS,
     });
-    await forEach(deps, sessions, (session) => checkSession(deps, session));
+    await forEach(deps, sessions, endsAtMs, (session) => checkSession(deps, session));
     checked += sessions.length;
     if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
   }
@@ -80,20 +80,25 @@ async function holdAllFunds(deps: ReconcileDeps, endsAtMs: number): Promise<void
       limit: BATCH,
       untriedForMs: performance.now() - startedAtMs,
     });
-    await forEach(deps, unheld, ({ order_number }) => holdFunds(deps, order_number));
+    await forEach(deps, unheld, endsAtMs, ({ order_number }) => holdFunds(deps, order_number));
     if (unheld.length < BATCH || performance.now() > endsAtMs) return;
   }
 }
 
-/** A few at a time; one that fails is logged, and comes again with a later run. */
+/**
+ * A few at a time; one that fails is logged, and comes again with a later run, as do those for which
+ * no time is left: a gateway that never answers takes 10 s for each call.
+ */
 async function forEach<Item>(
   { log }: ReconcileDeps,
   items: readonly Item[],
+  endsAtMs: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const queue = items.values();
   const takeTurns = async () => {
     for (const item of queue) {
+      if (performance.now() > endsAtMs) return;
       await work(item).catch((err: unknown) =>
         log.warn({ err }, 'Reconciliation: once more later'),
       );
