@@ -2,11 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
 import { demoMerchantSchema, type DemoMerchant } from '../local/dev-facts.ts';
 import { writePrivateFile } from '../local/private-file.ts';
 import { changeMerchantStatus, createMerchant } from '../merchants/commands.ts';
-import { createKeyPair, type KeyDeps } from '../merchants/keys.ts';
-import { findMerchant } from '../merchants/queries.ts';
+import { isSecret, type KeyPair } from '../merchants/credentials.ts';
+import { createKeyPair, rotateSecret, type KeyDeps } from '../merchants/keys.ts';
+import { findKeyHolder, findMerchant } from '../merchants/queries.ts';
 import { openWebhookSecret } from '../webhooks/endpoints.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
 import { required } from './compose.ts';
@@ -23,11 +25,30 @@ async function enrolMerchant(deps: KeyDeps): Promise<DemoMerchant> {
   return { merchantId, sandbox, production };
 }
 
-/** The demo merchant that the file tells of, if the database still has it: its keys stay the same. */
-async function findDemoMerchant({ sql }: KeyDeps, file: string): Promise<DemoMerchant | undefined> {
+/** The key pair as the file tells of it, or with a new secret if the database knows another one. */
+async function withLiveSecret(
+  deps: KeyDeps,
+  merchantId: string,
+  environment: Environment,
+  known: KeyPair,
+): Promise<KeyPair> {
+  const { is_known, secret_hmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
+  const isLive = is_known && isSecret(deps.pepper, known.apiSecret, secret_hmac);
+  return isLive ? known : rotateSecret(deps, merchantId, environment);
+}
+
+/**
+ * The demo merchant that the file tells of, if the database still has it. Its keys stay the same
+ * and always work, also after somebody rotated one of them or the pepper changed.
+ */
+async function findDemoMerchant(deps: KeyDeps, file: string): Promise<DemoMerchant | undefined> {
   if (!existsSync(file)) return undefined;
   const known = demoMerchantSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  return (await findMerchant(sql, known.merchantId)) && known;
+  const { merchantId } = known;
+  if (!(await findMerchant(deps.sql, merchantId))) return undefined;
+  const sandbox = await withLiveSecret(deps, merchantId, 'sandbox', known.sandbox);
+  const production = await withLiveSecret(deps, merchantId, 'production', known.production);
+  return { merchantId, sandbox, production };
 }
 
 /** The merchant with the webhook secrets as they are now, where a URL is set. */

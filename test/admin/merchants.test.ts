@@ -163,6 +163,12 @@ describe('keys', () => {
     expect(after.apiSecret).not.toBe(before.apiSecret);
     expect(await statusWith(before)).toBe(401);
     expect(await statusWith(after)).toBe(200);
+    const [created, ...rotated] = (await auditOf(service.sql, merchantId)).slice(-2);
+    expect(created?.action).toBe('key.create');
+    const { apiKey, apiSecret } = after;
+    expect(rotated).toMatchObject([{ action: 'key.rotate', subject: apiKey }]);
+    expect(rotated[0]?.actor).toMatch(/^cli:./);
+    expect(JSON.stringify(rotated)).not.toContain(apiSecret);
   });
 
   test('cannot be rotated before there is one', async () => {

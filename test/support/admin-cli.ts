@@ -1,18 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
-
-const ADMIN = join(import.meta.dirname, '../../src/main/admin.ts');
-
-/** What a command printed, and how it ended. */
-export interface AdminResult {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+import { runPart, type PartResult } from './run-part.ts';
 
 /**
  * The operators' command line, as a process of its own.
@@ -20,18 +7,7 @@ export interface AdminResult {
  * @param env the settings of the service; nothing else of this process's environment is handed on
  */
 export function adminCli(env: Record<string, string>) {
-  async function run(...args: string[]): Promise<AdminResult> {
-    const child = spawn(process.execPath, [ADMIN, ...args], {
-      env: { PATH: process.env['PATH'], DATA_DIR: join(tmpdir(), 'no-service-here'), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit') as Promise<[number | null]>,
-    ]);
-    return { code, stdout, stderr };
-  }
+  const run = (...args: string[]): Promise<PartResult> => runPart('admin.ts', env, args);
 
   return {
     run,

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** What a part of the service printed, and how it ended. */
+export interface PartResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Runs a file of `src/main` as a process of its own, to its end.
+ *
+ * @param env its settings; nothing else of this process's environment is handed on
+ */
+export async function runPart(
+  file: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): Promise<PartResult> {
+  const entry = join(import.meta.dirname, '../../src/main', file);
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: join(tmpdir(), 'no-service-here'), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr };
+}
