@@ -39,19 +39,40 @@ export async function acceptsConnections(host: string, port: number): Promise<bo
   }
 }
 
-async function complaintAbout({ host, port, variable }: WantedPort): Promise<string | undefined> {
+function complaintOf({ host, port, variable }: WantedPort, error: NodeJS.ErrnoException): string {
+  if (error.code === 'EADDRINUSE') {
+    return `Port ${port} is already in use: stop what uses it, or set ${variable} to another port`;
+  }
+  if (error.code === 'EACCES') {
+    return `Port ${port} needs privileges that this process does not have: set ${variable} to one above 1023`;
+  }
+  return `Cannot listen on ${host}, port ${port} (${variable}): ${error.message}`;
+}
+
+async function complaintAbout(wanted: WantedPort): Promise<string | undefined> {
   try {
-    await bind(host, port);
+    await bind(wanted.host, wanted.port);
     return undefined;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') {
-      return `Port ${port} is already in use: stop what uses it, or set ${variable} to another port`;
-    }
-    if (code === 'EACCES') {
-      return `Port ${port} needs privileges that this process does not have: set ${variable} to one above 1023`;
-    }
-    return `Cannot listen on ${host}, port ${port} (${variable}): ${message}`;
+    return complaintOf(wanted, error as NodeJS.ErrnoException);
+  }
+}
+
+/**
+ * Starts what listens on a port.
+ *
+ * @throws SetupError with one line that names the port and the variable that moves it
+ */
+export async function listenOn<Server>(
+  wanted: WantedPort,
+  start: (place: Pick<WantedPort, 'host' | 'port'>) => Promise<Server>,
+): Promise<Server> {
+  try {
+    return await start({ host: wanted.host, port: wanted.port });
+  } catch (cause) {
+    const error = cause as NodeJS.ErrnoException;
+    if (error.syscall !== 'listen') throw error;
+    throw new SetupError(complaintOf(wanted, error), { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 import { connectDatabase } from '../db/client.ts';
 import { startHttpServer } from '../http/server.ts';
+import { listenOn } from '../local/ports.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { composeApi, required } from './compose.ts';
 import { createLog, runMain, stopRequested } from './process.ts';
@@ -11,12 +12,10 @@ await runMain(async (config) => {
   const sql = connectDatabase(databaseUrl, { name: 'api' });
   const temporal = connectTemporal({ address, namespace: config.temporalNamespace });
   const { app, readiness } = composeApi({ config, sql, temporal, log });
-  const server = await startHttpServer(app, {
-    host: config.host,
-    port: config.port,
-    readiness,
-    log,
-  });
+  const wanted = { host: config.host, port: config.port, variable: 'PORT' };
+  const server = await listenOn(wanted, (place) =>
+    startHttpServer(app, { ...place, readiness, log }),
+  );
   log.info({ port: server.port }, 'The API accepts requests');
   await stopRequested();
   await server.stop();

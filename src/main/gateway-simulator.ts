@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { createGatewaySimulator } from '../gateway-simulator/simulator.ts';
+import { listenOn } from '../local/ports.ts';
 import { required } from './compose.ts';
 import { createLog, runMain, stopRequested } from './process.ts';
 
 /** A UPI gateway for the sandbox: a server of its own, which the service knows only over HTTP. */
 await runMain(async (config) => {
   const { keyId, keySecret, webhookSecret } = config.razorpay.sandbox;
-  const simulator = await createGatewaySimulator({
-    host: config.host,
-    port: config.gatewaySimulatorPort,
+  const options = {
     publicUrl: config.gatewaySimulatorPublicUrl,
     keyId: required(keyId, 'SANDBOX_RAZORPAY_KEY_ID', 'a non-empty text'),
     keySecret: required(keySecret, 'SANDBOX_RAZORPAY_KEY_SECRET', 'a non-empty text'),
@@ -16,7 +15,11 @@ await runMain(async (config) => {
     callbackUrl: config.gatewaySimulatorCallbackUrl,
     dataFile: join(config.dataDir, 'gateway-simulator.journal'),
     log: createLog(config, 'gateway-simulator'),
-  });
+  };
+  const { host, gatewaySimulatorPort: port } = config;
+  const simulator = await listenOn({ host, port, variable: 'GATEWAY_SIMULATOR_PORT' }, (place) =>
+    createGatewaySimulator({ ...options, ...place }),
+  );
   process.send?.('ready');
   await stopRequested();
   await simulator.close();
