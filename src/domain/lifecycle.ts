@@ -88,7 +88,7 @@ export const REFUSALS = {
   decideForBuyer: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
   settle: 'Cannot settle; order must be releasing or refunding its money',
   expire: 'Cannot expire; order must have a deadline that has passed',
-  advance: 'Cannot advance; order must not be in a final status',
+  advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
 } as const satisfies Record<CommandType, string>;
 
 /** Commands that still fit while the order is busy: money may arrive while its session is closed. */

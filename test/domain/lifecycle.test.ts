@@ -186,7 +186,7 @@ describe('each refusal, word for word', () => {
     },
     advance: {
       fits: ['ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
-      refusal: 'Cannot advance; order must not be in a final status',
+      refusal: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
     },
   };
   const types = Object.keys(RULES) as CommandType[];

@@ -218,7 +218,7 @@ describe('each refusal over HTTP, word for word: 400 in the standard body', () =
     },
     advance: {
       fits: STATUSES.filter((status) => !FINAL.includes(status)),
-      refusal: 'Cannot advance; order must not be in a final status',
+      refusal: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
     },
   };
 

@@ -152,7 +152,7 @@ describe('each refusal, word for word, leaving no trace', () => {
     }
     if (['COMPLETED', 'REFUNDED', 'CANCELLED'].includes(status)) {
       expect(await order.refusalOf('advance', { seconds: 60 })).toBe(
-        'Cannot advance; order must not be in a final status',
+        'Cannot advance; order must be in the sandbox, not busy, and in no final status',
       );
     }
     expect(await order.row()).toEqual(before);

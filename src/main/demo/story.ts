@@ -24,6 +24,8 @@ interface Answer {
   status: number;
   data: { order_number: string; status: string; dispute_count: number; payment_url: string };
 }
+/** A refusal shows no order: its words stand where the status would. */
+const NO_ORDER = { order_number: '', dispute_count: 0, payment_url: '' };
 type Call = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
 
 /**
@@ -81,8 +83,11 @@ function createCall(facts: DevFacts, keys: KeyPair, signal: AbortSignal): Call {
       },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const { data } = (await response.json()) as { data: Answer['data'] };
-    return { status: response.status, data };
+    const { data, message } = (await response.json()) as {
+      data: Answer['data'] | null;
+      message: string;
+    };
+    return { status: response.status, data: data ?? { ...NO_ORDER, status: message } };
   };
 }
 
@@ -162,8 +167,8 @@ async function liveThrough(
     [200, 'COMPLETED'],
     'ORDER_COMPLETED',
     async () => {
-      await call('POST', `${helper}/advance`, { seconds: DAY_SECONDS });
-      return untilStatus(call, order, 'COMPLETED');
+      const advanced = await call('POST', `${helper}/advance`, { seconds: DAY_SECONDS });
+      return advanced.status === 200 ? untilStatus(call, order, 'COMPLETED') : advanced;
     },
   );
 }

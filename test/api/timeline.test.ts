@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import type { Busy, OrderStatus } from '../../src/domain/index.ts';
+import type { OrderRow } from '../../src/orders/rows.ts';
+import { presentTimeline } from '../../src/orders/timeline.ts';
+
+const LINK_ENDS = '2026-11-21T12:00:00.000Z';
+const WINDOW_ENDS = '2026-11-22T12:00:00.000Z';
+const ANSWER_ENDS = '2026-11-23T12:00:00.000Z';
+const UPDATED = '2026-11-20T12:00:00.000Z';
+
+/** An order with every date that the timeline looks at, whatever its status. */
+const nextOf = (status: OrderStatus, busy: Busy | null = null) => {
+  const order: Partial<OrderRow> = {
+    status,
+    busy,
+    payment_link_expires_at: new Date(LINK_ENDS),
+    completes_at: new Date(WINDOW_ENDS),
+    dispute_respond_by: new Date(ANSWER_ENDS),
+    updated_at: new Date(UPDATED),
+  };
+  return presentTimeline(order as OrderRow, []).next;
+};
+
+const REFUND = 'the dispute is unresolved; the buyer is refunded';
+
+describe('the timeline says what happens next by itself, and when', () => {
+  test.each([
+    ['ACCEPTED', LINK_ENDS, 'the payment link expires; the order is cancelled'],
+    ['DELIVERED', WINDOW_ENDS, 'the order is completed and the funds are released'],
+    ['DISPUTE_OPEN', ANSWER_ENDS, REFUND],
+    ['DISPUTE_UNDER_REVIEW', ANSWER_ENDS, REFUND],
+  ] as const)('%s: at %s %s', (status, at, action) => {
+    expect(nextOf(status)).toEqual({ at, action });
+  });
+
+  test.each(['PAID', 'COMPLETED', 'REFUNDED', 'CANCELLED'] as const)('%s: nothing', (status) => {
+    expect(nextOf(status)).toBeNull();
+  });
+
+  test.each([
+    ['ACCEPTED', { kind: 'closing', because: 'expiry' }, 'the payment session is being closed'],
+    ['DELIVERED', { kind: 'releasing' }, 'the funds are being released to the merchant'],
+    [
+      'DISPUTE_OPEN',
+      { kind: 'refunding', reason: 'dispute_accepted' },
+      'the buyer is being refunded',
+    ],
+  ] as const)('%s while busy: what it is doing, not the deadline', (status, busy, action) => {
+    expect(nextOf(status, busy)).toEqual({ at: UPDATED, action });
+  });
+});

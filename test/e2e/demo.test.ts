@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer, request as sendOn } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { writeDevFacts } from '../../src/local/dev-facts.ts';
+import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import { runPart } from '../support/run-part.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** The service, but for requests whose path ends so: those it refuses. */
+async function serviceRefusing(ending: string): Promise<string> {
+  const server = createServer((request, response) => {
+    if (request.url?.endsWith(ending)) {
+      response.writeHead(400).end(JSON.stringify({ message: 'Refused on purpose', data: null }));
+      return;
+    }
+    const { method = 'GET', headers } = request;
+    const forwarded = sendOn(`${service.origin}${request.url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(forwarded);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function demoAgainst(apiBaseUrl: string) {
+  const dataDir = temporaryFolder();
+  const keys = { apiKey: '', apiSecret: '' };
+  writeDevFacts(dataDir, {
+    apiBaseUrl,
+    sandboxBasePath: BASE_PATHS.sandbox,
+    productionBasePath: BASE_PATHS.production,
+    temporalAddress: '',
+    demoMerchant: { merchantId: '', sandbox: keys, production: keys },
+    environment: service.env,
+  });
+  return runPart('demo.ts', { DATA_DIR: dataDir });
+}
+
+describe('npm run demo', () => {
+  test('ends well when every step is as specified', async () => {
+    const { code, stdout, stderr } = await demoAgainst(service.origin);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Every step was as the specification says.');
+  });
+
+  test.each([
+    ['/orders', 'The merchant creates an order of ₹499.50'],
+    ['/deliver', 'The merchant marks it delivered'],
+    ['/advance', '24 hours pass on the sandbox clock'],
+  ])('ends with 1 at the step that differs: %s', async (ending, step) => {
+    const { code, stdout, stderr } = await demoAgainst(await serviceRefusing(ending));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${step}: not as specified`)]);
+    expect(stdout).not.toContain('Every step was as');
+  });
+});

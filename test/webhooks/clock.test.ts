@@ -1,0 +1,58 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { deliveriesOf } from './deliveries.ts';
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  // The tests attempt by themselves.
+  worker = await service.startWorker({ sendWebhook: async () => {} });
+});
+afterEach(() => void vi.useRealTimers());
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+async function aDelivery() {
+  const { sandbox, receiver } = await service.newMerchant();
+  const { order_number: orderNumber } = await sandbox.create();
+  const read = async () => (await deliveriesOf(service, orderNumber))[0]!;
+  const { deliveryId } = (await until(read)) ?? { deliveryId: '' };
+  return { deliveryId, receiver, read };
+}
+
+/** From here to the end of the test this machine's clock is wrong, the database's is not. */
+const setOurClockWrongBy = (ms: number) =>
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
+
+test.each([
+  ['scheduled', 61_000, attemptScheduled],
+  ['manual', 61_000, attemptManually],
+  ['manual', -61_000, attemptManually],
+] as const)(
+  'no %s attempt is made while our clock is %i ms off: nothing counts, and an operator hears of it',
+  async (_kind, ms, attempt) => {
+    const { deliveryId, receiver, read } = await aDelivery();
+    const alertsBefore = service.logged.length;
+    setOurClockWrongBy(ms);
+    await expect(attempt(service.deps, deliveryId)).rejects.toThrow('Our clock differs');
+    const alerts = service.logged.slice(alertsBefore).map(({ alert }) => alert);
+    expect(alerts).toEqual(['clock_skew']);
+    vi.useRealTimers();
+    expect(receiver.received).toEqual([]);
+    expect(await read()).toMatchObject({ state: 'PENDING', attempts: [] });
+    // Nobody has to wait for it either.
+    expect(await attemptScheduled(service.deps, deliveryId)).toEqual({ outcome: 'delivered' });
+  },
+);
+
+test.each([55_000, -55_000])('a clock %i ms off does no harm', async (ms) => {
+  const { deliveryId } = await aDelivery();
+  setOurClockWrongBy(ms);
+  expect(await attemptManually(service.deps, deliveryId)).toEqual({ outcome: 'delivered' });
+});
