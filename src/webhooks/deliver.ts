@@ -56,7 +56,7 @@ export async function attemptScheduled(
 ): Promise<DeliveryOutcome> {
   const { attempts, now = Date.now } = deps;
   const attempt = newAttempt(deliveryId, 'scheduled');
-  const context = await attempts.begin(attempt);
+  const context = await begin(deps, attempt);
   if (!context) return whyNotBegun(deps, deliveryId);
   // The process died after the last attempt was logged, before its time was handed on.
   const earlyMs = (context.next_attempt_at?.getTime() ?? 0) - (await now());
@@ -89,7 +89,7 @@ export async function attemptManually(
 ): Promise<ManualAttemptResult | undefined> {
   const { attempts } = deps;
   const attempt = newAttempt(deliveryId, 'manual');
-  const context = await attempts.begin(attempt);
+  const context = await begin(deps, attempt);
   if (!context) {
     const state = await attempts.findState(deliveryId);
     return state && { outcome: 'running' };
@@ -104,6 +104,24 @@ export async function attemptManually(
 
 function newAttempt(deliveryId: string, kind: AttemptKind): Attempt {
   return { deliveryId, kind, token: randomUUID() };
+}
+
+/**
+ * Takes the delivery for an attempt, with a clock that can be trusted: by a wrong one, an attempt
+ * that is due could also seem to be early.
+ */
+async function begin(
+  { attempts, log }: DeliverDeps,
+  attempt: Attempt,
+): Promise<AttemptContext | undefined> {
+  const context = await attempts.begin(attempt);
+  try {
+    if (context) assertClockAgrees(context.database_now, log);
+    return context;
+  } catch (error) {
+    await attempts.abandon(attempt);
+    throw error;
+  }
 }
 
 async function whyNotBegun(
@@ -121,9 +139,8 @@ async function makeAttempt(
   context: AttemptContext,
   attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
-  const { attempts, sender, log, now = Date.now } = deps;
+  const { attempts, sender, now = Date.now } = deps;
   try {
-    assertClockAgrees(context.database_now, log);
     const at = new Date();
     const result = await sender.send(requestOf(deps, context, at));
     const after = afterAttempt(context, attempt.kind, result.outcome === 'delivered');

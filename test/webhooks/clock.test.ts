@@ -32,6 +32,7 @@ const setOurClockWrongBy = (ms: number) =>
 
 test.each([
   ['scheduled', 61_000, attemptScheduled],
+  ['scheduled', -61_000, attemptScheduled],
   ['manual', 61_000, attemptManually],
   ['manual', -61_000, attemptManually],
 ] as const)(
