@@ -335,6 +335,9 @@ export async function takeSessionsToCheck(
       o.status = 'ACCEPTED' AS is_payable`;
 }
 
+/** What is looked for every minute is found long before; `ledger verify` looks at everything. */
+const LOOSE_FOR_DAYS = 7;
+
 /**
  * Captures that no order has taken and nobody has given back: a Signal was lost on its way. The
  * newest first, so that those which the gateway refuses for good do not stand in their way.
@@ -351,7 +354,8 @@ export async function findLooseCaptures(
     LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
     WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
       AND s.processed_at IS NULL
-      AND p.captured_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+      AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
+      AND p.captured_at > (SELECT service_now()) - ${LOOSE_FOR_DAYS} * interval '1 day'
     ORDER BY p.captured_at DESC LIMIT ${limit}`;
 }
 
@@ -397,8 +401,8 @@ export async function findUnheldPayments(
 ): Promise<{ order_number: string }[]> {
   return sql<{ order_number: string }[]>`
     SELECT o.order_number FROM payments p
-    JOIN orders o ON o.gateway_payment_id = p.gateway_payment_id
-    WHERE p.held_at IS NULL AND o.busy IS NULL AND ${mayBeHeld(sql)}
+    JOIN orders o USING (order_number)
+    WHERE o.gateway_payment_id = p.gateway_payment_id AND p.held_at IS NULL AND o.busy IS NULL AND ${mayBeHeld(sql)}
       AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
       AND (p.hold_started_at IS NULL
         OR p.hold_started_at < clock_timestamp()

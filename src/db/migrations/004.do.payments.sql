@@ -37,6 +37,9 @@ CREATE TABLE payments (
   held_at timestamptz
 );
 CREATE INDEX payments_by_order ON payments (order_number);
+-- What reconciliation looks for every minute.
+CREATE INDEX payments_by_time ON payments (captured_at);
+CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
 
 -- Attempts that failed, so that a callback that comes twice is one PAYMENT_FAILED.
 CREATE TABLE failed_payments (
