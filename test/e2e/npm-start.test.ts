@@ -143,7 +143,7 @@ test('a busy port and a wrong setting are one line each, and exit 1 before anyth
     `Port ${POSTGRES_PORT} is already in use: stop what uses it, or set POSTGRES_PORT to another port`,
   ]);
   expect(wrong.errorLines()).toEqual([
-    'COMPLETION_WINDOW_SECONDS is wrong: it accepts a positive number of seconds',
+    'COMPLETION_WINDOW_SECONDS is wrong: it accepts a number of seconds from 0.001 to 7776000 (90 days)',
   ]);
   expect(existsSync(join(elsewhere.DATA_DIR, 'postgres'))).toBe(false);
 });
