@@ -1,0 +1,107 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+
+/** How the money of an order can be moved: its payment, and who gets it. */
+export interface FundsRow {
+  order_number: string;
+  environment: Environment;
+  amount_paise: number;
+  gateway_payment_id: string;
+  merchant_id: string;
+  merchant_name: string;
+  merchant_email: string;
+  merchant_status: string;
+  linked_account_id: string | null;
+  settled_outside: boolean;
+  /** Another process is holding these funds at the gateway right now. */
+  being_held: boolean | null;
+}
+
+export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
+  const [row] = await sql<FundsRow[]>`
+    SELECT o.order_number, o.environment, o.amount_paise, o.gateway_payment_id, o.merchant_id,
+      m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
+      m.linked_accounts->>(o.environment::text) AS linked_account_id,
+      EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
+        AS settled_outside,
+      p.held_at IS NULL
+        AND p.hold_started_at > clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second'
+        AS being_held
+    FROM orders o JOIN merchants m USING (merchant_id)
+    JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
+    WHERE o.order_number = ${orderNumber}`;
+  return row;
+}
+
+/** Keeps the account that a merchant is paid out to. */
+export async function saveLinkedAccount(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+  linkedAccountId: string,
+): Promise<void> {
+  await sql`
+    UPDATE merchants SET linked_accounts = linked_accounts || ${sql.json({ [environment]: linkedAccountId })}
+    WHERE merchant_id = ${merchantId}`;
+}
+
+/** How long a process that holds funds may take before it must be dead. */
+const HOLD_LEASE_SECONDS = 60;
+
+/** True of a payment `p` whose funds the gateway has not refused to hold within this hour. */
+const mayBeHeld = (sql: Sql) => sql`
+  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')`;
+
+/**
+ * Captures whose order holds the money, but the gateway does not yet; each gets its turn.
+ *
+ * @param untriedForMs leaves out those that were tried since then, and those that are being tried
+ */
+export async function findUnheldPayments(
+  sql: Sql,
+  { limit, untriedForMs }: { limit: number; untriedForMs: number },
+): Promise<{ order_number: string }[]> {
+  return sql<{ order_number: string }[]>`
+    SELECT o.order_number FROM payments p
+    JOIN orders o USING (order_number)
+    WHERE o.gateway_payment_id = p.gateway_payment_id AND p.held_at IS NULL AND o.busy IS NULL AND ${mayBeHeld(sql)}
+      AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+      AND (p.hold_started_at IS NULL
+        OR p.hold_started_at < clock_timestamp()
+          - ${Math.max(untriedForMs, HOLD_LEASE_SECONDS * 1000)} * interval '1 millisecond')
+    ORDER BY p.hold_started_at NULLS FIRST LIMIT ${limit}`;
+}
+
+/**
+ * Takes an order's funds for holding them at the gateway. Locks the order's row, so that it comes
+ * either before settling starts, which then waits for it, or not at all.
+ *
+ * @returns false when they are held, being held, being settled, or were refused just now
+ */
+export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean> {
+  const rows = await sql`
+    WITH locked AS (
+      SELECT gateway_payment_id FROM orders
+      WHERE order_number = ${orderNumber} AND busy IS NULL
+        AND status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+      FOR UPDATE
+    )
+    UPDATE payments p SET hold_started_at = clock_timestamp() FROM locked l
+    WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL AND ${mayBeHeld(sql)}
+      AND (p.hold_started_at IS NULL
+        OR p.hold_started_at < clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second')
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void> {
+  await sql`
+    UPDATE payments SET held_at = service_now() WHERE gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/** The gateway holds these funds for nobody: nothing is under way that settling must wait for. */
+export async function markHoldRefused(sql: Sql, gatewayPaymentId: string): Promise<void> {
+  await sql`
+    UPDATE payments SET hold_refused_at = service_now(), hold_started_at = NULL
+    WHERE gateway_payment_id = ${gatewayPaymentId}`;
+}

@@ -1,0 +1,210 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+
+export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
+
+/** A row of `payment_sessions`. */
+export interface SessionRow {
+  session_id: string;
+  order_number: string;
+  environment: Environment;
+  state: SessionState;
+  gateway_session_id: string | null;
+  upi_intent: string | null;
+  page_url: string | null;
+  expires_at: Date;
+  pay_request_id: string | null;
+  created_at: Date;
+  /** By the database's clock, which the sandbox can move. */
+  is_expired: boolean;
+}
+
+/** The contract's limit of payment sessions for one order. */
+const MAX_SESSIONS = 20;
+/** A session whose opening was cut off by a dying process stands in the way this long at most. */
+const OPENING_SECONDS = 30;
+
+/**
+ * `opening`: another request is at it right now. `limit`: the order has had its sessions.
+ * `no_account`: the merchant cannot be paid out in production yet.
+ */
+export type Reservation = 'reserved' | 'open' | 'opening' | 'limit' | 'refused' | 'no_account';
+
+/**
+ * Reserves a new session for an order: one statement on the order's locked row, so that no second
+ * one opens beside it and none while the order is closing its payment.
+ *
+ * @param sessionMs how long it lasts; it never outlives the payment link
+ * @returns the open session (new or not), or why there can be none
+ */
+export async function reserveSession(
+  sql: Sql,
+  orderNumber: string,
+  sessionId: string,
+  sessionMs: number,
+): Promise<Reservation> {
+  const [row] = await sql<{ outcome: Reservation }[]>`
+    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs},
+      ${MAX_SESSIONS}, ${OPENING_SECONDS}) AS outcome`;
+  return row?.outcome ?? 'refused';
+}
+
+/** The gateway has opened it: it can be paid now. @returns false when it was ended meanwhile */
+export async function markSessionOpen(
+  sql: Sql,
+  sessionId: string,
+  opened: { gatewaySessionId: string; upiIntent: string; pageUrl: string },
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = ${opened.gatewaySessionId},
+      upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl}
+    WHERE session_id = ${sessionId} AND state = 'OPENING'
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** It is over: it no longer stands in the way of a new one, or of a cancel. */
+export async function endSession(
+  sql: Sql,
+  sessionId: string,
+  state: 'PAID' | 'CLOSED' | 'FAILED',
+): Promise<void> {
+  await sql`
+    WITH ended AS (
+      UPDATE payment_sessions SET state = ${state}
+      WHERE session_id = ${sessionId} AND state <> 'PAID'
+    )
+    UPDATE orders SET open_session_id = NULL WHERE open_session_id = ${sessionId}`;
+}
+
+export async function findSession(
+  sql: Sql,
+  orderNumber: string,
+  sessionId: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT *, expires_at <= service_now() AS is_expired FROM payment_sessions
+    WHERE order_number = ${orderNumber} AND session_id = ${sessionId}`;
+  return row;
+}
+
+/** Our session behind a session of the gateway's. */
+export async function findSessionAtGateway(
+  sql: Sql,
+  environment: Environment,
+  gatewaySessionId: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT *, expires_at <= service_now() AS is_expired FROM payment_sessions
+    WHERE gateway_session_id = ${gatewaySessionId} AND environment = ${environment}`;
+  return row;
+}
+
+/** The session that may still be paid, if there is one. */
+export async function findOpenSession(
+  sql: Sql,
+  orderNumber: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT s.*, s.expires_at <= service_now() AS is_expired
+    FROM orders o JOIN payment_sessions s ON s.session_id = o.open_session_id
+    WHERE o.order_number = ${orderNumber}`;
+  return row;
+}
+
+/** A session to ask the gateway about, and whether its order can still be paid. */
+export interface SessionToCheck extends SessionRow {
+  is_payable: boolean;
+}
+
+/**
+ * Sessions whose callbacks may have been lost: not asked about lately, open or recently over. The
+ * sandbox can move `expires_at` into the past, but not the hour that begins with the session.
+ */
+export async function takeSessionsToCheck(
+  sql: Sql,
+  {
+    limit,
+    everyMs,
+    paidEveryMs,
+    forMs,
+  }: { limit: number; everyMs: number; paidEveryMs: number; forMs: number },
+): Promise<SessionToCheck[]> {
+  // The clock in a sub-select is read once, so that the index can be used.
+  return sql<SessionToCheck[]>`
+    UPDATE payment_sessions s SET checked_at = service_now()
+    FROM orders o
+    WHERE o.order_number = s.order_number AND s.session_id IN (
+      SELECT session_id FROM payment_sessions
+      WHERE state IN ('OPEN', 'PAID', 'CLOSED') AND gateway_session_id IS NOT NULL
+        AND greatest(expires_at, created_at)
+          > (SELECT service_now()) - ${forMs} * interval '1 millisecond'
+        AND (checked_at IS NULL OR checked_at < (SELECT service_now())
+          - (CASE state WHEN 'PAID' THEN ${paidEveryMs}::bigint ELSE ${everyMs}::bigint END)
+            * interval '1 millisecond')
+      ORDER BY checked_at NULLS FIRST LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED
+    )
+    RETURNING s.*, s.expires_at <= service_now() AS is_expired,
+      o.status = 'ACCEPTED' AS is_payable`;
+}
+
+/** The sandbox helper will pay this session: the PAID step answers its request. */
+export async function expectHelperPayment(
+  sql: Sql,
+  sessionId: string,
+  requestId: string,
+): Promise<void> {
+  await sql`
+    UPDATE payment_sessions SET pay_request_id = ${requestId} WHERE session_id = ${sessionId}`;
+}
+
+/** The session that a sandbox helper's request pays, and its capture once it is in the book. */
+export async function findHelperPayment(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<{ gateway_payment_id: string | null } | undefined> {
+  const [row] = await sql<{ gateway_payment_id: string | null }[]>`
+    SELECT p.gateway_payment_id FROM payment_sessions s LEFT JOIN payments p USING (session_id)
+    WHERE s.order_number = ${orderNumber} AND s.pay_request_id = ${requestId}`;
+  return row;
+}
+
+/** What a request for a payment session was answered. */
+export interface SessionAnswer {
+  isNew: boolean;
+  session: {
+    session_id: string;
+    status: 'open' | 'paid' | 'closed';
+    upi_intent: string;
+    expires_at: string;
+  };
+}
+
+/** The first answer to a request with this key, if there was one. */
+export async function findSessionAnswer(
+  sql: Sql,
+  orderNumber: string,
+  idempotencyKey: string,
+): Promise<SessionAnswer | undefined> {
+  const [row] = await sql<{ answer: SessionAnswer }[]>`
+    SELECT answer FROM payment_session_answers
+    WHERE order_number = ${orderNumber} AND idempotency_key = ${idempotencyKey}`;
+  return row?.answer;
+}
+
+/** Keeps the answer to a request. @returns the first one, of any number of equal requests */
+export async function keepSessionAnswer(
+  sql: Sql,
+  orderNumber: string,
+  idempotencyKey: string,
+  answer: SessionAnswer,
+): Promise<SessionAnswer> {
+  const [row] = await sql<[{ answer: SessionAnswer }]>`
+    INSERT INTO payment_session_answers AS kept (order_number, idempotency_key, answer)
+    VALUES (${orderNumber}, ${idempotencyKey}, ${sql.json({ ...answer })})
+    ON CONFLICT (order_number, idempotency_key) DO UPDATE SET answer = kept.answer
+    RETURNING answer`;
+  return row.answer;
+}

@@ -1,0 +1,80 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+
+/** A capture that its order cannot take. */
+export interface SurplusRow {
+  gateway_payment_id: string;
+  order_number: string;
+  environment: Environment;
+  amount_paise: number;
+  reason: string;
+  processed_at: Date | null;
+}
+
+/**
+ * Takes a capture for giving back, if its order cannot take it: it belongs to no order's PAID, and
+ * the order is past being paid, or the amount is wrong. Books it as surplus in the same statement,
+ * with the order locked: it comes before a cancel, which then shows it, or after it.
+ *
+ * @returns undefined when the capture is not surplus
+ */
+export async function claimSurplus(
+  sql: Sql,
+  gatewayPaymentId: string,
+): Promise<SurplusRow | undefined> {
+  const [row] = await sql<SurplusRow[]>`
+    WITH surplus AS (
+      SELECT p.*, o.merchant_id, o.status, CASE
+        WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
+        WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
+      FROM payments p JOIN orders o USING (order_number)
+      WHERE p.gateway_payment_id = ${gatewayPaymentId}
+        AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+        AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
+      FOR UPDATE OF o
+    ), claimed AS (
+      INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason)
+      SELECT gateway_payment_id, order_number, amount_paise, reason FROM surplus
+      ON CONFLICT (gateway_payment_id) DO UPDATE SET reason = surplus_refunds.reason
+      RETURNING *
+    ), booked AS (
+      INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+        environment, debit_account, credit_account, amount_paise)
+      SELECT gateway_payment_id, 'capture', order_number, merchant_id, environment,
+        'gateway_clearing', 'surplus', amount_paise
+      FROM surplus ON CONFLICT DO NOTHING
+    ), shown AS (
+      UPDATE orders o SET refund_amount_paise = c.amount_paise, refund_reason = c.reason
+      FROM claimed c JOIN surplus s USING (gateway_payment_id)
+      WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
+        AND o.refund_amount_paise IS NULL
+    )
+    SELECT c.*, s.environment FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
+  return row;
+}
+
+/** The gateway has given it back. A CANCELLED order shows the earliest one. */
+export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise<void> {
+  await sql`
+    WITH locked AS (
+      SELECT o.* FROM surplus_refunds s JOIN orders o USING (order_number)
+      WHERE s.gateway_payment_id = ${gatewayPaymentId}
+      FOR UPDATE OF o
+    ), done AS (
+      UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
+      WHERE s.gateway_payment_id = ${gatewayPaymentId} AND s.order_number = o.order_number
+        AND s.processed_at IS NULL
+      RETURNING s.*
+    ), booked AS (
+      INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+        environment, debit_account, credit_account, amount_paise)
+      SELECT d.gateway_payment_id, 'refund', d.order_number, o.merchant_id, o.environment,
+        'surplus', 'refunds', d.amount_paise
+      FROM done d JOIN locked o USING (order_number)
+    )
+    UPDATE orders o SET refund_processed_at = d.processed_at
+    FROM done d JOIN locked l USING (order_number)
+    WHERE o.order_number = d.order_number AND l.status = 'CANCELLED'
+      AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
+        WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
+}
