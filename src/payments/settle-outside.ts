@@ -2,6 +2,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError, isFinal, REFUSALS } from '../domain/index.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import { findAnswer, findOrderByNumber } from '../orders/queries.ts';
+import { findUnprocessedSurplus, finishSurplus } from './queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
 /** The settlement is written, but the order has not heard of it yet. */
@@ -41,7 +42,9 @@ export async function settleOutside(
   settlement: OutsideSettlement,
 ): Promise<{ order: OrderRow; warning: string | null }> {
   const { orderNumber } = settlement;
-  await writeSettlement(deps, settlement);
+  if ((await writeSettlement(deps, settlement)) === 'surplus') {
+    return { order: await findOrderByNumber(deps.sql, orderNumber), warning: null };
+  }
   const requestId = `settle:${orderNumber}`;
   const isTold = await tellOrder(deps, orderNumber, requestId);
   const order = await findOrderByNumber(deps.sql, orderNumber);
@@ -84,11 +87,16 @@ async function tellOrder(
   }
 }
 
-/** One statement on the order's locked row: it is releasing or refunding when this is written. */
+/**
+ * One statement on the order's locked row: it is releasing or refunding when this is written.
+ *
+ * @returns what was settled: the order's own money, or captures that the order could not take
+ */
 async function writeSettlement(
-  { sql, actor }: SettleOutsideDeps,
+  deps: SettleOutsideDeps,
   settlement: OutsideSettlement,
-): Promise<void> {
+): Promise<'order' | 'surplus'> {
+  const { sql, actor } = deps;
   const { orderNumber, reference, reason } = settlement;
   if (reference.trim() === '' || reference.length > 200) {
     throw new DomainError('BAD_REQUEST', 'The reference must be 1 to 200 characters and not blank');
@@ -114,8 +122,26 @@ async function writeSettlement(
     SELECT EXISTS (SELECT FROM settled) AS is_new, s.reference AS earlier_reference
     FROM locked LEFT JOIN outside_settlements s USING (order_number)`;
   if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  if (row.is_new || row.earlier_reference === reference) return;
+  if (row.is_new || row.earlier_reference === reference) return 'order';
+  if (await settleSurplus(deps, settlement)) return 'surplus';
   if (row.earlier_reference === null) throw new DomainError('INVALID_STATE', REFUSALS.settle);
   const message = `Order ${orderNumber} is settled outside already, with reference ${row.earlier_reference}`;
   throw new DomainError('INVALID_STATE', message);
+}
+
+/** @returns false when nothing of the order's surplus waits to be given back */
+async function settleSurplus(
+  { sql, actor }: SettleOutsideDeps,
+  { orderNumber, reference, reason }: OutsideSettlement,
+): Promise<boolean> {
+  const waiting = await findUnprocessedSurplus(sql, orderNumber);
+  for (const { gateway_payment_id: gatewayPaymentId, merchant_id } of waiting) {
+    const details = { orderNumber, reference, reason };
+    await sql`
+      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+      VALUES (${actor}, 'surplus.settle', ${merchant_id}, ${gatewayPaymentId}, ${sql.json(details)})`;
+    // The refund's next try finds it done, and asks the gateway for nothing.
+    await finishSurplus(sql, gatewayPaymentId);
+  }
+  return waiting.length > 0;
 }

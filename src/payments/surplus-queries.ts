@@ -78,3 +78,13 @@ export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise
       AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
         WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
 }
+
+/** Captures of an order that are being given back, and have not been yet. */
+export async function findUnprocessedSurplus(
+  sql: Sql,
+  orderNumber: string,
+): Promise<{ gateway_payment_id: string; merchant_id: string }[]> {
+  return sql<{ gateway_payment_id: string; merchant_id: string }[]>`
+    SELECT s.gateway_payment_id, o.merchant_id FROM surplus_refunds s JOIN orders o USING (order_number)
+    WHERE s.order_number = ${orderNumber} AND s.processed_at IS NULL ORDER BY s.started_at`;
+}

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RECONCILE_WORKFLOW, refundWorkflowId, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { settleOutside } from '../../src/payments/settle-outside.ts';
 import {
   breakGateway,
+  ledgerOf,
   madeAtGateway,
   payAtGateway,
   sessionOf,
@@ -25,6 +27,21 @@ afterAll(async () => {
   await service?.stop();
 });
 
+/** An order that is PAID, and a second capture of it that the gateway will not give back. */
+async function stuckSurplus() {
+  const merchant = await service.newMerchant({ webhooks: false });
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+  const { gateway_session_id: sessionId } = await sessionOf(service, order);
+  await payAtGateway(service, sessionId);
+  const surplusId = await payAtGateway(service, sessionId, { late: true });
+  const { mend } = await breakGateway(service, { kind: 'error', path: '/v1/payments/*/refund' });
+  await aMinuteLater();
+  const refund = service.temporal.client.workflow.getHandle(refundWorkflowId(surplusId));
+  await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
+  return { order, surplusId, refund, mend };
+}
+
 let minutes = 0;
 async function aMinuteLater(): Promise<void> {
   minutes += 1;
@@ -36,23 +53,30 @@ async function aMinuteLater(): Promise<void> {
 }
 
 test('a surplus capture that the gateway will not give back costs its order nothing', async () => {
-  const merchant = await service.newMerchant({ webhooks: false });
-  const order = await merchant.sandbox.create();
-  const { order_number: orderNumber } = order;
-  await merchant.sandbox.post(`/orders/${orderNumber}/payment-sessions`);
-  const { gateway_session_id: sessionId } = await sessionOf(service, order);
-  await payAtGateway(service, sessionId);
-  const surplusId = await payAtGateway(service, sessionId, { late: true });
-  const { mend } = await breakGateway(service, { kind: 'error', path: '/v1/payments/*/refund' });
-  await aMinuteLater();
-  const handle = service.temporal.client.workflow.getHandle(orderNumber);
-  const refund = service.temporal.client.workflow.getHandle(refundWorkflowId(surplusId));
-  await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
-
+  const { order, surplusId, mend } = await stuckSurplus();
+  const handle = service.temporal.client.workflow.getHandle(order.order_number);
   await aMinuteLater();
   const { historyLength } = await handle.describe();
   for (let more = 0; more < 3; more += 1) await aMinuteLater();
   expect((await handle.describe()).historyLength).toBe(historyLength);
   await mend();
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);
+});
+
+test('what an operator gave back outside is booked, and the gateway is asked for nothing more', async () => {
+  const { order, surplusId, refund, mend } = await stuckSurplus();
+  const { sql, deps } = service;
+  const settlement = { orderNumber: order.order_number, reference: 'UTR 4711', reason: 'Refused' };
+  const by = { sql, workflows: deps.workflows, actor: 'operator' };
+  await until(async () => (await ledgerOf(service, order.order_number)).lines.length === 2);
+  expect((await settleOutside(by, settlement)).order.status).toBe('PAID');
+  await mend();
+  await refund.result();
+  expect(await madeAtGateway(service, surplusId, 'refunds')).toEqual([]);
+  const { balances } = await ledgerOf(service, order.order_number);
+  expect(balances).not.toHaveProperty('surplus');
+  expect(balances).toMatchObject({ refunds: order.amount * 100 });
+  const audit = await sql`SELECT action, details FROM audit_log WHERE subject = ${surplusId}`;
+  expect(audit).toEqual([{ action: 'surplus.settle', details: settlement }]);
+  await expect(settleOutside(by, settlement)).rejects.toThrow('Cannot settle');
 });

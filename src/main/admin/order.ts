@@ -76,8 +76,8 @@ const decideCommand = defineCommand({
 const settleCommand = defineCommand({
   name: 'order settle',
   summary: 'Record that a release or refund was made outside the gateway, and finish the order',
-  notes: `Only while the order is releasing or refunding its money, which the gateway refuses to move. Move the
-money first; the reference says how to find it again.`,
+  notes: `Only while the order is releasing or refunding its money, or giving back a capture that it could not take,
+which the gateway refuses. Move the money first; the reference says how to find it again.`,
   options: {
     order: ORDER,
     reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR", required: true },
