@@ -153,7 +153,13 @@ export async function startTestService({
   const resources = { config, sql, temporal: temporal.client, log };
   await registerSearchAttributes(temporal.client, temporal.namespace);
   const { app, readiness } = composeApi(resources);
-  const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
+  const server = await startHttpServer(app, {
+    host: '127.0.0.1',
+    port,
+    readiness,
+    readinessGraceMs: 0,
+    log,
+  });
   const { deps: composed, close } = composeActivities(resources);
   const deps = { ...composed, now: temporal.nowMs };
   const secretBox = createSecretBox(SECRET_KEYS);
