@@ -10,7 +10,7 @@ import { startTestService } from '../support/service.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const DEAD_ENDPOINTS = 200;
-const ORDERS_EACH = 4;
+const ORDERS_EACH = 2;
 const WITHIN_MS = 1000;
 
 let service: TestService;
