@@ -34,10 +34,10 @@ export function createMoneyActivities(
         unlessDisputedBeforeMs: windowEndedAtMs,
       });
       if (result.outcome === 'disputed') return result;
-      if (result.outcome === 'recorded' && result.written) {
+      if (result.outcome === 'recorded') {
         const { written, deliveryId } = result;
-        if (written.step.kind !== started.kind)
-          return { outcome: 'overtaken', written, deliveryId };
+        const isOther = written !== undefined && written.step.kind !== started.kind;
+        if (isOther) return { outcome: 'overtaken', written, deliveryId };
       }
       if (result.outcome === 'too_early') {
         const nextRetryDelay = result.retryAfterMs;

@@ -13,21 +13,16 @@ import type { OrderRow } from '../src/orders/queries.ts';
 import { insertOrder } from '../src/orders/queries.ts';
 import { newOrderOf, orderInputOf } from '../src/orders/commands.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
+import { ORDER, timed, VALID_ORDER } from './load.ts';
 import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
 
 const CONCURRENCY = 32;
 const ORDERS_A_ROUND = 500;
+const BATCH = { count: ORDERS_A_ROUND, atOnce: CONCURRENCY };
 const ROUNDS = 4;
 /** The orders of a benchmark end by themselves soon. */
 const PAYMENT_LINK_SECONDS = 120;
 const TARGET_RATIO = 0.8;
-
-const BODY = {
-  amount: 499.5,
-  buyerEmail: 'asha@example.com',
-  buyerPhone: '+919876543210',
-  description: 'Blue kurta, size M',
-};
 
 /**
  * POST /orders beside a bare `client.workflow.start` of the same workflow on the same server, in
@@ -57,15 +52,19 @@ export async function run(): Promise<void> {
         'x-api-key': keys.apiKey,
         'x-api-secret': keys.apiSecret,
       },
-      body: JSON.stringify(BODY),
+      body: JSON.stringify(ORDER),
     });
     const text = await answer.body.text();
     if (answer.statusCode !== 201) throw new Error(`POST /orders: ${answer.statusCode} ${text}`);
   };
   const writeRow = async () => {
     const idempotencyKey = randomUUID();
-    const body = { ...BODY, buyerName: null, merchantOrderId: null, currency: null };
-    const order = { merchantId, environment: 'sandbox' as const, idempotencyKey, body };
+    const order = {
+      merchantId,
+      environment: 'sandbox' as const,
+      idempotencyKey,
+      body: VALID_ORDER,
+    };
     const row = newOrderOf(order, config.durations);
     return (await insertOrder(sql, row, PAYMENT_LINK_SECONDS * 1000)).order;
   };
@@ -75,11 +74,11 @@ export async function run(): Promise<void> {
   console.log('round   POST /orders   bare start');
   for (let round = 0; round <= ROUNDS; round += 1) {
     const rows = await Promise.all(Array.from({ length: ORDERS_A_ROUND }, writeRow));
-    const startSeconds = await timed((index) =>
+    const startSeconds = await timed(BATCH, (index) =>
       workflows.start(orderInputOf(rows[index] as OrderRow)),
     );
     await untilIdle(sql, merchantId);
-    const postSeconds = await timed(post);
+    const postSeconds = await timed(BATCH, post);
     await untilIdle(sql, merchantId);
     const rates = [postSeconds, startSeconds].map((time) => (ORDERS_A_ROUND / time).toFixed(0));
     console.log(`${round === 0 ? 'warm-up' : round}\t${rates[0]}/s\t\t${rates[1]}/s`);
@@ -103,17 +102,6 @@ async function untilIdle(sql: Sql, merchantId: string): Promise<void> {
     if (unstarted.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-/** @returns seconds for all of them, so many at once */
-async function timed(work: (index: number) => Promise<void>): Promise<number> {
-  const startedAt = performance.now();
-  const indexes = Array.from({ length: ORDERS_A_ROUND }).keys();
-  const takeTurns = async () => {
-    for (const index of indexes) await work(index);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, takeTurns));
-  return (performance.now() - startedAt) / 1000;
 }
 
 async function startApi(environment: Record<string, string>) {

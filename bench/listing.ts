@@ -16,6 +16,7 @@ import { createMerchant } from '../src/merchants/commands.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
 import { listOrders, orderPageQuery } from '../src/orders/list-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
+import { timed, VALID_ORDER } from './load.ts';
 import { insertOrder } from '../src/orders/queries.ts';
 
 const FEW = 10_000;
@@ -120,15 +121,7 @@ function newOrder(merchantId: string) {
       merchantId,
       environment: 'sandbox',
       idempotencyKey: randomUUID(),
-      body: {
-        amount: 499.5,
-        buyerEmail: 'asha@example.com',
-        buyerPhone: '+919876543210',
-        description: 'Blue kurta, size M',
-        buyerName: null,
-        merchantOrderId: null,
-        currency: null,
-      },
+      body: VALID_ORDER,
     },
     durations,
   );
@@ -207,16 +200,7 @@ async function compareCreating(sql: Sql, { few, many }: Merchants): Promise<bool
 }
 
 async function ratePerSecond(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  let left = ORDERS_A_ROUND;
-  const takeTurns = async () => {
-    while (left > 0) {
-      left -= 1;
-      await work();
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, takeTurns));
-  return ORDERS_A_ROUND / ((performance.now() - startedAt) / 1000);
+  return ORDERS_A_ROUND / (await timed({ count: ORDERS_A_ROUND, atOnce: CONCURRENCY }, work));
 }
 
 function percentiles(numbers: readonly number[]) {

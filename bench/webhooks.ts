@@ -14,13 +14,15 @@ import { newOrderOf } from '../src/orders/commands.ts';
 import { insertOrder } from '../src/orders/queries.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/attempt-log.ts';
-import { ATTEMPT_LEASE_MS, attemptScheduled } from '../src/webhooks/deliver.ts';
+import { attemptScheduled } from '../src/webhooks/deliver.ts';
 import type { SecretBox } from '../src/webhooks/secret-box.ts';
 import { createSecretBox } from '../src/webhooks/secret-box.ts';
+import { ORDER, timed, VALID_ORDER } from './load.ts';
 import { createWebhookSender } from '../src/webhooks/sender.ts';
 
 const CONCURRENCY = 32;
 const WEBHOOKS_A_ROUND = 2000;
+const BATCH = { count: WEBHOOKS_A_ROUND, atOnce: CONCURRENCY };
 const ROUNDS = 4;
 const TARGET_RATIO = 0.5;
 const SECRET = 'whsec_benchmark';
@@ -40,7 +42,7 @@ export async function run(): Promise<void> {
   });
   const { current: apiVersion } = createVersionRegistry();
   const log = pino({ level: 'warn' });
-  const attempts = createAttemptLog(sql, { leaseMs: ATTEMPT_LEASE_MS });
+  const attempts = createAttemptLog(sql);
   const deps = { sql, attempts, sender, secretBox, apiVersion, log };
   const receiver = await startReceiver();
   const merchantId = await enrolMerchant(deps, receiver.url);
@@ -48,7 +50,7 @@ export async function run(): Promise<void> {
     merchantId,
     environment: 'sandbox' as const,
     idempotencyKey: randomUUID(),
-    body: BODY,
+    body: VALID_ORDER,
   };
   const { order: row } = await insertOrder(sql, newOrderOf(order, config.durations), 1000);
 
@@ -74,8 +76,8 @@ export async function run(): Promise<void> {
   for (let round = 0; round <= ROUNDS; round += 1) {
     const ids = await writeDeliveries(deps, row.order_number, merchantId, sequence);
     sequence += WEBHOOKS_A_ROUND;
-    const bareSeconds = await timed(bare);
-    const deliverySeconds = await timed(async (index) => {
+    const bareSeconds = await timed(BATCH, bare);
+    const deliverySeconds = await timed(BATCH, async (index) => {
       const { outcome } = await attemptScheduled(deps, ids[index] ?? '');
       if (outcome !== 'delivered') throw new Error(`A delivery was ${outcome}`);
     });
@@ -92,15 +94,9 @@ export async function run(): Promise<void> {
   if (ratio < TARGET_RATIO) process.exitCode = 1;
 }
 
-const BODY = {
-  amount: 499.5,
-  buyerEmail: 'asha@example.com',
-  buyerPhone: '+919876543210',
-  description: 'Blue kurta, size M',
-};
 const PAYLOAD = JSON.stringify({
   event: 'ORDER_CREATED',
-  data: { ...BODY, filler: 'x'.repeat(600) },
+  data: { ...ORDER, filler: 'x'.repeat(600) },
 });
 
 async function startReceiver() {
@@ -152,15 +148,4 @@ async function writeDeliveries(
   await sql`INSERT INTO order_events ${sql(events)}`;
   await sql`INSERT INTO webhook_deliveries ${sql(deliveries)}`;
   return deliveries.map(({ delivery_id }) => delivery_id);
-}
-
-/** @returns seconds for all of them, so many at once */
-async function timed(work: (index: number) => Promise<void>): Promise<number> {
-  const startedAt = performance.now();
-  const indexes = Array.from({ length: WEBHOOKS_A_ROUND }).keys();
-  const takeTurns = async () => {
-    for (const index of indexes) await work(index);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, takeTurns));
-  return (performance.now() - startedAt) / 1000;
 }

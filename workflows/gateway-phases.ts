@@ -1,6 +1,12 @@
 import { CancellationScope, isCancellation, log } from '@temporalio/workflow';
 import type { Busy, OrderState, Step } from '../src/domain/index.ts';
-import { announceBusy, DomainError, finishBusy, giveUpClosing } from '../src/domain/index.ts';
+import {
+  announceBusy,
+  DomainError,
+  finishBusy,
+  GATEWAY_AWAY,
+  giveUpClosing,
+} from '../src/domain/index.ts';
 import { closeOnce, closePatiently, refundPayment, releaseFunds } from './activities.ts';
 import type { OrderRecord } from './order-record.ts';
 import type { Request } from './requests.ts';
@@ -9,10 +15,7 @@ import { recordedWith, refuse } from './requests.ts';
 /** What the gateway answered: it is handled in turn, like a request. */
 export type Outcome = () => Promise<void>;
 
-const GATEWAY_AWAY = new DomainError(
-  'GATEWAY_UNAVAILABLE',
-  'The UPI payment gateway is temporarily unavailable; retry after a few minutes',
-);
+const NOT_CLOSED = new DomainError('GATEWAY_UNAVAILABLE', GATEWAY_AWAY);
 
 /** What the phases ask of the order that they are phases of. */
 interface Order {
@@ -61,7 +64,7 @@ export class GatewayPhases {
   /** Goes on with a phase whose step a lost workflow task wrote, or answers who waited for it. */
   takeOver({ kind, busy }: Step): void {
     if (kind === 'ORDER_CANCELLED') this.endClosing(null);
-    if (kind === 'PAYMENT_STILL_OPEN') this.endClosing(GATEWAY_AWAY);
+    if (kind === 'PAYMENT_STILL_OPEN') this.endClosing(NOT_CLOSED);
     if (kind === 'REFUND_STARTED' && busy?.kind === 'refunding') {
       this.run(() => this.refund(busy.reason));
     }
@@ -145,7 +148,7 @@ export class GatewayPhases {
     if (this.record.state.busy?.kind !== 'closing') return;
     const result = await this.record.write(giveUpClosing(this.record.state, Date.now()));
     if (result.outcome === 'overtaken') return this.notClosed();
-    this.endClosing(GATEWAY_AWAY);
+    this.endClosing(NOT_CLOSED);
   }
 
   /** Answers the cancel that waits, if there is one. */

@@ -112,8 +112,7 @@ export class OrderProcess {
     const request = this.nextRequest();
     if (!request) return;
     await this.handle(request);
-    const place = this.requests.indexOf(request);
-    if (place >= 0) this.requests.splice(place, 1);
+    this.take((waiting) => waiting === request);
   }
 
   /** A step that this workflow did not write has happened all the same: whoever asked is told. */

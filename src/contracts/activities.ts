@@ -48,7 +48,7 @@ export interface ReleaseInput {
 export type ReleaseResult =
   | { outcome: 'released' }
   /** The book had gone on with another step: nothing was released. */
-  | { outcome: 'overtaken'; written: WrittenStep; deliveryId: string | null }
+  | ({ outcome: 'overtaken' } & FoundStep)
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
 
 export interface RefundInput {

@@ -22,6 +22,10 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** What GATEWAY_UNAVAILABLE says, from the API and from the workflow. */
+export const GATEWAY_AWAY =
+  'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
+
 /** An expected refusal: `message` is safe to show to a merchant as it is. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';

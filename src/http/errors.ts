@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, GATEWAY_AWAY } from '../domain/errors.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 
 /** Status and default message of every error code: the only place that maps one to the other. */
@@ -22,10 +22,7 @@ export const ERRORS = {
   BODY_TOO_LARGE: { status: 413, message: 'Request body is larger than 32 KiB' },
   TOO_MANY_REQUESTS: { status: 429, message: 'Too many requests. Please slow down.' },
   INTERNAL: { status: 500, message: 'Internal server error' },
-  GATEWAY_UNAVAILABLE: {
-    status: 502,
-    message: 'The UPI payment gateway is temporarily unavailable; retry after a few minutes',
-  },
+  GATEWAY_UNAVAILABLE: { status: 502, message: GATEWAY_AWAY },
 } as const satisfies Record<ErrorCode, { status: number; message: string }>;
 
 /** A refusal that says no more than the default message of its code. */

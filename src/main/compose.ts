@@ -26,7 +26,6 @@ import { createSandboxPayment } from '../payments/sandbox-payment.ts';
 import { openSession } from '../payments/sessions.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
-import { ATTEMPT_LEASE_MS } from '../webhooks/deliver.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
 import { createWebhookSender } from '../webhooks/sender.ts';
 import { required } from '../config.ts';
@@ -117,7 +116,7 @@ export function composeActivities({ config, sql, temporal, log }: Resources) {
   const deps: MoneyDeps & SweepDeps & WebhookDeps = {
     sql,
     log,
-    attempts: createAttemptLog(sql, { leaseMs: ATTEMPT_LEASE_MS }),
+    attempts: createAttemptLog(sql),
     sender,
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,

@@ -65,6 +65,23 @@ export async function writeCallback(
     VALUES (${environment}, ${eventId}, ${event}, ${body})`;
 }
 
+export interface LooseCapture {
+  gateway_payment_id: string;
+  order_number: string;
+  amount_paise: number;
+  order_amount_paise: number;
+  /** It is being given back already. */
+  is_surplus: boolean;
+}
+
+/** Captures in the book that no order has taken and that have not been given back. */
+const looseCaptures = (sql: Sql) => sql`
+    SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
+      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL`;
+
 /** What is looked for every minute is found long before; `ledger verify` looks at everything. */
 const LOOSE_FOR_DAYS = 7;
 
@@ -78,24 +95,10 @@ export async function findLooseCaptures(
   limit: number,
 ): Promise<LooseCapture[]> {
   return sql<LooseCapture[]>`
-    SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
-      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
-    FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
-    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-      AND s.processed_at IS NULL
+    ${looseCaptures(sql)}
       AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
       AND p.captured_at > (SELECT service_now()) - ${LOOSE_FOR_DAYS} * interval '1 day'
     ORDER BY p.captured_at DESC LIMIT ${limit}`;
-}
-
-export interface LooseCapture {
-  gateway_payment_id: string;
-  order_number: string;
-  amount_paise: number;
-  order_amount_paise: number;
-  /** It is being given back already. */
-  is_surplus: boolean;
 }
 
 /** A capture in the book, unless its order has taken it or it has been given back. */
@@ -104,11 +107,6 @@ export async function findLooseCapture(
   gatewayPaymentId: string,
 ): Promise<LooseCapture | undefined> {
   const [row] = await sql<LooseCapture[]>`
-    SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
-      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
-    FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
-    WHERE p.gateway_payment_id = ${gatewayPaymentId} AND s.processed_at IS NULL
-      AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id`;
+    ${looseCaptures(sql)} AND p.gateway_payment_id = ${gatewayPaymentId}`;
   return row;
 }

@@ -41,10 +41,13 @@ export interface AttemptResult extends Attempt {
   nextAttemptAt: Date | null;
 }
 
+/** Longer than the sender's 15 s: past this the process that attempted must be dead. */
+export const ATTEMPT_LEASE_MS = 25_000;
+
 export type AttemptLog = ReturnType<typeof createAttemptLog>;
 
 /** Attempts in the database. Two statements each, which many attempts at once share. */
-export function createAttemptLog(sql: Sql, { leaseMs }: { leaseMs: number }) {
+export function createAttemptLog(sql: Sql) {
   return {
     /**
      * Takes the delivery for one attempt. An attempt under way keeps others out until it is recorded
@@ -52,9 +55,7 @@ export function createAttemptLog(sql: Sql, { leaseMs }: { leaseMs: number }) {
      *
      * @returns undefined while another attempt runs, or when a scheduled one is no longer wanted
      */
-    begin: createBatches<Attempt, AttemptContext | undefined>((attempts) =>
-      begin(sql, attempts, leaseMs),
-    ),
+    begin: createBatches<Attempt, AttemptContext | undefined>((attempts) => begin(sql, attempts)),
 
     /**
      * Logs the attempt and what it makes of its delivery, neither without the other. A process that
@@ -86,16 +87,12 @@ export function createAttemptLog(sql: Sql, { leaseMs }: { leaseMs: number }) {
   };
 }
 
-async function begin(
-  sql: Sql,
-  attempts: Attempt[],
-  leaseMs: number,
-): Promise<(AttemptContext | undefined)[]> {
+async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | undefined)[]> {
   const rows = await sql<(AttemptContext & { token: string })[]>`
     WITH taken AS (
       UPDATE webhook_deliveries AS d SET
         attempt_token = wanted.token,
-        attempt_until = service_now() + ${leaseMs} * interval '1 millisecond'
+        attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond'
       FROM jsonb_to_recordset(${sql.json(attempts.map((attempt) => ({ ...attempt })))})
         AS wanted ("deliveryId" text, token text, kind attempt_kind)
       WHERE d.delivery_id = wanted."deliveryId"

@@ -8,6 +8,7 @@ import type {
   AttemptLog,
   DeliveryState,
 } from './attempt-log.ts';
+import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
 import { assertClockAgrees } from './clock.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { WebhookSender } from './sender.ts';
@@ -15,9 +16,6 @@ import { signedRequest } from './signed-request.ts';
 
 /** The wait before attempts 2 to 5, in milliseconds. Source: the specification's "Retry policy". */
 export const RETRY_DELAYS_MS = [5, 30, 120, 720].map((minutes) => minutes * 60_000);
-
-/** Longer than the sender's 15 s: past this the process that attempted must be dead. */
-export const ATTEMPT_LEASE_MS = 25_000;
 
 /** What a scheduled attempt came to, for whoever decides what happens next. */
 export type DeliveryOutcome =

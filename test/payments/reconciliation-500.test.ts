@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { RECONCILE_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
-import { payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { payAtGateway, reconcile, sessionOf, simulator } from '../support/gateway.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
@@ -112,11 +111,7 @@ let minutes = 0;
 async function aMinuteLater(): Promise<void> {
   minutes += 1;
   await service.clock.set(minutes * 60_000);
-  await service.temporal.client.workflow.execute(RECONCILE_WORKFLOW, {
-    workflowId: `reconcile-${minutes}`,
-    taskQueue: TASK_QUEUE,
-    args: [],
-  });
+  await reconcile(service);
 }
 
 test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every order ends right within 5 minutes', async () => {

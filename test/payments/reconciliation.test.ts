@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { RECONCILE_SCHEDULE_ID } from '../../src/contracts/ids.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import {
@@ -11,6 +10,7 @@ import {
   sessionOf,
   simulator,
   withoutCallbacks,
+  reconcile,
 } from '../support/gateway.ts';
 import { startOrder, startOrderIn, until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
@@ -47,11 +47,7 @@ let minutes = 0;
 async function aMinuteLater(): Promise<{ sessions: number; captures: number }> {
   minutes += 1;
   await service.clock.set(minutes * 61_000);
-  return service.temporal.client.workflow.execute(RECONCILE_WORKFLOW, {
-    workflowId: `reconcile-${randomUUID()}`,
-    taskQueue: TASK_QUEUE,
-    args: [],
-  });
+  return reconcile(service);
 }
 
 async function anOrderBeingPaid() {

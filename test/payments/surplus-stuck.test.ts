@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RECONCILE_WORKFLOW, refundWorkflowId, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import {
   breakGateway,
@@ -9,6 +8,7 @@ import {
   payAtGateway,
   sessionOf,
   withoutCallbacks,
+  reconcile,
 } from '../support/gateway.ts';
 import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
@@ -46,10 +46,7 @@ let minutes = 0;
 async function aMinuteLater(): Promise<void> {
   minutes += 1;
   await service.clock.set(minutes * 60_000);
-  await service.temporal.client.workflow.execute(RECONCILE_WORKFLOW, {
-    workflowId: `reconcile-${randomUUID()}`,
-    taskQueue: TASK_QUEUE,
-  });
+  await reconcile(service);
 }
 
 test('a surplus capture that the gateway will not give back costs its order nothing', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { RECONCILE_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
@@ -136,6 +137,13 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
   await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
   return gatewayPaymentId;
 }
+
+/** Runs what the Schedule runs every minute. */
+export const reconcile = ({ temporal }: TestService) =>
+  temporal.client.workflow.execute<() => Promise<{ sessions: number; captures: number }>>(
+    RECONCILE_WORKFLOW,
+    { workflowId: `reconcile-${randomUUID()}`, taskQueue: TASK_QUEUE },
+  );
 
 /** What the ledger says of an order: each line, and how much stands on each account. */
 export async function ledgerOf({ sql }: TestService, orderNumber: string) {

@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/attempt-log.ts';
-import { createAttemptLog } from '../../src/webhooks/attempt-log.ts';
+import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/attempt-log.ts';
 import { startOrder, until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 
-const LEASE_MS = 25_000;
 let service: TestService;
 let attempts: AttemptLog;
 let deliveryIds: string[];
 
 beforeAll(async () => {
   service = await startTestService({ time: 'real' });
-  attempts = createAttemptLog(service.sql, { leaseMs: LEASE_MS });
+  attempts = createAttemptLog(service.sql);
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);
   const worker = await service.startWorker({ sendWebhook: async () => {} });
@@ -96,7 +95,7 @@ test('a success counts more than the failure of an attempt that hung until the s
   const [deliveryId = ''] = deliveryIds.slice(21);
   const hung = attemptOf(deliveryId);
   await attempts.begin(hung);
-  await service.clock.set(LEASE_MS + 1000);
+  await service.clock.set(ATTEMPT_LEASE_MS + 1000);
   const second = attemptOf(deliveryId, 'manual');
   expect(await attempts.begin(second)).toBeDefined();
   await service.clock.set(0);
@@ -113,7 +112,7 @@ test('the late failure of a hung attempt neither ends the one under way nor undo
   const [deliveryId = ''] = deliveryIds.slice(22);
   const hung = attemptOf(deliveryId);
   await attempts.begin(hung);
-  await service.clock.set(LEASE_MS + 1000);
+  await service.clock.set(ATTEMPT_LEASE_MS + 1000);
   const second = attemptOf(deliveryId);
   await attempts.begin(second);
   await service.clock.set(0);
