@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -7,7 +7,7 @@ import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditRow } from '../support/audit.ts';
 import { auditOf } from '../support/audit.ts';
-import { simulator } from '../support/gateway.ts';
+import { alerts, simulator } from '../support/gateway.ts';
 import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
@@ -126,7 +126,7 @@ describe('a settlement made outside the gateway', () => {
     return [...command, '--reference', reference, '--reason', 'Account closed'];
   };
 
-  /** An order whose refund the gateway refuses for good. */
+  /** An order whose refund the gateway has refused for good: its next try is an hour away. */
   async function refusedRefund(): Promise<Order> {
     const order = await orderUnderReview();
     const [row] = await service.sql<{ id: string }[]>`
@@ -134,7 +134,20 @@ describe('a settlement made outside the gateway', () => {
     const refusal = { cause: 'refund_window_over', subjectId: row?.id };
     await simulator(service, 'POST', '/refusals', refusal);
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
+    await until(() => alerts(service, 'gateway_refused', order.order_number).length > 0);
     return order;
+  }
+
+  /** Makes the row say that the order was finished; its money has not moved, and so it is put back. */
+  async function pretendFinished({ order_number: orderNumber }: Order): Promise<void> {
+    const handle = service.temporal.client.workflow.getHandle(orderNumber);
+    await handle.terminate('Its row is written by hand');
+    await service.sql`
+      UPDATE orders SET status = 'REFUNDED', busy = NULL WHERE order_number = ${orderNumber}`;
+    onTestFinished(async () => {
+      await service.sql`
+        UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${orderNumber}`;
+    });
   }
 
   test('finishes a refund that the gateway refuses, once, with its ledger line and audit row', async () => {
@@ -189,14 +202,8 @@ describe('a settlement made outside the gateway', () => {
     await away.refusal(...settle(order));
     // What the order's next try within the hour does.
     await refundOrder(service.deps, order.order_number, 'dispute_accepted');
-    const handle = service.temporal.client.workflow.getHandle(order.order_number);
-    await handle.terminate('The rest is another test');
-    await service.sql`
-      UPDATE orders SET status = 'REFUNDED', busy = NULL
-      WHERE order_number = ${order.order_number}`;
+    await pretendFinished(order);
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
-    await service.sql`
-      UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${order.order_number}`;
   });
 
   test('is refused while the order is not releasing or refunding, and leaves nothing', async () => {
@@ -219,19 +226,13 @@ describe('a settlement made outside the gateway', () => {
 
   test('that comes after the order was finished by itself is recorded with a warning', async () => {
     const order = await refusedRefund();
-    const handle = service.temporal.client.workflow.getHandle(order.order_number);
-    await handle.terminate('The row below says that the order is finished');
     // This settlement was written, and the gateway refunded after all before the order heard of it.
     await service.sql`
       INSERT INTO outside_settlements (order_number, reference, reason, actor)
       VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'test')`;
-    await service.sql`
-      UPDATE orders SET status = 'REFUNDED', busy = NULL
-      WHERE order_number = ${order.order_number}`;
+    await pretendFinished(order);
     const { warning } = await cli.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');
-    await service.sql`
-      UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${order.order_number}`;
   });
 });
 
