@@ -14,9 +14,16 @@ import {
 } from '../contracts/ids.ts';
 import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
 import { DomainError, ERROR_CODES, rupeesFromPaise } from '../domain/index.ts';
+import { createTurns } from './turns.ts';
 
 /** No caller waits longer for Temporal than this; then it is a 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
+
+/**
+ * Updates of one order that a process has under way at once. The server takes ten; one more it
+ * refuses, and drops the workflow task in hand with it (docs/adr/0001).
+ */
+const MAX_UPDATES_AT_ONCE = 4;
 
 /** Shown with each order in the Temporal UI, to somebody who never read this code. */
 const DETAILS_FOR_OPERATORS = `One payment order. It waits for the buyer's payment, the merchant's delivery
@@ -58,21 +65,13 @@ export interface OrderWorkflows {
 export function createOrderWorkflows(client: Client): OrderWorkflows {
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
+  const inTurn = createTurns(MAX_UPDATES_AT_ONCE);
   return {
     start: (input) => withinTimeout(() => startOrder(client, input)),
     update: (orderNumber, name, message, updateId = message.requestId) =>
-      withinTimeout(async () => {
-        const handle = client.workflow.getHandle(orderNumber);
-        for (;;) {
-          try {
-            await handle.executeUpdate<void, [unknown]>(name, { updateId, args: [message] });
-            return 'done';
-          } catch (error) {
-            if (error instanceof WorkflowNotFoundError) return 'gone';
-            if (!isUnprocessed(error)) throw refusalOf(error);
-          }
-        }
-      }),
+      withinTimeout(() =>
+        inTurn(orderNumber, () => update(client, orderNumber, name, updateId, [message])),
+      ),
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
     catchUp: (orderNumber) => withinTimeout(() => signal(client, orderNumber, CATCH_UP_SIGNAL, [])),
@@ -86,6 +85,25 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
         });
       }),
   };
+}
+
+async function update(
+  client: Client,
+  orderNumber: string,
+  name: string,
+  updateId: string,
+  args: [unknown],
+): Promise<'done' | 'gone'> {
+  const handle = client.workflow.getHandle(orderNumber);
+  for (;;) {
+    try {
+      await handle.executeUpdate<void, [unknown]>(name, { updateId, args });
+      return 'done';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'gone';
+      if (!isUnprocessed(error)) throw refusalOf(error);
+    }
+  }
 }
 
 async function signal(

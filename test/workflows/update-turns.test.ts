@@ -1,0 +1,60 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createTurns } from '../../src/temporal/turns.ts';
+
+/** Calls that begin in their turn and end when the test says so. */
+function callsInTurn(maxAtOnce: number) {
+  const inTurn = createTurns(maxAtOnce);
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<string>>();
+  return {
+    begun,
+    async call(key: string, name: string): Promise<string> {
+      const end = Promise.withResolvers<string>();
+      ends.set(name, end);
+      return inTurn(key, () => {
+        begun.push(name);
+        return end.promise;
+      });
+    },
+    async end(name: string, outcome: 'resolve' | 'reject' = 'resolve') {
+      ends.get(name)?.[outcome](name);
+      await setImmediate();
+    },
+  };
+}
+
+test('so many calls for one key are under way at once, and the others come in their order', async () => {
+  const { call, begun, end } = callsInTurn(2);
+  const calls = ['a', 'b', 'c', 'd'].map((name) => call('one', name));
+  expect(begun).toEqual(['a', 'b']);
+  await end('b');
+  expect(begun).toEqual(['a', 'b', 'c']);
+  const late = call('one', 'e');
+  await end('a');
+  await end('c');
+  expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+  await end('d');
+  await end('e');
+  expect(await Promise.all([...calls, late])).toEqual(['a', 'b', 'c', 'd', 'e']);
+});
+
+test('a call that fails makes room, and its caller hears of it', async () => {
+  const { call, begun, end } = callsInTurn(1);
+  const failing = call('one', 'a').catch((error: unknown) => `failed: ${String(error)}`);
+  const next = call('one', 'b');
+  await end('a', 'reject');
+  expect(await failing).toBe('failed: a');
+  expect(begun).toEqual(['a', 'b']);
+  await end('b');
+  expect(await next).toBe('b');
+});
+
+test('calls for other keys wait for nobody', async () => {
+  const { call, begun, end } = callsInTurn(1);
+  const calls = [call('one', 'a'), call('other', 'b')];
+  expect(begun).toEqual(['a', 'b']);
+  await end('a');
+  await end('b');
+  await Promise.all(calls);
+});
