@@ -1,11 +1,29 @@
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
+import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer } from 'vitest/node';
 import { loadConfig } from './src/config.ts';
 import { cacheRoot } from './src/local/cache.ts';
 
 // Each test file is a process of its own, and many start others: what Node compiled once is kept.
 env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadConfig().cacheHome), 'node-compile-cache');
+
+/** Short files that wait long, for time-outs of real servers: begun last, they end alone. */
+const BEGIN_FIRST = [
+  'payments/dying-worker',
+  'payments/reconciliation-500',
+  'webhooks/dead-endpoints',
+  'webhooks/manual-retry-crash',
+  'workflows/webhook-killed-worker',
+].map((name) => join(import.meta.dirname, 'test', `${name}.test.ts`));
+
+class WaitingFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const waits = ({ moduleId }: TestSpecification) => Number(BEGIN_FIRST.includes(moduleId));
+    return (await super.sort(files)).toSorted((a, b) => waits(b) - waits(a));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -14,6 +32,7 @@ export default defineConfig({
     pool: 'forks',
     // More than the two processors: much of the time a test waits for a server.
     maxWorkers: 4,
+    sequence: { sequencer: WaitingFilesFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Real servers on a shared machine can be starved for a minute. A test that needs its second

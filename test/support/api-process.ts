@@ -9,6 +9,7 @@ import { freePort } from '../../src/local/ports.ts';
 import { startServerProcess } from '../../src/local/server-process.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { createApiClient } from './api-client.ts';
+import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
 
 const entry = fileURLToPath(new URL('../../src/main/api.ts', import.meta.url));
@@ -53,7 +54,7 @@ export async function startApiProcess(
   const child = await startServerProcess({
     file: process.execPath,
     args: [entry],
-    env: { PATH: process.env['PATH'], ...settingsOf(service, port), ...overrides },
+    env: { ...PART_ENVIRONMENT, ...settingsOf(service, port), ...overrides },
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 12_000 }],
     guard,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { PART_ENVIRONMENT } from './part-environment.ts';
 
 /** What a part of the service printed, and how it ended. */
 export interface PartResult {
@@ -23,7 +24,7 @@ export async function runPart(
 ): Promise<PartResult> {
   const entry = join(import.meta.dirname, '../../src/main', file);
   const child = spawn(process.execPath, [entry, ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: join(tmpdir(), 'no-service-here'), ...env },
+    env: { ...PART_ENVIRONMENT, DATA_DIR: join(tmpdir(), 'no-service-here'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr, [code]] = await Promise.all([

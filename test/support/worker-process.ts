@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { StepKind } from '../../src/domain/index.ts';
+import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
 
 const WORKER = join(import.meta.dirname, '../../src/main/worker.ts');
@@ -10,7 +11,7 @@ const WORKER_THAT_DIES = join(import.meta.dirname, 'worker-that-dies.ts');
 
 async function startProcess({ env }: TestService, script: string, ...args: string[]) {
   const child = spawn(process.execPath, [script, ...args], {
-    env: { PATH: process.env['PATH'], LOG_LEVEL: 'silent', ...env },
+    env: { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', ...env },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const exited = once(child, 'exit');
