@@ -65,7 +65,7 @@ export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<
   return sql<MerchantRow[]>`
     SELECT * FROM merchants
     ${status ? sql`WHERE status = ${status}` : sql``}
-    ORDER BY merchant_id DESC`;
+    ORDER BY created_at DESC, merchant_id DESC`;
 }
 
 export function merchantNotFound(merchantId: string): DomainError {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { open, post, textOf } from './buyer.ts';
@@ -169,6 +170,7 @@ test('a dispute that its order did not answer keeps its text, and can be sent on
   expect(textOf(lost.html)).toContain('We could not confirm your dispute.');
   expect(lost.html).toContain(`>${REASON}</textarea>`);
   worker = await service.startWorker();
-  expect((await dispute(stage, REASON)).status).toBe(200);
+  // Temporal may need some seconds to see that another worker is there.
+  await until(async () => (await dispute(stage, REASON)).status === 200);
   expect(await orderOf(stage)).toMatchObject({ status: 'DISPUTE_OPEN', dispute_count: 1 });
 });
