@@ -1,9 +1,11 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment, EventType } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
 import type { AttemptKind, DeliveryState } from './attempt-log.ts';
 
 /** Which deliveries to list; what is absent matches all. */
 export interface DeliveryFilter {
+  deliveryId?: string | undefined;
   merchantId?: string | undefined;
   environment?: Environment | undefined;
   orderNumber?: string | undefined;
@@ -34,6 +36,12 @@ export interface Delivery {
   attempts: DeliveryAttempt[];
 }
 
+/** A delivery with what its receiver answered to each attempt. */
+export interface ShownDelivery extends Omit<Delivery, 'attempts'> {
+  /** `answer`: its first 16 KiB, read as UTF-8; `null` when none came. */
+  attempts: (DeliveryAttempt & { answer: string | null })[];
+}
+
 type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
   nextAttemptAt: Date | null;
   createdAt: Date;
@@ -45,7 +53,7 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   limit: number,
 ): Promise<Delivery[]> {
-  const { merchantId, environment, orderNumber, state } = filter;
+  const { deliveryId, merchantId, environment, orderNumber, state } = filter;
   const rows = await sql<DeliveryRow[]>`
     SELECT d.delivery_id AS "deliveryId", d.event_id AS "eventId",
       e.order_number AS "orderNumber", e.type AS event, d.merchant_id AS "merchantId",
@@ -60,6 +68,7 @@ export async function listDeliveries(
       FROM webhook_attempts WHERE delivery_id = d.delivery_id
     ) a ON true
     WHERE true
+      ${deliveryId ? sql`AND d.delivery_id = ${deliveryId}` : sql``}
       ${merchantId ? sql`AND d.merchant_id = ${merchantId}` : sql``}
       ${environment ? sql`AND d.environment = ${environment}` : sql``}
       ${orderNumber ? sql`AND e.order_number = ${orderNumber}` : sql``}
@@ -74,4 +83,28 @@ export async function listDeliveries(
       at: new Date(attempt.at).toISOString(),
     })),
   }));
+}
+
+type AttemptRow = Omit<DeliveryAttempt, 'at'> & { at: Date; answer: Buffer | null };
+
+/** One delivery, with the answers. @throws DomainError `NOT_FOUND` */
+export async function showDelivery(sql: Sql, deliveryId: string): Promise<ShownDelivery> {
+  const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
+  if (!delivery) throw deliveryNotFound(deliveryId);
+  const attempts = await sql<AttemptRow[]>`
+    SELECT at, url, status_code AS "statusCode", duration_ms AS "durationMs", error, kind,
+      response_body AS answer
+    FROM webhook_attempts WHERE delivery_id = ${deliveryId} ORDER BY attempt_id`;
+  return {
+    ...delivery,
+    attempts: attempts.map(({ at, answer, ...attempt }) => ({
+      at: at.toISOString(),
+      ...attempt,
+      answer: answer && answer.toString(),
+    })),
+  };
+}
+
+export function deliveryNotFound(deliveryId: string): DomainError {
+  return new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);
 }

@@ -3,6 +3,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
 import type { DeliveryFilter } from './delivery-list.ts';
+import { deliveryNotFound } from './delivery-list.ts';
 
 /** Longer than an attempt's 15 s; whoever asked does not wait for a worker that is away. */
 const WAIT_MS = 20_000;
@@ -98,7 +99,7 @@ async function auditRetry(
       FROM delivery WHERE has_url AND NOT is_running
     )
     SELECT is_running, has_url FROM delivery`;
-  if (!row) throw new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);
+  if (!row) throw deliveryNotFound(deliveryId);
   return row;
 }
 

@@ -97,6 +97,25 @@ test('the list can be of one order, environment or state, and limited', async ()
   expect(await cli.refusal('delivery', 'list', '--limit', '0')).toContain('--limit must be');
 });
 
+test('one delivery is shown with the answers, which do nothing to a terminal', async () => {
+  const { list, receiver } = await merchantWithRefusals(1);
+  const [listed] = await list();
+  const show = ['delivery', 'show', '--delivery', listed?.deliveryId ?? ''];
+  const [attempt] = listed?.attempts ?? [];
+  expect(await cli.json(...show)).toEqual({ ...listed, attempts: [{ ...attempt, answer: 'ok' }] });
+  const answer = Buffer.from('<b>down</b>\n\u001b[2Jfor a while');
+  await service.sql`
+    UPDATE webhook_attempts SET response_body = ${answer}
+    WHERE delivery_id = ${listed?.deliveryId ?? ''}`;
+  const { stdout } = await cli.run(...show);
+  expect(stdout).toMatch(/^State +PENDING$/m);
+  expect(stdout).toContain(`scheduled ${receiver.url}: answered 500 (`);
+  expect(stdout).toContain('\n  <b>down</b>\n  \u{FFFD}[2Jfor a while\n');
+  expect(await cli.refusal('delivery', 'show', '--delivery', 'dlv_none')).toBe(
+    'Delivery not found: dlv_none',
+  );
+});
+
 test('a retry says what came of it, and its attempt is in the list as manual', async () => {
   const { list, receiver } = await merchantWithRefusals(1);
   const [{ deliveryId } = { deliveryId: '' }] = await list();

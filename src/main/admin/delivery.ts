@@ -1,12 +1,12 @@
 import { DomainError } from '../../domain/index.ts';
-import type { Delivery } from '../../webhooks/delivery-list.ts';
-import { listDeliveries } from '../../webhooks/delivery-list.ts';
+import type { Delivery, DeliveryAttempt } from '../../webhooks/delivery-list.ts';
+import { listDeliveries, showDelivery } from '../../webhooks/delivery-list.ts';
 import { retryDelivery, retryFailedSince } from '../../webhooks/manual-retry.ts';
 import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/manual-retry.ts';
 import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, table, timeText } from './text.ts';
+import { blocks, facts, quoted, table, timeText } from './text.ts';
 
 const STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 
@@ -16,17 +16,20 @@ const OUTCOMES = {
   started: 'Under way: no worker has finished it yet, but it survives this command.',
 } as const satisfies Record<RetryOutcome['outcome'], string>;
 
+const DELIVERY = { value: 'ID', help: 'The delivery', required: true } as const;
+
 async function retryDeps(service: AdminService): Promise<ManualRetryDeps> {
   const { sql, actor } = service;
   const { createDeliveryRetries } = await import('../../temporal/delivery-retries.ts');
   return { sql, actor, retries: createDeliveryRetries(await service.temporal()) };
 }
 
-/** The last attempt in a few words. */
+/** What came of an attempt, in a few words. */
+const outcomeOf = ({ error, statusCode }: DeliveryAttempt) => String(error ?? statusCode);
+
 function lastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
-  if (!last) return '';
-  return `${timeText(last.at)} ${last.error ?? last.statusCode}`;
+  return last ? `${timeText(last.at)} ${outcomeOf(last)}` : '';
 }
 
 const listCommand = defineCommand({
@@ -59,12 +62,34 @@ const listCommand = defineCommand({
   },
 });
 
+const showCommand = defineCommand({
+  name: 'delivery show',
+  summary: 'Show one delivery, with what its receiver answered to each attempt',
+  options: { delivery: DELIVERY },
+  async run({ sql }, { delivery: deliveryId }) {
+    const data = await showDelivery(sql, deliveryId);
+    const head = facts({
+      Delivery: deliveryId,
+      Event: `${data.event} ${data.eventId}`,
+      Order: data.orderNumber,
+      State: data.state,
+      Next: data.nextAttemptAt ? timeText(data.nextAttemptAt) : undefined,
+    });
+    const attempts = data.attempts.map((attempt) => {
+      const { at, kind, url, durationMs, answer } = attempt;
+      const line = `${timeText(at)} ${kind} ${url}: ${outcomeOf(attempt)} (${durationMs} ms)`;
+      return answer ? `${line}\n${quoted(answer)}` : line;
+    });
+    return { data, text: blocks(head, ...attempts) };
+  },
+});
+
 const retryCommand = defineCommand({
   name: 'delivery retry',
   summary: 'Make one attempt of a delivery now, whatever its state',
   notes: `It is not one of the five: success makes the delivery DELIVERED and ends the schedule, failure changes
 nothing. Refused while an attempt of this delivery is under way.`,
-  options: { delivery: { value: 'ID', help: 'The delivery', required: true } },
+  options: { delivery: DELIVERY },
   async run(service, { delivery: deliveryId }) {
     const result = await retryDelivery(await retryDeps(service), deliveryId);
     const reason = result.outcome === 'refused' ? result.reason : null;
@@ -109,6 +134,7 @@ const retryFailedCommand = defineCommand({
 /** Events on their way to merchants. */
 export const DELIVERY_COMMANDS: readonly AdminCommand[] = [
   listCommand,
+  showCommand,
   retryCommand,
   retryFailedCommand,
 ];

@@ -47,6 +47,15 @@ export function blocks(...parts: readonly (string | false | null | undefined)[])
   return parts.filter((part) => typeof part === 'string' && part !== '').join('\n\n');
 }
 
+/** A stranger's text, safe on a terminal: control characters show as what they are, not what they do. */
+export function quoted(text: string): string {
+  return text
+    .replaceAll(/[^\P{C}\t\n]/gu, '\u{FFFD}')
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
 /** Rupees of an amount in paise, with both decimals. */
 export function rupees(amountPaise: number): string {
   return (amountPaise / 100).toFixed(2);
