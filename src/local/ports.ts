@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { SetupError } from './setup-error.ts';
@@ -9,21 +10,30 @@ export interface WantedPort {
   readonly variable: string;
 }
 
-/** Listens for a moment. @returns the port that was bound. @throws the system's error. */
-async function bind(host: string, port: number): Promise<number> {
+/** Listens for a moment. @throws the system's error. */
+async function bind(host: string, port: number): Promise<void> {
   const server = createServer();
   const listening = once(server, 'listening'); // Rejects with the 'error' event.
   server.listen({ host, port, exclusive: true });
   await listening;
-  const address = server.address();
   server.close();
   await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** A port on the loopback interface that nobody uses at this moment. */
-export function freePort(): Promise<number> {
-  return bind('127.0.0.1', 0);
+/**
+ * A port on the loopback interface that nobody uses at this moment. It lies below those that systems
+ * hand out by themselves, so that no connection takes it before its owner listens there.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    try {
+      await bind('127.0.0.1', port);
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
 }
 
 /** Whether somebody takes connections there. */
