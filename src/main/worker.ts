@@ -36,7 +36,7 @@ await runMain(async (config) => {
   process.send?.('ready');
   await running;
   await close();
-  await Promise.all([sql.end({ timeout: 1 }), temporal.connection.close()]);
+  await sql.end({ timeout: 1 });
   process.exit(0);
 });
 

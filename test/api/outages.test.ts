@@ -193,6 +193,13 @@ const requestHasArrived = (orderNumber: string) =>
       0,
   );
 
+test('SIGTERM while Temporal is down ends the process as at any other time', async () => {
+  const stopping = await startApiProcess(service, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  expect((await fetch(`${stopping.origin}/readyz`)).status).toBe(503);
+  await stopping.stop();
+  expect(await stopping.exited).toEqual({ code: 0, signal: null });
+});
+
 describe('an API process that is killed', () => {
   test('between the row and the workflow: a retry with the same key on another process repairs it', async () => {
     const hung = await startTcpProxy(inject('temporalAddress'));
