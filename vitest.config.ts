@@ -25,6 +25,13 @@ class WaitingFilesFirst extends BaseSequencer {
   }
 }
 
+/**
+ * A call of the Temporal client that waits to be tried again when its connection is closed throws in
+ * a timer, after the test whose server was away has ended.
+ */
+const isRetryAfterClose = ({ message, stack }: { message: string; stack?: string }) =>
+  message === 'Channel has been shut down' && /@temporalio.client.lib.grpc-retry/.test(stack ?? '');
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -36,6 +43,7 @@ export default defineConfig({
     // More than the two processors: much of the time a test waits for a server.
     maxWorkers: 4,
     sequence: { sequencer: WaitingFilesFirst },
+    onUnhandledError: (error) => !isRetryAfterClose(error),
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Real servers on a shared machine can be starved for a minute. A test that needs its second
