@@ -85,24 +85,19 @@ export async function listDeliveries(
   }));
 }
 
-type AttemptRow = Omit<DeliveryAttempt, 'at'> & { at: Date; answer: Buffer | null };
-
 /** One delivery, with the answers. @throws DomainError `NOT_FOUND` */
 export async function showDelivery(sql: Sql, deliveryId: string): Promise<ShownDelivery> {
   const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
   if (!delivery) throw deliveryNotFound(deliveryId);
-  const attempts = await sql<AttemptRow[]>`
-    SELECT at, url, status_code AS "statusCode", duration_ms AS "durationMs", error, kind,
-      response_body AS answer
-    FROM webhook_attempts WHERE delivery_id = ${deliveryId} ORDER BY attempt_id`;
-  return {
-    ...delivery,
-    attempts: attempts.map(({ at, answer, ...attempt }) => ({
-      at: at.toISOString(),
-      ...attempt,
-      answer: answer && answer.toString(),
-    })),
-  };
+  const answers = await sql<{ answer: Buffer | null }[]>`
+    SELECT response_body AS answer FROM webhook_attempts
+    WHERE delivery_id = ${deliveryId} ORDER BY attempt_id`;
+  // Attempts are only ever added, so that those of the list are the first of these.
+  const attempts = delivery.attempts.map((attempt, index) => ({
+    ...attempt,
+    answer: answers[index]?.answer?.toString() ?? null,
+  }));
+  return { ...delivery, attempts };
 }
 
 export function deliveryNotFound(deliveryId: string): DomainError {

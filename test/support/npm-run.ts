@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { readDevFacts, type DevFacts } from '../../src/local/dev-facts.ts';
-import { requireFreePorts } from '../../src/local/ports.ts';
+import { freePort } from '../../src/local/ports.ts';
 import { describeProcess, findProcesses, isRunning } from '../../src/local/process-table.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
 
 /** The repository: where a newcomer types the commands. */
 export const REPOSITORY = join(import.meta.dirname, '../..');
@@ -24,22 +22,12 @@ const PORT_SETTINGS = [
 
 type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;
 
-/**
- * Settings that move every port to one that nobody uses. They lie below those that a system hands
- * out by itself: between two starts, nobody else is given one of them.
- */
+/** Settings that move every port to one that nobody uses. */
 export async function freePorts(): Promise<PortSettings> {
-  for (;;) {
-    const first = randomInt(20_000, 32_000);
-    const wanted = PORT_SETTINGS.map((variable, index) => ({ variable, port: first + index }));
-    try {
-      await requireFreePorts(wanted.map((one) => ({ ...one, host: '127.0.0.1' })));
-      const entries = wanted.map(({ variable, port }) => [variable, String(port)]);
-      return Object.fromEntries(entries) as PortSettings;
-    } catch (error) {
-      if (!(error instanceof SetupError)) throw error;
-    }
-  }
+  const ports = new Set<number>();
+  while (ports.size < PORT_SETTINGS.length) ports.add(await freePort());
+  const settings = [...ports].map((port, index) => [PORT_SETTINGS[index], String(port)]);
+  return Object.fromEntries(settings) as PortSettings;
 }
 
 /** A process with everything that it started, and what those did: each by its id. */
