@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
-import { startEmbeddedPostgres } from '../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
 import { migrate } from '../src/db/migrate.ts';
 import type { OrderStatus } from '../src/domain/index.ts';
 import { cacheRoot } from '../src/local/cache.ts';
@@ -55,10 +55,10 @@ export async function run(): Promise<void> {
     settings: { shared_buffers: '1GB', max_wal_size: '8GB' },
   });
   try {
-    await migrate(server.url);
-    const sql = connectDatabase(server.url, { maxConnections: CONCURRENCY, name: 'bench' });
+    await migrate(server.adminUrl);
+    const sql = connectDatabase(server.adminUrl, { maxConnections: CONCURRENCY, name: 'bench' });
     const merchants = { few: await newMerchant(sql), many: await newMerchant(sql) };
-    await load(server.url, sql, merchants);
+    await load(server.adminUrl, sql, merchants);
     const areGood = [await comparePages(sql, merchants), await compareCreating(sql, merchants)];
     await sql.end();
     if (areGood.includes(false)) process.exitCode = 1;

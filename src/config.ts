@@ -30,6 +30,7 @@ const range = z.union([z.cidrv4(), z.cidrv6()]);
 const ratePerSecond = (fallback: number) =>
   z.coerce.number().int().min(1).max(1_000_000).default(fallback);
 const webAddress = z.url({ protocol: /^https?$/ }).optional();
+const databaseAddress = z.url({ protocol: /^postgres(ql)?$/ }).optional();
 const givenText = z.string().min(1).optional();
 
 const GATEWAYS = ['SANDBOX_RAZORPAY', 'PRODUCTION_RAZORPAY'] as const;
@@ -48,7 +49,8 @@ const settings = z
     TEMPORAL_UI_PORT: port(8233),
     POSTGRES_PORT: port(15_432),
     GATEWAY_SIMULATOR_PORT: port(8090),
-    DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    DATABASE_URL: databaseAddress,
+    MIGRATION_DATABASE_URL: databaseAddress,
     TEMPORAL_ADDRESS: z
       .string()
       .regex(/^[^\s:/]+:\d{1,5}$/)
@@ -86,7 +88,7 @@ const settings = z
     PRODUCTION_RAZORPAY_KEY_ID: givenText,
     PRODUCTION_RAZORPAY_KEY_SECRET: givenText,
     PRODUCTION_RAZORPAY_WEBHOOK_SECRET: givenText,
-    TEMPORAL_CLI_PATH: z.string().optional(),
+    TEMPORAL_PROGRAMS_DIR: z.string().optional(),
     TEMPORAL_TEST_SERVER_PATH: z.string().optional(),
     XDG_CACHE_HOME: z.string().optional(),
     npm_lifecycle_event: z.string().optional(),
@@ -110,6 +112,7 @@ type Variable = keyof z.input<typeof settings>;
 type OfFamily = Extract<Variable, `${string}PORT` | `${string}_SECONDS`>;
 
 const RATE = 'a whole number from 1 to 1000000';
+const DATABASE_ADDRESS = 'a postgres:// address';
 const WEB_ADDRESS = 'an http:// or https:// address';
 const KEY_ID = 'the id of a key of the gateway';
 const KEY_SECRET = 'the secret of that key';
@@ -122,7 +125,8 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
   LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
   DATA_DIR: 'the path of a folder',
   HOST: 'a host name or an address of this machine',
-  DATABASE_URL: 'a postgres:// address',
+  DATABASE_URL: DATABASE_ADDRESS,
+  MIGRATION_DATABASE_URL: DATABASE_ADDRESS,
   TEMPORAL_ADDRESS: 'host:port',
   TEMPORAL_NAMESPACE: 'the name of a namespace',
   PUBLIC_BASE_URL: WEB_ADDRESS,
@@ -145,7 +149,7 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
   PRODUCTION_RAZORPAY_KEY_ID: KEY_ID,
   PRODUCTION_RAZORPAY_KEY_SECRET: KEY_SECRET,
   PRODUCTION_RAZORPAY_WEBHOOK_SECRET: CALLBACK_SECRET,
-  TEMPORAL_CLI_PATH: FILE,
+  TEMPORAL_PROGRAMS_DIR: 'a folder with temporal-server and temporal-sql-tool in it',
   TEMPORAL_TEST_SERVER_PATH: FILE,
   XDG_CACHE_HOME: 'the absolute path of a folder',
   npm_lifecycle_event: 'what npm sets',
@@ -234,6 +238,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
       value.GATEWAY_SIMULATOR_CALLBACK_URL ??
       `http://127.0.0.1:${value.PORT}/callbacks/razorpay/sandbox`,
     databaseUrl: value.DATABASE_URL,
+    migrationDatabaseUrl: value.MIGRATION_DATABASE_URL,
     temporalAddress: value.TEMPORAL_ADDRESS,
     temporalNamespace: value.TEMPORAL_NAMESPACE,
     publicBaseUrl: (value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`).replace(/\/+$/, ''),
@@ -258,7 +263,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
       sandbox: razorpayOf(value, 'SANDBOX'),
       production: razorpayOf(value, 'PRODUCTION'),
     },
-    temporalCliPath: value.TEMPORAL_CLI_PATH,
+    temporalProgramsDir: value.TEMPORAL_PROGRAMS_DIR,
     temporalTestServerPath: value.TEMPORAL_TEST_SERVER_PATH,
     cacheHome: cacheHomeOf(value.XDG_CACHE_HOME),
     /** Whether npm runs us, and its end should be ours. */

@@ -12,6 +12,11 @@ export function cacheRoot(cacheHome: string): string {
   return join(cacheHome, CACHE_NAME);
 }
 
+/** Whether a folder of the cache is there, complete. */
+export function isCached(root: string, name: string): boolean {
+  return existsSync(join(root, name));
+}
+
 /**
  * A folder of the cache, filled on first use.
  *

@@ -104,6 +104,14 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/**
+ * Whether the process has ended and only waits for its parent to take notice. Where process 1 is not
+ * a real init, as in many containers, that can take a second, and its id still takes signals.
+ */
+export function isZombie(pid: number): boolean {
+  return HAS_PROC && procStat(pid)?.state === 'Z';
+}
+
 /** Sends a signal, to a process that may have ended meanwhile. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {

@@ -1,18 +1,28 @@
 import { migrate } from '../db/migrate.ts';
+import { grantServicePrivileges } from '../db/privileges.ts';
 import { connectTemporal } from '../temporal/client.ts';
+import { ensureNamespace } from '../temporal/namespaces.ts';
 import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { required } from './compose.ts';
 import { createLog, runMain } from './process.ts';
 
-/** Brings PostgreSQL's schema, and Temporal's search attributes and Schedules, up to date. */
+/**
+ * Brings PostgreSQL's schema, and Temporal's namespace, search attributes and Schedules, up to date.
+ * With MIGRATION_DATABASE_URL, that login owns the tables, and the login of DATABASE_URL gets only
+ * what the service needs.
+ */
 await runMain(async (config) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
   const namespace = config.temporalNamespace;
+  const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
   const log = createLog(config, 'migrate');
-  log.info({ applied: await migrate(databaseUrl) }, 'PostgreSQL is up to date');
+  log.info({ applied: await migrate(ownerUrl) }, 'PostgreSQL is up to date');
+  const login = decodeURIComponent(new URL(databaseUrl).username);
+  if (config.migrationDatabaseUrl !== undefined) await grantServicePrivileges(ownerUrl, login);
   const temporal = connectTemporal({ address, namespace });
+  await ensureNamespace(temporal, namespace);
   await registerSearchAttributes(temporal, namespace);
   await ensureSchedules(temporal, config.durations);
   log.info('Temporal is up to date');

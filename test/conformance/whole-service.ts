@@ -51,7 +51,7 @@ export async function startWholeService(
   const service = await startServerProcess({
     guard,
     file: process.execPath,
-    args: [join(repository, 'src/main/dev.ts')],
+    args: [join(repository, 'dev/start.ts')],
     env: { ...process.env, ...(await freePorts(PORTS)), DATA_DIR: dataDir, ...settings },
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 20_000 }],

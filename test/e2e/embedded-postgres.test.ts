@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { cacheRoot } from '../../src/local/cache.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { describeProcess } from '../../src/local/process-table.ts';
@@ -47,19 +47,19 @@ describe('the embedded PostgreSQL', () => {
   test('keeps its data and its password from one start to the next', async () => {
     const place = await newPlace();
     const first = await start(place);
-    await query(first.url, `CREATE TABLE kept AS SELECT 'Blaue Bluse, Größe M' AS text`);
+    await query(first.adminUrl, `CREATE TABLE kept AS SELECT 'Blaue Bluse, Größe M' AS text`);
     await first.stop();
     expect(await first.exited).toEqual({ code: 0, signal: null });
 
     const second = await start(place);
-    expect(second.url).toBe(first.url);
-    expect(await query(second.url, 'SELECT text FROM kept')).toEqual([
+    expect(second.adminUrl).toBe(first.adminUrl);
+    expect(await query(second.adminUrl, 'SELECT text FROM kept')).toEqual([
       { text: 'Blaue Bluse, Größe M' },
     ]);
   });
 
   test('is PostgreSQL 18 in UTF-8 and UTC, with the settings it was given', async () => {
-    const { url } = await start(await newPlace());
+    const { adminUrl: url } = await start(await newPlace());
     const [row] = await query(
       url,
       `SELECT current_setting('server_version_num')::int / 10000 AS version,
@@ -77,7 +77,7 @@ describe('the embedded PostgreSQL', () => {
 
   test('lets nobody in without its password, which only its owner can read', async () => {
     const place = await newPlace();
-    const { url } = await start(place);
+    const { adminUrl: url } = await start(place);
     const wrong = new URL(url);
     wrong.password = 'guess';
     await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
@@ -91,27 +91,27 @@ describe('the embedded PostgreSQL', () => {
     await first.stop();
     rmSync(join(place.dataDir, 'superuser-password'));
     const second = await start(place);
-    expect(second.url).not.toBe(first.url);
-    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(second.adminUrl).not.toBe(first.adminUrl);
+    expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test('stops the server that a killed run left on the same data', async () => {
     const place = await newPlace();
     const orphan = await start(place);
-    await query(orphan.url, 'CREATE TABLE kept AS SELECT 1 AS one');
+    await query(orphan.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS one');
     const heir = await start({ ...place, port: await freePort() });
     expect(describeProcess(orphan.pid)).toBeUndefined();
-    expect(await query(heir.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
+    expect(await query(heir.adminUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
   });
 
   test('loses nothing that was committed when it is killed', async () => {
     const place = await newPlace();
     const victim = await start(place);
-    await query(victim.url, 'CREATE TABLE kept AS SELECT 1 AS one');
+    await query(victim.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS one');
     process.kill(victim.pid, 'SIGKILL');
     expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
     const heir = await start(place);
-    expect(await query(heir.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
+    expect(await query(heir.adminUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
   });
 
   test('starts though its old process id belongs to something else after a reboot', async () => {
@@ -122,7 +122,7 @@ describe('the embedded PostgreSQL', () => {
     await first.stop();
     writeFileSync(pidFile, asLeft.replace(String(first.pid), String(process.ppid)));
     const second = await start(place);
-    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test('begins anew after a first start that was cut off', async () => {
@@ -131,7 +131,7 @@ describe('the embedded PostgreSQL', () => {
     const cutOff = start(place, stop.signal);
     stop.abort(new Error('Stopped'));
     await expect(cutOff).rejects.toThrow('Stopped');
-    const { url } = await start(place);
+    const { adminUrl: url } = await start(place);
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
+import { findTemporalServer } from '../../dev/temporal/programs.ts';
+import { startTemporalServer } from '../../dev/temporal/server.ts';
 import { cacheRoot } from '../../src/local/cache.ts';
 import { startGuard } from '../../src/local/guard.ts';
 import { freePort } from '../../src/local/ports.ts';
-import { findTemporalCli } from '../../src/temporal/cli.ts';
-import { startTemporalDevServer } from '../../src/temporal/dev-server.ts';
 import { findTimeSkippingServer } from './time-skipping-server.ts';
 
 declare module 'vitest' {
@@ -47,7 +47,7 @@ async function bundleWorkflows(file: string): Promise<string> {
  * data that is thrown away, and removes all of it, also if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { temporalCliPath, temporalTestServerPath, cacheHome } = loadConfig();
+  const { temporalProgramsDir, temporalTestServerPath, cacheHome } = loadConfig();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
   const guard = await startGuard([folder]);
   const log = (line: string) => project.vitest.logger.log(line);
@@ -66,15 +66,22 @@ export default async function setup(project: TestProject): Promise<() => Promise
       logFile: join(folder, 'logs', 'postgres.log'),
       settings: POSTGRES_SETTINGS,
     });
-  const startTemporal = async () =>
-    startTemporalDevServer({
+  const postgresStarting = startPostgres();
+  const startTemporal = async () => {
+    const programs = await findTemporalServer({ ...shared, temporalProgramsDir });
+    const { adminUrl } = await postgresStarting;
+    return startTemporalServer({
       ...shared,
-      executable: await findTemporalCli({ ...shared, temporalCliPath }),
+      programs,
+      adminUrl,
+      login: { name: 'temporal', password: 'temporal' },
+      folder: join(folder, 'temporal'),
       port: await freePort(),
       logFile: join(folder, 'logs', 'temporal.log'),
     });
+  };
   const starting = [
-    startPostgres(),
+    postgresStarting,
     startTemporal(),
     findTimeSkippingServer({ ...shared, temporalTestServerPath }),
     bundleWorkflows(join(folder, 'workflows.js')),
@@ -83,14 +90,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const teardown = async () => {
     const started = await Promise.allSettled([starting[0], starting[1]]);
     const running = started.filter((server) => server.status === 'fulfilled');
-    await Promise.all(running.map(({ value }) => value.stop()));
+    // Temporal before the PostgreSQL that keeps its data.
+    for (const { value } of running.toReversed()) await value.stop();
     await guard.release();
     await rm(folder, { recursive: true, force: true });
   };
   try {
     const [postgres, temporal, timeSkippingServerPath, workflowBundlePath] =
       await Promise.all(starting);
-    project.provide('postgresAdminUrl', postgres.url);
+    project.provide('postgresAdminUrl', postgres.adminUrl);
     project.provide('temporalAddress', temporal.address);
     project.provide('timeSkippingServerPath', timeSkippingServerPath);
     project.provide('workflowBundlePath', workflowBundlePath);

@@ -10,7 +10,7 @@ import { describeProcess, findProcesses, isRunning } from '../../src/local/proce
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** What a terminal brings along that matters here; of the test run itself, nothing. */
-const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_CLI_PATH'];
+const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_PROGRAMS_DIR'];
 
 const PORT_SETTINGS = [
   'PORT',

@@ -15,6 +15,7 @@ import { composeActivities, composeApi } from '../../src/main/compose.ts';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
+import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../../src/webhooks/secret-box.ts';
@@ -79,13 +80,11 @@ async function realTemporal(): Promise<TestTemporal> {
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const namespace = `test-${randomUUID()}`;
-  await connection.workflowService.registerNamespace({
-    namespace,
-    workflowExecutionRetentionPeriod: { seconds: (24 * 3600) as never },
-  });
+  const client = new Client({ connection, namespace });
+  await ensureNamespace(client, namespace);
   const nativeConnection = await NativeConnection.connect({ address });
   return {
-    client: new Client({ connection, namespace }),
+    client,
     nativeConnection,
     address,
     namespace,

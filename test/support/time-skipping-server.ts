@@ -8,7 +8,7 @@ import { acceptsConnections, freePort } from '../../src/local/ports.ts';
 import { findOnPath, isExecutable, runCommand, withProgress } from '../../src/local/run-command.ts';
 import { startServerProcess } from '../../src/local/server-process.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
-import { downloadTemporal } from '../../src/temporal/download.ts';
+import { downloadTestServer } from './temporal-download.ts';
 
 /** What Maven fetches where Temporal's own download cannot be reached. */
 const MAVEN_VERSION = '1.35.0';
@@ -127,20 +127,10 @@ function sdkVersion(): string {
 
 async function fetchServer(folder: string, options: TimeSkippingServerOptions): Promise<void> {
   const { env, log, downloadBaseUrl } = options;
-  const query = { 'sdk-name': 'sdk-typescript', 'sdk-version': sdkVersion() };
+  const download = { sdkVersion: sdkVersion(), program: 'server', baseUrl: downloadBaseUrl };
   try {
     await withProgress(log, 'Time-skipping test server: downloading it', () =>
-      downloadTemporal(
-        folder,
-        {
-          artifact: 'temporal-test-server',
-          version: 'default',
-          query,
-          program: 'server',
-          baseUrl: downloadBaseUrl,
-        },
-        env,
-      ),
+      downloadTestServer(folder, download, env),
     );
     await writeLauncher(folder, './server');
   } catch {

@@ -1,18 +1,23 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Guard } from '../local/guard.ts';
+import type { Guard } from '../../src/local/guard.ts';
 import {
   describeProcess,
   endProcess,
   findProcesses,
+  isZombie,
   type StopStep,
-} from '../local/process-table.ts';
-import { lastLines, startServerProcess, type ServerProcess } from '../local/server-process.ts';
-import { SetupError } from '../local/setup-error.ts';
-import { dataDirArgument, postgresAccount } from './embedded-account.ts';
-import { preparePostgresBinaries } from './embedded-binaries.ts';
-import { EMBEDDED_USER, ensureCluster, POSTGRES_ENVIRONMENT } from './embedded-cluster.ts';
+} from '../../src/local/process-table.ts';
+import {
+  lastLines,
+  startServerProcess,
+  type ServerProcess,
+} from '../../src/local/server-process.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { dataDirArgument, postgresAccount } from './account.ts';
+import { preparePostgresBinaries } from './binaries.ts';
+import { EMBEDDED_USER, ensureCluster, POSTGRES_ENVIRONMENT } from './cluster.ts';
 
 /** Fast shutdown (no waiting for clients), then an immediate one, which only costs a recovery. */
 const STOP_STEPS: readonly StopStep[] = [
@@ -35,7 +40,6 @@ export interface EmbeddedPostgresOptions {
   /** Where the binaries are copied to if they cannot be run where npm put them. */
   readonly cacheRoot: string;
   readonly log: (line: string) => void;
-  readonly database?: string;
   /** Server settings, such as `{ fsync: 'off' }` for data that is thrown away. */
   readonly settings?: Readonly<Record<string, string | number>>;
   readonly signal?: AbortSignal | undefined;
@@ -44,8 +48,8 @@ export interface EmbeddedPostgresOptions {
 
 /** A running server. */
 export interface EmbeddedPostgres extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
-  /** A superuser's address, with the generated password in it. */
-  readonly url: string;
+  /** A superuser's address, with the generated password in it: see `databases.ts` for the others. */
+  readonly adminUrl: string;
 }
 
 /** Makes a server's command line tell whose data it holds; PostgreSQL allows settings of our own. */
@@ -64,15 +68,17 @@ export async function stopOrphanedPostgres(
 
 /**
  * Removes a `postmaster.pid` whose process id belongs to something else by now, as after a restart
- * of the machine: PostgreSQL only looks whether a process with that id exists, and would refuse.
+ * of the machine, or to a killed server that its parent has not reaped yet: PostgreSQL only looks
+ * whether a process with that id exists, and would refuse. What a killed server's own processes
+ * still hold, PostgreSQL finds out by its shared memory, without this file.
  */
 function removeStalePidFile(dataDir: string): void {
   const file = join(dataDir, 'postmaster.pid');
   if (!existsSync(file)) return;
   const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
   const owner = describeProcess(pid)?.commandLine;
-  if (owner === undefined) return; // PostgreSQL clears this up, and checks more than we could.
-  if (/(^|\/)postgres(ql)?\b/.test(owner)) {
+  if (owner === undefined && !isZombie(pid)) return; // PostgreSQL clears this up by itself.
+  if (owner !== undefined && /(^|\/)postgres(ql)?\b/.test(owner)) {
     throw new SetupError(
       `Another PostgreSQL (process ${pid}) runs on ${dataDir}: stop it, or choose another DATA_DIR`,
     );
@@ -136,12 +142,12 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   const options = { ...given, dataDir: resolve(given.dataDir) };
   const { dataDir, port, log, logFile, signal, guard } = options;
-  const { database = 'merchant_orders', settings = {} } = options;
+  const { settings = {} } = options;
   const account = postgresAccount(dataDir);
   const binaries = await preparePostgresBinaries(options.cacheRoot, account, log);
   await stopOrphanedPostgres(dataDir, log);
   const sync = settings['fsync'] !== 'off';
-  const password = await ensureCluster({ dataDir, database, binaries, account, sync, signal });
+  const password = await ensureCluster({ dataDir, binaries, account, sync, signal });
   removeStalePidFile(dataDir);
   const parameters = {
     listen_addresses: '127.0.0.1',
@@ -169,7 +175,7 @@ export async function startEmbeddedPostgres(
     }),
   );
   return {
-    url: `postgres://${EMBEDDED_USER}:${password}@127.0.0.1:${port}/${database}`,
+    adminUrl: `postgres://${EMBEDDED_USER}:${password}@127.0.0.1:${port}/postgres`,
     pid: server.pid,
     exited: server.exited,
     stop: server.stop,

@@ -1,10 +1,12 @@
-import { ConfigError, inheritedEnvironment, loadConfig } from '../config.ts';
-import { runDev } from './dev/run.ts';
+import { join } from 'node:path';
+import { ConfigError, inheritedEnvironment, loadConfig } from '../src/config.ts';
+import { runDev } from './start/run.ts';
 
 /** `npm start`: everything on this machine, from the database to the demo merchant. */
 async function main(): Promise<number> {
   try {
-    return await runDev(loadConfig(), inheritedEnvironment(), import.meta.dirname);
+    const entryFolder = join(import.meta.dirname, '../src/main');
+    return await runDev(loadConfig(), inheritedEnvironment(), entryFolder);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../config.ts';
-import type { Guard } from '../../local/guard.ts';
-import type { WantedPort } from '../../local/ports.ts';
-import { startServerProcess, type ServerProcess } from '../../local/server-process.ts';
-import { SetupError } from '../../local/setup-error.ts';
+import type { Config } from '../../src/config.ts';
+import type { Guard } from '../../src/local/guard.ts';
+import type { WantedPort } from '../../src/local/ports.ts';
+import { startServerProcess, type ServerProcess } from '../../src/local/server-process.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
 
 /** A process of the service: one entry point of `src/main`. */
 export interface Part {

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../src/config.ts';
 import {
   demoMerchantSchema,
   removeDevFacts,
   writeDevFacts,
   type DemoMerchant,
   type DevFacts,
-} from '../../local/dev-facts.ts';
-import type { Guard } from '../../local/guard.ts';
-import { requireFreePorts } from '../../local/ports.ts';
-import { SetupError } from '../../local/setup-error.ts';
-import { requireTemporalCliPath } from '../../temporal/cli.ts';
+} from '../../src/local/dev-facts.ts';
+import type { Guard } from '../../src/local/guard.ts';
+import { requireFreePorts } from '../../src/local/ports.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { requireTemporalProgramsDir } from '../temporal/programs.ts';
 import { readyText } from './announce.ts';
 import type { Crew } from './crew.ts';
 import { stopOrphans } from './data-dir.ts';
@@ -45,8 +45,11 @@ export interface Run {
 }
 
 /** The settings that all processes of the service must agree on. */
-function sharedEnvironment(config: Config, servers: Servers): Record<string, string> {
-  const secrets = keepSecrets(config.dataDir);
+function sharedEnvironment(
+  config: Config,
+  servers: Servers,
+  secrets: Secrets,
+): Record<string, string> {
   return {
     DATA_DIR: config.dataDir,
     HOST: config.host,
@@ -90,6 +93,12 @@ function runTask({ crew, config }: Run, launcher: Launcher, name: string, entry:
   return crew.runTask({ name, kind: 'part', logFile }, () => launchEntry(launcher, entry));
 }
 
+/** Only migrations know the login that may change tables. */
+function migrationLauncher(launcher: Launcher, { migrationDatabaseUrl }: Servers): Launcher {
+  if (migrationDatabaseUrl === undefined) return launcher;
+  return { ...launcher, env: { ...launcher.env, MIGRATION_DATABASE_URL: migrationDatabaseUrl } };
+}
+
 /** Starts all parts and waits until each of them can work. */
 async function startParts({ crew, config, log, signal }: Run, launcher: Launcher): Promise<void> {
   await Promise.all(
@@ -107,7 +116,7 @@ async function startParts({ crew, config, log, signal }: Run, launcher: Launcher
 /** Stops what a killed run left, and makes sure that nothing is in the way. */
 async function clearTheWay({ config, log }: Run): Promise<void> {
   const { dataDir } = config;
-  if (config.temporalAddress === undefined) requireTemporalCliPath(config.temporalCliPath);
+  if (config.temporalAddress === undefined) requireTemporalProgramsDir(config.temporalProgramsDir);
   removeDevFacts(dataDir);
   await stopOrphans(dataDir, log);
   const partPorts = wantedParts(config)
@@ -140,10 +149,11 @@ export async function startAll(run: Run): Promise<void> {
   const { dataDir } = config;
   await clearTheWay(run);
   log('Starting …');
-  const servers = await startServers(run);
-  const environment = sharedEnvironment(config, servers);
+  const secrets = keepSecrets(dataDir);
+  const servers = await startServers({ ...run, secrets });
+  const environment = sharedEnvironment(config, servers, secrets);
   const launcher = { entryFolder, dataDir, env: { ...env, ...environment }, guard };
-  await runTask(run, launcher, 'Migration', 'migrate.ts');
+  await runTask(run, migrationLauncher(launcher, servers), 'Migration', 'migrate.ts');
   await Promise.all([
     runTask(run, launcher, 'Demo merchant', 'seed.ts'),
     startParts(run, launcher),

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts';
-import type { DevFacts } from '../../local/dev-facts.ts';
+import type { Config } from '../../src/config.ts';
+import type { DevFacts } from '../../src/local/dev-facts.ts';
 
 const EXAMPLE_ORDER = {
   amount: 499.5,

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../config.ts';
-import { watchAncestors } from '../../local/ancestor-watch.ts';
-import { removeDevFacts } from '../../local/dev-facts.ts';
-import { startGuard } from '../../local/guard.ts';
-import { SetupError } from '../../local/setup-error.ts';
+import type { Config } from '../../src/config.ts';
+import { watchAncestors } from '../../src/local/ancestor-watch.ts';
+import { removeDevFacts } from '../../src/local/dev-facts.ts';
+import { startGuard } from '../../src/local/guard.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
 import { createCrew, type Crew } from './crew.ts';
 import { claimDataDir } from './data-dir.ts';
 import { startAll } from './supervise.ts';

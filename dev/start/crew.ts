@@ -3,12 +3,12 @@ import {
   lastLines,
   type ProcessExit,
   type ServerProcess,
-} from '../../local/server-process.ts';
-import { sendSignal } from '../../local/process-table.ts';
-import { SetupError } from '../../local/setup-error.ts';
+} from '../../src/local/server-process.ts';
+import { sendSignal } from '../../src/local/process-table.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
 
-/** In what order things stop: who uses the servers goes before the servers. */
-const STOP_ORDER = ['part', 'server'] as const;
+/** In what order things stop: what uses another one goes before it. */
+const STOP_ORDER = ['part', 'server', 'database'] as const;
 
 /** What a process is to the run. */
 export interface Role {

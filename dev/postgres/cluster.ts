@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makePrivateFolder } from '../local/private-file.ts';
-import { runCommand, type CommandResult } from '../local/run-command.ts';
-import { SetupError } from '../local/setup-error.ts';
-import { dataDirArgument, type PostgresAccount } from './embedded-account.ts';
-import type { PostgresBinaries } from './embedded-binaries.ts';
+import { makePrivateFolder } from '../../src/local/private-file.ts';
+import { runCommand, type CommandResult } from '../../src/local/run-command.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { dataDirArgument, type PostgresAccount } from './account.ts';
+import type { PostgresBinaries } from './binaries.ts';
 
-/** The superuser of the embedded server, and its only login. */
+/** The superuser of the embedded server. */
 export const EMBEDDED_USER = 'postgres';
 
 /** The major version of the binaries: data of another one cannot be opened. */
@@ -17,7 +17,6 @@ const MAJOR_VERSION = '18';
 /** What a cluster, PostgreSQL's word for one data directory, is created and opened with. */
 export interface ClusterOptions {
   readonly dataDir: string;
-  readonly database: string;
   readonly binaries: PostgresBinaries;
   readonly account: PostgresAccount;
   /** Whether the new files must survive a crash of the machine; tests need not wait for that. */
@@ -63,7 +62,7 @@ async function setPassword(options: ClusterOptions, dataDir: string): Promise<vo
 }
 
 async function initialise(options: ClusterOptions, dataDir: string): Promise<void> {
-  const { binaries, account, database, sync, signal } = options;
+  const { binaries, account, sync, signal } = options;
   const args = [
     `--pgdata=${dataDirArgument(dataDir, account)}`,
     `--username=${EMBEDDED_USER}`,
@@ -81,10 +80,6 @@ async function initialise(options: ClusterOptions, dataDir: string): Promise<voi
   );
   await writeFile(join(dataDir, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
   await setPassword(options, dataDir);
-  requireSuccess(
-    'create its database',
-    await runSingleUser(options, dataDir, `CREATE DATABASE "${database}";\n`),
-  );
 }
 
 /** Creates the cluster beside its place and renames it: what exists under its name is complete. */

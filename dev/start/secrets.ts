@@ -2,25 +2,36 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writePrivateFile } from '../../local/private-file.ts';
-import { SetupError } from '../../local/setup-error.ts';
+import { writePrivateFile } from '../../src/local/private-file.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+
+/** It stands in SQL and in addresses as it is. */
+const password = z.string().regex(/^[\w-]{20,}$/);
 
 const secretsSchema = z.object({
   API_SECRET_PEPPER: z.string().min(32),
   WEBHOOK_SECRET_KEYS: z.string().min(1),
   SIMULATOR_KEY_SECRET: z.string().min(1),
   SIMULATOR_WEBHOOK_SECRET: z.string().min(1),
+  DATABASE_OWNER_PASSWORD: password,
+  DATABASE_SERVICE_PASSWORD: password,
+  TEMPORAL_DATABASE_PASSWORD: password,
 });
 
 /** The secrets that production gets from outside, by the names of their settings. */
 export type Secrets = z.infer<typeof secretsSchema>;
 
+const randomText = () => randomBytes(18).toString('base64url');
+
 function generate(): Secrets {
   return {
     API_SECRET_PEPPER: randomBytes(32).toString('base64'),
     WEBHOOK_SECRET_KEYS: `local-1:${randomBytes(32).toString('base64')}`,
-    SIMULATOR_KEY_SECRET: randomBytes(18).toString('base64url'),
-    SIMULATOR_WEBHOOK_SECRET: randomBytes(18).toString('base64url'),
+    SIMULATOR_KEY_SECRET: randomText(),
+    SIMULATOR_WEBHOOK_SECRET: randomText(),
+    DATABASE_OWNER_PASSWORD: randomText(),
+    DATABASE_SERVICE_PASSWORD: randomText(),
+    TEMPORAL_DATABASE_PASSWORD: randomText(),
   };
 }
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { stopOrphanedPostgres } from '../../db/embedded.ts';
-import { tryLock, type FileLock } from '../../local/file-lock.ts';
-import { makePrivateFolder, writePrivateFile } from '../../local/private-file.ts';
-import { endProcess, findProcesses } from '../../local/process-table.ts';
-import { SetupError } from '../../local/setup-error.ts';
-import { stopOrphanedTemporal } from '../../temporal/dev-server.ts';
+import { stopOrphanedPostgres } from '../postgres/server.ts';
+import { tryLock, type FileLock } from '../../src/local/file-lock.ts';
+import { makePrivateFolder, writePrivateFile } from '../../src/local/private-file.ts';
+import { endProcess, findProcesses } from '../../src/local/process-table.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { stopOrphanedTemporal } from '../temporal/server.ts';
 import { runMarker } from './parts.ts';
 
 /** Just killed, the previous run is gone before its lock and its children are. */
@@ -14,9 +14,9 @@ const PATIENCE_MS = 2000;
 /** What a shutdown may take, and a little more. */
 const STOPPING_PATIENCE_MS = 12_000;
 
-/** Where each of the servers keeps its data. */
+/** Where PostgreSQL keeps its data, and Temporal its settings. */
 export const postgresFolder = (dataDir: string) => join(dataDir, 'postgres');
-export const temporalDatabase = (dataDir: string) => join(dataDir, 'temporal', 'temporal.db');
+export const temporalFolder = (dataDir: string) => join(dataDir, 'temporal');
 
 const holderFile = (dataDir: string) => join(dataDir, 'npm-start.pid');
 
@@ -90,8 +90,6 @@ export async function stopOrphans(dataDir: string, log: (line: string) => void):
   const parts = findProcesses(runMarker(dataDir));
   if (parts.length > 0) log(`Parts of an earlier run (${parts.join(', ')}) are still there`);
   await Promise.all(parts.map((pid) => endProcess(pid, [{ signal: 'SIGTERM', waitMs: 3000 }])));
-  await Promise.all([
-    stopOrphanedPostgres(postgresFolder(dataDir), log),
-    stopOrphanedTemporal(temporalDatabase(dataDir), log),
-  ]);
+  await stopOrphanedTemporal(temporalFolder(dataDir), log);
+  await stopOrphanedPostgres(postgresFolder(dataDir), log);
 }

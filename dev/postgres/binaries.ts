@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readFile, readdir, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
-import { CACHE_NAME, cachedFolder } from '../local/cache.ts';
-import { runCommand } from '../local/run-command.ts';
-import { SetupError } from '../local/setup-error.ts';
-import type { PostgresAccount } from './embedded-account.ts';
+import { CACHE_NAME, cachedFolder } from '../../src/local/cache.ts';
+import { runCommand } from '../../src/local/run-command.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import type { PostgresAccount } from './account.ts';
 
 /** The folder with `bin/postgres` and `bin/initdb` in it, usable by the account that runs them. */
 export interface PostgresBinaries {

@@ -1,0 +1,115 @@
+import { chmod, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { downloadFile, extractFiles, fetchText, sha256Of } from '../archives.ts';
+import type { Guard } from '../../src/local/guard.ts';
+import { findOnPath, runCommand, withProgress } from '../../src/local/run-command.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import type { Artifact } from './artifacts.ts';
+
+const GITHUB = 'https://github.com';
+
+/** Node's names for what Go calls otherwise. */
+const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64' };
+
+/** How programs are brought to this machine. */
+export interface InstallOptions {
+  /** Handed on to `go` and `tar`; its PATH is searched. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: (line: string) => void;
+  /** Another place than GitHub, with the same paths. */
+  readonly downloadBaseUrl?: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly guard?: Guard | undefined;
+}
+
+/** Why a download or a build came to nothing, in a few words. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // `fetch` says "fetch failed" and keeps the reason in its cause.
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+/** Downloads the archive of a version, and takes its programs out if its checksum is right. */
+async function download(folder: string, artifact: Artifact, version: string, o: InstallOptions) {
+  const { repository, archiveName, checksumsFile, programs } = artifact;
+  const { downloadBaseUrl = GITHUB, env, signal } = o;
+  const releaseUrl = `${downloadBaseUrl}/${repository}/releases/download/v${version}`;
+  const arch = ARCHITECTURES[process.arch] ?? process.arch;
+  const file = `${archiveName}_${version}_${process.platform}_${arch}.tar.gz`;
+  const checksums = await fetchText(`${releaseUrl}/${checksumsFile(version)}`, signal);
+  const expected = checksums
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .find(([, name]) => name === file)?.[0];
+  if (expected === undefined) throw new Error(`no checksum of ${file} is published`);
+  const archive = join(folder, file);
+  await downloadFile(`${releaseUrl}/${file}`, archive, signal);
+  const actual = await sha256Of(archive);
+  if (actual !== expected) {
+    throw new Error(`${file} has the checksum ${actual} instead of ${expected}`);
+  }
+  const names = programs.map(({ name }) => name);
+  await extractFiles(archive, folder, names, env, signal);
+  await rm(archive);
+  await Promise.all(names.map((name) => chmod(join(folder, name), 0o755)));
+}
+
+/** Builds the programs of a pinned Go module. @throws SetupError with the end of what Go printed */
+async function build(folder: string, artifact: Artifact, goModule: string, o: InstallOptions) {
+  const { env, signal, guard } = o;
+  const go = findOnPath('go', env);
+  if (go === undefined) throw new SetupError('Go is not on this machine');
+  for (const { name, goPackage } of artifact.programs) {
+    const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', join(folder, name), goPackage];
+    const { succeeded, output } = await runCommand(go, args, {
+      // As the official programs are built; the toolchain that the module names comes as a module.
+      env: {
+        ...env,
+        GOFLAGS: '-mod=readonly',
+        GOTOOLCHAIN: 'auto',
+        GOWORK: 'off',
+        CGO_ENABLED: '0',
+      },
+      cwd: join(import.meta.dirname, 'go', goModule),
+      signal,
+      guard,
+    });
+    if (!succeeded) throw new SetupError(output.trim().split('\n').slice(-3).join(' '));
+  }
+}
+
+/**
+ * Fills a folder with the programs of one version: the official archive, or where that cannot be
+ * had a build with Go, which takes some minutes.
+ *
+ * @throws SetupError with the reason when neither works, or the reason of `signal`.
+ */
+export async function installRelease(
+  folder: string,
+  artifact: Artifact,
+  { version, goModule }: Artifact['releases'][number],
+  options: InstallOptions,
+): Promise<void> {
+  const { log, signal } = options;
+  const title = `${artifact.title} ${version}`;
+  try {
+    await withProgress(log, `${title}: downloading it`, () =>
+      download(folder, artifact, version, options),
+    );
+    return;
+  } catch (error) {
+    signal?.throwIfAborted();
+    log(`${title}: no download (${reasonOf(error)})`);
+  }
+  try {
+    await withProgress(
+      log,
+      `${title}: building it with Go, some minutes, once for this machine`,
+      () => build(folder, artifact, goModule, options),
+    );
+  } catch (error) {
+    signal?.throwIfAborted();
+    log(`${title}: no build (${reasonOf(error)})`);
+    throw error;
+  }
+}

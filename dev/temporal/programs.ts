@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { cachedFolder, isCached } from '../../src/local/cache.ts';
+import { findOnPath, isExecutable } from '../../src/local/run-command.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
+import { installRelease, type InstallOptions } from './install.ts';
+
+/** Where to look for Temporal's programs and how to get them. */
+export interface TemporalProgramsOptions extends InstallOptions {
+  /** The setting TEMPORAL_PROGRAMS_DIR, if it is given. */
+  readonly temporalProgramsDir: string | undefined;
+  readonly cacheRoot: string;
+}
+
+/** The paths of the server and of the tool that makes its schema. */
+export interface TemporalServerPrograms {
+  readonly server: string;
+  readonly sqlTool: string;
+}
+
+const REMEDIES = [
+  'put `temporal-server` and `temporal-sql-tool` on the PATH (https://github.com/temporalio/temporal/releases)',
+  'set TEMPORAL_PROGRAMS_DIR to their folder',
+  'install Go, to have them built',
+  'or set TEMPORAL_ADDRESS to a running Temporal server',
+].join(', ');
+
+/** The programs of an artifact in one folder, or undefined unless all of them are there. */
+function inFolder(folder: string, { programs }: Artifact): string[] | undefined {
+  const paths = programs.map(({ name }) => join(folder, name));
+  return paths.every(isExecutable) ? paths : undefined;
+}
+
+function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | undefined {
+  const paths = programs.map(({ name }) => findOnPath(name, env));
+  return paths.every((path) => path !== undefined) ? paths : undefined;
+}
+
+/** The first release that the cache has or can be filled with. @throws the last failure */
+async function inCache(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
+  const { cacheRoot, log, signal } = options;
+  const nameOf = (version: string) => `${artifact.archiveName}-${version}`;
+  const kept = artifact.releases.find(({ version }) => isCached(cacheRoot, nameOf(version)));
+  const candidates = kept === undefined ? artifact.releases : [kept];
+  let failure: unknown;
+  for (const release of candidates) {
+    const fill = (folder: string) => installRelease(folder, artifact, release, options);
+    try {
+      const folder = await cachedFolder(cacheRoot, nameOf(release.version), fill, log, signal);
+      return artifact.programs.map(({ name }) => join(folder, name));
+    } catch (error) {
+      signal?.throwIfAborted();
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** @throws SetupError when the setting is given and its folder lacks a program of the server. */
+export function requireTemporalProgramsDir(temporalProgramsDir: string | undefined): void {
+  if (temporalProgramsDir === undefined) return;
+  if (inFolder(temporalProgramsDir, SERVER_ARTIFACT) !== undefined) return;
+  throw new SetupError(
+    `TEMPORAL_PROGRAMS_DIR is wrong: it accepts a folder with temporal-server and temporal-sql-tool in it, and ${temporalProgramsDir} has not both`,
+  );
+}
+
+async function find(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
+  const { temporalProgramsDir: folder, env } = options;
+  const given = folder === undefined ? undefined : inFolder(folder, artifact);
+  return given ?? onPath(artifact, env) ?? (await inCache(artifact, options));
+}
+
+/**
+ * The Temporal server: in TEMPORAL_PROGRAMS_DIR, else on the PATH, else in the project's cache, which
+ * is filled by a download or, where there is no internet but a Go module proxy, by a build.
+ *
+ * @throws SetupError that names what can be done when no way is left.
+ */
+export async function findTemporalServer(
+  options: TemporalProgramsOptions,
+): Promise<TemporalServerPrograms> {
+  requireTemporalProgramsDir(options.temporalProgramsDir);
+  try {
+    const [server = '', sqlTool = ''] = await find(SERVER_ARTIFACT, options);
+    return { server, sqlTool };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SetupError(`The Temporal server cannot be had (${reason}): ${REMEDIES}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The Temporal Web UI, looked for in the same places.
+ *
+ * @returns undefined, with a warning in the log, when it cannot be had: everything works without it.
+ */
+export async function findTemporalUi(
+  options: TemporalProgramsOptions,
+): Promise<string | undefined> {
+  try {
+    const [ui] = await find(UI_ARTIFACT, options);
+    return ui;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    options.log(`Warning: the Temporal Web UI cannot be had (${reason}); starting without it`);
+    return undefined;
+  }
+}

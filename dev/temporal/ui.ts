@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Guard } from '../../src/local/guard.ts';
+import { acceptsConnections } from '../../src/local/ports.ts';
+import { writePrivateFile } from '../../src/local/private-file.ts';
+import {
+  lastLines,
+  startServerProcess,
+  type ServerProcess,
+} from '../../src/local/server-process.ts';
+import { SetupError } from '../../src/local/setup-error.ts';
+import { TEMPORAL_HOST } from './server-config.ts';
+import { configArguments, withoutTemporalSettings } from './server.ts';
+
+const START_TIMEOUT_MS = 30_000;
+
+/**
+ * What operators may not do with a click: an order whose workflow is gone, paused or set back holds
+ * somebody's money. Signals and Updates stay; the workflow refuses what an order cannot do.
+ */
+const UI_RESTRICTIONS = {
+  workflowTerminateDisabled: true,
+  workflowCancelDisabled: true,
+  workflowResetDisabled: true,
+  workflowPauseDisabled: true,
+  batchActionsDisabled: true,
+  startWorkflowDisabled: true,
+  activityCommandsDisabled: true,
+} as const;
+
+/** How the Web UI runs. */
+export interface TemporalUiOptions {
+  readonly program: string;
+  /** Where its settings are written: the folder of the server that it shows. */
+  readonly folder: string;
+  /** host:port of the server's gRPC service. */
+  readonly temporalAddress: string;
+  readonly namespace: string;
+  readonly port: number;
+  readonly logFile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal | undefined;
+  readonly guard?: Guard | undefined;
+}
+
+/** A running Web UI. */
+export interface TemporalUi extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
+  readonly url: string;
+}
+
+function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): string {
+  return JSON.stringify({
+    temporalGrpcAddress: temporalAddress,
+    host: TEMPORAL_HOST,
+    port,
+    enableUi: true,
+    defaultNamespace: namespace,
+    // It is served over plain HTTP, on the loopback interface alone.
+    cors: { cookieInsecure: true },
+    disableNewsFetch: true,
+    notifyOnNewVersion: false,
+    ...UI_RESTRICTIONS,
+  });
+}
+
+/**
+ * Starts the Temporal Web UI on the loopback interface and waits until it takes connections.
+ *
+ * @throws SetupError with what went wrong and what to do about it.
+ */
+export async function startTemporalUi(options: TemporalUiOptions): Promise<TemporalUi> {
+  const { program, folder, port, logFile, env, signal, guard } = options;
+  writePrivateFile(join(folder, 'ui.yaml'), uiConfig(options));
+  const server = await startServerProcess({
+    file: program,
+    args: [...configArguments(folder, 'ui'), 'start'],
+    env: withoutTemporalSettings(env),
+    logFile,
+    stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
+    guard,
+  });
+  let ended = false;
+  void server.exited.then(() => (ended = true));
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await acceptsConnections(TEMPORAL_HOST, port))) {
+    if (ended || Date.now() > deadline || signal?.aborted === true) {
+      await server.stop();
+      signal?.throwIfAborted();
+      throw new SetupError(
+        `The Temporal Web UI did not start: ${lastLines(logFile, 2).join(' ')} (its log: ${logFile})`,
+      );
+    }
+    await delay(50);
+  }
+  const { pid, exited, stop } = server;
+  return { url: `http://${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+}

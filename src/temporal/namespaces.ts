@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
+
+const GRPC_NOT_FOUND = 5;
+const GRPC_ALREADY_EXISTS = 6;
+
+/** How long closed workflows stay to be looked at; the service itself needs none of them. */
+const RETENTION_SECONDS = 7 * 24 * 3600;
+
+/** A server reads its namespaces anew every ten seconds, unless it is told otherwise. */
+const KNOWN_TIMEOUT_MS = 30_000;
+
+const failedWith = (error: unknown, code: number) =>
+  isGrpcServiceError(error) && error.code === code;
+
+/** @returns false when the server answers that there is no such namespace */
+async function isFound(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask();
+    return true;
+  } catch (error) {
+    if (failedWith(error, GRPC_NOT_FOUND)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Makes sure that a namespace exists and can be used. One that is there stays as it is.
+ *
+ * @throws when it cannot be registered, or is not usable within half a minute
+ */
+export async function ensureNamespace(client: Client, namespace: string): Promise<void> {
+  const { workflowService } = client.connection;
+  if (await isFound(() => workflowService.describeNamespace({ namespace }))) return;
+  try {
+    await workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: { seconds: RETENTION_SECONDS as never },
+    });
+  } catch (error) {
+    // Another process was faster.
+    if (!failedWith(error, GRPC_ALREADY_EXISTS)) throw error;
+  }
+  // It is in the database at once, and in the server's memory a moment later.
+  const deadline = Date.now() + KNOWN_TIMEOUT_MS;
+  while (!(await isFound(() => workflowService.countWorkflowExecutions({ namespace })))) {
+    if (Date.now() > deadline) throw new Error(`Namespace ${namespace} is not usable`);
+    await delay(50);
+  }
+}
