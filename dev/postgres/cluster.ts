@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makePrivateFolder } from '../../src/local/private-file.ts';
@@ -51,6 +51,12 @@ async function runSingleUser(
     input: statements,
     signal,
   });
+}
+
+/** A missing or damaged file costs nothing: whoever owns the data directory can set another one. */
+function hasPassword(dataDir: string): boolean {
+  const file = passwordFile(dataDir);
+  return existsSync(file) && /^[\w-]{32}$/.test(readFileSync(file, 'utf8'));
 }
 
 /** Gives the superuser a password that nobody has seen, and keeps it where only we can read it. */
@@ -117,6 +123,6 @@ export async function ensureCluster(options: ClusterOptions): Promise<string> {
       `${dataDir} holds the data of PostgreSQL ${version}, this is ${MAJOR_VERSION}: choose another DATA_DIR`,
     );
   }
-  if (!existsSync(passwordFile(dataDir))) await setPassword(options, dataDir);
+  if (!hasPassword(dataDir)) await setPassword(options, dataDir);
   return readFile(passwordFile(dataDir), 'utf8');
 }

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writePrivateFile } from '../../src/local/private-file.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { readPrivateJson, writePrivateFile } from '../../src/local/private-file.ts';
 
 /** It stands in SQL and in addresses as it is. */
 const password = z.string().regex(/^[\w-]{20,}$/);
@@ -43,15 +41,10 @@ function generate(): Secrets {
  */
 export function keepSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json');
-  if (!existsSync(file)) {
-    writePrivateFile(file, `${JSON.stringify(generate(), undefined, 2)}\n`);
-  }
-  try {
-    return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch (error) {
-    throw new SetupError(
-      `${file} cannot be read: restore it, or choose another DATA_DIR to begin anew`,
-      { cause: error },
-    );
-  }
+  const remedy = 'restore it, or choose another DATA_DIR to begin anew';
+  const kept = readPrivateJson(file, secretsSchema, remedy);
+  if (kept !== undefined) return kept;
+  const secrets = generate();
+  writePrivateFile(file, `${JSON.stringify(secrets, undefined, 2)}\n`);
+  return secrets;
 }

@@ -1,11 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
 import {
-  demoMerchantSchema,
+  readDemoMerchant,
   removeDevFacts,
   writeDevFacts,
-  type DemoMerchant,
   type DevFacts,
 } from '../../src/local/dev-facts.ts';
 import type { Guard } from '../../src/local/guard.ts';
@@ -81,13 +78,6 @@ function simulatorEnvironment(config: Config, secrets: Secrets): Record<string, 
   };
 }
 
-/** What `src/main/seed.ts` left: the demo merchant and its keys. */
-function readDemoMerchant(dataDir: string): DemoMerchant {
-  const file = join(dataDir, 'demo-merchant.json');
-  if (!existsSync(file)) throw new SetupError(`The demo merchant is missing: there is no ${file}`);
-  return demoMerchantSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-}
-
 function runTask({ crew, config }: Run, launcher: Launcher, name: string, entry: string) {
   const logFile = logFileOf(config.dataDir, entry);
   return crew.runTask({ name, kind: 'part', logFile }, () => launchEntry(launcher, entry));
@@ -126,13 +116,15 @@ async function clearTheWay({ config, log }: Run): Promise<void> {
 }
 
 function factsOf(config: Config, servers: Servers, environment: Record<string, string>): DevFacts {
+  const demoMerchant = readDemoMerchant(config.dataDir);
+  if (demoMerchant === undefined) throw new SetupError('The demo merchant was not written down');
   return {
     apiBaseUrl: localUrl(config.host, config.port),
     sandboxBasePath: '/sandbox/api/merchant/v1',
     productionBasePath: '/api/merchant/v1',
     temporalAddress: servers.temporalAddress,
     ...(servers.temporalUiUrl === undefined ? {} : { temporalUiUrl: servers.temporalUiUrl }),
-    demoMerchant: readDemoMerchant(config.dataDir),
+    demoMerchant,
     environment,
   };
 }
@@ -148,8 +140,9 @@ export async function startAll(run: Run): Promise<void> {
   const { config, env, entryFolder, guard, log } = run;
   const { dataDir } = config;
   await clearTheWay(run);
-  log('Starting …');
   const secrets = keepSecrets(dataDir);
+  readDemoMerchant(dataDir); // A damaged file is told before minutes are spent, not after.
+  log('Starting …');
   const servers = await startServers({ ...run, secrets });
   const environment = sharedEnvironment(config, servers, secrets);
   const launcher = { entryFolder, dataDir, env: { ...env, ...environment }, guard };

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 
 /** What happened stays as it is written down: these tables are appended to and read. */
-const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'outside_settlements', 'webhook_attempts'];
+const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
 
 /** Only these ever lose rows. */
 const MAY_DELETE = ['order_requests', 'rate_limits'];

@@ -1,7 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writePrivateFile } from './private-file.ts';
+import { readPrivateJson, writePrivateFile } from './private-file.ts';
 import { SetupError } from './setup-error.ts';
 
 const credentials = z.object({
@@ -12,7 +12,7 @@ const credentials = z.object({
 });
 
 /** What `src/main/seed.ts` keeps in the data directory: the same keys at every start. */
-export const demoMerchantSchema = z.object({
+const demoMerchantSchema = z.object({
   merchantId: z.string(),
   sandbox: credentials,
   production: credentials,
@@ -55,14 +55,21 @@ export function removeDevFacts(dataDir: string): void {
  */
 export function readDevFacts(dataDir: string): DevFacts {
   const file = factsFile(dataDir);
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new SetupError(
-      `No service is running on DATA_DIR ${dataDir} (there is no ${file}): start it with npm start`,
-      { cause: error },
-    );
-  }
-  return devFactsSchema.parse(JSON.parse(text));
+  const facts = readPrivateJson(file, devFactsSchema, 'npm start writes it anew');
+  if (facts !== undefined) return facts;
+  throw new SetupError(
+    `No service is running on DATA_DIR ${dataDir} (there is no ${file}): start it with npm start`,
+  );
+}
+
+const demoMerchantFile = (dataDir: string) => join(dataDir, 'demo-merchant.json');
+
+/** @throws SetupError when the file was damaged */
+export function readDemoMerchant(dataDir: string): DemoMerchant | undefined {
+  const remedy = 'remove it, and npm start makes another demo merchant';
+  return readPrivateJson(demoMerchantFile(dataDir), demoMerchantSchema, remedy);
+}
+
+export function writeDemoMerchant(dataDir: string, merchant: DemoMerchant): void {
+  writePrivateFile(demoMerchantFile(dataDir), `${JSON.stringify(merchant, undefined, 2)}\n`);
 }

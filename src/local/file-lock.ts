@@ -22,7 +22,7 @@ export function tryLock(file: string): FileLock | undefined {
   } catch (error) {
     database.close();
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
-    throw error;
+    throw new Error(`${file}: ${(error as Error).message}`, { cause: error });
   }
   return { release: () => database.close() };
 }

@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { z } from 'zod';
+import { SetupError } from './setup-error.ts';
 
 /**
  * Creates a folder that only its owner can enter, and those above it that are missing.
@@ -23,4 +25,24 @@ export function writePrivateFile(file: string, text: string): void {
   rmSync(unfinished, { force: true }); // The mode below counts for new files only.
   writeFileSync(unfinished, text, { mode: 0o600, flush: true });
   renameSync(unfinished, file);
+}
+
+/**
+ * Reads a JSON file that {@link writePrivateFile} wrote.
+ *
+ * @param remedy what the person at the terminal can do about a damaged file
+ * @returns undefined when there is no such file
+ * @throws SetupError in one line when it cannot be read, or is not what `schema` says
+ */
+export function readPrivateJson<Content>(
+  file: string,
+  schema: z.ZodType<Content>,
+  remedy: string,
+): Content | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new SetupError(`${file} is damaged: ${remedy}`, { cause: error });
+  }
 }

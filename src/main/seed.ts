@@ -1,10 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { demoMerchantSchema, type DemoMerchant } from '../local/dev-facts.ts';
-import { writePrivateFile } from '../local/private-file.ts';
+import { readDemoMerchant, writeDemoMerchant, type DemoMerchant } from '../local/dev-facts.ts';
 import { changeMerchantStatus, createMerchant } from '../merchants/commands.ts';
 import { isSecret, type KeyPair } from '../merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../merchants/keys.ts';
@@ -41,9 +38,9 @@ async function withLiveSecret(
  * The demo merchant that the file tells of, if the database still has it. Its keys stay the same
  * and always work, also after somebody rotated one of them or the pepper changed.
  */
-async function findDemoMerchant(deps: KeyDeps, file: string): Promise<DemoMerchant | undefined> {
-  if (!existsSync(file)) return undefined;
-  const known = demoMerchantSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMerchant | undefined> {
+  const known = readDemoMerchant(dataDir);
+  if (known === undefined) return undefined;
   const { merchantId } = known;
   if (!(await findMerchant(deps.sql, merchantId))) return undefined;
   const sandbox = await withLiveSecret(deps, merchantId, 'sandbox', known.sandbox);
@@ -77,11 +74,9 @@ async function withWebhookSecrets(
 await runMain(async (config) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
-  const file = join(config.dataDir, 'demo-merchant.json');
   const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
   const deps = { sql, pepper, actor: 'seed' };
-  const merchant = (await findDemoMerchant(deps, file)) ?? (await enrolMerchant(deps));
-  const facts = await withWebhookSecrets(deps, config, merchant);
-  writePrivateFile(file, `${JSON.stringify(facts, null, 2)}\n`);
+  const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await enrolMerchant(deps));
+  writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
   await sql.end({ timeout: 1 });
 });

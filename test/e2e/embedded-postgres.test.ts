@@ -1,13 +1,15 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { cacheRoot } from '../../src/local/cache.ts';
 import { freePort } from '../../src/local/ports.ts';
-import { describeProcess } from '../../src/local/process-table.ts';
+import { describeProcess, isZombie } from '../../src/local/process-table.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -41,6 +43,18 @@ async function query(url: string, statement: string): Promise<Record<string, unk
   } finally {
     await sql.end();
   }
+}
+
+/** A process that has ended, and whose parent does not take notice while the test runs. */
+async function startZombie(): Promise<number> {
+  const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+  await vi.waitUntil(() => isZombie(pid));
+  return pid;
 }
 
 describe('the embedded PostgreSQL', () => {
@@ -85,11 +99,14 @@ describe('the embedded PostgreSQL', () => {
     expect(statSync(place.dataDir).mode & 0o777).toBe(0o700);
   });
 
-  test('makes a new password when the file with the old one is gone', async () => {
+  test.each([
+    ['gone', (file: string) => rmSync(file)],
+    ['cut', (file: string) => truncateSync(file, 7)],
+  ])('makes a new password when the file with the old one is %s', async (_state, damage) => {
     const place = await newPlace();
     const first = await start(place);
     await first.stop();
-    rmSync(join(place.dataDir, 'superuser-password'));
+    damage(join(place.dataDir, 'superuser-password'));
     const second = await start(place);
     expect(second.adminUrl).not.toBe(first.adminUrl);
     expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -121,6 +138,17 @@ describe('the embedded PostgreSQL', () => {
     const asLeft = readFileSync(pidFile, 'utf8');
     await first.stop();
     writeFileSync(pidFile, asLeft.replace(String(first.pid), String(process.ppid)));
+    const second = await start(place);
+    expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('starts though the killed server of before is still a zombie', async () => {
+    const place = await newPlace();
+    const first = await start(place);
+    const pidFile = join(place.dataDir, 'postmaster.pid');
+    const asLeft = readFileSync(pidFile, 'utf8');
+    await first.stop();
+    writeFileSync(pidFile, asLeft.replace(String(first.pid), String(await startZombie())));
     const second = await start(place);
     expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });

@@ -148,6 +148,18 @@ test('a busy port and a wrong setting are one line each, and exit 1 before anyth
   expect(existsSync(join(elsewhere.DATA_DIR, 'postgres'))).toBe(false);
 });
 
+test.each(['demo-merchant.json', 'secrets.json', 'npm-start.lock'])(
+  'a damaged %s is one line that names it, and exit 1 before anything starts',
+  async (name) => {
+    const DATA_DIR = mkdtempSync(join(folder, 'damaged-'));
+    writeFileSync(join(DATA_DIR, name), '{"merchantId": "mer_01');
+    const run = runNpm(['start'], { ...(await freePorts()), DATA_DIR });
+    expect(await run.ended).toEqual([1, null]);
+    expect(run.errorLines()).toEqual([expect.stringContaining(join(DATA_DIR, name))]);
+    expect(existsSync(join(DATA_DIR, 'postgres'))).toBe(false);
+  },
+);
+
 describe('when the worker is killed', () => {
   let endMs: number;
 

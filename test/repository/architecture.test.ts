@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal/artifacts.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const foldersOf = (folder: string) =>
@@ -34,8 +35,11 @@ test('what is committed names no path of one machine and no host of a package re
   expect(lock).not.toMatch(/"resolved": "http/);
 });
 
-test("docker-compose.yml keeps Temporal's database in the home of the user its image runs as", () => {
+test('docker-compose.yml runs the versions of Temporal that npm start runs', () => {
   const compose = readFileSync(`${root}docker-compose.yml`, 'utf8');
-  expect(compose).toContain('--db-filename, /home/temporal/temporal.db');
-  expect(compose).toContain('- temporal-data:/home/temporal\n');
+  const [server] = SERVER_ARTIFACT.releases;
+  const [ui] = UI_ARTIFACT.releases;
+  expect(compose).toContain(`image: temporalio/server:${server.version}\n`);
+  expect(compose).toContain(`image: temporalio/admin-tools:${server.version}\n`);
+  expect(compose).toContain(`image: temporalio/ui:${ui.version}\n`);
 });

@@ -1,23 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { inject } from 'vitest';
+import { databaseUrl } from '../../dev/postgres/databases.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { grantServicePrivileges } from '../../src/db/privileges.ts';
+import { SERVICE_LOGIN } from './service-login.ts';
 
 /** A migrated database of a test's own, dropped at the end. */
 export async function createTestDatabase() {
-  const admin = postgres(inject('postgresAdminUrl'), { max: 1, onnotice: () => {} });
+  const adminUrl = inject('postgresAdminUrl');
+  const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await admin.unsafe(`CREATE DATABASE ${name}`);
-  const url = new URL(inject('postgresAdminUrl'));
-  url.pathname = `/${name}`;
-  await migrate(url.href);
-  const sql = connectDatabase(url.href, { name: 'test', maxConnections: 20 });
+  const ownerUrl = new URL(adminUrl);
+  ownerUrl.pathname = `/${name}`;
+  await migrate(ownerUrl.href);
+  await grantServicePrivileges(ownerUrl.href, SERVICE_LOGIN.name);
+  const url = databaseUrl(adminUrl, name, SERVICE_LOGIN);
+  const sql = connectDatabase(ownerUrl.href, { name: 'test', maxConnections: 10 });
+  const serviceSql = connectDatabase(url, { name: 'test-service', maxConnections: 20 });
   return {
-    url: url.href,
+    /** The service's address. */
+    url,
+    /** The owner of all: tests look at what the service wrote, and damage it. */
     sql,
+    /** What the service under test uses. */
+    serviceSql,
     async drop() {
-      await sql.end({ timeout: 1 });
+      await Promise.all([sql.end({ timeout: 1 }), serviceSql.end({ timeout: 1 })]);
       await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
       await admin.end({ timeout: 1 });
     },
@@ -29,10 +40,11 @@ export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
  * Lets the database's clock be moved, as Temporal's is by skipped time: replaces the one function
  * that tells the time of receipt.
  */
-export async function installTestClock({ sql }: TestDatabase) {
+export async function installTestClock({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql.unsafe(`
     CREATE TABLE test_clock (ahead interval NOT NULL, stopped_at timestamptz);
     INSERT INTO test_clock VALUES ('0');
+    GRANT SELECT ON test_clock TO ${SERVICE_LOGIN.name};
     CREATE OR REPLACE FUNCTION service_now() RETURNS timestamptz LANGUAGE sql VOLATILE
     AS 'SELECT coalesce(stopped_at, clock_timestamp() + ahead) FROM test_clock'`);
   return {

@@ -5,12 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { findTemporalServer } from '../../dev/temporal/programs.ts';
 import { startTemporalServer } from '../../dev/temporal/server.ts';
 import { cacheRoot } from '../../src/local/cache.ts';
 import { startGuard } from '../../src/local/guard.ts';
 import { freePort } from '../../src/local/ports.ts';
+import { SERVICE_LOGIN } from './service-login.ts';
 import { findTimeSkippingServer } from './time-skipping-server.ts';
 
 declare module 'vitest' {
@@ -67,6 +69,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       settings: POSTGRES_SETTINGS,
     });
   const postgresStarting = startPostgres();
+  const prepareLogin = async () => ensureLogin((await postgresStarting).adminUrl, SERVICE_LOGIN);
   const startTemporal = async () => {
     const programs = await findTemporalServer({ ...shared, temporalProgramsDir });
     const { adminUrl } = await postgresStarting;
@@ -85,6 +88,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     startTemporal(),
     findTimeSkippingServer({ ...shared, temporalTestServerPath }),
     bundleWorkflows(join(folder, 'workflows.js')),
+    prepareLogin(),
   ] as const;
 
   const teardown = async () => {

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
 import { readDevFacts, type DevFacts } from '../../src/local/dev-facts.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { describeProcess, findProcesses, isRunning } from '../../src/local/process-table.ts';
 
 /** The repository: where a newcomer types the commands. */
 export const REPOSITORY = join(import.meta.dirname, '../..');
+
+const READY_TIMEOUT_MS = 110_000;
 
 /** What a terminal brings along that matters here; of the test run itself, nothing. */
 const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_PROGRAMS_DIR'];
@@ -83,7 +85,8 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
 /** Waits until `npm start` has said the last line of what it says when all is ready. */
 export async function untilReady(run: NpmRun, dataDir: string): Promise<DevFacts> {
   const isReady = () => /^curl .*\n/m.test(run.stdout());
-  await vi.waitUntil(() => isReady() || !isRunning(run.pid), { timeout: 110_000, interval: 50 });
-  if (!isReady()) throw new Error(`npm start ended:\n${run.errorLines().join('\n')}`);
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (!isReady() && isRunning(run.pid) && Date.now() < deadline) await delay(50);
+  if (!isReady()) throw new Error(`npm start is not ready:\n${run.errorLines().join('\n')}`);
   return readDevFacts(dataDir);
 }

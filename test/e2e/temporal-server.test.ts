@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import postgres from 'postgres';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
+import {
+  findTemporalServer,
+  findTemporalUi,
+  type TemporalProgramsOptions,
+} from '../../dev/temporal/programs.ts';
+import { startTemporalServer, type TemporalServerOptions } from '../../dev/temporal/server.ts';
+import { startTemporalUi } from '../../dev/temporal/ui.ts';
+import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { cacheRoot } from '../../src/local/cache.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { isRunning } from '../../src/local/process-table.ts';
+import { ensureNamespace } from '../../src/temporal/namespaces.ts';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const env = inheritedEnvironment();
+const log = () => undefined;
+const { temporalProgramsDir, cacheHome } = loadConfig();
+const programOptions: TemporalProgramsOptions = {
+  temporalProgramsDir,
+  cacheRoot: cacheRoot(cacheHome),
+  env,
+  log,
+};
+
+/** What a server needs: a PostgreSQL of its own, for each has databases of the same names. */
+async function newPlace(): Promise<TemporalServerOptions> {
+  const folder = temporaryFolder();
+  const cluster = await startEmbeddedPostgres({
+    dataDir: join(folder, 'postgres'),
+    port: await freePort(),
+    cacheRoot: programOptions.cacheRoot,
+    logFile: join(folder, 'postgres.log'),
+    log,
+    settings: { fsync: 'off' },
+  });
+  onTestFinished(() => cluster.stop());
+  return {
+    programs: await findTemporalServer(programOptions),
+    adminUrl: cluster.adminUrl,
+    login: { name: 'temporal', password: 'a-password' },
+    folder: join(folder, 'temporal'),
+    port: await freePort(),
+    logFile: join(folder, 'temporal.log'),
+    env,
+    log,
+  };
+}
+
+async function start(place: TemporalServerOptions) {
+  const server = await startTemporalServer(place);
+  onTestFinished(() => server.stop());
+  const connection = await Connection.connect({ address: server.address });
+  onTestFinished(() => connection.close());
+  return { server, client: new Client({ connection }) };
+}
+
+const startSleeper = (client: Client) =>
+  client.workflow.start('sleeper', { workflowId: 'kept', taskQueue: 'none' });
+
+describe('the Temporal server', () => {
+  test('keeps its workflows in PostgreSQL, and takes namespace and search attributes twice', async () => {
+    const place = await newPlace();
+    const first = await start(place);
+    for (let times = 0; times < 2; times += 1) {
+      await ensureNamespace(first.client, 'default');
+      await registerSearchAttributes(first.client, 'default');
+    }
+    await startSleeper(first.client);
+    await first.server.stop();
+    expect(await first.server.exited).toEqual({ code: 0, signal: null });
+
+    const second = await start(place);
+    const { status } = await second.client.workflow.getHandle('kept').describe();
+    expect(status.name).toBe('RUNNING');
+    const { operatorService } = second.client.connection;
+    const known = await operatorService.listSearchAttributes({ namespace: 'default' });
+    expect(Object.keys(known.customAttributes)).toContain('OrderStatus');
+  });
+
+  test('replaces the server that a killed run left in the same folder', async () => {
+    const place = await newPlace();
+    const orphan = await start(place);
+    await ensureNamespace(orphan.client, 'default');
+    await startSleeper(orphan.client);
+    const heir = await start({ ...place, port: await freePort() });
+    expect(isRunning(orphan.server.pid)).toBe(false);
+    expect((await heir.client.workflow.getHandle('kept').describe()).workflowId).toBe('kept');
+  });
+
+  test('does not take another server on its port for itself', async () => {
+    const place = await newPlace();
+    await start(place);
+    const twin = { ...place, folder: `${place.folder}-2` };
+    await expect(startTemporalServer(twin)).rejects.toThrow(`port ${place.port} is already in use`);
+  });
+
+  test('has a login that can enter its own databases and no others', async () => {
+    const address = new URL(inject('postgresAdminUrl'));
+    address.username = 'temporal';
+    address.password = 'temporal';
+    const reach = async (database: string) => {
+      address.pathname = `/${database}`;
+      const sql = postgres(address.href, { max: 1 });
+      try {
+        const [row] = await sql<{ superuser: boolean }[]>`
+          SELECT rolsuper AS superuser FROM pg_roles WHERE rolname = current_user`;
+        return row?.superuser;
+      } finally {
+        await sql.end();
+      }
+    };
+    expect(await reach('temporal')).toBe(false);
+    address.username = 'test_service';
+    address.password = 'test_service';
+    await expect(reach('temporal')).rejects.toThrow('permission denied for database');
+  });
+});
+
+describe('the Temporal Web UI', () => {
+  test('takes away what strands money, and leaves Signals and Updates', async () => {
+    const program = await findTemporalUi(programOptions);
+    if (program === undefined) throw new Error('The Temporal Web UI cannot be had here');
+    const folder = temporaryFolder();
+    const ui = await startTemporalUi({
+      program,
+      folder,
+      temporalAddress: inject('temporalAddress'),
+      namespace: 'orders',
+      port: await freePort(),
+      logFile: join(folder, 'ui.log'),
+      env,
+    });
+    onTestFinished(() => ui.stop());
+    expect((await fetch(`${ui.url}/`)).status).toBe(200);
+    const settings = (await (await fetch(`${ui.url}/api/v1/settings`)).json()) as Record<
+      string,
+      unknown
+    >;
+    expect(settings).toMatchObject({
+      DefaultNamespace: 'orders',
+      WorkflowTerminateDisabled: true,
+      WorkflowCancelDisabled: true,
+      WorkflowResetDisabled: true,
+      WorkflowPauseDisabled: true,
+      BatchActionsDisabled: true,
+      StartWorkflowDisabled: true,
+      ActivityCommandsDisabled: true,
+      WorkflowSignalDisabled: false,
+      WorkflowUpdateDisabled: false,
+    });
+  });
+});
