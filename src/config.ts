@@ -56,6 +56,7 @@ const settings = z
       .regex(/^[^\s:/]+:\d{1,5}$/)
       .optional(),
     TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+    TEMPORAL_HOUSEKEEPING_NAMESPACE: givenText,
     PUBLIC_BASE_URL: webAddress,
     RATE_LIMIT_PER_SECOND: ratePerSecond(10),
     RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
@@ -112,6 +113,7 @@ type Variable = keyof z.input<typeof settings>;
 type OfFamily = Extract<Variable, `${string}PORT` | `${string}_SECONDS`>;
 
 const RATE = 'a whole number from 1 to 1000000';
+const NAMESPACE = 'the name of a namespace';
 const DATABASE_ADDRESS = 'a postgres:// address';
 const WEB_ADDRESS = 'an http:// or https:// address';
 const KEY_ID = 'the id of a key of the gateway';
@@ -128,7 +130,8 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
   DATABASE_URL: DATABASE_ADDRESS,
   MIGRATION_DATABASE_URL: DATABASE_ADDRESS,
   TEMPORAL_ADDRESS: 'host:port',
-  TEMPORAL_NAMESPACE: 'the name of a namespace',
+  TEMPORAL_NAMESPACE: NAMESPACE,
+  TEMPORAL_HOUSEKEEPING_NAMESPACE: NAMESPACE,
   PUBLIC_BASE_URL: WEB_ADDRESS,
   RATE_LIMIT_PER_SECOND: RATE,
   RATE_LIMIT_STORE: 'memory or postgres',
@@ -241,6 +244,9 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     migrationDatabaseUrl: value.MIGRATION_DATABASE_URL,
     temporalAddress: value.TEMPORAL_ADDRESS,
     temporalNamespace: value.TEMPORAL_NAMESPACE,
+    /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
+    temporalHousekeepingNamespace:
+      value.TEMPORAL_HOUSEKEEPING_NAMESPACE ?? `${value.TEMPORAL_NAMESPACE}-housekeeping`,
     publicBaseUrl: (value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`).replace(/\/+$/, ''),
     rateLimitPerSecond: value.RATE_LIMIT_PER_SECOND,
     rateLimitStore: value.RATE_LIMIT_STORE,

@@ -56,6 +56,7 @@ function sharedEnvironment(
     DATABASE_URL: servers.databaseUrl,
     TEMPORAL_ADDRESS: servers.temporalAddress,
     TEMPORAL_NAMESPACE: config.temporalNamespace,
+    TEMPORAL_HOUSEKEEPING_NAMESPACE: config.temporalHousekeepingNamespace,
     API_SECRET_PEPPER: config.apiSecretPepper ?? secrets.API_SECRET_PEPPER,
     WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? secrets.WEBHOOK_SECRET_KEYS,
     WEBHOOK_ALLOWED_CIDRS: config.webhookAllowedCidrsGiven

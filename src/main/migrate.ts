@@ -1,3 +1,4 @@
+import { Client } from '@temporalio/client';
 import { migrate } from '../db/migrate.ts';
 import { grantServicePrivileges } from '../db/privileges.ts';
 import { connectTemporal } from '../temporal/client.ts';
@@ -7,15 +8,18 @@ import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { required } from './compose.ts';
 import { createLog, runMain } from './process.ts';
 
+/** The least that a server allows: thousands of runs a day, of which none is looked at for long. */
+const HOUSEKEEPING_RETENTION_DAYS = 1;
+
 /**
- * Brings PostgreSQL's schema, and Temporal's namespace, search attributes and Schedules, up to date.
+ * Brings PostgreSQL's schema, and Temporal's namespaces, search attributes and Schedules, up to date.
  * With MIGRATION_DATABASE_URL, that login owns the tables, and the login of DATABASE_URL gets only
  * what the service needs.
  */
 await runMain(async (config) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
-  const namespace = config.temporalNamespace;
+  const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
   const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
   const log = createLog(config, 'migrate');
   log.info({ applied: await migrate(ownerUrl) }, 'PostgreSQL is up to date');
@@ -24,7 +28,11 @@ await runMain(async (config) => {
   const temporal = connectTemporal({ address, namespace });
   await ensureNamespace(temporal, namespace);
   await registerSearchAttributes(temporal, namespace);
-  await ensureSchedules(temporal, config.durations);
+  await ensureNamespace(temporal, housekeeping, HOUSEKEEPING_RETENTION_DAYS);
+  await ensureSchedules(
+    new Client({ connection: temporal.connection, namespace: housekeeping }),
+    config.durations,
+  );
   log.info('Temporal is up to date');
   await temporal.connection.close();
 });

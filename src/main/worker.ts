@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
@@ -13,25 +13,40 @@ const ACTIVITY_SLOTS = 1500;
 /** Longer than a webhook's 15 s, so that an attempt under way is logged before the worker ends. */
 const SHUTDOWN_GRACE_MS = 20_000;
 
+/** Three short workflows a minute need few places. */
+const HOUSEKEEPING_SLOTS = {
+  maxCachedWorkflows: 10,
+  maxConcurrentWorkflowTaskExecutions: 5,
+  maxConcurrentActivityTaskExecutions: 10,
+} as const;
+
 await runMain(async (config) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
-  const namespace = config.temporalNamespace;
+  const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
   const log = createLog(config, 'worker');
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
   const { deps, close } = composeActivities({ config, sql, temporal, log });
-  const worker = await Worker.create({
+  const shared = {
     connection: await connect(address),
-    namespace,
     taskQueue: TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    workflowBundle: await bundleWorkflowCode({
+      workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    }),
     activities: createActivities(deps),
-    maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
-  });
+  };
+  const workers = await Promise.all([
+    Worker.create({
+      ...shared,
+      namespace,
+      maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
+    }),
+    Worker.create({ ...shared, ...HOUSEKEEPING_SLOTS, namespace: temporalHousekeepingNamespace }),
+  ]);
   // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
-  const running = worker.run();
+  const running = Promise.all(workers.map((worker) => worker.run()));
   log.info('The worker takes tasks');
   process.send?.('ready');
   await running;

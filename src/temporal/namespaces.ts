@@ -5,8 +5,7 @@ import { isGrpcServiceError } from '@temporalio/client';
 const GRPC_NOT_FOUND = 5;
 const GRPC_ALREADY_EXISTS = 6;
 
-/** How long closed workflows stay to be looked at; the service itself needs none of them. */
-const RETENTION_SECONDS = 7 * 24 * 3600;
+const DAY_SECONDS = 24 * 3600;
 
 /** A server reads its namespaces anew every ten seconds, unless it is told otherwise. */
 const KNOWN_TIMEOUT_MS = 30_000;
@@ -28,15 +27,20 @@ async function isFound(ask: () => Promise<unknown>): Promise<boolean> {
 /**
  * Makes sure that a namespace exists and can be used. One that is there stays as it is.
  *
+ * @param retentionDays how long closed workflows stay to be looked at; the service needs none of them
  * @throws when it cannot be registered, or is not usable within half a minute
  */
-export async function ensureNamespace(client: Client, namespace: string): Promise<void> {
+export async function ensureNamespace(
+  client: Client,
+  namespace: string,
+  retentionDays = 7,
+): Promise<void> {
   const { workflowService } = client.connection;
   if (await isFound(() => workflowService.describeNamespace({ namespace }))) return;
   try {
     await workflowService.registerNamespace({
       namespace,
-      workflowExecutionRetentionPeriod: { seconds: RETENTION_SECONDS as never },
+      workflowExecutionRetentionPeriod: { seconds: (retentionDays * DAY_SECONDS) as never },
     });
   } catch (error) {
     // Another process was faster.

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { DevFacts } from '../../src/local/dev-facts.ts';
 import { startGuard, type Guard } from '../../src/local/guard.ts';
@@ -64,7 +65,7 @@ const untilGone = (pids: readonly number[]) =>
 
 beforeAll(async () => {
   guard = await startGuard([folder]);
-  settings = { ...(await freePorts()), DATA_DIR: dataDir };
+  settings = { ...(await freePorts()), DATA_DIR: dataDir, SWEEP_AFTER_SECONDS: '2' };
   await startService();
 });
 
@@ -146,6 +147,20 @@ test('a busy port and a wrong setting are one line each, and exit 1 before anyth
     'COMPLETION_WINDOW_SECONDS is wrong: it accepts a number of seconds from 0.001 to 7776000 (90 days)',
   ]);
   expect(existsSync(join(elsewhere.DATA_DIR, 'postgres'))).toBe(false);
+});
+
+test('a list of workflows is a list of orders: housekeeping has a namespace of its own', async () => {
+  const connection = await Connection.connect({ address: facts.temporalAddress });
+  const typesIn = async (namespace: string) => {
+    const client = new Client({ connection, namespace });
+    const types = new Set<string>();
+    for await (const { type } of client.workflow.list()) types.add(type);
+    return [...types];
+  };
+  const housekeeping = () => typesIn('default-housekeeping');
+  await expect.poll(housekeeping, { timeout: 30_000 }).toContain('sweepUnstartedOrders');
+  expect(await typesIn('default')).toEqual(['order']);
+  await connection.close();
 });
 
 test.each(['demo-merchant.json', 'secrets.json', 'npm-start.lock'])(
