@@ -35,6 +35,16 @@ test('what is committed names no path of one machine and no host of a package re
   expect(lock).not.toMatch(/"resolved": "http/);
 });
 
+test('every package of the lock file can be checked: it has an integrity', () => {
+  const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8')) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const unchecked = Object.keys(packages).filter(
+    (name) => name !== '' && packages[name]?.integrity === undefined,
+  );
+  expect(unchecked).toEqual([]);
+});
+
 test('docker-compose.yml runs the versions of Temporal that npm start runs', () => {
   const compose = readFileSync(`${root}docker-compose.yml`, 'utf8');
   const [server] = SERVER_ARTIFACT.releases;
