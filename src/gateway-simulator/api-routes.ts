@@ -1,4 +1,5 @@
 import { Router } from '@koa/router';
+import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { createAccount } from './accounts.ts';
 import { collection } from './entities.ts';
@@ -125,9 +126,14 @@ function addRouteRoutes(router: Router, world: World): void {
   });
 }
 
-/** The part of Razorpay's API that is simulated, with its paths and its shapes. */
-export function createApiRouter(world: World): Router {
-  const router = new Router();
+/**
+ * The part of Razorpay's API that is simulated, with its paths and its shapes.
+ *
+ * @param guards pass before any route, and cannot be passed by another spelling of its path
+ */
+export function createApiRouter(world: World, guards: readonly Middleware[]): Router {
+  const router = new Router({ sensitive: true, strict: true });
+  for (const guard of guards) router.use(guard);
   addQrCodeRoutes(router, world);
   addPaymentRoutes(router, world);
   addRouteRoutes(router, world);

@@ -53,7 +53,10 @@ export interface Book {
   get<Name extends Table>(table: Name, id: string): Tables[Name] | undefined;
   /** The oldest first. */
   all<Name extends Table>(table: Name): Tables[Name][];
+  /** @throws Error when it could not be written down: then nothing has changed. */
   commit(changes: Changes): void;
+  /** The same for what a power cut may take back. */
+  commitLightly(changes: Changes): void;
   close(): void;
 }
 
@@ -97,13 +100,15 @@ export function openBook(dataFile: string | undefined): Book {
     (line) => apply(JSON.parse(line) as Changes),
     () => linesOf(maps),
   );
+  const commit = (changes: Changes, kept: boolean) => {
+    journal.append(JSON.stringify(changes), kept);
+    apply(changes);
+  };
   return {
     get: (table, id) => maps[table].get(id),
     all: (table) => [...maps[table].values()],
-    commit: (changes) => {
-      journal.append(JSON.stringify(changes));
-      apply(changes);
-    },
+    commit: (changes) => commit(changes, true),
+    commitLightly: (changes) => commit(changes, false),
     close: () => journal.close(),
   };
 }

@@ -16,8 +16,6 @@ export interface SenderOptions {
 export interface CallbackSender {
   /** Sends an event after a wait, again and again until it is taken or given up. Never throws. */
   deliver(eventId: string, delayMs: number): Promise<void>;
-  /** Writes down what has become of an event. */
-  note(eventId: string, change: Partial<CallbackEvent>): void;
   /** Interrupts every wait and every request; what was waiting stays so in the journal. */
   close(): Promise<void>;
 }
@@ -56,11 +54,21 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
   const closing = new AbortController();
   const wait = (delayMs: number) => delay(delayMs, undefined, { signal: closing.signal });
 
-  function note(eventId: string, change: Partial<CallbackEvent>): void {
+  function write(eventId: string, change: Partial<CallbackEvent>): void {
     const event = book.get('events', eventId);
     // The second copy of a delivered event may fail; the event is delivered all the same.
     if (closing.signal.aborted || event === undefined || event.state === 'delivered') return;
-    book.commit({ events: { [eventId]: { ...event, ...change } } });
+    // Lost, it is sent once more: nobody was promised that it would not be.
+    book.commitLightly({ events: { [eventId]: { ...event, ...change } } });
+  }
+
+  /** On a full disk the event is sent again, after a restart if not before: at least once. */
+  function note(eventId: string, change: Partial<CallbackEvent>): void {
+    try {
+      write(eventId, change);
+    } catch (err) {
+      log.warn({ err, eventId }, 'what became of a callback could not be written down');
+    }
   }
 
   async function attempt(eventId: string): Promise<boolean> {
@@ -83,7 +91,6 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
   }
 
   return {
-    note,
     async deliver(eventId, delayMs) {
       try {
         if (delayMs > 0) await wait(delayMs);

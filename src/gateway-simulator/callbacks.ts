@@ -50,7 +50,8 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
 
     release(order) {
       const held = book.all('events').filter(({ state }) => state === 'held');
-      for (const { id } of held) sender.note(id, { state: 'waiting' });
+      const released = held.map((event) => [event.id, { ...event, state: 'waiting' }] as const);
+      book.commit({ events: Object.fromEntries(released) });
       const orders = {
         as_created: () => held,
         reversed: () => held.toReversed(),

@@ -1,4 +1,5 @@
 import { Router } from '@koa/router';
+import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { failQrCode, payQrCode } from './payments.ts';
 import { expireQrCode } from './qr-codes.ts';
@@ -147,8 +148,9 @@ function addMoneyControls(router: Router, { world }: ControlDeps): void {
 }
 
 /** The levers: everything a test or a curious person can make happen, as JSON. */
-export function createControlRouter(deps: ControlDeps): Router {
-  const router = new Router();
+export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
+  const router = new Router({ sensitive: true, strict: true });
+  for (const guard of guards) router.use(guard);
   addBuyerControls(router, deps);
   addFaultControls(router, deps);
   addCallbackControls(router, deps);

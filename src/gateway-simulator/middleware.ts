@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { RazorpayError, badRequest, serverError } from './razorpay-error.ts';
@@ -46,6 +47,37 @@ export function answerErrors(log: SimulatorLog): Middleware {
     }
   };
 }
+
+/** One line about each request, with its path as it was declared. */
+export function logRequests(log: SimulatorLog): Middleware {
+  return async (ctx, next) => {
+    const startedAtMs = performance.now();
+    await next();
+    const durationMs = Math.round(performance.now() - startedAtMs);
+    const { method, status } = ctx;
+    const route = (ctx as RouterContext)._matchedRoute;
+    log.info({ method, route, status, durationMs }, 'request');
+  };
+}
+
+/**
+ * Refuses what another site's page has sent: a form needs no leave of ours, and a browser that knows
+ * the key would send it along. Programs send neither header. A browser too old for Sec-Fetch-Site
+ * says `null` as the Origin of our own page's form, because that page lets it send no referrer.
+ *
+ * @throws RazorpayError 403
+ */
+export const refuseCrossSite: Middleware = async (ctx, next) => {
+  const [site, origin] = [ctx.get('sec-fetch-site'), ctx.get('origin')];
+  const isOurs =
+    site === ''
+      ? ['', 'null', `http://${ctx.host}`, `https://${ctx.host}`].includes(origin)
+      : site === 'same-origin' || site === 'none';
+  if (!isOurs && !['GET', 'HEAD'].includes(ctx.method)) {
+    throw new RazorpayError(403, 'Requests of other sites are refused');
+  }
+  await next();
+};
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 

@@ -32,7 +32,7 @@ const ACTIONS = { pay: payQrCode, fail: failQrCode, expire: expireQrCode };
 
 /** The page that plays the buyer's UPI app. Whoever knows the QR code's id may pay it. */
 export function createUpiRouter(world: World): Router {
-  const router = new Router();
+  const router = new Router({ sensitive: true, strict: true });
   router.use(secureHeaders);
 
   router.get('/upi/style.css', (ctx) => {

@@ -187,6 +187,61 @@ describe('the API', () => {
     },
   );
 
+  test.each([
+    ['GET', '/Simulator/totals'],
+    ['GET', '/simulator/totals/'],
+    ['GET', '/SIMULATOR/callbacks'],
+    ['POST', '/Simulator/clock'],
+    ['GET', '/V1/payments/qr_codes'],
+    ['POST', '/V1/payments/{payment}/refund'],
+    ['POST', '/v1/Payments/{payment}/refund'],
+    ['POST', '/v1/payments/{payment}/refund/'],
+    ['POST', '/%76%31/payments/{payment}/refund'],
+    ['POST', '//v1/payments/{payment}/refund'],
+    ['POST', '/V2/accounts'],
+  ])('has no other spelling of a path that asks for no key: %s %s', async (method, spelling) => {
+    const payment = await harness.capture();
+    const path = spelling.replace('{payment}', payment);
+    const stranger = createCaller(harness.simulator.url);
+    const { status } = await stranger(method, path, method === 'POST' ? {} : undefined, {
+      authorization: '',
+    });
+    expect([401, 404]).toContain(status);
+    expect(await harness.made(payment, 'refunds')).toEqual([]);
+  });
+
+  test.each([
+    [{ 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' }, 403],
+    [{ 'Sec-Fetch-Site': 'same-site', Origin: 'null' }, 403],
+    [{ Origin: 'https://evil.example' }, 403],
+    [{ Origin: 'http://127.0.0.1:1' }, 403],
+    [{ 'Sec-Fetch-Site': 'same-origin' }, 200],
+    [{ 'Sec-Fetch-Site': 'none' }, 200],
+    [{}, 200],
+  ])(
+    'refuses what the page of another site sends, with the key too: %o',
+    async (headers, status) => {
+      const id = await openQrCode();
+      const form = {
+        ...headers,
+        authorization: `Basic ${btoa(`${KEYS.keyId}:${KEYS.keySecret}`)}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      };
+      const send = async (path: string, body: string) => {
+        const url = harness.simulator.url + path;
+        return (await fetch(url, { method: 'POST', headers: form, body, redirect: 'manual' }))
+          .status;
+      };
+      expect(await send(`/simulator/qr_codes/${id}/expire`, '')).toBe(status);
+      const payment = await harness.capture();
+      expect(await send(`/v1/payments/${payment}/refund`, '')).toBe(status);
+      expect(await send(`/upi/${await openQrCode()}`, 'action=pay')).toBe(
+        status === 200 ? 303 : 403,
+      );
+      expect(await harness.made(payment, 'refunds')).toHaveLength(status === 200 ? 1 : 0);
+    },
+  );
+
   test('gives lists in pages, the newest first', async () => {
     const ids = [await openQrCode(), await openQrCode(), await openQrCode()];
     const page = await harness.call('GET', '/v1/payments/qr_codes?count=2&skip=1');

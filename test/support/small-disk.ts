@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'vitest';
+
+/** Shows a test as skipped, with the reason, where this user or container may not mount a disk. */
+export function requireMounting({ skip }: TestContext): void {
+  const { status } = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
+  skip(status !== 0, 'No tmpfs can be mounted here: this test needs root and CAP_SYS_ADMIN');
+}
+
+/**
+ * The command that runs another one with a small disk of its own in a folder, which only that
+ * process sees, and which is gone with it.
+ */
+export function onSmallDisk(folder: string, sizeKiB: number, command: readonly string[]): string[] {
+  const script = `mount -t tmpfs -o size=${sizeKiB}k tmpfs "$0" && exec "$@"`;
+  return ['unshare', '--mount', 'sh', '-c', script, folder, ...command];
+}
+
+/** The small disk of a process, seen from outside. */
+export function smallDiskOf(pid: number, folder: string) {
+  const root = join('/proc', String(pid), 'root', folder);
+  const filler = join(root, 'filler');
+  return {
+    /** A file on it. */
+    path: (name: string) => join(root, name),
+    /** Takes all space that is left, to the last byte. */
+    fill() {
+      const descriptor = openSync(filler, 'a');
+      try {
+        for (let size = 4096; size > 0;) {
+          try {
+            writeSync(descriptor, Buffer.alloc(size));
+          } catch (error) {
+            if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+            size = Math.floor(size / 2);
+          }
+        }
+      } finally {
+        closeSync(descriptor);
+      }
+    },
+    free: () => rmSync(filler),
+  };
+}
