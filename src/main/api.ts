@@ -3,12 +3,11 @@ import { startHttpServer } from '../http/server.ts';
 import { listenOn } from '../local/ports.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { composeApi, required } from './compose.ts';
-import { createLog, runMain, stopRequested } from './process.ts';
+import { runMain, stopRequested } from './process.ts';
 
-await runMain(async (config) => {
+await runMain({ name: 'api' }, async (config, log) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
-  const log = createLog(config, 'api');
   const sql = connectDatabase(databaseUrl, { name: 'api' });
   const temporal = connectTemporal({ address, namespace: config.temporalNamespace });
   const { app, readiness } = composeApi({ config, sql, temporal, log });

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { createGatewaySimulator } from '../gateway-simulator/simulator.ts';
 import { listenOn } from '../local/ports.ts';
 import { required } from './compose.ts';
-import { createLog, runMain, stopRequested } from './process.ts';
+import { runMain, stopRequested } from './process.ts';
 
 /** A UPI gateway for the sandbox: a server of its own, which the service knows only over HTTP. */
-await runMain(async (config) => {
+await runMain({ name: 'gateway-simulator' }, async (config, log) => {
   const { keyId, keySecret, webhookSecret } = config.razorpay.sandbox;
   const options = {
     publicUrl: config.gatewaySimulatorPublicUrl,
@@ -14,7 +14,7 @@ await runMain(async (config) => {
     webhookSecret: required(webhookSecret, 'SANDBOX_RAZORPAY_WEBHOOK_SECRET', 'a non-empty text'),
     callbackUrl: config.gatewaySimulatorCallbackUrl,
     dataFile: join(config.dataDir, 'gateway-simulator.journal'),
-    log: createLog(config, 'gateway-simulator'),
+    log,
   };
   const { host, gatewaySimulatorPort: port } = config;
   const simulator = await listenOn({ host, port, variable: 'GATEWAY_SIMULATOR_PORT' }, (place) =>

@@ -6,7 +6,7 @@ import { ensureNamespace } from '../temporal/namespaces.ts';
 import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { required } from './compose.ts';
-import { createLog, runMain } from './process.ts';
+import { runMain } from './process.ts';
 
 /** The least that a server allows: thousands of runs a day, of which none is looked at for long. */
 const HOUSEKEEPING_RETENTION_DAYS = 1;
@@ -16,12 +16,11 @@ const HOUSEKEEPING_RETENTION_DAYS = 1;
  * With MIGRATION_DATABASE_URL, that login owns the tables, and the login of DATABASE_URL gets only
  * what the service needs.
  */
-await runMain(async (config) => {
+await runMain({ name: 'migrate' }, async (config, log) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
   const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
   const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
-  const log = createLog(config, 'migrate');
   log.info({ applied: await migrate(ownerUrl) }, 'PostgreSQL is up to date');
   const login = decodeURIComponent(new URL(databaseUrl).username);
   if (config.migrationDatabaseUrl !== undefined) await grantServicePrivileges(ownerUrl, login);

@@ -1,36 +1,78 @@
-import { pino } from 'pino';
+import { format, inspect } from 'node:util';
+import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { ConfigError, loadConfig } from '../config.ts';
 import { SetupError } from '../local/setup-error.ts';
+import { createLog } from './log.ts';
 
-/** Personal data and secrets never reach a log, wherever an object brings them. */
-const REDACTED = ['secret', 'apiSecret', 'apiKey', 'buyer', 'buyerEmail', 'buyerPhone'].flatMap(
-  (name) => [name, `*.${name}`, `*.*.${name}`],
-);
-
-/** The log of one process. */
-export function createLog(config: Config, name: string) {
-  return pino({ name, level: config.logLevel, redact: REDACTED });
+/**
+ * Runs a part of the service. What the person who started it can repair is one plain line on
+ * standard error; everything else that is ever printed is a line of the log. Both end with exit 1.
+ *
+ * @param part.name on every line of its log
+ * @param part.logFields what every line says beside its own fields
+ */
+export async function runMain(
+  { name, logFields }: { name: string; logFields?: () => Record<string, unknown> },
+  main: (config: Config, log: Logger) => Promise<void>,
+): Promise<void> {
+  let log: Logger | undefined;
+  try {
+    const config = loadConfig();
+    log = createLog(config, name, logFields);
+    logEverythingTo(log);
+    process.on('uncaughtException', (error) => endWith(error, log));
+    await main(config, log);
+  } catch (error) {
+    const plainLine = plainLineOf(error);
+    if (plainLine === undefined) endWith(error, log);
+    else endPlainly(plainLine);
+  }
 }
 
-/** Runs a part of the service; what stops it from starting is one line and exit 1. */
-export async function runMain(main: (config: Config) => Promise<void>): Promise<void> {
+function endWith(error: unknown, log: Logger | undefined): never {
+  // Without a log, or with one that is told to be silent, it would end without a word.
+  if (log?.isLevelEnabled('fatal') !== true) return endPlainly(inspect(error));
+  log.fatal({ err: error }, 'This process ends');
+  process.exit(1);
+}
+
+function endPlainly(line: string): never {
   try {
-    await main(loadConfig());
-  } catch (error) {
-    process.stderr.write(`${lineOf(error as Error & { code?: unknown })}\n`);
-    process.exit(1);
+    process.stderr.write(`${line}\n`);
+  } catch {
+    // Where the disk is full nobody can be told; the exit code says enough.
   }
+  process.exit(1);
+}
+
+/** What libraries and Node itself print is no plain text between the lines of the log. */
+function logEverythingTo(log: Logger): void {
+  const print =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (...parts: unknown[]) =>
+      log[level]({ printed: true }, format(...parts));
+  Object.assign(globalThis.console, {
+    trace: print('debug'),
+    debug: print('debug'),
+    log: print('info'),
+    info: print('info'),
+    warn: print('warn'),
+    error: print('error'),
+  });
+  // Node's own listener prints them.
+  process.removeAllListeners('warning');
+  process.on('warning', (err) => log.warn({ err }, err.message));
 }
 
 const UNREACHABLE = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'];
 
-function lineOf(error: Error & { code?: unknown }): string | undefined {
+/** The one line about what a person can repair; undefined for what nobody foresaw. */
+function plainLineOf(error: unknown): string | undefined {
   if (error instanceof ConfigError || error instanceof SetupError) return error.message;
-  if (UNREACHABLE.includes(String(error.code))) {
-    return `${error.message}: check DATABASE_URL and TEMPORAL_ADDRESS`;
-  }
-  return error.stack;
+  const { code, message } = Object(error) as Error & { code?: unknown };
+  if (!UNREACHABLE.includes(String(code))) return undefined;
+  return `${message}: check DATABASE_URL and TEMPORAL_ADDRESS`;
 }
 
 /** Resolves with the first signal that asks this process to stop. */

@@ -71,7 +71,7 @@ async function withWebhookSecrets(
  * Makes sure that the demo merchant exists, approved and with keys for both environments, and
  * writes its facts to `demo-merchant.json` (mode 0600) in the data directory.
  */
-await runMain(async (config) => {
+await runMain({ name: 'seed' }, async (config) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
   const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });

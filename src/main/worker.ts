@@ -6,7 +6,8 @@ import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { SetupError } from '../local/setup-error.ts';
 import { composeActivities, required } from './compose.ts';
-import { createLog, runMain } from './process.ts';
+import { runMain } from './process.ts';
+import { activityFields, logTemporalTo } from './temporal-logger.ts';
 
 /** A dead webhook endpoint holds its slot for 15 s: there are more slots than the sender uses. */
 const ACTIVITY_SLOTS = 1500;
@@ -20,11 +21,11 @@ const HOUSEKEEPING_SLOTS = {
   maxConcurrentActivityTaskExecutions: 10,
 } as const;
 
-await runMain(async (config) => {
+await runMain({ name: 'worker', logFields: activityFields }, async (config, log) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
   const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
-  const log = createLog(config, 'worker');
+  const logger = logTemporalTo(log);
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
   const { deps, close } = composeActivities({ config, sql, temporal, log });
@@ -33,6 +34,7 @@ await runMain(async (config) => {
     taskQueue: TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode({
       workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+      logger,
     }),
     activities: createActivities(deps),
     shutdownGraceTime: SHUTDOWN_GRACE_MS,

@@ -16,6 +16,7 @@ export interface Attempt {
 export interface AttemptContext {
   delivery_id: string;
   event_id: string;
+  order_number: string;
   type: EventType;
   body: string;
   merchant_id: string;
@@ -101,7 +102,7 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
       RETURNING d.*
     )
     SELECT d.attempt_token AS token, d.delivery_id, d.event_id, d.merchant_id, d.environment,
-      d.next_attempt_at, e.type, e.body, m.webhook_url, m.webhook_secret_sealed,
+      d.next_attempt_at, e.order_number, e.type, e.body, m.webhook_url, m.webhook_secret_sealed,
       clock_timestamp() AS database_now,
       (SELECT count(*) FROM webhook_attempts a
         WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS scheduled_attempts

@@ -11,7 +11,7 @@ import type {
 import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
 import { assertClockAgrees } from './clock.ts';
 import type { SecretBox } from './secret-box.ts';
-import type { WebhookSender } from './sender.ts';
+import type { SendResult, WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 
 /** The wait before attempts 2 to 5, in milliseconds. Source: the specification's "Retry policy". */
@@ -146,6 +146,7 @@ async function makeAttempt(
     const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
     const url = context.webhook_url ?? '';
     await attempts.record({ ...attempt, ...result, at, url, state, nextAttemptAt });
+    if (result.error !== null) logFailure(deps.log, context, attempt.kind, { ...result, ...after });
     return { after, error: result.error };
   } catch (error) {
     await attempts.abandon(attempt);
@@ -161,6 +162,33 @@ function requestOf({ secretBox, apiVersion }: DeliverDeps, context: AttemptConte
   const { type: eventType, event_id: eventId } = context;
   const url = webhook_url ?? '';
   return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
+}
+
+/** Without the path of the URL, which may hold a secret of the merchant's. */
+function logFailure(
+  log: Logger,
+  context: AttemptContext,
+  kind: AttemptKind,
+  { statusCode, durationMs, error, state, retryAfterMs }: SendResult & AfterAttempt,
+): void {
+  const { webhook_url: url, scheduled_attempts: earlierAttempts } = context;
+  const line = {
+    orderNumber: context.order_number,
+    merchantId: context.merchant_id,
+    environment: context.environment,
+    event: context.type,
+    eventId: context.event_id,
+    deliveryId: context.delivery_id,
+    host: url !== null && URL.canParse(url) ? new URL(url).host : undefined,
+    kind,
+    attempt: kind === 'scheduled' ? earlierAttempts + 1 : undefined,
+    status: statusCode,
+    durationMs,
+    reason: error,
+    state,
+    retryAfterMs,
+  };
+  log.warn(line, 'webhook attempt failed');
 }
 
 /** What an attempt makes of its delivery; a state of null leaves it as it is. */

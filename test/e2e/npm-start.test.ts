@@ -12,6 +12,7 @@ import { findProcesses, isRunning, sendSignal } from '../../src/local/process-ta
 import type { Order } from '../../src/orders/schemas.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
+import { linesIn } from '../support/log-lines.ts';
 import { freePorts, REPOSITORY, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 
 // Three starts of everything take their time on a machine that tests other things meanwhile.
@@ -128,6 +129,18 @@ describe('npm start, once it is ready,', () => {
       'DISPUTE_RESOLVED',
       'ORDER_COMPLETED',
     ]);
+  });
+
+  test('has a log of each part in which every line is JSON', () => {
+    const logOf = (part: string) => linesIn(join(dataDir, 'logs', `${part}.log`));
+    expect(logOf('seed')).toEqual([]);
+    for (const part of ['api', 'worker', 'migrate', 'gateway-simulator']) {
+      const lines = logOf(part);
+      expect(lines.length).toBeGreaterThan(1);
+      for (const line of lines) expect(line).toMatchObject({ name: part, msg: expect.any(String) });
+    }
+    const paying = { msg: 'request', method: 'POST', route: '/upi/:id', status: 303 };
+    expect(logOf('gateway-simulator')).toContainEqual(expect.objectContaining(paying));
   });
 });
 

@@ -42,18 +42,21 @@ export type ApiProcess = Awaited<ReturnType<typeof startApiProcess>>;
  * Starts it and waits until it answers. It ends with the test's process, however that ends.
  *
  * @param overrides settings that differ from the service's
+ * @param wrapped the command by which another one is started, in a folder of its own
  */
 export async function startApiProcess(
   service: TestService,
   overrides: Record<string, string> = {},
+  wrapped: (command: string[], folder: string) => string[] = (command) => command,
 ) {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-api-'));
   const guard = await startGuard([folder]);
   const logFile = join(folder, 'api.log');
+  const [file = '', ...args] = wrapped([process.execPath, entry], folder);
   const child = await startServerProcess({
-    file: process.execPath,
-    args: [entry],
+    file,
+    args,
     env: { ...PART_ENVIRONMENT, ...settingsOf(service, port), ...overrides },
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 12_000 }],
@@ -70,6 +73,7 @@ export async function startApiProcess(
     origin,
     port,
     pid: child.pid,
+    folder,
     logFile,
     exited: child.exited,
     as: (keys: Record<Environment, KeyPair>, environment: Environment = 'sandbox') =>

@@ -3,22 +3,41 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { StepKind } from '../../src/domain/index.ts';
+import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
 
 const WORKER = join(import.meta.dirname, '../../src/main/worker.ts');
 const WORKER_THAT_DIES = join(import.meta.dirname, 'worker-that-dies.ts');
 
-async function startProcess({ env }: TestService, script: string, ...args: string[]) {
+interface ProcessOptions {
+  args?: string[];
+  settings?: Record<string, string>;
+  /** An open file for all that it prints. */
+  output?: number | 'ignore';
+}
+
+async function startProcess(
+  service: TestService,
+  script: string,
+  { args = [], settings = {}, output = 'ignore' }: ProcessOptions = {},
+) {
+  await ensureNamespace(service.temporal.client, `${service.temporal.namespace}-housekeeping`);
   const child = spawn(process.execPath, [script, ...args], {
-    env: { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', ...env },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', ...service.env, ...settings },
+    stdio: ['ignore', output, output, 'ipc'],
   });
   const exited = once(child, 'exit');
   const [message] = await Promise.race([once(child, 'message'), exited]);
   if (message !== 'ready') throw new Error(`${script} ended with ${message}`);
   return {
     exited,
+    /** Asks it to end, and answers its exit code. */
+    async stop(): Promise<number | null> {
+      child.kill('SIGTERM');
+      const [code] = (await exited) as [number | null];
+      return code;
+    },
     async kill() {
       child.kill('SIGKILL');
       await exited;
@@ -27,8 +46,9 @@ async function startProcess({ env }: TestService, script: string, ...args: strin
 }
 
 /** A worker in a process of its own, which can be killed in the middle of anything. */
-export const startWorkerProcess = (service: TestService) => startProcess(service, WORKER);
+export const startWorkerProcess = (service: TestService, options?: ProcessOptions) =>
+  startProcess(service, WORKER, options);
 
 /** A worker that dies by itself as soon as a step of that kind is in the book. */
 export const startWorkerThatDiesAfter = (service: TestService, kind: StepKind) =>
-  startProcess(service, WORKER_THAT_DIES, inject('workflowBundlePath'), kind);
+  startProcess(service, WORKER_THAT_DIES, { args: [inject('workflowBundlePath'), kind] });

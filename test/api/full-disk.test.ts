@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { anOrder } from '../support/api-client.ts';
+import type { ApiProcess } from '../support/api-process.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import type { PartLine } from '../support/log-lines.ts';
+import { linesIn, linesOf } from '../support/log-lines.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { onSmallDisk, requireMounting, smallDiskOf } from '../support/small-disk.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
+import { expectSuccess } from './expectations.ts';
+
+/** Enough lines to fill what the API keeps for a log that takes none. */
+const MANY = 2500;
+const WITHIN_MS = 5_000;
+const INFO = { LOG_LEVEL: 'info' };
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  merchant = await service.newMerchant({ webhooks: false });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+/** Runs a command with its output, errors too, in this file. */
+const printingTo = (file: string, command: string[]) => [
+  'sh',
+  '-c',
+  `exec "$@" >>'${file}' 2>&1`,
+  'sh',
+  ...command,
+];
+
+/** Requests that are refused without much work, each with a line in the log. */
+async function sendMany({ origin }: ApiProcess): Promise<void> {
+  const queue = Array.from({ length: MANY }).values();
+  const send = async () => {
+    for (const _ of queue) {
+      const response = await fetch(`${origin}/nowhere`);
+      await response.text();
+      expect(response.status).toBe(404);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, send));
+}
+
+/** What a merchant does, each step within the contract's 5 s. */
+async function useApi(api: ApiProcess): Promise<void> {
+  const client = api.as(merchant.keys);
+  const startedAtMs = performance.now();
+  const created = await client.post('/orders', anOrder());
+  expectSuccess(created, 201);
+  expectSuccess(await client.get(`/orders/${created.body.data.order_number}`), 200);
+  expect((await client.get('/orders/none')).status).toBe(404);
+  expect(performance.now() - startedAtMs).toBeLessThan(WITHIN_MS);
+}
+
+const requestsIn = (lines: PartLine[]) =>
+  lines.filter(({ msg, status }) => msg === 'request' && status === 404).length;
+const droppedIn = (lines: PartLine[]) =>
+  lines.reduce((sum, { droppedLines = 0 }) => sum + Number(droppedLines), 0);
+
+test('the API serves and stops as ever while its log can take no line', async () => {
+  const api = await startApiProcess(service, INFO, (command) => printingTo('/dev/full', command));
+  await useApi(api);
+  await sendMany(api);
+  await useApi(api);
+  process.kill(api.pid, 'SIGTERM');
+  expect(await api.exited).toEqual({ code: 0, signal: null });
+  await api.stop();
+});
+
+test('a worker does its work while its log can take no line', async () => {
+  const output = openSync('/dev/full', 'w');
+  const onFullDisk = await startWorkerProcess(service, { output, settings: INFO });
+  await worker.stop();
+  const order = await merchant.sandbox.create();
+  expectSuccess(await merchant.sandbox.help(order, 'pay'), 200);
+  expectSuccess(await merchant.sandbox.post(`/orders/${order.order_number}/deliver`), 200);
+  expect(await onFullDisk.stop()).toBe(0);
+  closeSync(output);
+  worker = await service.startWorker();
+});
+
+test('when the disk is full requests are answered, and the log goes on when there is space', async (context) => {
+  requireMounting(context);
+  const api = await startApiProcess(service, INFO, (command, folder) =>
+    onSmallDisk(folder, 4096, printingTo(join(folder, 'full.log'), command)),
+  );
+  const disk = smallDiskOf(api.pid, api.folder);
+  await useApi(api);
+  disk.fill();
+  await sendMany(api);
+  await useApi(api);
+  disk.free();
+  const log = disk.path('full.log');
+  await until(() => droppedIn(linesIn(log)) > 0);
+  await useApi(api);
+  const lines = linesIn(log);
+  expect(requestsIn(lines) + droppedIn(lines)).toBeGreaterThanOrEqual(MANY);
+  expect(lines.at(-1)).toMatchObject({
+    msg: 'request',
+    status: 404,
+    merchantId: merchant.merchantId,
+  });
+  await api.stop();
+});
+
+/** What can be read of a pipe at this moment. */
+function readAvailable(descriptor: number): string {
+  const buffer = Buffer.alloc(64 * 1024);
+  try {
+    const length = readSync(descriptor, buffer);
+    return length === 0 ? '' : buffer.toString('utf8', 0, length) + readAvailable(descriptor);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    return '';
+  }
+}
+
+test('a reader of the log that sleeps holds nobody up, and gets whole lines when it wakes', async () => {
+  let reader = -1;
+  const api = await startApiProcess(service, INFO, (command, folder) => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    return printingTo(pipe, command);
+  });
+  await sendMany(api);
+  await useApi(api);
+  let text = '';
+  await until(() => droppedIn(linesOf((text += readAvailable(reader)))) > 0);
+  const lines = linesOf(text);
+  expect(requestsIn(lines) + droppedIn(lines)).toBeGreaterThanOrEqual(MANY);
+  await api.stop();
+  closeSync(reader);
+});
