@@ -4,6 +4,7 @@ import type { Page } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/errors.ts';
 import { errorOf } from '../http/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
+import { noteRequest, requestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import type { CheckoutAnswer } from './pages/checkout-page.ts';
 import { checkoutPage } from './pages/checkout-page.ts';
@@ -71,9 +72,9 @@ export function buyerRoute({ rateLimiter }: Desk) {
 export function htmlRoute(desk: Desk) {
   return {
     ...buyerRoute(desk),
-    refusalPage: (refusal: ErrorReply): Page => ({
+    refusalPage: (refusal: ErrorReply, requestId: string): Page => ({
       contentType: 'text/html',
-      body: refusalPage(refusal, desk.files),
+      body: refusalPage(refusal, requestId, desk.files),
       headers: { ...refusal.headers, ...PAGE_HEADERS },
     }),
   };
@@ -87,6 +88,8 @@ export function htmlRoute(desk: Desk) {
 export async function checkoutOf({ sql }: Desk, token: string): Promise<Checkout> {
   const checkout = await findCheckout(sql, token);
   if (!checkout) throw errorOf('NOT_FOUND');
+  const { order_number: orderNumber, merchant_id: merchantId } = checkout.order;
+  noteRequest({ orderNumber, merchantId });
   return checkout;
 }
 
@@ -104,7 +107,9 @@ export function show<Status extends number>(
     dispute: `${page}/dispute`,
     status: `${page}/status`,
   };
-  return { status, body: checkoutPage(checkout, links, files, answer), headers: PAGE_HEADERS };
+  const reference = answer?.problem === undefined ? undefined : requestFields().requestId;
+  const body = checkoutPage(checkout, links, files, { ...answer, reference });
+  return { status, body, headers: PAGE_HEADERS };
 }
 
 /** See the page: a form that is reloaded after this is not sent again. */

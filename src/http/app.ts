@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
@@ -18,6 +17,7 @@ import type { Authenticate, MerchantGate } from './merchant-gate.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { healthRoutes } from './readiness.ts';
 import type { Readiness } from './readiness.ts';
+import { noteRequest, requestIdFrom, runRequest } from './request-context.ts';
 import { send } from './send.ts';
 import { createVersionRegistry } from './versions.ts';
 import type { VersionRegistry } from './versions.ts';
@@ -49,26 +49,32 @@ function assertWellFormed({ headers, httpVersion, url = '' }: IncomingMessage): 
 
 function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: number): void {
   const { method, status, state } = ctx;
-  const { log, operationId, merchantId } = state;
+  const { log, operationId, route } = state;
   const durationMs = Math.round(performance.now() - startedAtMs);
-  log.info({ method, operationId, merchantId, status, durationMs }, 'request');
+  const isCutOff = ctx.req.destroyed && !ctx.req.complete;
+  const line = { method, operationId, route, status, durationMs, ...(isCutOff && { isCutOff }) };
+  // Balancers ask every few seconds: a service that is well says so only to who asks for it.
+  log[state.isHealthCheck && status === 200 ? 'debug' : 'info'](line, 'request');
 }
 
 /** The outermost layer: whatever happens inside, an answer in our own form leaves. */
 function answerAlways(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
-  return async (ctx, next) => {
+  const answer = async (ctx: Koa.ParameterizedContext<RequestState>, next: Koa.Next) => {
     const startedAtMs = performance.now();
-    const requestId = randomUUID();
-    Object.assign(ctx.state, { requestId, log: log.child({ requestId }) });
-    ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version });
     try {
       assertWellFormed(ctx.req);
       await next();
     } catch (error) {
-      logError(ctx.state.log, error);
+      logError(log, error);
       send(ctx, errorReply(error, now()));
     }
     logRequest(ctx, startedAtMs);
+  };
+  return (ctx, next) => {
+    const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
+    Object.assign(ctx.state, { requestId, log });
+    ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version, 'X-Request-Id': requestId });
+    return runRequest(requestId, () => answer(ctx, next));
   };
 }
 
@@ -90,6 +96,12 @@ function createRouter(routes: readonly Route[], dispatch: ReturnType<typeof crea
   return router;
 }
 
+/** The methods of a path, for the header `Allow`; undefined where there is nothing. */
+function allowOf(layers: readonly { methods: readonly string[] }[]): string | undefined {
+  const methods = layers.flatMap((layer) => layer.methods);
+  return methods.length === 0 ? undefined : [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
+}
+
 /** No route took the request: 405 if its path has one for another method, else 404. */
 function refuseUnmatched(gate: MerchantGate): RouterMiddleware<RequestState> {
   return async (ctx) => {
@@ -97,17 +109,23 @@ function refuseUnmatched(gate: MerchantGate): RouterMiddleware<RequestState> {
     const within = createDeadline();
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.spoken.headers ?? {});
-    const methods = (ctx.matched ?? []).flatMap((layer) => layer.methods);
-    if (methods.length === 0) throw errorOf('NOT_FOUND');
-    const allow = [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
+    if (entry) noteRequest({ merchantId: entry.merchant.id });
+    const allow = allowOf(ctx.matched ?? []);
+    if (allow === undefined) throw errorOf('NOT_FOUND');
     if (ctx.method !== 'OPTIONS') throw new HttpRefusal('METHOD_NOT_ALLOWED', { Allow: allow });
     ctx.set('Allow', allow);
     ctx.status = 204;
   };
 }
 
+/** The application, and what the server has to know of it for what never becomes a request. */
+export type HttpApp = Koa<RequestState> & {
+  /** The `Allow` of a path, without its query; undefined if no route has it. */
+  allowOf(path: string): string | undefined;
+};
+
 /** Builds the whole HTTP application out of its routes. */
-export function createApp(options: AppOptions): Koa<RequestState> {
+export function createApp(options: AppOptions): HttpApp {
   const { log, checkResponses, now = () => new Date() } = options;
   const versions = options.versions ?? createVersionRegistry();
   const clientIp = createClientIp(options.trustedProxies);
@@ -115,9 +133,11 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   const dispatch = createDispatch({ gate, clientIp, checkResponses, now });
   const router = createRouter([...healthRoutes(options.readiness), ...options.routes], dispatch);
   const app = new Koa<RequestState>();
-  app.on('error', (err: unknown) => log.warn({ err }, 'A connection failed'));
+  app.on('error', (err: unknown, ctx?: Koa.ParameterizedContext<RequestState>) => {
+    log.warn({ err, requestId: ctx?.state.requestId }, 'A connection failed');
+  });
   app.use(answerAlways(versions.current, log, now));
   app.use(router.routes());
   app.use(refuseUnmatched(gate));
-  return app;
+  return Object.assign(app, { allowOf: (path: string) => allowOf(router.match(path, '').path) });
 }

@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
 import { standardErrorBody } from './errors.ts';
 import { COMMON_HEADERS } from './headers.ts';
+import { requestIdFrom } from './request-context.ts';
 import { API_VERSION } from './versions.ts';
 
 /** How long a refused caller may still read before the socket is gone. */
@@ -23,13 +25,44 @@ const ANSWERS: Readonly<Record<string, RawAnswer>> = {
 
 const MALFORMED: RawAnswer = { status: 400, message: 'Malformed request' };
 
+/** What the parser says of bytes that are no request, and where in them it stopped. */
+type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
+
+/** The bytes that the parser refused, as text, from the line in which it stopped. */
+function refusedText({ rawPacket, bytesParsed = 0 }: ParserError): string {
+  const text = rawPacket?.toString('latin1') ?? '';
+  return text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1);
+}
+
+/** A request line that is right but for a method that the parser does not know. */
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~A-Za-z0-9-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r\n/;
+
+function answerTo(error: ParserError, allowOf: AllowOf): RawAnswer {
+  const path = REQUEST_LINE.exec(refusedText(error))?.[1];
+  if (error.code !== 'HPE_INVALID_METHOD' || path === undefined) {
+    return ANSWERS[error.code ?? ''] ?? MALFORMED;
+  }
+  return methodNotAllowed(allowOf(path));
+}
+
+function methodNotAllowed(allow = 'GET, POST, OPTIONS'): RawAnswer {
+  return { status: 405, message: 'Method not allowed', headers: { Allow: allow } };
+}
+
+/** The id that the client gave the request, as far as it arrived. */
+function sentRequestId({ rawPacket }: ParserError): string | undefined {
+  const [head = ''] = rawPacket?.toString('latin1').split('\r\n\r\n') ?? [];
+  return /^x-request-id:[ \t]*(\S*)[ \t]*$/im.exec(head)?.[1];
+}
+
 /** A whole HTTP/1.1 answer as text: at this point there is no response object to write it. */
-function rawAnswer({ status, message, headers }: RawAnswer): string {
+function rawAnswer({ status, message, headers }: RawAnswer, requestId: string): string {
   const body = JSON.stringify(standardErrorBody(message, new Date()));
   const lines = Object.entries({
     ...COMMON_HEADERS,
     ...headers,
     'X-API-Version': API_VERSION,
+    'X-Request-Id': requestId,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     Date: new Date().toUTCString(),
@@ -42,38 +75,56 @@ function rawAnswer({ status, message, headers }: RawAnswer): string {
  * Sends the answer and closes. Destroying at once would reset a connection with unread input, and
  * the caller would never see why; waiting for the caller's own end could last for ever.
  */
-function answerAndClose(socket: Duplex, answer: RawAnswer): void {
+function answerAndClose(
+  socket: Duplex,
+  answer: RawAnswer,
+  { requestId, log }: { requestId: string; log: Logger },
+): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
   socket.on('error', () => socket.destroy());
-  socket.end(rawAnswer(answer));
+  socket.end(rawAnswer(answer, requestId));
+  const { status, message } = answer;
+  log.info({ requestId, status, reason: message }, 'request');
 }
 
 /** An answer to CONNECT, for which Node gives a bare socket. */
-export function refuseConnect(socket: Duplex): void {
-  const message = 'Method not allowed';
-  answerAndClose(socket, { status: 405, message, headers: { Allow: 'GET, POST, OPTIONS' } });
+export function refuseConnect(request: IncomingMessage, socket: Duplex, log: Logger): void {
+  const requestId = requestIdFrom(request.headers['x-request-id']);
+  answerAndClose(socket, methodNotAllowed(), { requestId, log });
 }
 
-/**
- * Makes the listener for `clientError`: requests that never became requests.
- *
- * @param lastResponse the latest response on a socket: one that has begun cannot be followed by
- *   another answer.
- */
-export function createClientErrorListener(
-  lastResponse: (socket: Duplex) => ServerResponse | undefined,
-) {
+/** What the listener has to know of the application and of the connections. */
+interface ClientErrorOptions {
+  /**
+   * The latest response on a socket: one that has begun cannot be followed by another answer.
+   */
+  readonly lastResponse: (socket: Duplex) => ServerResponse | undefined;
+  readonly allowOf: AllowOf;
+  readonly log: Logger;
+}
+
+/** The `Allow` of a path; undefined if there is nothing. */
+type AllowOf = (path: string) => string | undefined;
+
+/** Makes the listener for `clientError`: requests that never became requests. */
+export function createClientErrorListener({ lastResponse, allowOf, log }: ClientErrorOptions) {
   // The parser complains again for every further byte.
   const answered = new WeakSet<Duplex>();
-  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  return (error: ParserError, socket: Duplex): void => {
     if (answered.has(socket)) return;
     answered.add(socket);
     const response = lastResponse(socket);
     const hasBegun = response?.headersSent === true;
     const isOver = response?.writableFinished === true && response.req.complete;
     const canAnswer = socket.writable && error.code !== 'ECONNRESET' && (!hasBegun || isOver);
-    if (canAnswer) answerAndClose(socket, ANSWERS[error.code ?? ''] ?? MALFORMED);
-    else socket.destroy();
+    if (!canAnswer) {
+      socket.destroy();
+      return;
+    }
+    // A request whose body does not come has its id already; its own answer will not be sent.
+    const own = isOver ? undefined : response?.getHeader('X-Request-Id');
+    const requestId = requestIdFrom(own === undefined ? sentRequestId(error) : String(own));
+    answerAndClose(socket, answerTo(error, allowOf), { requestId, log });
   };
 }

@@ -105,8 +105,10 @@ interface RouteFacts {
   readonly rateLimiter?: RateLimiter;
   /** How long our own work on a request may take before the answer is 500; 4.5 s if absent. */
   readonly answerWithinMs?: number;
+  /** Asked every few seconds by machines: its log lines are of interest only when it fails. */
+  readonly isHealthCheck?: true;
   /** Shows refusals to people, as a page instead of the JSON body. */
-  readonly refusalPage?: (refusal: ErrorReply) => Page;
+  readonly refusalPage?: (refusal: ErrorReply, requestId: string) => Page;
 }
 
 /** One declaration: validation, documentation and the check of its answers all come from it. */

@@ -9,7 +9,9 @@ import { createDeadline } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
 import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
 import { errorReply, logError } from './errors.ts';
+import { BASE_PATHS } from './merchant-gate.ts';
 import type { MerchantGate } from './merchant-gate.ts';
+import { noteRequest } from './request-context.ts';
 import { send } from './send.ts';
 import { acceptsNothing, fieldsOf, safePathText } from './validation.ts';
 import type { SpokenVersion } from './versions.ts';
@@ -26,9 +28,10 @@ export interface DispatchOptions {
 export interface RequestState {
   requestId: string;
   log: Logger;
-  /** The operation, never the path: a path can hold a buyer's token. */
   operationId?: string;
-  merchantId?: string;
+  /** The path as it was declared, never as it came: that one can hold a buyer's token. */
+  route?: string;
+  isHealthCheck?: boolean;
 }
 
 /** A Koa context inside a matched route. */
@@ -93,16 +96,20 @@ export function createDispatch({ gate, clientIp, checkResponses, now }: Dispatch
       logError(ctx.state.log, error);
       const refusal = errorReply(error, now());
       if (checkResponses) assertDocumentedError(route, refusal.status);
-      return { ...refusal, ...route.refusalPage?.(refusal) };
+      return { ...refusal, ...route.refusalPage?.(refusal, ctx.state.requestId) };
     }
   }
 
   return (route: Route, environment: Environment | undefined) => async (ctx: RouteContext) => {
-    ctx.state.operationId = route.operationId;
+    Object.assign(ctx.state, {
+      operationId: route.operationId,
+      route: (environment ? BASE_PATHS[environment] : '') + route.path,
+      isHealthCheck: route.isHealthCheck ?? false,
+    });
     const within = createDeadline(route.answerWithinMs);
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.spoken.headers ?? {});
-    if (entry) ctx.state.merchantId = entry.merchant.id;
+    if (entry) noteRequest({ merchantId: entry.merchant.id });
     const caller = { environment, merchant: entry?.merchant };
     const reply = await answer(ctx, route, () =>
       runRoute(ctx, route, caller, entry?.spoken, within),

@@ -44,11 +44,20 @@ export class ValidationError extends DomainError {
 export class HttpRefusal extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, headers: Readonly<Record<string, string>>) {
-    super(code, ERRORS[code].message);
+  constructor(
+    code: ErrorCode,
+    headers: Readonly<Record<string, string>>,
+    message: string = ERRORS[code].message,
+  ) {
+    super(code, message);
     this.headers = headers;
   }
 }
+
+/** RFC 9110 wants every 401 to say how to authenticate: most of them are about a merchant's keys. */
+const DEFAULT_HEADERS: Readonly<Partial<Record<ErrorCode, ErrorReply['headers']>>> = {
+  UNAUTHORIZED: { 'WWW-Authenticate': 'ApiKey realm="Merchant API"' },
+};
 
 /** What goes on the wire for an error. */
 export interface ErrorReply {
@@ -78,7 +87,8 @@ function errorBody(error: DomainError, now: Date): ErrorReply['body'] {
 export function errorReply(error: unknown, now: Date): ErrorReply {
   const known = error instanceof DomainError ? error : errorOf('INTERNAL');
   const { status } = ERRORS[known.code];
-  const headers = known instanceof HttpRefusal ? known.headers : {};
+  const headers =
+    known instanceof HttpRefusal ? known.headers : (DEFAULT_HEADERS[known.code] ?? {});
   return { status, headers, body: errorBody(known, now) };
 }
 

@@ -14,12 +14,18 @@ const optional = z.string().optional();
 /** The headers that every answer of a merchant route carries. */
 const commonHeaders = z.object({
   'X-API-Version': header('X-API-Version', 'The current API version', z.iso.date()),
+  'X-Request-Id': header(
+    'X-Request-Id',
+    'Names this request in our logs: your own `X-Request-Id` if you sent 1 to 64 of ' +
+      '`A-Z a-z 0-9 . _ -`, else a new one. Quote it when you ask us about an answer.',
+  ),
   Deprecation: header('Deprecation', 'Since when the pinned version is superseded', optional),
   Sunset: header('Sunset', 'Until when the pinned version is supported', optional),
 });
 
 /** The headers that an answer of some status carries beside them. */
 const statusHeaders: Readonly<Record<number, z.ZodRawShape>> = {
+  401: { 'WWW-Authenticate': header('WWW-Authenticate', 'Names the kind of credentials') },
   405: { Allow: header('Allow', 'The methods that the path has') },
   429: { 'Retry-After': header('Retry-After', 'Seconds to wait', z.string().regex(/^[0-9]+$/)) },
 };

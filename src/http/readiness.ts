@@ -51,7 +51,13 @@ const readinessSchema = z.object({
   checks: z.record(z.string(), z.enum(['up', 'down'])),
 });
 
-const facts = { method: 'GET', caller: 'public', base: 'root', tags: ['Operations'] } as const;
+const facts = {
+  method: 'GET',
+  caller: 'public',
+  base: 'root',
+  tags: ['Operations'],
+  isHealthCheck: true,
+} as const;
 
 /** `/healthz`: this process is alive. `/readyz`: and can serve, or which check failed. */
 export function healthRoutes(readiness: Readiness): Route[] {

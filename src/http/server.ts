@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
-import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { createClientErrorListener, refuseConnect } from './client-error.ts';
+import type { HttpApp } from './app.ts';
 import type { Readiness } from './readiness.ts';
 
 /** What a caller may take its time with; Node looks once a second. */
@@ -110,15 +110,17 @@ async function closeServer(server: Server, signal: AbortSignal, onCut: () => voi
  * @throws Error if the address cannot be listened on.
  */
 export async function startHttpServer(
-  app: Pick<Koa, 'callback'>,
+  app: Pick<HttpApp, 'callback' | 'allowOf'>,
   options: HttpServerOptions,
 ): Promise<RunningHttpServer> {
   const { readiness, log, readinessGraceMs = 1_000, stopTimeoutMs = 8_000 } = options;
   const server = createServer(LIMITS, app.callback());
   server.setTimeout(SOCKET_IDLE_MS);
   const responses = trackResponses(server);
-  server.on('clientError', createClientErrorListener(responses.latestOn));
-  server.on('connect', (_request, socket) => refuseConnect(socket));
+  const { latestOn: lastResponse } = responses;
+  const { allowOf } = app;
+  server.on('clientError', createClientErrorListener({ lastResponse, allowOf, log }));
+  server.on('connect', (request, socket) => refuseConnect(request, socket, log));
   // An expectation that we do not know may be ignored; Node would answer 417 in a form of its own.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.listen(options.port, options.host);

@@ -18,7 +18,7 @@ import { createOrderPresenter } from '../orders/presenter.ts';
 import { createStepRecorder } from '../orders/record-step.ts';
 import { orderRoutes } from '../orders/routes.ts';
 import { testHelperRoutes } from '../orders/test-helpers.ts';
-import { callbackRoute } from '../payments/callback-route.ts';
+import { callbackRoutes } from '../payments/callback-route.ts';
 import type { Gateways } from '../payments/gateways.ts';
 import { createRazorpayGateway } from '../payments/razorpay/gateway.ts';
 import { paymentSessionRoutes } from '../payments/routes.ts';
@@ -47,7 +47,10 @@ const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
 /** The gateway of each environment, where its four settings are given. */
-function composeGateways({ razorpay }: Config, timeoutMs: number): Gateways {
+function composeGateways(
+  { config: { razorpay }, log }: Pick<Resources, 'config' | 'log'>,
+  timeoutMs: number,
+): Gateways {
   const gatewayFor = ({
     baseUrl,
     keyId,
@@ -55,7 +58,7 @@ function composeGateways({ razorpay }: Config, timeoutMs: number): Gateways {
     webhookSecret,
   }: Config['razorpay']['sandbox']) =>
     baseUrl && keyId && keySecret && webhookSecret
-      ? createRazorpayGateway({ baseUrl, keyId, keySecret, webhookSecret, timeoutMs })
+      ? createRazorpayGateway({ baseUrl, keyId, keySecret, webhookSecret, timeoutMs, log })
       : null;
   return { sandbox: gatewayFor(razorpay.sandbox), production: gatewayFor(razorpay.production) };
 }
@@ -76,7 +79,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
   const workflows = createOrderWorkflows(temporal);
   const present = createOrderPresenter(config.publicBaseUrl);
   const commands = createOrderCommands({ sql, workflows, durations: config.durations });
-  const gateways = composeGateways(config, API_GATEWAY_TIMEOUT_MS);
+  const gateways = composeGateways({ config, log }, API_GATEWAY_TIMEOUT_MS);
   const sessions = { sql, gateways, sessionMs: config.durations.paymentSessionMs, log };
   const simulator = config.razorpay.sandbox;
   const pay = createSandboxPayment({ ...sessions, simulator });
@@ -95,7 +98,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
       openSession: (order) => openSession(sessions, order),
       raiseDispute: commands.raiseDispute,
     }),
-    callbackRoute({ sql, workflows, gateways, log }),
+    ...callbackRoutes({ sql, workflows, gateways, log }),
   ];
   const app = createApp({
     routes: [...routes, ...documentationOf(routes)],
@@ -121,7 +124,7 @@ export function composeActivities({ config, sql, temporal, log }: Resources) {
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,
     workflows: createOrderWorkflows(temporal),
-    gateways: composeGateways(config, WORKER_GATEWAY_TIMEOUT_MS),
+    gateways: composeGateways({ config, log }, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
     sweepAfterMs: config.durations.sweepAfterMs,
     recordStep: createStepRecorder({

@@ -5,6 +5,7 @@ import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/o
 import type { Sql } from '../db/client.ts';
 import type { CommandType, Environment } from '../domain/index.ts';
 import { DomainError, paiseFromRupees, REFUSALS } from '../domain/index.ts';
+import { noteRequest } from '../http/request-context.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import * as queries from './queries.ts';
 import type { OrderRow } from './rows.ts';
@@ -101,6 +102,7 @@ async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promis
     newOrder,
     deps.durations.paymentLinkMs,
   );
+  noteRequest({ orderNumber: order.order_number });
   // A replay starts nothing once the first step is recorded: the workflow's id is free again after
   // Temporal's retention. Before that, starting it again repairs what a died process left.
   if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));

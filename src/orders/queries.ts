@@ -2,6 +2,7 @@ import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
+import { noteRequest } from '../http/request-context.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 
@@ -95,6 +96,7 @@ export async function ownOrder(
 ): Promise<OrderRow> {
   const order = await findOrder(sql, environment, orderNumber);
   if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  noteRequest({ orderNumber });
   if (order.merchant_id !== merchantId) throw errorOf('ORDER_NOT_YOURS');
   return order;
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Environment } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
+import { HttpRefusal } from '../http/errors.ts';
 import type { CaptureDeps } from './captures.ts';
 import { notePayment, noteSessionClosed } from './captures.ts';
 import type { CallbackHeaders, GatewayEvent } from './gateway.ts';
@@ -16,21 +16,28 @@ type CallbackDeps = CaptureDeps & { gateways: Gateways };
 /** The gateway waits 5 s; past this we answer and go on, for the callback is in the book. */
 const ANSWER_WITHIN_MS = 1500;
 
+/** How the gateway authenticates itself, for a 401. */
+const CHALLENGE = { 'WWW-Authenticate': 'Signature header="X-Razorpay-Signature"' };
+
 /**
  * Where the gateway calls back: the signature is checked on the raw bytes, the callback is stored,
  * then acted upon. What is lost after that, reconciliation finds.
  */
-export function callbackRoute(deps: CallbackDeps): Route {
+export function callbackRoutes(deps: CallbackDeps): Route[] {
+  return [callbackRoute(deps, 'sandbox'), callbackRoute(deps, 'production')];
+}
+
+/** One path each, so that any other is an unknown path. */
+function callbackRoute(deps: CallbackDeps, environment: Environment): Route {
   return defineRoute({
     method: 'POST',
     base: 'root',
     caller: 'public',
-    path: '/callbacks/razorpay/{environment}',
-    operationId: 'razorpayCallback',
+    path: `/callbacks/razorpay/${environment}`,
+    operationId: `razorpayCallback ${environment}`,
     summary: 'Callbacks of the payment gateway',
     description: 'Signed with `X-Razorpay-Signature`; called by the gateway alone.',
     tags: ['Gateway'],
-    params: z.object({ environment: z.enum(['sandbox', 'production']) }),
     headers: z.object({
       'X-Razorpay-Signature': z.string().optional(),
       'X-Razorpay-Event-Id': z.string().optional(),
@@ -38,8 +45,8 @@ export function callbackRoute(deps: CallbackDeps): Route {
     body: z.looseObject({}),
     responses: { 200: { description: 'Received', schema: envelopeOf(z.null()) } },
     errors: ['UNAUTHORIZED'],
-  }).handledBy(async ({ params, headers, rawBody = Buffer.alloc(0) }) => {
-    await receive(deps, params.environment, rawBody, {
+  }).handledBy(async ({ headers, rawBody = Buffer.alloc(0) }) => {
+    await receive(deps, environment, rawBody, {
       'x-razorpay-signature': headers['X-Razorpay-Signature'],
       'x-razorpay-event-id': headers['X-Razorpay-Event-Id'],
     });
@@ -67,7 +74,7 @@ async function receive(
     return;
   }
   if (result?.reason !== 'body_malformed') {
-    throw new DomainError('UNAUTHORIZED', 'Invalid signature');
+    throw new HttpRefusal('UNAUTHORIZED', CHALLENGE, 'Invalid signature');
   }
   // Truly from the gateway, but in no form that we know. Refused, it would come again for a day.
   const eventId = String(headers['x-razorpay-event-id'] ?? '');

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import { noteRequest } from '../http/request-context.ts';
 import { findOrder } from '../orders/queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
@@ -39,6 +40,7 @@ export async function notePayment(
     );
     return;
   }
+  noteRequest({ orderNumber: order.order_number, merchantId: order.merchant_id });
   if (payment.status === 'failed') return noteFailure(deps, order.order_number, gatewayPaymentId);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
   const { amountPaise } = payment;

@@ -52,7 +52,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
     log.error(
-      { alert: 'gateway_refused', subject: orderNumber, err: error },
+      { alert: 'gateway_refused', subject: orderNumber, orderNumber, err: error },
       'The gateway refuses for good to set funds aside',
     );
     await queries.markHoldRefused(sql, funds.gateway_payment_id);

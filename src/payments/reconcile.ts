@@ -1,3 +1,4 @@
+import { runAboutOrder } from '../http/request-context.ts';
 import type { CaptureDeps } from './captures.ts';
 import { applyCapture, notePayment, noteSessionPayments } from './captures.ts';
 import type { FundsDeps } from './funds.ts';
@@ -89,7 +90,7 @@ async function holdAllFunds(deps: ReconcileDeps, endsAtMs: number): Promise<void
  * A few at a time; one that fails is logged, and comes again with a later run, as do those for which
  * no time is left: a gateway that never answers takes 10 s for each call.
  */
-async function forEach<Item>(
+async function forEach<Item extends { order_number: string }>(
   { log }: ReconcileDeps,
   items: readonly Item[],
   endsAtMs: number,
@@ -99,9 +100,11 @@ async function forEach<Item>(
   const takeTurns = async () => {
     for (const item of queue) {
       if (performance.now() > endsAtMs) return;
-      await work(item).catch((err: unknown) =>
-        log.warn({ err }, 'Reconciliation: once more later'),
-      );
+      await runAboutOrder(item.order_number, async () => {
+        await work(item).catch((err: unknown) =>
+          log.warn({ err }, 'Reconciliation: once more later'),
+        );
+      });
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT_CALLS }, takeTurns));

@@ -7,7 +7,15 @@ import { defineRoute } from '../../src/http/define-route.ts';
 import { envelopeOf, success } from '../../src/http/envelope.ts';
 import { ERRORS } from '../../src/http/errors.ts';
 import { createReadiness } from '../../src/http/readiness.ts';
-import { createThing, CREDENTIALS, JSON_TYPE, PRODUCTION, SANDBOX, serve } from './http-support.ts';
+import {
+  createThing,
+  CREDENTIALS,
+  JSON_TYPE,
+  PRODUCTION,
+  SANDBOX,
+  sendRaw,
+  serve,
+} from './http-support.ts';
 
 const facts = {
   caller: 'merchant',
@@ -114,6 +122,42 @@ test('a wrong method is 405 and names the right ones', async () => {
   expect([answer.status, answer.json]).toEqual([405, standardError('Method not allowed')]);
   expect(answer.headers.get('Allow')).toBe('GET, HEAD, OPTIONS');
 });
+
+test('401 says how to authenticate', async () => {
+  await using server = await serve();
+  const answer = await server.call(`${PRODUCTION}/things/T1`);
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get('WWW-Authenticate')).toBe('ApiKey realm="Merchant API"');
+});
+
+test.each([
+  ['PAY', '/things/T1', 'GET, HEAD, OPTIONS'],
+  ['get', '/things/T1?page=1', 'GET, HEAD, OPTIONS'],
+  ['X-SEND', '/things', 'OPTIONS, POST'],
+  ['PAY', '/nowhere', 'GET, POST, OPTIONS'],
+])('a method that HTTP does not know is 405 with Allow: %s %s', async (method, path, allow) => {
+  await using server = await serve();
+  const answer = await sendRaw(
+    server.port,
+    `${method} ${SANDBOX}${path} HTTP/1.1\r\nHost: a\r\n\r\n`,
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
+  expect(answer).toContain(`\r\nAllow: ${allow}\r\n`);
+  expect(answer).toContain('"message":"Method not allowed"');
+});
+
+test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'POST'])(
+  'a known method that the path does not have is 405 with Allow: %s',
+  async (method) => {
+    await using server = await serve();
+    const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+    const headers = { ...CREDENTIALS };
+    const path = `${SANDBOX}/things/T1`;
+    request({ port: server.port, host: '127.0.0.1', method, path, headers }, resolve).end();
+    const { statusCode, headers: answered } = await promise;
+    expect([statusCode, answered.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  },
+);
 
 test('OPTIONS names the methods of a path, HEAD answers like GET without a body', async () => {
   await using server = await serve();

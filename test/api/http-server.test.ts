@@ -116,7 +116,7 @@ function drip(port: number, start: string) {
   const timer = setInterval(() => socket.write('x'), 400);
   return once(socket, 'close').then(() => {
     clearInterval(timer);
-    return Buffer.concat(chunks).toString().split('\r\n')[0];
+    return Buffer.concat(chunks).toString();
   });
 }
 
@@ -125,7 +125,7 @@ test('500 sockets that drip or stay silent are gone within 15 s while others are
   const startedAtMs = performance.now();
   const starts = [
     'GET /healthz HTTP/1.1\r\nHost: a\r\nX-Drip: ',
-    `POST ${SANDBOX}/things HTTP/1.1\r\nHost: a\r\nX-API-Key: mk_test_1\r\nX-API-Secret: sk_test_1\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n{`,
+    `POST ${SANDBOX}/things HTTP/1.1\r\nHost: a\r\nX-Request-Id: slow\r\nX-API-Key: mk_test_1\r\nX-API-Secret: sk_test_1\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n{`,
   ];
   const dripping = Array.from({ length: 500 }, (_, index) =>
     drip(server.port, starts[index % 2] ?? ''),
@@ -141,7 +141,14 @@ test('500 sockets that drip or stay silent are gone within 15 s while others are
   }
   expect(performance.now() - startedAtMs).toBeLessThan(15_000);
   expect(slowestMs).toBeLessThan(1_000);
-  expect(new Set(await all)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
+  const answers = await all;
+  const firstLines = answers.map((answer) => answer.split('\r\n')[0]);
+  expect(new Set(firstLines)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
+  const ids = answers.map((answer) => /^X-Request-Id: (\S+)\r$/m.exec(answer)?.[1]);
+  // Those whose head has arrived keep the id in it; the others have one each.
+  expect(ids.filter((id) => id === 'slow')).toHaveLength(250);
+  expect(new Set(ids).size).toBe(251);
+  expect(ids).not.toContain(undefined);
 });
 
 test('stop says not ready at once, and what is in flight is finished', async () => {

@@ -10,6 +10,7 @@ import { envelopeOf, success } from '../../src/http/envelope.ts';
 import { errorOf } from '../../src/http/errors.ts';
 import { text } from '../../src/http/fields.ts';
 import { createMemoryRateLimiter } from '../../src/http/rate-limit.ts';
+import { requestFields } from '../../src/http/request-context.ts';
 import { createReadiness } from '../../src/http/readiness.ts';
 import { startHttpServer } from '../../src/http/server.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
@@ -117,7 +118,8 @@ const authenticate: AppOptions['authenticate'] = async (credentials) => {
 /** Starts a real server around example routes; any part of it can be replaced. */
 export async function serve(overrides: Partial<AppOptions> & Partial<HttpServerOptions> = {}) {
   const logged: Record<string, unknown>[] = [];
-  const log = pino({ level: 'debug' }, { write: (line) => void logged.push(JSON.parse(line)) });
+  const write = (line: string) => void logged.push(JSON.parse(line));
+  const log = pino({ level: 'debug', mixin: requestFields }, { write });
   const { readiness = createReadiness({}) } = overrides;
   const app = createApp({
     routes: [createThing, getThing, cancelThing, sandboxOnly],

@@ -181,9 +181,13 @@ describe('around the page', () => {
   test.each(unknown)('a link that nobody was given is a 404: /pay/{token}%s', async (path) => {
     const { origin } = new URL((await merchant.sandbox.create()).payment_url);
     const url = `${origin}/pay/${'x'.repeat(32)}${path}`;
-    const { status, html } = await open(url);
+    const { status, html, headers } = await open(url);
     expect(status).toBe(404);
     expect(html).toContain(path === '/status' ? '"Not found"' : 'Payment page not found');
+    // Whoever asks for help can name the request.
+    const id = headers.get('X-Request-Id') ?? '';
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    if (path !== '/status') expect(textOf(html)).toContain(`Reference for support: ${id}`);
   });
 
   test('lets in nothing but its own files, and tells nobody where it is', async () => {

@@ -76,9 +76,10 @@ test('after an expired session the button opens a new one, and the order is stil
 test('while the gateway is away the page says so with 502, and the button stays', async () => {
   const stage = await stageOf(service, merchant);
   await simulator(service, 'POST', '/faults', { kind: 'error', method: 'POST' });
-  const { status, html } = await pressPay(stage);
+  const { status, html, headers } = await pressPay(stage);
   expect(status).toBe(502);
   expect(textOf(html)).toContain('The UPI payment system cannot be reached at the moment.');
+  expect(textOf(html)).toContain(`Reference for support: ${headers.get('X-Request-Id')}`);
   expect(html).toMatch(/role="alert"/);
   expect(html).toContain('/sessions"');
   await simulator(service, 'DELETE', '/faults');

@@ -59,9 +59,26 @@ describe('a callback', () => {
     ],
   ])('%s is 401 and nothing is stored', async (_what, send) => {
     const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
-    expect((await send(body)).status).toBe(401);
+    const answer = await send(body);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('WWW-Authenticate')).toContain('X-Razorpay-Signature');
     expect(await kit.stored(paymentId)).toBe(0);
     expect((await kit.read(order)).status).toBe('ACCEPTED');
+  });
+
+  test.each([
+    ['POST', '/callbacks/razorpay/staging', 404],
+    ['POST', '/callbacks/razorpay/Sandbox', 404],
+    ['POST', '/callbacks/razorpay/sandbox/', 404],
+    ['POST', '/callbacks/razorpay', 404],
+    ['POST', '/callbacks/stripe/sandbox', 404],
+    ['GET', '/callbacks/razorpay/staging', 404],
+    ['GET', '/callbacks/razorpay/sandbox', 405],
+  ])('at an address that is none is not found: %s %s', async (method, path, status) => {
+    const body = method === 'POST' ? { body: 'no JSON' } : {};
+    const answer = await fetch(service.origin + path, { method, ...body });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('Allow')).toBe(status === 405 ? 'OPTIONS, POST' : null);
   });
 
   test('is stored before anything is done, and answered 200 within 2 s, even while Temporal does not answer', async () => {

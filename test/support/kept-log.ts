@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { requestFields } from '../../src/http/request-context.ts';
 
 /** A line that the service logged. */
 export interface LogLine {
@@ -20,5 +21,5 @@ export function keepingLog() {
     const parsed = JSON.parse(line) as LogLine;
     if (parsed.level >= WARN) logged.push(parsed);
   };
-  return { log: pino({ level: level ?? 'warn' }, { write }), logged };
+  return { log: pino({ level: level ?? 'warn', mixin: requestFields }, { write }), logged };
 }

@@ -8,7 +8,7 @@ import { disputeSection } from './dispute.ts';
 import type { Headline } from './headline.ts';
 import { headlineOf } from './headline.ts';
 import type { Files } from './layout.ts';
-import { glyph, notice, renderPage } from './layout.ts';
+import { glyph, notice, referenceLine, renderPage } from './layout.ts';
 import { paymentSection } from './payment.ts';
 import { progressSection } from './progress.ts';
 
@@ -26,6 +26,8 @@ export interface CheckoutLinks {
 /** What the page says beyond the order's state: the answer to what the buyer just tried. */
 export interface CheckoutAnswer {
   readonly problem?: string;
+  /** The id of the request that met the problem. */
+  readonly reference?: string | undefined;
   readonly draft?: DisputeDraft;
 }
 
@@ -43,6 +45,7 @@ export function checkoutPage(
   const island = islandOf(state, checkout, links);
   return renderPage({ title, files, isSandbox, island }, [
     answer.problem && notice('bad', answer.problem, 'alert'),
+    answer.reference && referenceLine(answer.reference),
     orderHeader(checkout),
     stateSection(headline),
     ...checkout.surplus.map(surplusNotice),

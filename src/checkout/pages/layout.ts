@@ -42,6 +42,11 @@ export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'st
   return h('p', { class: `notice ${tone}`, role }, text);
 }
 
+/** By which the operators find in their log what went wrong, if a buyer asks them about it. */
+export function referenceLine(requestId: string) {
+  return h('p', { class: 'reference' }, 'Reference for support: ', h('code', null, requestId));
+}
+
 /** A whole HTML document. */
 export function renderPage(
   { title, files, isSandbox, island }: Layout,

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { ErrorReply } from '../../http/errors.ts';
 import type { Files } from './layout.ts';
-import { glyph, renderPage } from './layout.ts';
+import { glyph, referenceLine, renderPage } from './layout.ts';
 
 interface Words {
   readonly title: string;
@@ -39,7 +39,7 @@ const OUR_FAULT: Words = {
 };
 
 /** The page of a request that came to no order's page. */
-export function refusalPage({ status }: ErrorReply, files: Files): string {
+export function refusalPage({ status }: ErrorReply, requestId: string, files: Files): string {
   const { title, text } = WORDS[status] ?? OUR_FAULT;
   return renderPage(
     { title, files, isSandbox: false },
@@ -49,6 +49,7 @@ export function refusalPage({ status }: ErrorReply, files: Files): string {
       glyph('bad'),
       h('h1', { id: 'state' }, title),
       h('p', null, text),
+      referenceLine(requestId),
     ),
   );
 }

@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { GatewayRefused, GatewayUnavailable } from '../gateway.ts';
@@ -36,7 +37,11 @@ interface ClientOptions {
   keySecret: string;
   timeoutMs: number;
   dispatcher: Dispatcher;
+  log?: CallLog | undefined;
 }
+
+/** Where each call is reported; pino fits. */
+export type CallLog = Pick<Logger, 'info' | 'warn'>;
 
 /** Failures of connecting: nothing of the request has left this machine. */
 const CONNECT_FAILURES = new Set([
@@ -95,9 +100,40 @@ function urlOf(baseUrl: string, { path, query = {} }: Call): URL {
   return url;
 }
 
+/** The words in the paths that we call; every other segment is the id of something. */
+const PATH_WORDS = new Set(
+  'v1 v2 payments qr_codes close refund refunds transfers accounts'.split(' '),
+);
+
+/** `/v1/payments/{id}/refund`: the same for every payment, so that lines can be counted. */
+function templateOf(path: string): string {
+  const segments = path
+    .split('/')
+    .map((word) => (word === '' || PATH_WORDS.has(word) ? word : '{id}'));
+  return segments.join('/');
+}
+
+/** One line about each call: what was asked, what came of it, and how long that took. */
+function logCall(
+  log: CallLog,
+  { method, path }: Call,
+  { status, startedAtMs }: { status: number | undefined; startedAtMs: number },
+  answer: Answer<unknown>,
+): void {
+  const durationMs = Math.round(performance.now() - startedAtMs);
+  const call = { gateway: 'razorpay', method, route: templateOf(path), status, durationMs };
+  if (answer.kind === 'done') log.info(call, 'gateway call');
+  else log.warn({ ...call, outcome: answer.kind, reason: reasonOf(answer) }, 'gateway call failed');
+}
+
+function reasonOf(failure: Failure): string {
+  if (failure.kind !== 'refused') return failure.detail;
+  return `${failure.code}: ${failure.description}`;
+}
+
 /** Speaks HTTP with Razorpay: Basic auth, JSON, a time-out, and nothing repeated in secret. */
 export function createRazorpayClient(options: ClientOptions): RazorpayClient {
-  const { baseUrl, keyId, keySecret, timeoutMs, dispatcher } = options;
+  const { baseUrl, keyId, keySecret, timeoutMs, dispatcher, log } = options;
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString('base64')}`;
 
   async function send(call: Call): Promise<{ status: number; text: string }> {
@@ -113,12 +149,12 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
 
   return {
     async call(call, schema) {
-      try {
-        const { status, text } = await send(call);
-        return answerOf(status, text, schema);
-      } catch (error) {
-        return failureOf(error);
-      }
+      const startedAtMs = performance.now();
+      const came = await send(call).catch((error: unknown) => failureOf(error));
+      const answer = 'kind' in came ? came : answerOf(came.status, came.text, schema);
+      const status = 'kind' in came ? undefined : came.status;
+      if (log) logCall(log, call, { status, startedAtMs }, answer);
+      return answer;
     },
   };
 }

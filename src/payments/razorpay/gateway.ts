@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { PaymentGateway } from '../gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
+import type { CallLog } from './client.ts';
 import { createLinkedAccounts } from './linked-accounts.ts';
 import { presentPayment } from './present.ts';
 import { createRefunds } from './refunds.ts';
@@ -23,6 +24,8 @@ export interface RazorpayGatewayOptions {
   /** Whose connections to use; without it the gateway has its own, which `close` ends. */
   dispatcher?: Dispatcher;
   now?: () => number;
+  /** Gets a line about each call. */
+  log?: CallLog;
 }
 
 /** Razorpay behind the port; `close` ends its connections once the calls under way are over. */

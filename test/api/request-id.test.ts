@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineRoute } from '../../src/http/define-route.ts';
+import { envelopeOf, success } from '../../src/http/envelope.ts';
+import { createReadiness } from '../../src/http/readiness.ts';
+import { JSON_TYPE, PRODUCTION, SANDBOX, sendRaw, serve } from './http-support.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const facts = {
+  caller: 'merchant',
+  base: 'merchant',
+  method: 'GET',
+  summary: '',
+  description: '',
+  tags: [],
+  responses: { 200: { description: '', schema: envelopeOf(z.null()) } },
+} as const;
+
+/** Fails in a way that nobody foresaw. */
+const faulty = defineRoute({ ...facts, path: '/odd', operationId: 'odd' }).handledBy(async () => {
+  throw new Error('boom');
+});
+
+/** The header as an answer that was read as text has it. */
+const idIn = (answer: string) => /^X-Request-Id: (.*)\r$/im.exec(answer)?.[1];
+
+test('every kind of answer has a request id of its own, errors and unknown paths too', async () => {
+  await using server = await serve();
+  const post = { method: 'POST', headers: JSON_TYPE, body: '{}' };
+  const answers = await Promise.all([
+    server.call('/healthz'),
+    server.call('/nowhere'),
+    server.call(`${SANDBOX}/nowhere`),
+    server.call(`${SANDBOX}/things`, post),
+    server.call(`${SANDBOX}/things`, { method: 'OPTIONS' }),
+    server.call(`${SANDBOX}/things`, { method: 'PUT' }),
+    server.call(`${PRODUCTION}/things`, post),
+    server.call(`${SANDBOX}/things`, { ...post, body: 'x'.repeat(40_000) }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 404, 400, 204, 405, 401, 413]);
+  const ids = answers.map(({ headers }) => headers.get('X-Request-Id') ?? '');
+  for (const id of ids) expect(id).toMatch(UUID);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test.each([
+  ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+  ['no HTTP at all', 'nonsense\r\n\r\n', 400],
+  ['an unknown method', 'PAY / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405],
+  ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+])(
+  'what never became a request has an id too, in its answer and its log line: %s',
+  async (_what, bytes, status) => {
+    await using server = await serve();
+    const answer = await sendRaw(server.port, bytes);
+    expect(idIn(answer)).toMatch(UUID);
+    expect(server.logged.filter(({ msg }) => msg === 'request')).toMatchObject([
+      { requestId: idIn(answer), status },
+    ]);
+  },
+);
+
+test.each([
+  ['an answer', `GET ${SANDBOX}/things/T1 HTTP/1.1`],
+  ['an unknown path', 'GET /nowhere HTTP/1.1'],
+  ['headers over 16 KiB', `GET / HTTP/1.1\r\nX: ${'x'.repeat(17_000)}`],
+  ['an unknown method', 'PAY / HTTP/1.1'],
+  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1'],
+])("the client's own request id is kept: %s", async (_what, start) => {
+  await using server = await serve();
+  const [line, ...rest] = start.split('\r\n');
+  const own = ['X-Request-Id: Shop_7.order-12', 'Host: a', 'Connection: close'];
+  const bytes = [line, ...own, ...rest, '', ''].join('\r\n');
+  expect(idIn(await sendRaw(server.port, bytes))).toBe('Shop_7.order-12');
+});
+
+test.each([
+  ['64 characters', 'a'.repeat(64), true],
+  ['one character', '7', true],
+  ['65 characters', 'a'.repeat(65), false],
+  ['nothing', '', false],
+  ['a space', 'a b', false],
+  ['a line of a log', '{"level":60}', false],
+  ['other letters', 'größe', false],
+])('a request id of %s is kept or replaced, as the contract says', async (_what, id, isKept) => {
+  await using server = await serve();
+  const sending = request({
+    port: server.port,
+    host: '127.0.0.1',
+    path: '/healthz',
+    headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') },
+  });
+  sending.end();
+  const [response] = (await once(sending, 'response')) as [IncomingMessage];
+  response.resume();
+  const answered = String(response.headers['x-request-id']);
+  if (isKept) expect(answered).toBe(id);
+  else expect(answered).toMatch(UUID);
+});
+
+test('two ids in one request are none that could be kept', async () => {
+  await using server = await serve();
+  const head = 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n';
+  const twice = 'X-Request-Id: one\r\nX-Request-Id: two\r\n';
+  expect(idIn(await sendRaw(server.port, `${head}${twice}\r\n`))).toMatch(UUID);
+});
+
+test('every log line of a request carries its id, whatever goes on beside it', async () => {
+  const gate = Promise.withResolvers<void>();
+  const arrived: string[] = [];
+  const talking = defineRoute({ ...facts, path: '/talk', operationId: 'talk' }).handledBy(
+    async ({ log, requestId }) => {
+      arrived.push(requestId);
+      if (arrived.length === 2) gate.resolve();
+      await gate.promise;
+      log.info({ expected: requestId }, 'said');
+      return { status: 200, body: success('', null) };
+    },
+  );
+  await using server = await serve({ routes: [talking, faulty] });
+  const get = (path: string, id: string) =>
+    server.call(SANDBOX + path, { headers: { 'X-Request-Id': id } });
+  await Promise.all([get('/talk', 'first'), get('/talk', 'second'), get('/odd', 'third')]);
+  const said = server.logged.filter(({ msg }) => msg === 'said');
+  expect(said).toHaveLength(2);
+  for (const { requestId, expected } of said) expect(requestId).toBe(expected);
+  const ofThird = server.logged.filter(({ requestId }) => requestId === 'third');
+  expect(ofThird.map(({ msg }) => msg)).toEqual(['Unexpected error', 'request']);
+});
+
+test('a request log line has merchant, method, route, status and duration', async () => {
+  await using server = await serve();
+  await server.call(`${SANDBOX}/things/T1?secret=1`, { headers: { 'X-Request-Id': 'r-1' } });
+  expect(server.logged.filter(({ requestId }) => requestId === 'r-1')).toMatchObject([
+    {
+      msg: 'request',
+      merchantId: 'M1',
+      method: 'GET',
+      route: `${SANDBOX}/things/{id}`,
+      operationId: 'getThing',
+      status: 200,
+      durationMs: expect.any(Number),
+    },
+  ]);
+});
+
+test('health checks are logged only for who asks for more than news, failing ones always', async () => {
+  await using well = await serve();
+  await well.call('/healthz');
+  const DEBUG = 20;
+  expect(well.logged.filter(({ msg }) => msg === 'request')).toMatchObject([{ level: DEBUG }]);
+  const readiness = createReadiness({
+    database: async () => {
+      throw new Error('away');
+    },
+  });
+  await using unwell = await serve({ readiness });
+  await unwell.call('/readyz');
+  const INFO = 30;
+  expect(unwell.logged.filter(({ msg }) => msg === 'request')).toMatchObject([
+    { level: INFO, status: 503 },
+  ]);
+});
