@@ -24,7 +24,7 @@ const HOUSEKEEPING_SLOTS = {
 await runMain({ name: 'worker', logFields: activityFields }, async (config, log) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
-  const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
+  const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
   const logger = logTemporalTo(log);
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
@@ -39,14 +39,14 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
     activities: createActivities(deps),
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
   };
-  const workers = await Promise.all([
-    Worker.create({
-      ...shared,
-      namespace,
-      maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
-    }),
-    Worker.create({ ...shared, ...HOUSEKEEPING_SLOTS, namespace: temporalHousekeepingNamespace }),
-  ]);
+  const placements = [
+    { namespace, maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS },
+    // One namespace may be all that there is: then one worker does both.
+    ...(housekeeping === namespace ? [] : [{ namespace: housekeeping, ...HOUSEKEEPING_SLOTS }]),
+  ];
+  const workers = await Promise.all(
+    placements.map((placement) => Worker.create({ ...shared, ...placement })),
+  );
   // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
   const running = Promise.all(workers.map((worker) => worker.run()));
   log.info('The worker takes tasks');

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { StepKind } from '../../src/domain/index.ts';
-import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
 
@@ -22,7 +21,6 @@ async function startProcess(
   script: string,
   { args = [], settings = {}, output = 'ignore' }: ProcessOptions = {},
 ) {
-  await ensureNamespace(service.temporal.client, `${service.temporal.namespace}-housekeeping`);
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', ...service.env, ...settings },
     stdio: ['ignore', output, output, 'ipc'],
