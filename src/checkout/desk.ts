@@ -20,7 +20,7 @@ export interface CheckoutDeps {
   publicBaseUrl: string;
   /** For buyer pages alone: many buyers may share one address. */
   rateLimiter: RateLimiter;
-  /** @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE` */
+  /** @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE` */
   openSession(order: OrderRow): Promise<unknown>;
   /** @throws DomainError `INVALID_STATE` */
   raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<unknown>;

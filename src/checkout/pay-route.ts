@@ -45,14 +45,17 @@ const NO_MORE_SESSIONS =
   'No further payment can be started for this order. Ask the merchant for a new link.';
 const GATEWAY_AWAY =
   'The UPI payment system cannot be reached at the moment. Try again in a few minutes.';
+const NOT_AVAILABLE = 'This merchant cannot take payments yet. Ask the merchant how to pay.';
 
 /** A session is refused by the gateway, for the number of tries, or because the order moved on. */
 async function notOpened(desk: Desk, token: string, error: unknown) {
   const code = error instanceof DomainError ? error.code : undefined;
-  if (code !== 'GATEWAY_UNAVAILABLE' && code !== 'INVALID_STATE') throw error;
+  const isExpected =
+    code === 'INVALID_STATE' || code === 'GATEWAY_UNAVAILABLE' || code === 'PAYMENTS_NOT_AVAILABLE';
+  if (!isExpected) throw error;
   const checkout = await checkoutOf(desk, token);
   if (!PAYABLE.includes(stateOf(checkout))) return backToPage(desk, token);
-  return code === 'INVALID_STATE'
-    ? show(desk, 400, checkout, { problem: NO_MORE_SESSIONS })
-    : show(desk, 502, checkout, { problem: GATEWAY_AWAY });
+  if (code === 'INVALID_STATE') return show(desk, 400, checkout, { problem: NO_MORE_SESSIONS });
+  const problem = code === 'GATEWAY_UNAVAILABLE' ? GATEWAY_AWAY : NOT_AVAILABLE;
+  return show(desk, 502, checkout, { problem });
 }

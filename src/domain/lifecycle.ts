@@ -91,6 +91,13 @@ export const REFUSALS = {
   advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
 } as const satisfies Record<CommandType, string>;
 
+/** What a busy order is doing: the timeline says it, and a refusal does. */
+export const DOING = {
+  closing: 'the payment session is being closed',
+  releasing: 'the funds are being released to the merchant',
+  refunding: 'the buyer is being refunded',
+} as const satisfies Record<Busy['kind'], string>;
+
 /** Commands that still fit while the order is busy: money may arrive while its session is closed. */
 const FITS_WHILE_BUSY = {
   closing: ['pay', 'failPayment'],
@@ -162,7 +169,7 @@ export function createOrder(
  */
 export function decide(state: OrderState, command: Command, nowMs: number): Decision {
   const next = nextStatus(state, command, nowMs);
-  if (next === undefined) return refuse(REFUSALS[command.type]);
+  if (next === undefined) return { outcome: 'refused', error: refusalOf(state, command.type) };
   if (command.type === 'settle') return { outcome: 'changed', ...finishBusy(state, nowMs) };
   const busy = busyBefore(next, command);
   if (busy !== null) return { outcome: 'busy', state: { ...state, busy }, busy };
@@ -177,6 +184,19 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
       disputeCount: state.disputeCount + (command.type === 'dispute' ? 1 : 0),
     }),
   };
+}
+
+/**
+ * Why an order cannot take a command: the status that it would need, and, where it has that status
+ * but is busy, what it is doing.
+ */
+export function refusalOf(
+  { status, busy }: Pick<OrderState, 'status' | 'busy'>,
+  command: CommandType,
+): DomainError {
+  const isOnlyBusy = busy !== null && command in TRANSITIONS[status];
+  const because = isOnlyBusy ? `; ${DOING[busy.kind]}` : '';
+  return new DomainError('INVALID_STATE', REFUSALS[command] + because);
 }
 
 /** The order as a step of the book left it. */
@@ -295,8 +315,4 @@ function change(
     state,
     step: { number: state.stepNumber, kind, atMs, status, busy, deadline, disputeCount, event },
   };
-}
-
-function refuse(message: string): Decision {
-  return { outcome: 'refused', error: new DomainError('INVALID_STATE', message) };
 }

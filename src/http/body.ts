@@ -17,16 +17,22 @@ export function refuseAnnouncedExcess(request: IncomingMessage): void {
 /** Programs send JSON; the forms of our pages send what browsers send without JavaScript. */
 export type BodyType = 'json' | 'form';
 
-/** Both are UTF-8 and nothing else, so another charset or an encoding on top is refused. */
-function hasMediaType(request: IncomingMessage, mediaType: string): boolean {
+/**
+ * Both are UTF-8 and nothing else, so another charset or an encoding on top is refused.
+ *
+ * @throws DomainError BAD_REQUEST that names the header at fault
+ */
+function assertReadable(request: IncomingMessage, mediaType: string): void {
   const [type, ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  if (type?.trim() !== mediaType) throw badRequest(`Content-Type must be ${mediaType}`);
   const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+    throw badRequest('The charset of the request body must be UTF-8');
+  }
   const encoding = request.headers['content-encoding'] ?? 'identity';
-  return (
-    type?.trim() === mediaType &&
-    /^(charset="?utf-?8"?)?$/.test(charset ?? '') &&
-    encoding.toLowerCase() === 'identity'
-  );
+  if (encoding.toLowerCase() !== 'identity') {
+    throw badRequest('The request body must not be compressed; send it without Content-Encoding');
+  }
 }
 
 /** @throws DomainError BODY_TOO_LARGE, or BAD_REQUEST if the caller went away half-way. */
@@ -53,28 +59,39 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
 /** A numeral, perhaps, of more digits than JavaScript's numbers keep apart. */
 const LONG_NUMERAL = /[\d.]{16}/;
 
-/** The digits of a numeral that tell it from others, without the zeros around them. */
-const digitsOf = (numeral: string) =>
-  numeral
-    .replace(/e.*/i, '')
-    .replace(/\D/g, '')
-    .replace(/^0+|0+$/g, '');
+/** Every number of at most so many digits is a number of JavaScript's, different from all others. */
+const EXACT_DIGITS = 15;
+
+/** 0.0150 and 15e-3 are one magnitude: the digits 15, the first of them at the place of 10^-2. */
+function magnitudeOf(numeral: string): { place: number; digits: string } {
+  const [mantissa = '', exponent = '0'] = numeral.replace('-', '').toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const leadingZeros = whole.length + fraction.length - digits.length;
+  const place = Number(exponent) + whole.length - 1 - leadingZeros;
+  return { place, digits: digits.replace(/0+$/, '') };
+}
 
 /**
  * 5.0000000000000001 is rounded to 5, and must not pass for it: a number that is written more
- * precisely than JavaScript can hold becomes its neighbour, which is as crooked.
+ * precisely than JavaScript can hold becomes its neighbour on that side, which has as many digits.
+ * So 4.9999999999999999 stays below 5.
  *
  * @param context optional only because TypeScript does not know yet that Node 24 gives it
  */
-function keepCrooked(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number') return value;
-  const isExact = digitsOf(context?.source ?? '') === digitsOf(String(value));
-  return isExact ? value : value * (1 + Number.EPSILON);
+function keepPrecise(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  const [written, held] = [magnitudeOf(context.source), magnitudeOf(String(value))];
+  // One of more digits is refused wherever few are wanted, and its neighbour could have few.
+  if (written.digits === held.digits || held.digits.length > EXACT_DIGITS) return value;
+  const isBeyond =
+    written.place === held.place ? written.digits > held.digits : written.place > held.place;
+  return value * (isBeyond ? 1 + Number.EPSILON : 1 - Number.EPSILON);
 }
 
 /** A reviver looks at every level by recursion, and a body may have 10,000: only where needed. */
 function parseJson(text: string): unknown {
-  return JSON.parse(text, LONG_NUMERAL.test(text) ? keepCrooked : undefined);
+  return JSON.parse(text, LONG_NUMERAL.test(text) ? keepPrecise : undefined);
 }
 
 /** @throws DomainError BAD_REQUEST unless the bytes are a JSON object in valid UTF-8. */
@@ -121,6 +138,6 @@ export async function readBody(
   const { mediaType, parse } = BODY_FORMS[bodyType];
   const rawBody = await readBytes(request);
   if (rawBody.length === 0 && optional) return { rawBody: undefined, body: undefined };
-  if (!hasMediaType(request, mediaType)) throw badRequest(`Content-Type must be ${mediaType}`);
+  assertReadable(request, mediaType);
   return { rawBody, body: parse(rawBody) };
 }

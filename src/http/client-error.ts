@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { standardErrorBody } from './errors.ts';
+import { ERRORS, standardErrorBody } from './errors.ts';
 import { COMMON_HEADERS } from './headers.ts';
 import { requestIdFrom } from './request-context.ts';
 import { API_VERSION } from './versions.ts';
@@ -18,9 +18,9 @@ interface RawAnswer {
 
 /** What the parser's complaints mean to the caller; any other one is a malformed request. */
 const ANSWERS: Readonly<Record<string, RawAnswer>> = {
-  HPE_HEADER_OVERFLOW: { status: 431, message: 'Request headers are larger than 16 KiB' },
+  HPE_HEADER_OVERFLOW: ERRORS.HEADERS_TOO_LARGE,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'Chunk extensions are too large' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
+  ERR_HTTP_REQUEST_TIMEOUT: ERRORS.REQUEST_TOO_SLOW,
 };
 
 const MALFORMED: RawAnswer = { status: 400, message: 'Malformed request' };

@@ -2,14 +2,25 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { Route } from './define-route.ts';
 import { ERRORS } from './errors.ts';
 
-/** What every route can refuse: a request without Host, a body that is too long, a fault of ours. */
-const EVERY_ROUTE: readonly ErrorCode[] = ['BAD_REQUEST', 'BODY_TOO_LARGE', 'INTERNAL'];
+/**
+ * What every path can refuse, also before there is a route: a request without Host, another method,
+ * one that is too slow or too long, a fault of ours.
+ */
+const EVERY_ROUTE: readonly ErrorCode[] = [
+  'BAD_REQUEST',
+  'METHOD_NOT_ALLOWED',
+  'REQUEST_TOO_SLOW',
+  'BODY_TOO_LARGE',
+  'HEADERS_TOO_LARGE',
+  'INTERNAL',
+];
 
 /** What every merchant route can refuse before its handler runs, in the order of the checks. */
 const MERCHANT_ROUTES: readonly ErrorCode[] = [
   'TOO_MANY_REQUESTS',
   'UNAUTHORIZED',
   'MERCHANT_NOT_APPROVED',
+  'MERCHANT_NOT_ACTIVE',
   'ORIGIN_NOT_ALLOWED',
   'UNSUPPORTED_API_VERSION',
 ];

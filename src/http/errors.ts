@@ -10,6 +10,7 @@ export const ERRORS = {
   UNSUPPORTED_API_VERSION: { status: 400, message: 'Unsupported API version' },
   UNAUTHORIZED: { status: 401, message: 'Missing or invalid API key or secret' },
   MERCHANT_NOT_APPROVED: { status: 403, message: 'Merchant must be approved first' },
+  MERCHANT_NOT_ACTIVE: { status: 403, message: 'Merchant account is not active' },
   ORIGIN_NOT_ALLOWED: { status: 403, message: 'Access denied: Origin not allowed' },
   ORDER_NOT_YOURS: {
     status: 403,
@@ -19,10 +20,16 @@ export const ERRORS = {
   ORDER_NOT_FOUND: { status: 404, message: 'Order not found' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed' },
   PAYMENT_SESSION_EXPIRED: { status: 408, message: 'Payment session expired' },
+  REQUEST_TOO_SLOW: { status: 408, message: 'The request took too long to arrive' },
   BODY_TOO_LARGE: { status: 413, message: 'Request body is larger than 32 KiB' },
   TOO_MANY_REQUESTS: { status: 429, message: 'Too many requests. Please slow down.' },
+  HEADERS_TOO_LARGE: { status: 431, message: 'Request headers are larger than 16 KiB' },
   INTERNAL: { status: 500, message: 'Internal server error' },
   GATEWAY_UNAVAILABLE: { status: 502, message: GATEWAY_AWAY },
+  PAYMENTS_NOT_AVAILABLE: {
+    status: 502,
+    message: 'Payments are not available yet for this merchant account',
+  },
 } as const satisfies Record<ErrorCode, { status: number; message: string }>;
 
 /** A refusal that says no more than the default message of its code. */

@@ -1,20 +1,26 @@
 import { z } from 'zod';
 
 /**
- * White space, control and invisible characters of Unicode, as the inside of a character class that
- * means the same in every dialect of regular expressions: `\s` and `\p` do not.
+ * White space, control and invisible characters of Unicode below U+10000, as the inside of a
+ * character class that means the same in every dialect of regular expressions: `\s` and `\p` do
+ * not, and characters from U+10000 on are two in JavaScript without the `u` flag.
  */
 const BLANK =
   '\\u0001-\\u0020\\u007F-\\u00A0\\u00AD\\u034F\\u061C\\u115F\\u1160\\u1680\\u17B4\\u17B5' +
   '\\u180B-\\u180F\\u2000-\\u200F\\u2028-\\u202F\\u205F-\\u206F\\u2800\\u3000\\u3164' +
-  '\\uFE00-\\uFE0F\\uFEFF\\uFFA0\\uFFF9-\\uFFFB' +
-  `${String.fromCodePoint(0xe_0000)}-${String.fromCodePoint(0xe_0fff)}`;
+  '\\uFE00-\\uFE0F\\uFEFF\\uFFA0\\uFFF9-\\uFFFB';
 
 /** Any text that PostgreSQL can hold. */
 export const ANY_TEXT = '^[^\\u0000]*$';
 
-/** The same with at least one character that a reader can see. */
+/** The same with at least one character that is not blank. */
 const VISIBLE_TEXT = `^[^\\u0000]*[^\\u0000${BLANK}][^\\u0000]*$`;
+
+/**
+ * A character that a reader can see. Tags and variation selectors (U+E0000 to U+E0FFF) show nothing
+ * either, which the document cannot say: a text of them alone is refused all the same.
+ */
+const VISIBLE = new RegExp(`[^\\u0000${BLANK}\\u{E0000}-\\u{E0FFF}]`, 'u');
 
 /** The rules of a text field. */
 export interface TextRule {
@@ -28,17 +34,21 @@ export interface TextRule {
   readonly notBlank?: boolean;
 }
 
-/** A text whose documentation and validation agree to the last character. */
+/** A text whose documentation says what validation does. */
 export function text({ error, minLength = 0, maxLength, notBlank = false }: TextRule) {
   const most = maxLength ?? Infinity;
   const pattern = notBlank ? VISIBLE_TEXT : ANY_TEXT;
-  const expression = new RegExp(pattern, 'u');
   return z
     .string({ error })
     .refine(
       (value) => {
         const length = [...value].length;
-        return length >= minLength && length <= most && expression.test(value);
+        return (
+          length >= minLength &&
+          length <= most &&
+          !value.includes('\0') &&
+          (!notBlank || VISIBLE.test(value))
+        );
       },
       { error },
     )
@@ -68,17 +78,26 @@ export interface IntegerRule {
   readonly error: string;
   readonly minimum: number;
   readonly maximum: number;
+  /** The message of a number beyond the maximum, where `error` does not name it. */
+  readonly tooLarge?: string;
   /** Used when the parameter is absent. */
   readonly fallback: number;
 }
 
 /** A whole number in a query, written in digits alone. */
-export function integerInQuery({ error, minimum, maximum, fallback }: IntegerRule) {
+export function integerInQuery({
+  error,
+  minimum,
+  maximum,
+  tooLarge = error,
+  fallback,
+}: IntegerRule) {
   return z
     .string({ error })
-    .regex(/^-?[0-9]{1,16}$/, { error, abort: true })
+    .regex(/^-?[0-9]+$/, { error, abort: true })
     .transform(Number)
-    .refine((value) => value >= minimum && value <= maximum, { error })
+    .refine((value) => value >= minimum, { error })
+    .refine((value) => value <= maximum, { error: tooLarge })
     .default(fallback)
     .meta({
       override: ({ jsonSchema }) => {
@@ -92,12 +111,19 @@ export function integerInQuery({ error, minimum, maximum, fallback }: IntegerRul
 const EARLIEST_MS = 0;
 const LATEST_MS = Date.UTC(9999, 11, 31);
 
+/** An offset whose plus was not written as %2B: in a query, a plus stands for a blank. */
+const LOST_PLUS = /^\S+ \d\d:?\d\d$/;
+
 /**
  * A moment in a query, in ISO-8601 with its offset. One that is very far away, such as the year 0,
  * or finer than our milliseconds, becomes one that selects the same.
  */
 export function momentInQuery({ error }: { readonly error: string }) {
-  return z.iso.datetime({ offset: true, error }).transform((moment) => {
+  const message = ({ input }: { input?: unknown }) =>
+    typeof input === 'string' && LOST_PLUS.test(input)
+      ? `${error}; write the + of an offset as %2B`
+      : error;
+  return z.iso.datetime({ offset: true, error: message }).transform((moment) => {
     const roundedUpMs = Date.parse(moment) + (/\.\d{3}\d*[1-9]/.test(moment) ? 1 : 0);
     return new Date(Math.min(Math.max(roundedUpMs, EARLIEST_MS), LATEST_MS));
   });

@@ -24,7 +24,8 @@ export interface Credentials {
 /**
  * Finds the merchant of some credentials.
  *
- * @throws DomainError UNAUTHORIZED, then MERCHANT_NOT_APPROVED, then ORIGIN_NOT_ALLOWED.
+ * @throws DomainError UNAUTHORIZED, then MERCHANT_NOT_APPROVED or MERCHANT_NOT_ACTIVE, then
+ *   ORIGIN_NOT_ALLOWED.
  */
 export type Authenticate = (credentials: Credentials) => Promise<Merchant>;
 

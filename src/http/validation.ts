@@ -45,6 +45,11 @@ function holdsUnsafeText(value: unknown): boolean {
   return false;
 }
 
+/** True where a text was not wanted at all. */
+function isWrongType({ code }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type';
+}
+
 /**
  * Checks one part of a request (query, headers or body) against its schema.
  *
@@ -53,10 +58,13 @@ function holdsUnsafeText(value: unknown): boolean {
  */
 export function checkPart(schema: z.ZodType, value: unknown, violations: Violations): unknown {
   const parsed = schema.safeParse(value);
-  const found = parsed.success ? new Map<string, string>() : violationsOf(parsed.error.issues);
+  const issues = parsed.success ? [] : parsed.error.issues;
+  const found = violationsOf(issues);
+  const noText = new Set(issues.filter(isWrongType).map(({ path }) => String(path[0])));
   const fields = new Map(Object.entries(value ?? {}));
   for (const field of fieldsOf(schema)) {
-    if (!found.has(field) && holdsUnsafeText(fields.get(field))) found.set(field, UNSAFE_TEXT);
+    // Before the field's own message: to be told that a text is blank, or too long, would mislead.
+    if (!noText.has(field) && holdsUnsafeText(fields.get(field))) found.set(field, UNSAFE_TEXT);
   }
   for (const [field, message] of found) violations.set(field, violations.get(field) ?? message);
   return found.size === 0 ? parsed.data : undefined;

@@ -14,6 +14,7 @@ export function createAuthenticate(deps: { sql: Sql; pepper: string }): Authenti
     const holder = await findKeyHolder(deps.sql, environment, apiKey.replaceAll('\0', '?'));
     const isRight = isSecret(deps.pepper, apiSecret, holder.secret_hmac);
     if (!isRight || !holder.is_known) throw errorOf('UNAUTHORIZED');
+    if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowed_origins)) throw errorOf('ORIGIN_NOT_ALLOWED');
     return { id: holder.merchant_id, name: holder.name };

@@ -4,7 +4,7 @@ import { ulid } from 'ulid';
 import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
 import type { Sql } from '../db/client.ts';
 import type { CommandType, Environment } from '../domain/index.ts';
-import { DomainError, paiseFromRupees, REFUSALS } from '../domain/index.ts';
+import { DomainError, paiseFromRupees, refusalOf, REFUSALS } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import * as queries from './queries.ts';
@@ -173,7 +173,7 @@ async function raiseDispute(
     // An equal request may have been carried out since we looked.
     const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
     if (answer) return answer;
-    throw refusal('dispute');
+    throw refusalOf(await queries.findOrderByNumber(deps.sql, orderNumber), 'dispute');
   }
   const message = { requestId, receivedAtMs: receivedAt.getTime() };
   return carryOut(deps, order, 'dispute', message);

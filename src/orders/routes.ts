@@ -1,17 +1,15 @@
 import { ulid } from 'ulid';
 import { z } from 'zod';
-import { ORDER_STATUSES } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { integerInQuery, momentInQuery, text } from '../http/fields.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import { commandRoutes } from './command-routes.ts';
 import { listOrders } from './list-orders.ts';
 import { ownOrder } from './queries.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import { merchantRoute, orderAnswer, orderErrors, orderParams } from './route-parts.ts';
-import { createOrderSchema, orderSchema } from './schemas.ts';
+import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from './schemas.ts';
 import { presentTimeline, readTimeline, timelineSchema } from './timeline.ts';
 
 /** The merchant's order API, one declaration a route. */
@@ -68,53 +66,33 @@ function createOrderRoute({ commands, present }: OrderRouteDeps): Route {
 }
 
 function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
-  const moment = momentInQuery({
-    error: 'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
-  }).optional();
   return defineRoute({
     ...merchantRoute,
     method: 'GET',
     path: '/orders',
     operationId: 'listOrders',
     summary: "List the merchant's orders",
-    description: 'Newest first, one page at a time.',
-    query: z.object({
-      page: integerInQuery({
-        error: 'must be a whole number from 0',
-        minimum: 0,
-        maximum: 1e9,
-        fallback: 0,
-      }),
-      size: integerInQuery({
-        error: 'must be a whole number from 1 to 100',
-        minimum: 1,
-        maximum: 100,
-        fallback: 20,
-      }),
-      status: z.enum(ORDER_STATUSES, { error: 'must be an order status' }).optional(),
-      merchantOrderId: text({ error: 'must be at most 64 characters', maxLength: 64 }).optional(),
-      createdFrom: moment,
-      createdTo: moment,
-    }),
+    description: 'Newest first, one page at a time. Filters narrow the list; all given ones count.',
+    query: listOrdersSchema,
     responses: {
       200: {
         description: 'A page of orders',
         schema: envelopeOf(
           z.object({
             content: z.array(orderSchema),
-            totalElements: z.int(),
-            totalPages: z.int(),
-            number: z.int(),
-            size: z.int(),
+            totalElements: z.int().min(0),
+            totalPages: z.int().min(0),
+            number: z.int().min(0),
+            size: z.int().min(1).max(100),
           }),
         ),
       },
     },
   }).handledBy(async ({ query, merchant, environment }) => {
-    const { page: number, size, ...filter } = query;
+    const { page: number, size } = query;
     const { orders, totalElements } = await listOrders(
       sql,
-      { ...filter, merchantId: merchant.id, environment },
+      { ...filterOf(query), merchantId: merchant.id, environment },
       { number, size },
     );
     const totalPages = Math.ceil(totalElements / size);

@@ -41,7 +41,7 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
     operationId: 'testPay',
     summary: 'Pay an order as its buyer',
     description: 'ACCEPTED → PAID.',
-    errors: [...helper.errors, 'GATEWAY_UNAVAILABLE'],
+    errors: [...helper.errors, 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf('pay', headers['Idempotency-Key']);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
-import type { Busy } from '../domain/index.ts';
-import { ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
+import { DOING, ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 
 /** A payment that the order cannot take goes back to the buyer: no step of the order's own. */
@@ -119,12 +118,6 @@ function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'
     delivery: state && { state, attempts, next_attempt_at },
   };
 }
-
-const DOING = {
-  closing: 'the payment session is being closed',
-  releasing: 'the funds are being released to the merchant',
-  refunding: 'the buyer is being refunded',
-} as const satisfies Record<Busy['kind'], string>;
 
 function presentNext(order: OrderRow): Timeline['next'] {
   if (order.busy) return { at: order.updated_at.toISOString(), action: DOING[order.busy.kind] };

@@ -47,7 +47,7 @@ function openSessionRoute(deps: SessionDeps): Route {
       200: { description: 'The session that is open already', schema: envelopeOf(sessionSchema) },
       201: { description: 'A new session', schema: envelopeOf(sessionSchema) },
     },
-    errors: [...orderErrors, 'INVALID_STATE', 'GATEWAY_UNAVAILABLE'],
+    errors: [...orderErrors, 'INVALID_STATE', 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
     const { session, isNew } = await answerOnce(deps, order, headers['Idempotency-Key']);

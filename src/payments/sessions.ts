@@ -3,9 +3,11 @@ import type { Logger } from 'pino';
 import { ulid } from 'ulid';
 import type { ClosingResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
-import { DomainError, REFUSALS } from '../domain/index.ts';
+import type { Environment } from '../domain/index.ts';
+import { DomainError, refusalOf } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/queries.ts';
+import { findOrderByNumber } from '../orders/queries.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
@@ -28,7 +30,8 @@ export interface SessionDeps {
  * Opens a payment session at the gateway, or finds the one that is open.
  *
  * @throws DomainError `INVALID_STATE` unless the order can be paid and has sessions left,
- *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, or production has no linked account
+ *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, `PAYMENTS_NOT_AVAILABLE` when there is
+ *   no gateway, or no linked account of the merchant's in production
  */
 export async function openSession(
   deps: SessionDeps,
@@ -52,7 +55,7 @@ export async function openSession(
     }
     if (reservation === 'no_account') throw noAccount(deps, order);
     if (reservation === 'limit') throw limitReached();
-    if (reservation === 'refused') throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    if (reservation === 'refused') throw await cannotPay(deps.sql, orderNumber);
     await sleep(OPENING_POLL_MS);
   }
   throw errorOf('GATEWAY_UNAVAILABLE');
@@ -66,7 +69,8 @@ async function openAtGateway(
   const { order_number: orderNumber, amount_paise: amountPaise } = order;
   try {
     const reserved = await sessionOf(deps.sql, orderNumber, sessionId);
-    const gateway = gatewayOf(deps.gateways, order.environment);
+    const gateway = deps.gateways[order.environment];
+    if (!gateway) throw noGateway(deps, order);
     const opened = await gateway.openSession({
       orderNumber,
       sessionId,
@@ -76,7 +80,7 @@ async function openAtGateway(
     });
     if (!(await queries.markSessionOpen(deps.sql, sessionId, opened))) {
       await closeUnwanted(deps, gateway, opened.gatewaySessionId);
-      throw new DomainError('INVALID_STATE', REFUSALS.pay);
+      throw await cannotPay(deps.sql, orderNumber);
     }
     return await sessionOf(deps.sql, orderNumber, sessionId);
   } catch (error) {
@@ -143,7 +147,28 @@ function noAccount({ log }: SessionDeps, order: OrderRow): DomainError {
     { alert: 'no_linked_account', orderNumber, merchantId },
     'A merchant without a linked account cannot be paid in production',
   );
-  return errorOf('GATEWAY_UNAVAILABLE');
+  return errorOf('PAYMENTS_NOT_AVAILABLE');
+}
+
+/** The settings that name the gateway of each environment, for the operator's eyes. */
+const GATEWAY_SETTINGS = {
+  sandbox: 'SANDBOX_RAZORPAY_*',
+  production: 'PRODUCTION_RAZORPAY_*',
+} as const satisfies Record<Environment, string>;
+
+/** To try again would not help, so neither the merchant nor the buyer is told to. */
+function noGateway({ log }: SessionDeps, order: OrderRow): DomainError {
+  const { order_number: orderNumber, merchant_id: merchantId, environment } = order;
+  log.error(
+    { alert: 'no_gateway', environment, orderNumber, merchantId },
+    `No UPI gateway is configured for ${environment}: the settings ${GATEWAY_SETTINGS[environment]}`,
+  );
+  return errorOf('PAYMENTS_NOT_AVAILABLE');
+}
+
+/** Read afresh, because the order may have moved on or have become busy since. */
+async function cannotPay(sql: Sql, orderNumber: string): Promise<DomainError> {
+  return refusalOf(await findOrderByNumber(sql, orderNumber), 'pay');
 }
 
 function limitReached(): DomainError {

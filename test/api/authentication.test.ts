@@ -135,13 +135,16 @@ describe('who may call', () => {
     expect(Math.max(...quartiles) / Math.min(...quartiles)).toBeLessThan(1.1);
   });
 
-  test.each(['reject', 'suspend'] as const)(
-    'a merchant after %s is 403 with the specified message, and an approved one again at once',
-    async (change) => {
+  test.each([
+    ['reject', 'Merchant must be approved first'],
+    ['suspend', 'Merchant account is not active'],
+  ] as const)(
+    'a merchant after %s is 403 "%s", and an approved one again at once',
+    async (change, message) => {
       const { merchantId, sandbox, production } = await newMerchant();
       await changeMerchantStatus(admin(), merchantId, change, { reason: 'Documents missing' });
       for (const client of [sandbox, production]) {
-        expectRefusal(await client.get('/orders'), 403, 'Merchant must be approved first');
+        expectRefusal(await client.get('/orders'), 403, message);
       }
       const back = change === 'suspend' ? 'activate' : 'approve';
       await changeMerchantStatus(admin(), merchantId, back);
@@ -149,7 +152,7 @@ describe('who may call', () => {
     },
   );
 
-  test('a merchant that nobody has decided about is 403 with the specified message', async () => {
+  test('a merchant that nobody has decided about is 403 "Merchant must be approved first"', async () => {
     const { merchantId, sandbox } = await newMerchant();
     await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
     expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
@@ -251,7 +254,7 @@ describe('the order of the checks', () => {
 
   test.each([
     [0, 401, 'Missing or invalid API key or secret'],
-    [1, 403, 'Merchant must be approved first'],
+    [1, 403, 'Merchant account is not active'],
     [2, 403, 'Access denied: Origin not allowed'],
     [3, 400, 'Unsupported API version'],
     [5, 404, 'Order not found: ORD0'],

@@ -46,7 +46,6 @@ test.each([
   ['text/plain'],
   ['application/x-www-form-urlencoded'],
   ['application/jsonx'],
-  ['application/json; charset=iso-8859-1'],
   ['multipart/form-data; boundary=x'],
   [''],
 ])('another media type is a 400: %j', async (type) => {
@@ -63,10 +62,27 @@ test.each([
   expect((await post(JSON.stringify(VALID), { 'Content-Type': type })).status).toBe(201);
 });
 
-test('a compressed body is refused, so that none can unpack to more than the limit', async () => {
-  const headers = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
-  expect((await post(JSON.stringify(VALID), headers)).status).toBe(400);
-});
+test.each(['iso-8859-1', 'utf-16', 'UTF-16LE', '""'])(
+  'a body in another charset is a 400 that says so: %s',
+  async (charset) => {
+    const headers = { 'Content-Type': `application/json; charset=${charset}` };
+    expect(await messageOf(JSON.stringify(VALID), headers)).toEqual([
+      400,
+      'The charset of the request body must be UTF-8',
+    ]);
+  },
+);
+
+test.each(['gzip', 'br', 'deflate'])(
+  'a compressed body is a 400 that says so, so that none can unpack to more than the limit: %s',
+  async (encoding) => {
+    const headers = { ...JSON_TYPE, 'Content-Encoding': encoding };
+    expect(await messageOf(JSON.stringify(VALID), headers)).toEqual([
+      400,
+      'The request body must not be compressed; send it without Content-Encoding',
+    ]);
+  },
+);
 
 test('a body may have 32 KiB and not a byte more', async () => {
   const withNote = (length: number) => JSON.stringify({ ...VALID, note: 'x'.repeat(length) });

@@ -90,7 +90,7 @@ test('two methods of one path stand beside each other', () => {
 test('every operation documents what it and what every merchant route can answer', () => {
   const statusesOf = (path: string, method: string) =>
     Object.keys(document.paths[path][method].responses);
-  const common = ['400', '401', '403', '413', '429', '500'];
+  const common = ['400', '401', '403', '405', '408', '413', '429', '431', '500'];
   expect(statusesOf('/things', 'post')).toEqual(['201', ...common]);
   expect(statusesOf('/things/{id}', 'get')).toEqual(
     ['200', ...common, '404'].sort((left, right) => Number(left) - Number(right)),

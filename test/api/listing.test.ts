@@ -5,7 +5,7 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { newOrderOf } from '../../src/orders/commands.ts';
 import type { OrderFilter } from '../../src/orders/list-orders.ts';
-import { listOrders } from '../../src/orders/list-orders.ts';
+import { listOrders, orderPageQuery } from '../../src/orders/list-orders.ts';
 import {
   ORDERS_PER_BLOCK as ORDERS_PER_BLOCK_IN_SERVICE,
   sealOrderBlocks,
@@ -27,6 +27,7 @@ type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
 const HOUR_MS = 3_600_000;
 const ORDERS_PER_BLOCK = 7;
 const MATCHED = 'shop-1';
+const BUYER = 'Regular.Buyer@example.com';
 
 let service: TestService;
 let merchant: Merchant;
@@ -53,7 +54,9 @@ async function writePastOrders({ merchantId }: Merchant, count: number): Promise
     const times = { created_at: at, updated_at: at, payment_link_expires_at: at };
     const merchant_order_id = index % 10 === 0 ? MATCHED : null;
     const terms = service.sql.json({ ...newOrder.terms });
-    return { ...newOrder, ...times, merchant_order_id, terms, status: pick(ORDER_STATUSES) };
+    const buyer_email = index % 7 === 0 ? BUYER : `buyer-${index}@example.com`;
+    const status = pick(ORDER_STATUSES);
+    return { ...newOrder, ...times, merchant_order_id, buyer_email, terms, status };
   });
   await service.sql`INSERT INTO orders ${service.sql(rows)}`;
 }
@@ -62,20 +65,22 @@ interface Listed {
   order_number: string;
   status: OrderStatus;
   merchant_order_id: string | null;
+  buyer_email: string;
   created_at: Date;
 }
 
 /** The list as the contract describes it, by looking at every order. */
 async function everyMatching(filter: OrderFilter): Promise<string[]> {
   const rows = await service.sql<Listed[]>`
-    SELECT order_number, status, merchant_order_id, created_at FROM orders
+    SELECT order_number, status, merchant_order_id, buyer_email, created_at FROM orders
     WHERE merchant_id = ${filter.merchantId} AND environment = ${filter.environment}`;
-  const { status, merchantOrderId, createdFrom, createdTo } = filter;
+  const { status, merchantOrderId, buyerEmail, createdFrom, createdTo } = filter;
   return rows
     .filter(
       (row) =>
         (status === undefined || row.status === status) &&
         (merchantOrderId === undefined || row.merchant_order_id === merchantOrderId) &&
+        (buyerEmail === undefined || row.buyer_email.toLowerCase() === buyerEmail.toLowerCase()) &&
         (createdFrom === undefined || row.created_at >= createdFrom) &&
         (createdTo === undefined || row.created_at < createdTo),
     )
@@ -99,6 +104,7 @@ async function anyFilter(base: OrderFilter): Promise<OrderFilter> {
     ...base,
     status: pick([undefined, undefined, ...ORDER_STATUSES]),
     merchantOrderId: pick([undefined, undefined, undefined, MATCHED]),
+    buyerEmail: pick([undefined, undefined, undefined, BUYER, BUYER.toLowerCase()]),
     createdFrom: moment(),
     createdTo: moment(),
   };
@@ -285,6 +291,66 @@ describe('GET /orders', () => {
     expect(await numbers(`createdFrom=${second.created_at}&createdTo=${third.created_at}`)).toEqual(
       [second.order_number],
     );
+  });
+
+  test('filters by the buyer’s e-mail address, in any case, and by nothing that is like it', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    const name = randomUUID();
+    const first = await shop.sandbox.create({ buyerEmail: `${name}@example.com` });
+    await shop.sandbox.create({ buyerEmail: `not-${name}@example.com` });
+    const second = await shop.sandbox.create({ buyerEmail: `${name.toUpperCase()}@Example.com` });
+    const found = [second.order_number, first.order_number];
+    for (const email of [`${name}@example.com`, `${name}@EXAMPLE.COM`]) {
+      expect(await list(`buyerEmail=${email}`, shop)).toEqual({
+        metadata: { totalElements: 2, totalPages: 1, number: 0, size: 20 },
+        numbers: found,
+      });
+    }
+    const page = await list(`buyerEmail=${name}@example.com&size=1&page=1`, shop);
+    expect(page).toEqual({
+      metadata: { totalElements: 2, totalPages: 2, number: 1, size: 1 },
+      numbers: [first.order_number],
+    });
+    const since = `createdFrom=${second.created_at}`;
+    expect((await list(`buyerEmail=${name}@example.com&${since}`, shop)).numbers).toEqual([
+      second.order_number,
+    ]);
+  });
+
+  test('takes every filter as requests and as answers spell it; of two, the request’s counts', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    const [older, newer] = [
+      await shop.sandbox.create({ merchantOrderId: 'older', buyerEmail: 'older@example.com' }),
+      await shop.sandbox.create({ merchantOrderId: 'newer', buyerEmail: 'newer@example.com' }),
+    ] as const;
+    const numbers = async (query: string) => (await list(query, shop)).numbers;
+    for (const query of [
+      'merchantOrderId=newer',
+      'merchant_order_id=newer',
+      'buyerEmail=newer@example.com',
+      'buyer_email=newer@example.com',
+      `createdFrom=${newer.created_at}`,
+      `created_from=${newer.created_at}`,
+      'merchantOrderId=newer&merchant_order_id=older',
+    ]) {
+      expect([query, await numbers(query)]).toEqual([query, [newer.order_number]]);
+    }
+    for (const name of ['createdTo', 'created_to']) {
+      expect(await numbers(`${name}=${newer.created_at}`)).toEqual([older.order_number]);
+    }
+  });
+
+  test('of one buyer counts and skips in an index alone, however many other orders there are', async () => {
+    const shop = await service.newMerchant({ webhooks: false });
+    await writePastOrders(shop, 3000);
+    await service.sql`VACUUM ANALYZE orders`;
+    const filter = { ...filterOf(shop), buyerEmail: BUYER };
+    const query = orderPageQuery(service.sql, filter, { number: 2, size: 100 });
+    const plan = await service.sql<{ 'QUERY PLAN': string }[]>`EXPLAIN ${query}`;
+    const lines = plan.map((line) => line['QUERY PLAN']);
+    expect(lines.filter((line) => line.includes('Seq Scan'))).toEqual([]);
+    const counted = /Index Only Scan (Backward )?using orders_by_buyer_email/;
+    expect(lines.filter((line) => counted.test(line))).toHaveLength(2);
   });
 
   test('shows nothing of another merchant or environment', async () => {

@@ -119,7 +119,7 @@ describe('status codes of the specification', () => {
   test('403 Forbidden · Merchant not active', async () => {
     const suspended = await anotherMerchant();
     await changeMerchantStatus(admin(), suspended.merchantId, 'suspend');
-    expectRefusal(await suspended.sandbox.get('/orders'), 403, 'Merchant must be approved first');
+    expectRefusal(await suspended.sandbox.get('/orders'), 403, 'Merchant account is not active');
   });
 
   test('403 Forbidden · Order belongs to another merchant', async () => {

@@ -19,6 +19,8 @@ afterAll(async () => service?.stop());
 
 const TOO_LITTLE = 'must be greater than or equal to 5.0';
 const TOO_MUCH = 'must be less than or equal to 10000.0';
+const NO_NUMBER = 'must be a number';
+const UNSAFE = 'must not contain NUL characters or unpaired surrogates';
 const DECIMALS = 'must have at most two decimals';
 const EMAIL = 'must be a valid email address';
 const PHONE = 'must match "^\\+91[0-9]{10}$"';
@@ -75,12 +77,12 @@ describe('amounts', () => {
     ['-5', TOO_LITTLE],
     ['1e-400', TOO_LITTLE],
     ['null', TOO_LITTLE],
-    ['"500"', TOO_LITTLE],
-    ['"NaN"', TOO_LITTLE],
-    ['""', TOO_LITTLE],
-    ['true', TOO_LITTLE],
-    ['[500]', TOO_LITTLE],
-    ['{"value":500}', TOO_LITTLE],
+    ['"500"', NO_NUMBER],
+    ['"NaN"', NO_NUMBER],
+    ['""', NO_NUMBER],
+    ['true', NO_NUMBER],
+    ['[500]', NO_NUMBER],
+    ['{"value":500}', NO_NUMBER],
     ['10000.01', TOO_MUCH],
     ['10000.001', TOO_MUCH],
     ['1e400', TOO_MUCH],
@@ -92,7 +94,13 @@ describe('amounts', () => {
     ['10.100000000000001', DECIMALS],
     ['5.0000000000000001', DECIMALS],
     ['50000000000000001e-16', DECIMALS],
-    ['4.9999999999999999', DECIMALS],
+    ['4.9999999999999999', TOO_LITTLE],
+    ['4.9999999999999993', TOO_LITTLE],
+    ['4.99999', TOO_LITTLE],
+    ['-7.1234567', TOO_LITTLE],
+    ['9999.99999999999999999', DECIMALS],
+    ['5.0000000000000008', DECIMALS],
+    ['-1e400', TOO_LITTLE],
     ['9999.9900000000000000000001', DECIMALS],
     ['10000.00000000000000001', TOO_MUCH],
     ['1e-4000000000000000', TOO_LITTLE],
@@ -115,7 +123,7 @@ describe('every field of an order has its rule and its words', () => {
     );
     expectViolations(answer, {
       'Idempotency-Key': 'must be 1 to 255 visible ASCII characters',
-      amount: TOO_LITTLE,
+      amount: NO_NUMBER,
       buyerEmail: EMAIL,
       buyerPhone: PHONE,
       description: BLANK,
@@ -198,6 +206,48 @@ describe('every field of an order has its rule and its words', () => {
   });
 });
 
+describe('NUL or half a surrogate pair, in any text, is what the answer speaks of', () => {
+  const UNSAFE_TEXTS = ['a\0b', '\0', 'long enough \ud800', '\udc00'];
+
+  test.each([
+    'buyerEmail',
+    'buyerPhone',
+    'description',
+    'buyerName',
+    'merchantOrderId',
+    'currency',
+  ])('%s of an order', async (field) => {
+    for (const value of UNSAFE_TEXTS) {
+      const body = JSON.stringify(anOrder({ [field]: value }));
+      expectViolations(await postText(body), { [field]: UNSAFE });
+    }
+  });
+
+  test.each([
+    ['/orders/ORD0/deliver', 'trackingId'],
+    ['/orders/ORD0/deliver', 'note'],
+    ['/orders/ORD0/cancel', 'reason'],
+    ['/orders/ORD0/dispute/evidence', 'text'],
+    ['/orders/ORD0/dispute/resolve', 'resolution'],
+    ['/test-helpers/orders/ORD0/dispute', 'reason'],
+  ])('%s: %s', async (path, field) => {
+    for (const value of UNSAFE_TEXTS) {
+      expectViolations(await api.post(path, { [field]: value }), { [field]: UNSAFE });
+    }
+  });
+
+  test.each(['page', 'size', 'status', 'merchantOrderId', 'buyer_email', 'createdFrom'])(
+    '%s of a list',
+    async (name) => {
+      expectViolations(await api.get(`/orders?${name}=a%00b`), { [name]: UNSAFE });
+    },
+  );
+
+  test('but an amount is no text', async () => {
+    expectViolations(await withAmount('"5\\u0000"'), { amount: NO_NUMBER });
+  });
+});
+
 describe('every other operation has its rules too', () => {
   const AT_MOST = (count: number) => `must be at most ${count} characters`;
   const REQUIRED = (least: number, most: number) =>
@@ -250,11 +300,18 @@ describe('every other operation has its rules too', () => {
     }
   });
 
+  const WRONG_EMAIL = 'must be a valid email address; write a + as %2B';
+  const WRONG_MOMENT = 'must be an ISO-8601 time such as 2026-11-20T09:30:00Z';
   test.each([
-    ['page', 'must be a whole number from 0', ['-1', '1.5', 'one', '', '1e1', '0x1', '1000000001']],
-    ['size', 'must be a whole number from 1 to 100', ['0', '101', '-1', '1.5', '', 'all', '%00']],
+    ['page', 'must be a whole number from 0', ['-1', '1.5', 'one', '', '1e1', '0x1']],
+    ['size', 'must be a whole number from 1 to 100', ['0', '101', '-1', '1.5', '', 'all']],
     ['status', 'must be an order status', ['OPEN', 'paid', '', 'DISPUTE_*']],
     ['merchantOrderId', 'must be at most 64 characters', ['x'.repeat(65)]],
+    ['merchant_order_id', 'must be at most 64 characters', ['x'.repeat(65)]],
+    ['buyerEmail', WRONG_EMAIL, ['asha', '', 'asha@example', 'asha+tag@example.com']],
+    ['buyer_email', WRONG_EMAIL, ['asha@', 'asha+tag@example.com']],
+    ['created_from', WRONG_MOMENT, ['yesterday', '2026-11-20']],
+    ['created_to', WRONG_MOMENT, ['1795147200']],
     [
       'createdFrom',
       'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
@@ -271,6 +328,28 @@ describe('every other operation has its rules too', () => {
     }
     expectViolations(await api.get(`/orders?${name}=1&${name}=1`), { [name]: message });
   });
+
+  test.each(['1000000001', '9'.repeat(17), '9'.repeat(400)])(
+    'a page beyond what can be counted is told the limit: %s',
+    async (page) => {
+      expectViolations(await api.get(`/orders?page=${page}`), {
+        page: 'must be less than or equal to 1000000000',
+      });
+      expectSuccess(await api.get('/orders?page=1000000000'), 200);
+    },
+  );
+
+  test.each(['createdFrom', 'createdTo', 'created_from', 'created_to'])(
+    'an offset of %s whose plus was not encoded is told how to write it',
+    async (name) => {
+      for (const moment of ['2026-01-01T00:00:00+05:30', '2026-01-01T00:00:00.5+0530']) {
+        expectViolations(await api.get(`/orders?${name}=${moment}`), {
+          [name]: `${WRONG_MOMENT}; write the + of an offset as %2B`,
+        });
+      }
+      expectSuccess(await api.get(`/orders?${name}=2026-01-01T00:00:00%2B05:30`), 200);
+    },
+  );
 
   test('all wrong parameters of a query are told at once', async () => {
     expectViolations(await api.get('/orders?page=-1&size=1000&status=x'), {

@@ -32,17 +32,43 @@ describe('while an order is busy', () => {
     ],
   ];
   const types = Object.keys(REFUSALS) as CommandType[];
+  /** What each status would take if the order were not busy, beside what still fits. */
+  const OTHERWISE: Partial<Record<OrderStatus, CommandType[]>> = {
+    ACCEPTED: ['cancel', 'expire', 'advance'],
+    DELIVERED: ['dispute', 'expire', 'advance'],
+    DISPUTE_OPEN: ['submitEvidence', 'resolve', 'accept', 'expire', 'advance'],
+    DISPUTE_UNDER_REVIEW: [
+      'resolve',
+      'accept',
+      'decideForMerchant',
+      'decideForBuyer',
+      'expire',
+      'advance',
+    ],
+  };
+  /** Only a command that fits the status is told what the order is doing. */
+  const busyWith = (status: OrderStatus, { kind }: Busy, type: CommandType) => {
+    const doing = {
+      closing: 'the payment session is being closed',
+      releasing: 'the funds are being released to the merchant',
+      refunding: 'the buyer is being refunded',
+    }[kind];
+    return OTHERWISE[status]?.includes(type) ? `; ${doing}` : '';
+  };
 
-  it.each(PHASES)('%s, %o: only %s still fit', (status, busy, fits) => {
-    const order = orderIn(status, { busy });
-    for (const type of types) {
-      const decision = decide(order, aCommand(type), NOW_MS);
-      expect([type, summaryOf(decision)]).toEqual([
-        type,
-        fits.includes(type) ? 'changed' : REFUSALS[type],
-      ]);
-    }
-  });
+  it.each(PHASES)(
+    '%s, %o: only %s still fit, and a refusal says what the order is doing',
+    (status, busy, fits) => {
+      const order = orderIn(status, { busy });
+      for (const type of types) {
+        const decision = decide(order, aCommand(type), NOW_MS);
+        expect([type, summaryOf(decision)]).toEqual([
+          type,
+          fits.includes(type) ? 'changed' : REFUSALS[type] + busyWith(status, busy, type),
+        ]);
+      }
+    },
+  );
 
   it('a payment that comes while the session is closed makes the order PAID, no longer busy', () => {
     const order = orderIn('ACCEPTED', { busy: { kind: 'closing', because: 'cancel' } });

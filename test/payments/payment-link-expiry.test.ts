@@ -112,7 +112,13 @@ describe('the expiry of the payment link, while a payment session is open', () =
       merchant.sandbox.help(order, 'advance', { seconds: 60 }),
     ]);
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
-    expect(refused[0].body.message).toBe('Cannot pay; order must be in ACCEPTED status');
+    const closing = '; the payment session is being closed';
+    expect(refused.map(({ body }) => body.message)).toEqual([
+      `Cannot pay; order must be in ACCEPTED status${closing}`,
+      `Cannot cancel; order must be in ACCEPTED status${closing}`,
+      'Cannot mark as delivered; order must be in PAID status',
+      `Cannot advance; order must be in the sandbox, not busy, and in no final status${closing}`,
+    ]);
     await mend();
     await service.skip(5 * MINUTE_MS);
     await untilStatus(order, 'CANCELLED');

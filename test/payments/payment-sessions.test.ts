@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { breakGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { alerts, breakGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
 import { startOrder, startOrderIn, until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
@@ -138,7 +138,7 @@ describe('a payment session', () => {
     await service.sql`
       UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
     const answer = await open(order, suspended.sandbox);
-    expect([answer.status, answer.body.message]).toEqual([403, 'Merchant must be approved first']);
+    expect([answer.status, answer.body.message]).toEqual([403, 'Merchant account is not active']);
     await expect(sessionOf(service, order)).rejects.toThrow('has no session');
   });
 });
@@ -198,6 +198,7 @@ describe('the expiry of a payment session', () => {
 
 describe('while the gateway is away, a payment session is 502 and nothing is left behind', () => {
   const MESSAGE = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
+  const NOT_AVAILABLE = 'Payments are not available yet for this merchant account';
   const OUTAGES: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
     [
       'it refuses connections',
@@ -225,11 +226,17 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
     expect((await open(another)).status).toBe(201);
   });
 
-  test('production without a configured gateway', async () => {
+  test('production without a configured gateway: not available yet, and an alert names it', async () => {
     const payable = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
     const { orderNumber } = await startOrder(service, { ...payable, environment: 'production' });
     const answer = await open({ order_number: orderNumber }, payable.production);
-    expect([answer.status, answer.body.message]).toEqual([502, MESSAGE]);
+    expect([answer.status, answer.body.message]).toEqual([502, NOT_AVAILABLE]);
+    expect(alerts(service, 'no_gateway', orderNumber)).toMatchObject([
+      { environment: 'production', merchantId: payable.merchantId },
+    ]);
+    expect(alerts(service, 'no_gateway', orderNumber)[0]?.msg).toBe(
+      'No UPI gateway is configured for production: the settings PRODUCTION_RAZORPAY_*',
+    );
     const helped = await payable.production.help({ order_number: orderNumber }, 'pay');
     expect(helped.status).toBe(404);
     // Nobody has a secret to sign with, so no callback is believed either.
@@ -242,5 +249,15 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
     expect(
       await service.sql`SELECT 1 FROM gateway_callbacks WHERE environment = 'production'`,
     ).toHaveLength(0);
+  });
+
+  test('production for a merchant without a linked account: the same, and the alert says which', async () => {
+    const unlinked = await service.newMerchant({ webhooks: false });
+    const { orderNumber } = await startOrder(service, { ...unlinked, environment: 'production' });
+    const answer = await open({ order_number: orderNumber }, unlinked.production);
+    expect([answer.status, answer.body.message]).toEqual([502, NOT_AVAILABLE]);
+    expect(alerts(service, 'no_linked_account', orderNumber)).toMatchObject([
+      { merchantId: unlinked.merchantId },
+    ]);
   });
 });

@@ -57,7 +57,7 @@ describe('a suspended merchant', () => {
     expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: { kind: 'releasing' } });
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
     const { status, body } = await suspended.sandbox.get(`/orders/${order.orderNumber}`);
-    expect([status, body.message]).toEqual([403, 'Merchant must be approved first']);
+    expect([status, body.message]).toEqual([403, 'Merchant account is not active']);
     await become('APPROVED');
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');

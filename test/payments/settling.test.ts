@@ -54,6 +54,10 @@ interface Settlement {
   ends: OrderStatus;
   event: string;
 }
+const BUSY_WITH = {
+  releasing: 'the funds are being released to the merchant',
+  refunding: 'the buyer is being refunded',
+};
 const refunding = { doing: 'refunding', ends: 'REFUNDED', event: 'REFUND_PROCESSED' } as const;
 const SETTLEMENTS: [string, Settlement][] = [
   [
@@ -133,17 +137,21 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
       post(order, 'dispute/accept'),
       post(order, 'payment-sessions'),
     ]);
+    // With the right status, the order says what it is doing instead.
+    const busyIn = (...statuses: OrderStatus[]) =>
+      statuses.includes(from) ? `; ${BUSY_WITH[doing]}` : '';
+    const [open, review] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
     expect(answers.map(({ status, body }) => `${status} ${body.message}`)).toEqual([
       '400 Cannot mark as delivered; order must be in PAID status',
       '400 Cannot cancel; order must be in ACCEPTED status',
-      '400 Cannot raise dispute; order must be in PAID or DELIVERED status',
-      '400 Cannot submit evidence; order must be in DISPUTE_OPEN status',
-      '400 Cannot resolve; order must be in DISPUTE status',
-      '400 Cannot accept; order must be in DISPUTE status',
+      `400 Cannot raise dispute; order must be in PAID or DELIVERED status${busyIn('DELIVERED')}`,
+      `400 Cannot submit evidence; order must be in DISPUTE_OPEN status${busyIn(open)}`,
+      `400 Cannot resolve; order must be in DISPUTE status${busyIn(open, review)}`,
+      `400 Cannot accept; order must be in DISPUTE status${busyIn(open, review)}`,
       '400 Cannot pay; order must be in ACCEPTED status',
     ]);
     expect(await order.refusalOf('decide', { for: 'merchant' })).toBe(
-      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+      `Cannot decide; order must be in DISPUTE_UNDER_REVIEW status${busyIn(review)}`,
     );
     expect(await read(order)).toEqual(before);
     await mend();
