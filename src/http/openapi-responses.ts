@@ -1,10 +1,26 @@
 import { z } from 'zod';
-import type { ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { ZodOpenApiLinksObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import type { ErrorCode } from '../domain/errors.ts';
 import { errorsOf } from './common-errors.ts';
 import type { Route } from './define-route.ts';
 import { rateLimitErrorSchema, standardErrorSchema, validationErrorSchema } from './envelope.ts';
-import { ERRORS } from './errors.ts';
+import { ERRORS, errorOf, errorReply, ValidationError } from './errors.ts';
+
+/** What can be asked for after an operation, with what its answer or its own path gives. */
+export interface NextOperation {
+  readonly operationId: string;
+  /** The parameters of its path, as OpenAPI's runtime expressions. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** What the document says of an operation beyond its declaration. */
+export interface OperationNotes {
+  /** An example of its body. */
+  readonly request?: unknown;
+  /** An example of each answer that is no refusal, by its status. */
+  readonly responses?: Readonly<Record<number, unknown>>;
+  readonly next?: readonly NextOperation[];
+}
 
 const header = (id: string, description: string, schema: z.ZodType = z.string()) =>
   schema.meta({ description, header: { id } });
@@ -37,26 +53,58 @@ function errorSchemaOf(codes: readonly ErrorCode[]): z.ZodType {
   return codes.includes('VALIDATION_FAILED') ? badRequestSchema : standardErrorSchema;
 }
 
-const jsonContent = (schema: z.ZodType) => ({ 'application/json': { schema } });
+const jsonContent = (schema: z.ZodType, examples: object = {}) => ({
+  'application/json': { schema, ...examples },
+});
+
+/** The moment of every example answer that stands for none of the order's own. */
+const EXAMPLE_TIME = new Date('2026-11-20T09:30:00.000Z');
+
+/** What each error looks like, word for word. */
+function errorExample(code: ErrorCode) {
+  const error =
+    code === 'VALIDATION_FAILED'
+      ? new ValidationError({ amount: 'must be greater than or equal to 5.0' })
+      : errorOf(code);
+  return { summary: error.message, value: errorReply(error, EXAMPLE_TIME).body };
+}
 
 /** All refusals of one status, which share one entry in the document. */
 function refusalOf(status: number, codes: readonly ErrorCode[]) {
   return {
     description: codes.map((code) => ERRORS[code].message).join('. '),
     headers: commonHeaders.extend(statusHeaders[status] ?? {}),
-    content: jsonContent(errorSchemaOf(codes)),
+    content: jsonContent(errorSchemaOf(codes), {
+      examples: Object.fromEntries(codes.map((code) => [code, errorExample(code)])),
+    }),
   };
 }
 
+function linksOf({ next = [] }: OperationNotes): { links?: ZodOpenApiLinksObject } {
+  if (next.length === 0) return {};
+  const links = next.map(({ operationId, parameters }) => [
+    operationId,
+    { operationId, parameters: { ...parameters } },
+  ]);
+  return { links: Object.fromEntries(links) };
+}
+
+/** The example of an answer, where there is one. */
+function exampleOf({ responses = {} }: OperationNotes, status: string): object {
+  const example = responses[Number(status)];
+  return example === undefined ? {} : { example };
+}
+
 /** Every answer of a route, whole: those that it declares and its refusals, each with its headers. */
-export function responsesOf(route: Route): ZodOpenApiResponsesObject {
+export function responsesOf(route: Route, notes: OperationNotes): ZodOpenApiResponsesObject {
   const refusals = Map.groupBy(errorsOf(route), (code) => ERRORS[code].status);
   const declared = Object.entries(route.responses).map(([status, response]) => [
     status,
     {
       description: response.description,
       headers: commonHeaders.extend(response.headers?.shape ?? {}),
-      content: jsonContent(response.schema),
+      content: jsonContent(response.schema, exampleOf(notes, status)),
+      ...linksOf(notes),
     },
   ]);
   return Object.fromEntries([

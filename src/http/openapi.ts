@@ -9,6 +9,7 @@ import type {
 import type { Route } from './define-route.ts';
 import { ANY_TEXT } from './fields.ts';
 import { BASE_PATHS } from './merchant-gate.ts';
+import type { OperationNotes } from './openapi-responses.ts';
 import { responsesOf } from './openapi-responses.ts';
 import { acceptsNothing } from './validation.ts';
 
@@ -19,6 +20,8 @@ export interface WebhookDeclaration {
   readonly description: string;
   readonly headers: z.ZodObject;
   readonly payload: z.ZodType;
+  /** A whole body, as it could arrive. */
+  readonly example?: unknown;
 }
 
 /** What the document is made of. */
@@ -30,20 +33,30 @@ export interface OpenApiOptions {
   /** The versions that a request may pin. */
   readonly supportedVersions: readonly string[];
   readonly title: string;
+  /** Markdown. */
   readonly description: string;
+  /** The tags of the operations, in their order. */
+  readonly tags?: readonly { readonly name: string; readonly description: string }[];
+  /** What is said of operations beyond their declarations, by their ids. */
+  readonly notes?: Readonly<Record<string, OperationNotes>>;
   /** Makes the servers absolute; relative ones are found wherever the document was. */
   readonly publicBaseUrl?: string;
 }
 
 /** A body is documented as what it is when it is there; `required` says whether it must be. */
-function requestBodyOf({ body }: Route) {
+function requestBodyOf({ body }: Route, { request: example }: OperationNotes) {
   if (!body) return {};
   const schema = body instanceof z.ZodOptional ? body.unwrap() : body;
   const required = !acceptsNothing(body);
-  return { requestBody: { required, content: { 'application/json': { schema } } } };
+  const media = { schema, ...(example !== undefined && { example }) };
+  return { requestBody: { required, content: { 'application/json': media } } };
 }
 
-function operationOf(route: Route, versionHeader: z.ZodObject): ZodOpenApiOperationObject {
+function operationOf(
+  route: Route,
+  versionHeader: z.ZodObject,
+  notes: OperationNotes,
+): ZodOpenApiOperationObject {
   const { operationId, summary, description, tags, params, query, headers } = route;
   const header = versionHeader.extend(headers?.shape ?? {});
   return {
@@ -52,8 +65,8 @@ function operationOf(route: Route, versionHeader: z.ZodObject): ZodOpenApiOperat
     description,
     tags: [...tags],
     requestParams: { ...(params && { path: params }), ...(query && { query }), header },
-    ...requestBodyOf(route),
-    responses: responsesOf(route),
+    ...requestBodyOf(route, notes),
+    responses: responsesOf(route, notes),
   };
 }
 
@@ -67,12 +80,13 @@ function versionHeaderOf(versions: readonly string[]): z.ZodObject {
 /** Routes by their path; a path that exists in the sandbox only names its own server. */
 function pathsOf(
   routes: readonly Route[],
-  versionHeader: z.ZodObject,
+  { supportedVersions, notes = {} }: OpenApiOptions,
   sandbox: { url: string; description: string },
 ): ZodOpenApiPathsObject {
+  const versionHeader = versionHeaderOf(supportedVersions);
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    const operation = operationOf(route, versionHeader);
+    const operation = operationOf(route, versionHeader, notes[route.operationId] ?? {});
     const servers = route.base === 'sandbox' ? { servers: [sandbox] } : {};
     paths[route.path] = {
       ...paths[route.path],
@@ -87,7 +101,8 @@ function pathsOf(
 const payloadNameOf = (event: string) =>
   `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 
-function webhookOf({ event, description, headers, payload }: WebhookDeclaration) {
+function webhookOf({ event, description, headers, payload, example }: WebhookDeclaration) {
+  const media = { schema: payload.meta({ id: payloadNameOf(event) }), example };
   const name = payloadNameOf(event);
   const post: ZodOpenApiOperationObject = {
     operationId: `on${name}`,
@@ -97,7 +112,7 @@ function webhookOf({ event, description, headers, payload }: WebhookDeclaration)
     requestParams: { header: headers },
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: payload.meta({ id: name }) } },
+      content: { 'application/json': media },
     },
     responses: { '2XX': { description: 'Received. Anything else is tried again.' } },
   };
@@ -109,9 +124,34 @@ function leaveOpen({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
   if (zodSchema._zod.def.type === 'object') delete jsonSchema.additionalProperties;
 }
 
+/** No fact about our integers, only about JavaScript's. */
+function dropSafeIntegers({ jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}
+
+/** Of what we send, the format says enough: a pattern of zod's beside it only hides it. */
+function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
+}
+
+/** What we send, in answers and webhooks. */
+function describeSent(context: ZodOpenApiOverrideContext): void {
+  leaveOpen(context);
+  dropSafeIntegers(context);
+  dropFormatPattern(context);
+}
+
+/** What is sent to us. */
+function describeReceived(context: ZodOpenApiOverrideContext): void {
+  leaveOpen(context);
+  dropSafeIntegers(context);
+  refuseNul(context);
+}
+
 /** No text that is sent to us may hold NUL: the document must say so where no other rule does. */
-function refuseNul({ zodSchema, jsonSchema, io }: ZodOpenApiOverrideContext): void {
-  if (io !== 'input' || zodSchema._zod.def.type !== 'string') return;
+function refuseNul({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (zodSchema._zod.def.type !== 'string') return;
   if (jsonSchema.format === undefined) jsonSchema.pattern ??= ANY_TEXT;
 }
 
@@ -121,7 +161,7 @@ function refuseNul({ zodSchema, jsonSchema, io }: ZodOpenApiOverrideContext): vo
  */
 function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; version: string }) {
   const entries = Object.fromEntries(webhooks.map(webhookOf));
-  return createDocument({ openapi: '3.1.0', info, webhooks: entries }, { override: leaveOpen });
+  return createDocument({ openapi: '3.1.0', info, webhooks: entries }, { override: describeSent });
 }
 
 /** The servers of both environments, the harmless one first. */
@@ -143,23 +183,33 @@ function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string
   return { ...left, ...right };
 }
 
+/** @throws Error if notes are about an operation that there is not, or lead to one. */
+function assertKnown(routes: readonly Route[], notes: OpenApiOptions['notes'] = {}): void {
+  const known = new Set(routes.map(({ operationId }) => operationId));
+  for (const [operationId, { next = [] }] of Object.entries(notes)) {
+    for (const name of [operationId, ...next.map((link) => link.operationId)]) {
+      if (!known.has(name)) throw new Error(`The notes name the operation ${name}: there is none`);
+    }
+  }
+}
+
 /** Derives the OpenAPI 3.1 document from the declarations of the merchant routes. */
 export function createOpenApiDocument(options: OpenApiOptions) {
-  const { title, description, version, publicBaseUrl = '' } = options;
+  const { title, description, version, tags = [], publicBaseUrl = '' } = options;
   const [sandbox, production] = serversOf(publicBaseUrl);
   const routes = options.routes.filter((route) => route.caller === 'merchant');
+  assertKnown(routes, options.notes);
   const { webhooks, components } = webhooksDocument(options, { title, version });
-  const override = (context: ZodOpenApiOverrideContext) => {
-    leaveOpen(context);
-    refuseNul(context);
-  };
+  const override = (context: ZodOpenApiOverrideContext) =>
+    context.io === 'input' ? describeReceived(context) : describeSent(context);
   const document = createDocument(
     {
       openapi: '3.1.0',
       info: { title, description, version },
       servers: [sandbox, production],
       security: [{ ApiKey: [], ApiSecret: [] }],
-      paths: pathsOf(routes, versionHeaderOf(options.supportedVersions), sandbox),
+      tags: tags.map((tag) => ({ ...tag })),
+      paths: pathsOf(routes, options, sandbox),
       components: {
         securitySchemes: {
           ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },

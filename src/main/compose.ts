@@ -101,7 +101,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
     ...callbackRoutes({ sql, workflows, gateways, log }),
   ];
   const app = createApp({
-    routes: [...routes, ...documentationOf(routes)],
+    routes: [...routes, ...documentationOf(routes, config.publicBaseUrl)],
     authenticate: createAuthenticate({ sql, pepper }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     readiness,

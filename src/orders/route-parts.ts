@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { envelopeOf } from '../http/envelope.ts';
 import type { OrderCommands } from './commands.ts';
+import { EXAMPLE_ORDERS } from './examples.ts';
 import type { PresentOrder } from './presenter.ts';
 import { orderSchema } from './schemas.ts';
 
@@ -14,6 +15,10 @@ export interface OrderRouteDeps {
 
 /** What they have in common: who may call, which order, what it answers. */
 export const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] } as const;
-export const orderParams = z.object({ id: z.string().meta({ description: 'The order number' }) });
+export const orderParams = z.object({
+  id: z
+    .string()
+    .meta({ description: 'The order number', example: EXAMPLE_ORDERS.created.order_number }),
+});
 export const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
 export const orderAnswer = { description: 'The order', schema: envelopeOf(orderSchema) };

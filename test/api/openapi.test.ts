@@ -1,17 +1,41 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { paiseFromRupees } from '../../src/domain/index.ts';
+import { createOpenApiDocument } from '../../src/http/openapi.ts';
+import { createOrderSchema } from '../../src/orders/schemas.ts';
 import { WEBHOOK_EVENTS } from '../../src/orders/webhook-events.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 
+type Schema = Record<string, unknown>;
+interface Media {
+  schema: Schema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+interface Body {
+  requestBody?: { content: { 'application/json': Media } };
+}
+interface Answer {
+  content: { 'application/json': Media };
+  links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
+}
+interface Operation extends Body {
+  operationId: string;
+  parameters: { name: string; in: string; schema: Schema }[];
+  responses: Record<string, Answer>;
+}
+
 /** As much of an OpenAPI document as is looked at here. */
 interface OpenApi {
   openapi: string;
   servers: { url: string }[];
-  paths: Record<string, Record<string, { operationId: string; responses: object }>>;
-  webhooks: Record<string, { post: { parameters: { name: string; required: boolean }[] } }>;
-  components: { schemas: Record<string, object> };
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Body & { parameters: { name: string; required: boolean }[] } }>;
+  components: { schemas: Record<string, { properties: Record<string, Schema> }> };
 }
 
 let service: TestService;
@@ -61,13 +85,16 @@ test('the document has every operation of the contract, relative to the two base
   );
 });
 
+/** Whatever is asked: some of them are said before there is a route. */
+const ALWAYS_POSSIBLE = ['400', '401', '403', '405', '408', '413', '429', '431', '500'];
+
 test('every operation documents what every operation can answer', () => {
   for (const methods of Object.values(document.paths)) {
     for (const { operationId, responses } of Object.values(methods)) {
       if (operationId === undefined) continue;
       const statuses = Object.keys(responses);
       expect([operationId, ...statuses]).toEqual(
-        expect.arrayContaining([operationId, '400', '401', '403', '413', '429', '500']),
+        expect.arrayContaining([operationId, ...ALWAYS_POSSIBLE]),
       );
     }
   }
@@ -144,4 +171,205 @@ test('the order in a webhook and in an answer is one and the same schema', () =>
       'buyer',
     ]),
   );
+});
+
+const operations = () =>
+  Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).filter(({ operationId }) => operationId !== undefined),
+  );
+
+/** A reader of a part of the document, who knows nothing else of the service. */
+function readerOf(schema: Schema) {
+  const whole = { ...schema, $defs: document.components.schemas };
+  const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
+  return z.fromJSONSchema(JSON.parse(local));
+}
+
+describe('amounts', () => {
+  /** JSON Schema as validators do it: `multipleOf` divides in floating point. */
+  const accepts = (schema: Schema, amount: number) =>
+    Object.entries(schema).every(([keyword, limit]) => {
+      switch (keyword) {
+        case 'type':
+          return limit === 'number';
+        case 'minimum':
+          return amount >= Number(limit);
+        case 'maximum':
+          return amount <= Number(limit);
+        case 'multipleOf':
+          return Number.isInteger(amount / Number(limit));
+        case 'description':
+        case 'example':
+          return true;
+        default:
+          throw new Error(`This test does not know ${keyword}`);
+      }
+    });
+
+  test('every one from 5.00 to 10000.00 with two decimals is valid by the document, and for us', () => {
+    const schema = document.components.schemas['CreateOrder']?.properties['amount'] ?? {};
+    const refused: string[] = [];
+    for (let paise = 500; paise <= 1_000_000; paise += 1) {
+      const written = `${Math.floor(paise / 100)}.${String(paise % 100).padStart(2, '0')}`;
+      const amount = Number(written);
+      if (!accepts(schema, amount) || paiseFromRupees(amount) !== paise) refused.push(written);
+    }
+    expect(refused).toEqual([]);
+    expect(createOrderSchema.shape.amount.safeParse(8.29).success).toBe(true);
+    for (const amount of [4.99, 10_000.01]) expect(accepts(schema, amount)).toBe(false);
+    expect(schema['description']).toContain('at most two decimals');
+  });
+
+  test('those that floating point cannot hold exactly are taken as they were written', async () => {
+    for (const amount of [5.1, 8.29, 19.99, 64.1, 1001.1, 4096.03, 9999.99]) {
+      expect((await merchant.sandbox.create({ amount })).amount).toBe(amount);
+    }
+  });
+});
+
+test('every pattern in the document compiles with and without the u flag, and means the same', () => {
+  const patterns = new Set(
+    [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(
+      ([, literal = '""']) => JSON.parse(literal) as string,
+    ),
+  );
+  expect(patterns.size).toBeGreaterThan(4);
+  for (const pattern of patterns) {
+    const [withFlag, without] = [new RegExp(pattern, 'u'), new RegExp(pattern)];
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 6 }), (text) => {
+        expect([text, without.test(text)]).toEqual([text, withFlag.test(text)]);
+      }),
+    );
+    for (const text of ['', ' ', '\u3000', '😀', ' 😀', '\0', 'नीला कुर्ता', 'asha@example.com']) {
+      expect([pattern, text, without.test(text)]).toEqual([pattern, text, withFlag.test(text)]);
+    }
+  }
+});
+
+describe('examples', () => {
+  test('every body and every answer has one, and it is valid by the document', () => {
+    for (const { operationId, requestBody, responses } of operations()) {
+      const bodies = requestBody ? [['body', requestBody] as const] : [];
+      for (const [place, { content }] of [...bodies, ...Object.entries(responses)]) {
+        const { schema, example, examples = {} } = content['application/json'];
+        const given = [
+          ...(example === undefined ? [] : [example]),
+          ...Object.values(examples).map(({ value }) => value),
+        ];
+        expect([operationId, place, given.length > 0]).toEqual([operationId, place, true]);
+        for (const value of given) expect(readerOf(schema).parse(value)).toEqual(value);
+      }
+    }
+  });
+
+  test('all tell of one order, whose status fits the event, with times in their order', () => {
+    const STATUS_AFTER: Record<string, string> = {
+      ORDER_CREATED: 'ACCEPTED',
+      PAYMENT_SUCCESS: 'PAID',
+      PAYMENT_FAILED: 'ACCEPTED',
+      DELIVERY_CONFIRMED: 'DELIVERED',
+      DISPUTE_RAISED: 'DISPUTE_OPEN',
+      DISPUTE_RESOLVED: 'DELIVERED',
+      ORDER_COMPLETED: 'COMPLETED',
+      REFUND_PROCESSED: 'REFUNDED',
+      ORDER_CANCELLED: 'CANCELLED',
+    };
+    const numbers = new Set<string>();
+    for (const [event, { post: webhook }] of Object.entries(document.webhooks)) {
+      const { schema, example } = webhook.requestBody!.content['application/json'];
+      const body = example as { event: string; timestamp: string; data: Order };
+      expect(readerOf(schema).parse(body)).toEqual(body);
+      expect([event, body.event, body.data.status]).toEqual([event, event, STATUS_AFTER[event]]);
+      expect(body.timestamp).toBe(body.data.updated_at);
+      expect(body.data.created_at <= body.data.updated_at).toBe(true);
+      numbers.add(body.data.order_number);
+    }
+    expect(numbers.size).toBe(1);
+  });
+
+  test('name no year that is far away and no largest integer of JavaScript', () => {
+    const text = JSON.stringify(document);
+    expect(text).not.toContain('9007199254740991');
+    const years = [...text.matchAll(/"(\d{4})-\d\d-\d\dT/g)].map(([, year]) => year);
+    expect(new Set(years)).toEqual(new Set(['2026']));
+  });
+
+  test('of an answer to a command say what the service says', async () => {
+    const order = await merchant.sandbox.create();
+    const { body } = await help(order, 'pay');
+    const pay = operations().find(({ operationId }) => operationId === 'testPay');
+    const example = pay?.responses['200']?.content['application/json'].example;
+    expect(example).toMatchObject({ success: true, message: body.message });
+    expect(Object.keys((example as { data: Order }).data)).toEqual(
+      expect.arrayContaining(Object.keys(body.data).filter((key) => key !== 'merchant_order_id')),
+    );
+  });
+});
+
+describe('links', () => {
+  test('lead from a new order to all that can be asked of it, each by its own parameters', () => {
+    const known = new Map(operations().map((operation) => [operation.operationId, operation]));
+    const created = known.get('createOrder')?.responses['201']?.links ?? {};
+    const ofOneOrder = [...known.values()].filter(
+      ({ parameters }) =>
+        parameters
+          .filter((parameter) => parameter.in === 'path')
+          .map(({ name }) => name)
+          .join() === 'id',
+    );
+    expect(Object.keys(created).sort()).toEqual(
+      ofOneOrder.map(({ operationId }) => operationId).sort(),
+    );
+    for (const { responses } of known.values()) {
+      for (const { links = {} } of Object.values(responses)) {
+        for (const { operationId, parameters } of Object.values(links)) {
+          const inPath = known
+            .get(operationId)
+            ?.parameters.filter((parameter) => parameter.in === 'path');
+          expect(Object.keys(parameters)).toEqual(inPath?.map(({ name }) => name));
+        }
+      }
+    }
+  });
+
+  test('of an operation that there is not stop the start', () => {
+    const notes = { createOrder: { next: [{ operationId: 'no-such', parameters: {} }] } };
+    const options = { routes: [], webhooks: [], version: '2026-11-20', supportedVersions: [] };
+    expect(() => createOpenApiDocument({ ...options, title: '', description: '', notes })).toThrow(
+      'createOrder',
+    );
+  });
+});
+
+test('the sample receiver in the guide believes what we send, and nothing else', async () => {
+  const { description } = (document as unknown as { info: { description: string } }).info;
+  const source = /```js\n([\s\S]*?)```/.exec(description)?.[1] ?? '';
+  const sample = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+    isGenuine(headers: Record<string, string>, rawBody: string, secret: string): boolean;
+  };
+  const order = await merchant.sandbox.create();
+  const [webhook] = await merchant.receiver.until(
+    1,
+    (one) => one.body.data['order_number'] === order.order_number,
+  );
+  const { headers, rawBody } = webhook as unknown as {
+    headers: Record<string, string>;
+    rawBody: string;
+  };
+  const secret = merchant.webhookSecret;
+  expect(sample.isGenuine(headers, rawBody, secret)).toBe(true);
+  expect(sample.isGenuine(headers, `${rawBody} `, secret)).toBe(false);
+  expect(sample.isGenuine(headers, rawBody, 'whsec_another')).toBe(false);
+  expect(sample.isGenuine({}, rawBody, secret)).toBe(false);
+  const signedAt = (timestamp: string) => ({
+    'x-service-timestamp': timestamp,
+    'x-service-signature': createHmac('sha256', secret)
+      .update(`${timestamp}.${rawBody}`)
+      .digest('hex'),
+  });
+  const believes = (seconds: number) =>
+    sample.isGenuine(signedAt(String(Math.floor(Date.now() / 1000) + seconds)), rawBody, secret);
+  expect([-310, -290, 0, 290, 310].map(believes)).toEqual([false, true, true, true, false]);
+  expect(sample.isGenuine(signedAt('now'), rawBody, secret)).toBe(false);
 });
