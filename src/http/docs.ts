@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { defineRoute } from './define-route.ts';
 import type { Route } from './define-route.ts';
+import type { Document } from './reference/document.ts';
+import { renderReference } from './reference/page.ts';
 
-const require = createRequire(import.meta.url);
-
-/** Everything from us and nothing inline; Swagger UI's style sheet holds its icons as data. */
+/** Everything from us and nothing inline. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,31 +18,7 @@ const PAGE_POLICY = [
 ].join('; ');
 
 /** Addresses are relative, so that the page also works behind a path prefix. */
-const PAGE = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Merchant API</title>
-    <link rel="icon" href="data:," />
-    <link rel="stylesheet" href="docs/swagger-ui.css" />
-  </head>
-  <body>
-    <div id="swagger-ui"></div>
-    <script src="docs/swagger-ui-bundle.js"></script>
-    <script src="docs/initializer.js"></script>
-  </body>
-</html>
-`;
-
-/** Its own file, because the policy allows no inline script. The validator would be a foreign site. */
-const INITIALIZER = `window.ui = SwaggerUIBundle({
-  url: 'openapi.json',
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  validatorUrl: null,
-});
-`;
+const FILES = { style: 'docs/reference.css', openapi: 'openapi.json' };
 
 /** Public and the same for everyone, but new with every release. */
 const ASSET_HEADERS = { 'Cache-Control': 'public, max-age=3600' };
@@ -68,15 +43,13 @@ function fileRoute(path: `/${string}`, contentType: string, content: string, hea
 
 /** `/openapi.json` and, for people, `/docs`: both whole and without a word to any other site. */
 export function docsRoutes(document: object): Route[] {
-  const asset = (name: string) => readFileSync(require.resolve(`swagger-ui-dist/${name}`), 'utf8');
-  const script = 'text/javascript';
+  const json = JSON.stringify(document);
+  // Read back, because that is what others see of it: a document without its `undefined`s.
+  const page = renderReference(JSON.parse(json) as Document, FILES);
+  const style = readFileSync(new URL('./reference/reference.css', import.meta.url), 'utf8');
   return [
-    fileRoute('/openapi.json', 'application/json', JSON.stringify(document), {
-      'Cache-Control': 'no-cache',
-    }),
-    fileRoute('/docs', 'text/html', PAGE, { 'Content-Security-Policy': PAGE_POLICY }),
-    fileRoute('/docs/initializer.js', script, INITIALIZER),
-    fileRoute('/docs/swagger-ui-bundle.js', script, asset('swagger-ui-bundle.js')),
-    fileRoute('/docs/swagger-ui.css', 'text/css', asset('swagger-ui.css')),
+    fileRoute('/openapi.json', 'application/json', json, { 'Cache-Control': 'no-cache' }),
+    fileRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
+    fileRoute('/docs/reference.css', 'text/css', style),
   ];
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestBrowser } from '../checkout/browser.ts';
-import { launchBrowser } from '../checkout/browser.ts';
+import { launchBrowser, violationsOf } from '../checkout/browser.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -14,18 +14,74 @@ afterAll(async () => {
   await service?.stop();
 });
 
-test('/docs shows every operation and webhook under its own Content-Security-Policy, without a complaint', async () => {
+interface OpenApi {
+  paths: Record<string, Record<string, { operationId: string }>>;
+  webhooks: Record<string, object>;
+}
+
+const readDocument = async () =>
+  (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApi;
+
+test('/docs shows every operation and event under its own Content-Security-Policy, and asks nobody else', async () => {
   const { context, page, complaints } = await browser.newPhone();
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).origin));
   const answer = await page.goto(`${service.origin}/docs`);
   expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'");
-  const document = await (await fetch(`${service.origin}/openapi.json`)).json();
-  const operations = Object.values<object>({ ...document.paths, ...document.webhooks }).flatMap(
-    (path) => Object.keys(path).filter((key) => ['get', 'post'].includes(key)),
+  const { paths, webhooks } = await readDocument();
+  const operationIds = Object.values(paths).flatMap((path) =>
+    Object.values(path).flatMap(({ operationId }) => operationId ?? []),
   );
-  await page.locator('.opblock').first().waitFor();
-  await expect.poll(() => page.locator('.opblock').count()).toBe(operations.length);
-  await page.locator('.opblock-summary').first().click();
-  await page.locator('.opblock-body').waitFor();
+  const events = Object.keys(webhooks).map((event) => `event-${event}`);
+  expect(operationIds.length).toBeGreaterThan(10);
+  for (const id of [...operationIds, ...events, 'object-Order']) {
+    expect([id, await page.locator(`nav a[href="#${id}"]`).count()]).toEqual([id, 1]);
+    expect([id, await page.locator(`#${id} h3`).isVisible()]).toEqual([id, true]);
+  }
+  expect(new Set(asked.filter((origin) => origin !== 'null'))).toEqual(new Set([service.origin]));
   expect(complaints).toEqual([]);
   await context.close();
 });
+
+test('/docs tells a newcomer how to begin, what errors there are, and the rules of webhooks', async () => {
+  const { context, page } = await browser.newPhone();
+  await page.goto(`${service.origin}/docs`);
+  const text = await page.locator('main').innerText();
+  for (const words of [
+    `BASE=${service.origin}/sandbox/api/merchant/v1`,
+    'more than 300 seconds',
+    'constant time',
+    'remember each event_id',
+    'must be greater than or equal to 5.0',
+    'Cannot mark as delivered; order must be in PAID status',
+  ]) {
+    expect(text).toContain(words);
+  }
+  expect(text).toMatch(/1\s+none\s+2\s+5 minutes\s+3\s+30 minutes\s+4\s+2 hours\s+5\s+12 hours/);
+  await context.close();
+});
+
+const SCREENS = [
+  ['a phone', { width: 360, height: 740 }],
+  ['a desk', { width: 1440, height: 900 }],
+] as const;
+
+test.each(
+  SCREENS.flatMap(([name, size]) =>
+    (['light', 'dark'] as const).map((scheme) => [scheme, name, size] as const),
+  ),
+)(
+  '/docs in %s on %s: axe-core finds nothing, and nothing is wider than the screen',
+  async (colorScheme, _name, viewport) => {
+    const { context, page } = await browser.newPhone({ colorScheme, viewport });
+    await page.goto(`${service.origin}/docs`);
+    const [background = 0] = await page.evaluate<number[]>(
+      'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
+    );
+    expect(background < 128 ? 'dark' : 'light').toBe(colorScheme);
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await context.close();
+  },
+);

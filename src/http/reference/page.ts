@@ -1,0 +1,161 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import type { Document, PlacedOperation } from './document.ts';
+import { componentOf, jsonOf, operationsOf } from './document.ts';
+import { objectTable, parameterTable, prose } from './fields.ts';
+import { headingsOf } from './markdown.ts';
+import { asJson, codeBlock, operationSection } from './operation.ts';
+
+/** Objects that several answers share, each described once. */
+const OBJECTS = ['Order', 'Timeline', 'PaymentSession'];
+
+interface Parts {
+  readonly document: Document;
+  readonly operations: readonly PlacedOperation[];
+  readonly objects: readonly string[];
+}
+
+const linkTo = (id: string, text: string) => h('li', null, h('a', { href: `#${id}` }, text));
+
+function linkGroup(title: string, links: readonly ComponentChildren[]) {
+  return [h('p', null, title), h('ul', null, links)];
+}
+
+function navigation({ document, operations, objects }: Parts) {
+  const { info, tags, webhooks } = document;
+  return h(
+    'nav',
+    { 'aria-label': 'Contents' },
+    linkGroup(
+      'Guide',
+      headingsOf(info.description).map(({ id, title }) => linkTo(id, title)),
+    ),
+    tags.map(({ name }) =>
+      linkGroup(
+        name,
+        operations
+          .filter(({ operation }) => operation.tags.includes(name))
+          .map(({ operation }) => linkTo(operation.operationId, operation.summary)),
+      ),
+    ),
+    linkGroup(
+      'Webhook events',
+      Object.keys(webhooks).map((event) => linkTo(`event-${event}`, event)),
+    ),
+    linkGroup(
+      'Objects',
+      objects.map((name) => linkTo(`object-${name}`, name)),
+    ),
+  );
+}
+
+function operationSections({ document, operations }: Parts) {
+  return document.tags.map(({ name, description }) => [
+    h('h2', { class: 'group' }, name),
+    prose(description),
+    operations
+      .filter(({ operation }) => operation.tags.includes(name))
+      .map((placed) => operationSection(document, placed)),
+  ]);
+}
+
+/** All events have the same headers and fields: told once, from the first of them. */
+function eventSections({ document: { webhooks, components } }: Parts) {
+  const [first] = Object.values(webhooks);
+  const body = jsonOf(first?.post.requestBody)?.schema;
+  const payload = components.schemas[(body && componentOf(body)) ?? ''];
+  return [
+    h('h2', { class: 'group' }, 'Webhook events'),
+    parameterTable('Headers of every event', first?.post.parameters ?? [], false),
+    payload && objectTable('Body of every event', payload, false),
+    Object.entries(webhooks).map(([event, { post }]) =>
+      h(
+        'section',
+        { class: 'entry', id: `event-${event}`, 'aria-labelledby': `event-${event}-title` },
+        h(
+          'div',
+          { class: 'facts' },
+          h('h3', { id: `event-${event}-title` }, event),
+          prose(post.description),
+        ),
+        h(
+          'div',
+          { class: 'examples' },
+          codeBlock('Body', asJson(jsonOf(post.requestBody)?.example)),
+        ),
+      ),
+    ),
+  ];
+}
+
+function objectSections({ document, objects }: Parts) {
+  return [
+    h('h2', { class: 'group' }, 'Objects'),
+    objects.map((name) =>
+      h(
+        'section',
+        { id: `object-${name}`, 'aria-labelledby': `object-${name}-title` },
+        h('h3', { id: `object-${name}-title` }, name),
+        objectTable(`Fields of ${name}`, document.components.schemas[name] ?? {}, false),
+      ),
+    ),
+  ];
+}
+
+/** Where the page's own files are. */
+export interface ReferenceFiles {
+  readonly style: string;
+  readonly openapi: string;
+}
+
+function head(title: string, { style }: ReferenceFiles) {
+  return h(
+    'head',
+    null,
+    h('meta', { charset: 'utf-8' }),
+    h('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
+    h('title', null, title),
+    h('link', { rel: 'icon', href: 'data:,' }),
+    h('link', { rel: 'stylesheet', href: style }),
+  );
+}
+
+/** An OpenAPI document as one page for people, which needs no script. */
+export function renderReference(document: Document, files: ReferenceFiles): string {
+  const { title, version, description } = document.info;
+  const objects = OBJECTS.filter((name) => name in document.components.schemas);
+  const parts: Parts = { document, operations: operationsOf(document), objects };
+  const page = h(
+    'html',
+    { lang: 'en' },
+    head(title, files),
+    h(
+      'body',
+      null,
+      h('a', { class: 'skip', href: '#content' }, 'Skip to the content'),
+      h(
+        'header',
+        null,
+        h('h1', null, title),
+        h(
+          'p',
+          null,
+          `Version ${version}`,
+          ' · ',
+          h('a', { href: files.openapi }, 'OpenAPI document'),
+        ),
+      ),
+      navigation(parts),
+      h(
+        'main',
+        { id: 'content' },
+        prose(description),
+        operationSections(parts),
+        eventSections(parts),
+        objectSections(parts),
+      ),
+    ),
+  );
+  return `<!doctype html>${renderToString(page)}`;
+}
