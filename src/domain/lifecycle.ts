@@ -8,6 +8,7 @@ import type {
   OrderTerms,
   RefundReason,
   Step,
+  StepDetails,
   StepKind,
 } from './order.ts';
 import { EVENT_TYPES, isFinal } from './order.ts';
@@ -176,13 +177,19 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
   const kind = STEP_OF_COMMAND[command.type as keyof typeof STEP_OF_COMMAND];
   return {
     outcome: 'changed',
-    ...change(state, kind, nowMs, {
-      status: next,
-      // A payment that fails while its session is being closed ends nothing.
-      busy: next === state.status ? state.busy : null,
-      deadline: deadlineAfter(state, command, next, nowMs),
-      disputeCount: state.disputeCount + (command.type === 'dispute' ? 1 : 0),
-    }),
+    ...change(
+      state,
+      kind,
+      nowMs,
+      {
+        status: next,
+        // A payment that fails while its session is being closed ends nothing.
+        busy: next === state.status ? state.busy : null,
+        deadline: deadlineAfter(state, command, next, nowMs),
+        disputeCount: state.disputeCount + (command.type === 'dispute' ? 1 : 0),
+      },
+      command.type === 'decideForMerchant' ? { for: 'merchant' } : null,
+    ),
   };
 }
 
@@ -208,8 +215,10 @@ export function stateAfter(before: OrderState, step: Step): OrderState {
 
 /** The busy phase written down: same status, and the timeline says what the order is doing. */
 export function announceBusy(state: OrderState, nowMs: number): Change {
-  if (state.busy === null) throw new Error('Only a busy order can announce what it does');
-  return change(state, STEP_OF_BUSY[state.busy.kind], nowMs, {});
+  const { busy } = state;
+  if (busy === null) throw new Error('Only a busy order can announce what it does');
+  const isDecided = busy.kind === 'refunding' && busy.reason === 'dispute_decided_for_buyer';
+  return change(state, STEP_OF_BUSY[busy.kind], nowMs, {}, isDecided ? { for: 'buyer' } : null);
 }
 
 /** The busy phase came to its end: the money has moved, or the session is closed. */
@@ -301,6 +310,7 @@ function change(
   kind: StepKind,
   atMs: number,
   difference: Partial<Pick<OrderState, 'status' | 'busy' | 'deadline' | 'disputeCount'>>,
+  details: StepDetails | null = null,
 ): Change {
   const eventType = EVENT_TYPES.find((type): type is EventType => type === kind);
   const state = {
@@ -311,8 +321,9 @@ function change(
   };
   const { status, busy, deadline, disputeCount } = state;
   const event = eventType ? { type: eventType, sequence: state.eventSequence } : null;
+  const number = state.stepNumber;
   return {
     state,
-    step: { number: state.stepNumber, kind, atMs, status, busy, deadline, disputeCount, event },
+    step: { number, kind, atMs, status, busy, deadline, disputeCount, event, details },
   };
 }

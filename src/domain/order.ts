@@ -97,6 +97,12 @@ export const STEP_KINDS = [
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
+/** What a step says beyond its kind. It passes through Temporal, so it holds nothing personal. */
+export interface StepDetails {
+  /** Of a dispute that an operator decided: who was right. */
+  for?: 'merchant' | 'buyer';
+}
+
 /** One recorded change: the order as it is after it, and the webhook event it causes, if any. */
 export interface Step {
   number: number;
@@ -107,4 +113,5 @@ export interface Step {
   deadline: Deadline | null;
   disputeCount: number;
   event: { type: EventType; sequence: number } | null;
+  details: StepDetails | null;
 }

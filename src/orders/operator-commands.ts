@@ -1,10 +1,11 @@
+import type { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
-import { disputeSchema } from './schemas.ts';
+import { decisionSchema, disputeSchema } from './schemas.ts';
 
 export interface OperatorDeps {
   sql: Sql;
@@ -22,12 +23,16 @@ export async function raiseDisputeForBuyer(
   orderNumber: string,
   reason: string,
 ): Promise<Order> {
-  const parsed = disputeSchema.safeParse({ reason });
-  if (!parsed.success) {
-    throw new DomainError('BAD_REQUEST', `The reason ${parsed.error.issues[0]?.message}`);
-  }
+  const dispute = parseReason(disputeSchema, reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  return commands.raiseDispute(order, requestIdOf('', undefined), parsed.data.reason, actor);
+  return commands.raiseDispute(order, requestIdOf('', undefined), dispute.reason, actor);
+}
+
+/** An operator's decision of a dispute under review. */
+export interface DisputeDecision {
+  winner: 'merchant' | 'buyer';
+  /** Shown to both sides: to the merchant with the order, to the buyer on the payment page. */
+  reason: string;
 }
 
 /**
@@ -35,20 +40,29 @@ export async function raiseDisputeForBuyer(
  * the order took it, the step with that request id says.
  *
  * @returns the order: decided for the buyer, it is REFUNDED once the gateway has refunded
- * @throws DomainError `ORDER_NOT_FOUND`, `INVALID_STATE`
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
   { sql, commands, actor }: OperatorDeps,
   orderNumber: string,
-  winner: 'merchant' | 'buyer',
+  decision: DisputeDecision,
 ): Promise<Order> {
+  const { winner } = decision;
+  const { reason } = parseReason(decisionSchema, decision.reason);
   const order = await findOrderAnywhere(sql, orderNumber);
   const requestId = requestIdOf('', undefined);
   await sql`
     INSERT INTO audit_log (actor, action, merchant_id, subject, details)
     VALUES (${actor}, 'dispute.decide', ${order.merchant_id}, ${orderNumber},
-      ${sql.json({ requestId, for: winner })})`;
-  return commands.send(order, 'decide', { requestId, for: winner });
+      ${sql.json({ requestId, for: winner, reason })})`;
+  return commands.send(order, 'decide', { requestId, for: winner }, { reason });
+}
+
+/** @throws DomainError `BAD_REQUEST` in the words of the rule */
+function parseReason(schema: z.ZodType<{ reason: string }>, reason: string): { reason: string } {
+  const parsed = schema.safeParse({ reason });
+  if (parsed.success) return parsed.data;
+  throw new DomainError('BAD_REQUEST', `The reason ${parsed.error.issues[0]?.message}`);
 }
 
 /** Operators name an order by its number alone. */

@@ -27,13 +27,23 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
 }
 
 function presentDispute(row: OrderRow): Order['dispute'] {
-  if (row.status !== 'DISPUTE_OPEN' && row.status !== 'DISPUTE_UNDER_REVIEW') return null;
+  if (row.dispute_raised_at === null) return null;
   return {
     reason: row.dispute_reason ?? '',
-    raised_at: iso(row.dispute_raised_at),
+    raised_at: row.dispute_raised_at.toISOString(),
     respond_by: iso(row.dispute_respond_by),
     evidence: row.dispute_evidence,
+    resolution: row.dispute_resolution,
+    decision: presentDecision(row),
+    ended_at: iso(row.dispute_ended_at),
   };
+}
+
+function presentDecision(row: OrderRow): NonNullable<Order['dispute']>['decision'] {
+  const { dispute_decided_for: winner, dispute_decided_at: decidedAt } = row;
+  if (winner === null || decidedAt === null) return null;
+  const reason = row.dispute_decision_reason ?? '';
+  return { for: winner, reason, decided_at: decidedAt.toISOString() };
 }
 
 function presentRefund(row: OrderRow): Order['refund'] {

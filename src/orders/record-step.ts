@@ -2,7 +2,7 @@ import type postgres from 'postgres';
 import { ulid } from 'ulid';
 import type { FoundStep, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
-import type { Step, StepKind } from '../domain/index.ts';
+import type { OrderStatus, Step, StepDetails, StepKind } from '../domain/index.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { OrderRow } from './rows.ts';
 
@@ -125,18 +125,45 @@ function paymentColumns({ step, gatewayPaymentId }: RecordStepInput) {
   return step.status === 'CANCELLED' ? { open_session_id: null } : {};
 }
 
+/** The latest dispute: it stays on the row after it ended, until another one is raised. */
 function disputeColumns(before: StepContext, step: Step) {
-  if (step.kind === 'EVIDENCE_SUBMITTED') {
-    return { dispute_evidence: before.request_body?.['text'] ?? '' };
+  const at = new Date(step.atMs);
+  const isEnded = isDisputed(before.status) && !isDisputed(step.status);
+  const ended = isEnded ? { dispute_ended_at: at } : {};
+  if (step.details?.for !== undefined) return { ...ended, ...decisionColumns(before, step) };
+  switch (step.kind) {
+    case 'DISPUTE_RAISED':
+      return {
+        dispute_reason: before.request_body?.['reason'] ?? '',
+        dispute_raised_at: at,
+        dispute_evidence: null,
+        dispute_resolution: null,
+        dispute_decided_for: null,
+        dispute_decision_reason: null,
+        dispute_decided_at: null,
+        dispute_ended_at: null,
+        waiting_dispute_id: null,
+        waiting_dispute_received_at: null,
+      };
+    case 'EVIDENCE_SUBMITTED':
+      return { dispute_evidence: before.request_body?.['text'] ?? '' };
+    case 'DISPUTE_RESOLVED':
+      return { ...ended, dispute_resolution: before.request_body?.['resolution'] ?? null };
+    default:
+      return ended;
   }
-  if (step.kind !== 'DISPUTE_RAISED') return {};
+}
+
+function decisionColumns(before: StepContext, { atMs, details }: Step) {
   return {
-    dispute_reason: before.request_body?.['reason'] ?? '',
-    dispute_raised_at: new Date(step.atMs),
-    dispute_evidence: null,
-    waiting_dispute_id: null,
-    waiting_dispute_received_at: null,
+    dispute_decided_for: details?.for,
+    dispute_decision_reason: before.request_body?.['reason'] ?? '',
+    dispute_decided_at: new Date(atMs),
   };
+}
+
+function isDisputed(status: OrderStatus): boolean {
+  return status === 'DISPUTE_OPEN' || status === 'DISPUTE_UNDER_REVIEW';
 }
 
 function refundColumns(before: StepContext, step: Step) {
@@ -153,11 +180,21 @@ function refundColumns(before: StepContext, step: Step) {
 /** A request that comes again gets its first answer from here. */
 function requestOf(
   before: StepContext,
-  { requestId }: RecordStepInput,
+  { requestId, step }: RecordStepInput,
   order: ReturnType<PresentOrder>,
 ) {
   const request_id = requestId ?? before.pay_request_id;
-  return request_id === null ? {} : { request_id, details: before.request_body, answer: order };
+  const details = detailsOf(before, step);
+  return request_id === null ? { details } : { request_id, details, answer: order };
+}
+
+/** What the timeline says of a step: the texts of its request, and what the step itself says. */
+function detailsOf(
+  { request_body }: StepContext,
+  step: Step,
+): (Record<string, string> & StepDetails) | null {
+  const details = { ...request_body, ...step.details };
+  return Object.keys(details).length > 0 ? details : null;
 }
 
 /** The webhook event: its body is made here, once, and never changes between attempts. */

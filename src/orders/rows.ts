@@ -25,6 +25,11 @@ export interface OrderRow {
   dispute_raised_at: Date | null;
   dispute_respond_by: Date | null;
   dispute_evidence: string | null;
+  dispute_resolution: string | null;
+  dispute_decided_for: 'merchant' | 'buyer' | null;
+  dispute_decision_reason: string | null;
+  dispute_decided_at: Date | null;
+  dispute_ended_at: Date | null;
   refund_amount_paise: number | null;
   refund_reason: RefundReason | null;
   refund_processed_at: Date | null;

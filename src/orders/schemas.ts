@@ -20,12 +20,24 @@ export const orderSchema = z
     completes_at: dateTime.nullable().meta({ description: 'Set while the order is DELIVERED' }),
     dispute: z
       .object({
-        reason: z.string(),
-        raised_at: dateTime.nullable(),
-        respond_by: dateTime.nullable(),
+        reason: z.string().meta({ description: "The buyer's words" }),
+        raised_at: dateTime,
+        respond_by: dateTime.nullable().meta({ description: 'null once the dispute has ended' }),
         evidence: z.string().nullable(),
+        resolution: z
+          .string()
+          .nullable()
+          .meta({ description: "The merchant's words, if the merchant resolved it" }),
+        decision: z
+          .object({ for: z.enum(['merchant', 'buyer']), reason: z.string(), decided_at: dateTime })
+          .nullable()
+          .meta({ description: "The operator's decision, if it was decided under review" }),
+        ended_at: dateTime.nullable(),
       })
-      .nullable(),
+      .nullable()
+      .meta({
+        description: 'The latest dispute, also after it ended; null if there never was one',
+      }),
     refund: z
       .object({ amount: z.number(), reason: z.string(), processed_at: dateTime.nullable() })
       .nullable(),
@@ -108,6 +120,8 @@ export const resolveSchema = z.object({ resolution: requiredText(1, 1000) });
 /** Nothing to say: an empty object, or no body at all. */
 export const acceptSchema = z.object({});
 export const disputeSchema = z.object({ reason: requiredText(10, 2000) });
+/** What an operator says to both sides of a dispute. */
+export const decisionSchema = z.object({ reason: requiredText(1, 2000) });
 export const advanceSchema = z.object({
   seconds: z
     .int({ error: 'must be a whole number from 1 to 2592000' })

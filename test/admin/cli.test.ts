@@ -135,7 +135,7 @@ describe('finding the service', () => {
       VALUES ('ORD1', 'mer_1', 'sandbox', 'k', '\\x00', 500, 'd', 'b', 'p', 't',
         'DISPUTE_UNDER_REVIEW', 1, now(), '{}', now(), now())`;
     const cli = adminCli({ DATABASE_URL: database.url, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    const decide = ['dispute', 'decide', '--order', 'ORD1', '--for', 'buyer'];
+    const decide = ['dispute', 'decide', '--order', 'ORD1', '--for', 'buyer', '--reason', 'R'];
     expect(await cli.refusal(...decide)).toContain('Temporal cannot be reached');
   });
 });

@@ -94,27 +94,72 @@ describe('a dispute', () => {
     expect(await auditOfOrder(order)).toEqual([]);
   });
 
+  const decide = ({ order_number }: Order, winner: string, reason: string) => {
+    const command = ['dispute', 'decide', '--order', order_number];
+    return [...command, '--for', winner, '--reason', reason];
+  };
+
   test('under review is decided for the merchant: DELIVERED, with a fresh window', async () => {
     const order = await orderUnderReview();
-    const decide = ['dispute', 'decide', '--order', order.order_number, '--for'];
-    const decided = await cli.json<{ completesAt: string }>(...decide, 'merchant');
+    const decided = await cli.json<{ completesAt: string }>(
+      ...decide(order, 'merchant', 'The parcel was weighed: no brick'),
+    );
     expect(decided).toMatchObject({ status: 'DELIVERED' });
     const windowMs = new Date(decided.completesAt).getTime() - Date.now();
     expect(windowMs).toBeGreaterThan((DAY_SECONDS - 60) * 1000);
     expect((await auditOfOrder(order)).at(-1)).toMatchObject({
       action: 'dispute.decide',
-      details: { for: 'merchant' },
+      details: { for: 'merchant', reason: 'The parcel was weighed: no brick' },
     });
+  });
+
+  test('decided for the merchant shows the reason to both sides', async () => {
+    const order = await orderUnderReview();
+    const reason = 'The parcel was weighed: <no brick>';
+    await cli.json(...decide(order, 'merchant', reason));
+    const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
+    const at = expect.stringMatching(/Z$/);
+    expect(data.dispute).toEqual({
+      reason: REASON,
+      raised_at: at,
+      respond_by: null,
+      evidence: 'It was sent',
+      resolution: null,
+      decision: { for: 'merchant', reason, decided_at: at },
+      ended_at: at,
+    });
+    const page = await (await fetch(order.payment_url)).text();
+    expect(page).toContain('Decided for the merchant, because');
+    expect(page).toContain('The parcel was weighed: &lt;no brick>');
+  });
+
+  test('is not decided without a reason, and nothing is written then', async () => {
+    const order = await orderUnderReview();
+    const before = (await auditOfOrder(order)).length;
+    for (const reason of [' ', 'x'.repeat(2001)]) {
+      expect(await cli.refusal(...decide(order, 'buyer', reason))).toBe(
+        'The reason must be 1 to 2000 characters and not blank',
+      );
+    }
+    expect(await statusOf(order)).toBe('DISPUTE_UNDER_REVIEW');
+    expect(await auditOfOrder(order)).toHaveLength(before);
   });
 
   test('under review is decided for the buyer: REFUNDED once the gateway has refunded', async () => {
     const order = await orderUnderReview();
-    const decide = ['dispute', 'decide', '--order', order.order_number, '--for', 'buyer'];
-    expect(await cli.json(...decide)).toMatchObject({
+    const decideForBuyer = decide(order, 'buyer', 'No proof of delivery');
+    expect(await cli.json(...decideForBuyer)).toMatchObject({
       refund: { amount: 499.5, reason: 'dispute_decided_for_buyer' },
     });
     await untilStatus(order, 'REFUNDED');
-    expect(await cli.refusal(...decide)).toBe(
+    const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
+    expect(data.dispute).toMatchObject({
+      respond_by: null,
+      decision: { for: 'buyer', reason: 'No proof of delivery' },
+      ended_at: expect.any(String),
+    });
+    expect(await (await fetch(order.payment_url)).text()).toContain('Decided for you, because');
+    expect(await cli.refusal(...decideForBuyer)).toBe(
       'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
     );
   });

@@ -10,27 +10,34 @@ export interface DisputeDraft {
   readonly violation?: string | undefined;
 }
 
-/** The way to raise a dispute, or what the buyer said in the one that runs. */
+/** The way to raise a dispute, or what was said in the latest one. */
 export function disputeSection(
   state: CheckoutState,
   { order, merchant_name }: Checkout,
   disputePath: string,
   draft: DisputeDraft | undefined,
 ) {
-  if (canDispute(state)) return disputeForm(merchant_name, disputePath, draft);
+  const decision = order.dispute_decision_reason;
+  const decisionWords = decision && words('decision', decisionTitle(order), decision);
+  if (canDispute(state)) return [decisionWords, disputeForm(merchant_name, disputePath, draft)];
   const isRunning = state === 'disputed' || state === 'refunding';
   return [
-    draft && yourWords('unsent', 'Your text was not sent', draft.reason),
-    isRunning && order.dispute_reason && yourWords('words', 'What you wrote', order.dispute_reason),
+    draft && words('unsent', 'Your text was not sent', draft.reason),
+    isRunning && order.dispute_reason && words('words', 'What you wrote', order.dispute_reason),
+    decisionWords,
   ];
 }
 
-function yourWords(id: string, title: string, reason: string) {
+function decisionTitle({ dispute_decided_for: winner }: Checkout['order']): string {
+  return winner === 'buyer' ? 'Decided for you, because' : 'Decided for the merchant, because';
+}
+
+function words(id: string, title: string, text: string) {
   return h(
     'section',
     { 'aria-labelledby': id },
     h('h2', { id }, title),
-    h('blockquote', { dir: 'auto' }, reason),
+    h('blockquote', { dir: 'auto' }, text),
   );
 }
 

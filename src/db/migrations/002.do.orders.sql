@@ -31,6 +31,12 @@ CREATE TABLE orders (
   dispute_raised_at timestamptz,
   dispute_respond_by timestamptz,
   dispute_evidence text,
+  -- How the latest dispute ended: the merchant's own words, or an operator's decision.
+  dispute_resolution text,
+  dispute_decided_for text CHECK (dispute_decided_for IN ('merchant', 'buyer')),
+  dispute_decision_reason text,
+  dispute_decided_at timestamptz,
+  dispute_ended_at timestamptz,
   refund_amount_paise bigint,
   refund_reason text,
   refund_processed_at timestamptz,

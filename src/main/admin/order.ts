@@ -66,10 +66,12 @@ const decideCommand = defineCommand({
       choices: ['merchant', 'buyer'],
       required: true,
     },
+    reason: { value: 'TEXT', help: 'Why, to both sides, 1 to 2000', required: true },
   },
-  async run(service, { order, for: winner }) {
+  async run(service, { order, for: winner, reason }) {
     const { decideDispute } = await import('../../orders/operator-commands.ts');
-    return orderAnswer(await decideDispute(await operatorDeps(service), order, winner));
+    const decision = { winner, reason };
+    return orderAnswer(await decideDispute(await operatorDeps(service), order, decision));
   },
 });
 
