@@ -188,7 +188,7 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
         deadline: deadlineAfter(state, command, next, nowMs),
         disputeCount: state.disputeCount + (command.type === 'dispute' ? 1 : 0),
       },
-      command.type === 'decideForMerchant' ? { for: 'merchant' } : null,
+      detailsOf(command),
     ),
   };
 }
@@ -224,8 +224,11 @@ export function announceBusy(state: OrderState, nowMs: number): Change {
 /** The busy phase came to its end: the money has moved, or the session is closed. */
 export function finishBusy(state: OrderState, nowMs: number): Change {
   if (state.busy === null) throw new Error('Only a busy order can finish what it does');
-  const { status, kind } = END_OF_BUSY[state.busy.kind];
-  return change(state, kind, nowMs, { status, busy: null, deadline: null });
+  const { busy } = state;
+  const { status, kind } = END_OF_BUSY[busy.kind];
+  const by = busy.kind === 'closing' && busy.because === 'cancel' ? 'merchant' : 'expiry';
+  const details = busy.kind === 'closing' ? ({ by } as const) : null;
+  return change(state, kind, nowMs, { status, busy: null, deadline: null }, details);
 }
 
 /** The session could not be closed: the order is as it was before. */
@@ -258,6 +261,12 @@ function meetsCondition(state: OrderState, command: Command, nowMs: number): boo
     default:
       return true;
   }
+}
+
+/** What the timeline says of a command that takes effect at once, beyond its kind. */
+function detailsOf(command: Command): StepDetails | null {
+  if (command.type === 'advance') return { seconds: command.seconds };
+  return command.type === 'decideForMerchant' ? { for: 'merchant' } : null;
 }
 
 /** COMPLETED, REFUNDED and CANCELLED come only after the gateway has done its part. */

@@ -99,6 +99,10 @@ export type StepKind = (typeof STEP_KINDS)[number];
 
 /** What a step says beyond its kind. It passes through Temporal, so it holds nothing personal. */
 export interface StepDetails {
+  /** Of CLOCK_ADVANCED: by how much. */
+  seconds?: number;
+  /** Of ORDER_CANCELLED: the merchant, or the payment link's expiry. */
+  by?: 'merchant' | 'expiry';
   /** Of a dispute that an operator decided: who was right. */
   for?: 'merchant' | 'buyer';
 }

@@ -78,7 +78,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
   const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
   const workflows = createOrderWorkflows(temporal);
   const present = createOrderPresenter(config.publicBaseUrl);
-  const commands = createOrderCommands({ sql, workflows, durations: config.durations });
+  const commands = createOrderCommands({ sql, workflows, durations: config.durations, present });
   const gateways = composeGateways({ config, log }, API_GATEWAY_TIMEOUT_MS);
   const sessions = { sql, gateways, sessionMs: config.durations.paymentSessionMs, log };
   const simulator = config.razorpay.sandbox;

@@ -2,12 +2,17 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { success } from '../http/envelope.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import { requestIdOf } from './commands.ts';
 import { ownOrder } from './queries.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
-import { merchantRoute, orderAnswer, orderErrors, orderParams } from './route-parts.ts';
+import {
+  commandAnswer,
+  commandReply,
+  merchantRoute,
+  orderErrors,
+  orderParams,
+} from './route-parts.ts';
 import {
   acceptSchema,
   cancelSchema,
@@ -19,7 +24,7 @@ import {
 /** A merchant's command on an order: what differs between them. */
 interface CommandRoute {
   message: 'deliver' | 'cancel' | 'submitEvidence' | 'resolve' | 'accept';
-  /** The last part of the path, and the name of the request in the order's book. */
+  /** The last part of the path, and the beginning of the request's id. */
   action: string;
   operationId: string;
   summary: string;
@@ -101,13 +106,13 @@ function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): R
     params: orderParams,
     headers: keyHeaders,
     body,
-    responses: { 200: orderAnswer },
+    responses: { 200: commandAnswer },
     errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
   }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(action, headers['Idempotency-Key']);
-    const after = await commands.send(order, message, { requestId }, givenTexts(texts));
-    return { status: 200, body: success(done, after) };
+    const result = await commands.send(order, message, { requestId }, givenTexts(texts));
+    return commandReply(done, result);
   });
 }
 

@@ -7,8 +7,9 @@ import type { CommandType, Environment } from '../domain/index.ts';
 import { DomainError, paiseFromRupees, refusalOf, REFUSALS } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
+import type { PresentOrder } from './presenter.ts';
 import * as queries from './queries.ts';
-import type { OrderRow } from './rows.ts';
+import type { OrderRow, RequestBody } from './rows.ts';
 import type { CreateOrder, Order } from './schemas.ts';
 
 /** How long an order's deadlines run, in milliseconds. */
@@ -22,6 +23,7 @@ export interface OrderDeps {
   sql: Sql;
   workflows: OrderWorkflows;
   durations: OrderDurations;
+  present: PresentOrder;
 }
 
 /** Who creates an order, and under which key. */
@@ -33,30 +35,33 @@ export interface CreateOrderRequest {
   log: Logger;
 }
 
-export interface CreatedOrder {
-  order: OrderRow;
+/** What came of a request, whether it was carried out now or before. */
+export interface CommandResult {
+  /** As it stands now. */
+  order: Order;
+  /** This request came before. */
   replayed: boolean;
-  /** The key was used before for a different body: the existing order is returned all the same. */
+  /** It came with another body then, and that one counts. */
   mismatch: boolean;
 }
 
-/** Commands that a client can repeat safely: the messages, and whether they carry texts. */
+/** Commands that a client can repeat safely. */
 export interface OrderCommands {
   /** Row first, then workflow: when this returns, both are there. */
-  create(request: CreateOrderRequest): Promise<CreatedOrder>;
+  create(request: CreateOrderRequest): Promise<CommandResult>;
   /**
-   * Sends a message to the order's workflow, with its texts written down before.
+   * Sends a message to the order's workflow, with what the request asks for written down before.
    *
-   * @param requestId equal for a repeat, which then gets the first answer again
-   * @returns the order as it was right after this command
+   * @param message.requestId equal for a repeat, which is carried out once
+   * @param body what the client asks for: its texts, which Temporal must not see, and its numbers
    * @throws DomainError the refusal
    */
   send<Name extends OrderMessageName>(
     order: OrderRow,
     name: Name,
     message: OrderMessages[Name] & { requestId: string },
-    texts?: Record<string, string>,
-  ): Promise<Order>;
+    body?: RequestBody,
+  ): Promise<CommandResult>;
   /**
    * Writes a buyer's dispute down, which makes it count, and raises it.
    *
@@ -67,7 +72,9 @@ export interface OrderCommands {
     requestId: string,
     reason: string,
     operator?: string,
-  ): Promise<Order>;
+  ): Promise<CommandResult>;
+  /** The result of a request that was carried out before, for one that has work to do first. */
+  findRepeated(order: OrderRow, requestId: string): Promise<CommandResult | undefined>;
 }
 
 /** A request id: the merchant's own key where there is one, else fresh. */
@@ -92,10 +99,11 @@ export function createOrderCommands(deps: OrderDeps): OrderCommands {
     create: (request) => createOrder(deps, request),
     send: (order, name, message, texts) => send(deps, order, name, message, texts),
     raiseDispute: (...request) => raiseDispute(deps, ...request),
+    findRepeated: ({ order_number }, requestId) => findRepeated(deps, order_number, requestId, {}),
   };
 }
 
-async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promise<CreatedOrder> {
+async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promise<CommandResult> {
   const newOrder = newOrderOf(request, deps.durations);
   const { order, inserted } = await queries.insertOrder(
     deps.sql,
@@ -110,7 +118,7 @@ async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promis
   if (mismatch) {
     request.log.warn({ orderNumber: order.order_number }, 'Idempotency-Key used for another body');
   }
-  return { order, replayed: !inserted, mismatch };
+  return { order: deps.present(order), replayed: !inserted, mismatch };
 }
 
 /** The row of a request: amounts in paise, a fresh order number and payment token. */
@@ -145,16 +153,14 @@ async function send<Name extends OrderMessageName>(
   order: OrderRow,
   name: Name,
   message: OrderMessages[Name] & { requestId: string },
-  texts: Record<string, string> = {},
-): Promise<Order> {
+  body: RequestBody = {},
+): Promise<CommandResult> {
   const { order_number: orderNumber } = order;
   const { requestId } = message;
-  const repeated = await queries.findAnswer(deps.sql, orderNumber, requestId);
-  if (repeated) return repeated;
-  if (Object.keys(texts).length > 0) {
-    await queries.writeRequest(deps.sql, orderNumber, requestId, texts);
-  }
-  return carryOut(deps, order, name, message);
+  const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body);
+  const before = known.replayed && (await queries.findCarriedOut(deps.sql, orderNumber, requestId));
+  const after = before || (await carryOut(deps, order, name, message));
+  return { order: deps.present(after), ...known };
 }
 
 async function raiseDispute(
@@ -163,42 +169,53 @@ async function raiseDispute(
   requestId: string,
   reason: string,
   operator?: string,
-): Promise<Order> {
+): Promise<CommandResult> {
   const { order_number: orderNumber } = order;
-  const repeated = await queries.findAnswer(deps.sql, orderNumber, requestId);
-  if (repeated) return repeated;
   const dispute = { requestId, reason, operator };
-  const receivedAt = await queries.writeDispute(deps.sql, orderNumber, dispute);
-  if (!receivedAt) {
-    // An equal request may have been carried out since we looked.
-    const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
-    if (answer) return answer;
+  const written = await queries.writeDispute(deps.sql, orderNumber, dispute);
+  if (!written) {
+    const repeated = await findRepeated(deps, orderNumber, requestId, { reason });
+    if (repeated) return repeated;
     throw refusalOf(await queries.findOrderByNumber(deps.sql, orderNumber), 'dispute');
   }
+  const { receivedAt, ...known } = written;
   const message = { requestId, receivedAtMs: receivedAt.getTime() };
-  return carryOut(deps, order, 'dispute', message);
+  return { order: deps.present(await carryOut(deps, order, 'dispute', message)), ...known };
 }
 
+async function findRepeated(
+  { sql, present }: OrderDeps,
+  orderNumber: string,
+  requestId: string,
+  body: RequestBody,
+): Promise<CommandResult | undefined> {
+  const order = await queries.findCarriedOut(sql, orderNumber, requestId);
+  if (!order) return undefined;
+  const mismatch = await queries.isMismatch(sql, orderNumber, requestId, body);
+  return { order: present(order), replayed: true, mismatch };
+}
+
+/** @returns the order as it stands once this request is carried out */
 async function carryOut<Name extends OrderMessageName>(
   deps: OrderDeps,
   order: OrderRow,
   name: Name,
   message: OrderMessages[Name] & { requestId: string },
-): Promise<Order> {
+): Promise<OrderRow> {
   const { order_number: orderNumber } = order;
   const { requestId } = message;
   try {
     if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));
     const updateId = await updateIdOf(deps, orderNumber, name, requestId);
     const outcome = await updateCaughtUp(deps, orderNumber, name, message, updateId);
-    const answer = await queries.hearAnswer(deps.sql, orderNumber, requestId);
-    if (answer) return answer;
+    const after = await queries.hearCarriedOut(deps.sql, orderNumber, requestId);
+    if (after) return after;
     throw outcome === 'gone' ? refusal(name === 'decide' ? 'decideForBuyer' : name) : lost(name);
   } catch (error) {
     // Written, but its workflow task was lost: the order takes it over from the book.
-    const answer = await queries.findAnswer(deps.sql, orderNumber, requestId);
-    if (answer) return answer;
-    // Refused: its texts go. After any other failure the request may still be carried out.
+    const after = await queries.findCarriedOut(deps.sql, orderNumber, requestId);
+    if (after) return after;
+    // Refused: what it asked for goes. After any other failure it may still be carried out.
     if (error instanceof DomainError) {
       await queries.removeRequest(deps.sql, orderNumber, requestId);
     }
@@ -250,5 +267,5 @@ function refusal(command: CommandType): DomainError {
 }
 
 function lost(name: OrderMessageName): Error {
-  return new Error(`${name} was carried out, but its step has no answer`);
+  return new Error(`${name} was carried out, but its step is not recorded`);
 }

@@ -25,7 +25,9 @@ export async function raiseDisputeForBuyer(
 ): Promise<Order> {
   const dispute = parseReason(disputeSchema, reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  return commands.raiseDispute(order, requestIdOf('', undefined), dispute.reason, actor);
+  const requestId = requestIdOf('', undefined);
+  const result = await commands.raiseDispute(order, requestId, dispute.reason, actor);
+  return result.order;
 }
 
 /** An operator's decision of a dispute under review. */
@@ -55,7 +57,8 @@ export async function decideDispute(
     INSERT INTO audit_log (actor, action, merchant_id, subject, details)
     VALUES (${actor}, 'dispute.decide', ${order.merchant_id}, ${orderNumber},
       ${sql.json({ requestId, for: winner, reason })})`;
-  return commands.send(order, 'decide', { requestId, for: winner }, { reason });
+  const result = await commands.send(order, 'decide', { requestId, for: winner }, { reason });
+  return result.order;
 }
 
 /** @throws DomainError `BAD_REQUEST` in the words of the rule */

@@ -21,6 +21,8 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
     completes_at: row.status === 'DELIVERED' ? iso(row.completes_at) : null,
     dispute: presentDispute(row),
     refund: presentRefund(row),
+    payment: presentPayment(row),
+    cancellation: presentCancellation(row),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   });
@@ -53,6 +55,18 @@ function presentRefund(row: OrderRow): Order['refund'] {
     reason: row.refund_reason ?? '',
     processed_at: iso(row.refund_processed_at),
   };
+}
+
+function presentPayment(row: OrderRow): Order['payment'] {
+  const { gateway_payment_id, payment_utr: utr, paid_at: paidAt } = row;
+  if (gateway_payment_id === null || paidAt === null) return null;
+  return { gateway_payment_id, utr, paid_at: paidAt.toISOString() };
+}
+
+function presentCancellation(row: OrderRow): Order['cancellation'] {
+  const { cancelled_by: by, cancel_reason: reason, cancelled_at: cancelledAt } = row;
+  if (by === null || cancelledAt === null) return null;
+  return { by, reason, cancelled_at: cancelledAt.toISOString() };
 }
 
 function iso(date: Date | null): string | null {

@@ -4,8 +4,8 @@ import { DomainError } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderRow } from './rows.ts';
-import type { Order } from './schemas.ts';
 
+export * from './request-queries.ts';
 export type { OrderRow } from './rows.ts';
 
 /** What POST /orders writes. The times are the database's: see {@link insertOrder}. */
@@ -137,36 +137,6 @@ export async function findUnheardDisputes(
     LIMIT ${limit}`;
 }
 
-/** The first answer that a request got, if it was carried out before. */
-export async function findAnswer(
-  sql: Sql,
-  orderNumber: string,
-  requestId: string,
-): Promise<Order | undefined> {
-  const [row] = await sql<{ answer: Order }[]>`
-    SELECT answer FROM order_steps
-    WHERE order_number = ${orderNumber} AND request_id = ${requestId}`;
-  return row?.answer;
-}
-
-/** The same, for whoever has heard that the order carried it out: it knows its steps until then. */
-export async function hearAnswer(
-  sql: Sql,
-  orderNumber: string,
-  requestId: string,
-): Promise<Order | undefined> {
-  const [row] = await sql<{ answer: Order }[]>`
-    WITH answered AS (
-      SELECT step_number, answer FROM order_steps
-      WHERE order_number = ${orderNumber} AND request_id = ${requestId}
-    ), heard AS (
-      UPDATE order_steps s SET unheard = false FROM answered a
-      WHERE s.order_number = ${orderNumber} AND s.unheard AND s.step_number <= a.step_number
-    )
-    SELECT answer FROM answered`;
-  return row?.answer;
-}
-
 /** True when a step of this order may be unknown to its workflow. */
 export async function hasUnheardSteps(
   sql: Sql,
@@ -209,71 +179,4 @@ export async function countFailedCancels(sql: Sql, orderNumber: string): Promise
     SELECT count(*) AS failed FROM order_steps
     WHERE order_number = ${orderNumber} AND kind = 'PAYMENT_STILL_OPEN'`;
   return row?.failed ?? 0;
-}
-
-/** Writes down what a request says, before the workflow hears of it. A repeat keeps the first. */
-export async function writeRequest(
-  sql: Sql,
-  orderNumber: string,
-  requestId: string,
-  body: Record<string, string>,
-): Promise<void> {
-  await sql`
-    INSERT INTO order_requests (order_number, request_id, body)
-    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)})
-    ON CONFLICT DO NOTHING`;
-}
-
-/**
- * Writes a buyer's dispute down and lets the order know that it waits, in one statement: whatever
- * locks the order's row first, this or the start of settling, decides whether it counts.
- *
- * @param dispute.operator who raises it for the buyer, for the audit
- * @returns the database's time of receipt, or `undefined` when the order cannot take a dispute now
- */
-export async function writeDispute(
-  sql: Sql,
-  orderNumber: string,
-  dispute: { requestId: string; reason: string; operator?: string | undefined },
-): Promise<Date | undefined> {
-  const { requestId, reason, operator } = dispute;
-  const audited = sql`, audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ requestId })}
-      FROM waiting
-    )`;
-  const [row] = await sql<{ received_at: Date }[]>`
-    WITH waiting AS (
-      UPDATE orders SET
-        waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
-        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
-      WHERE order_number = ${orderNumber} AND busy IS NULL AND status IN ('PAID', 'DELIVERED')
-        AND NOT EXISTS (SELECT FROM order_steps s
-          WHERE s.order_number = orders.order_number AND s.request_id = ${requestId})
-      RETURNING order_number, merchant_id, service_now() AS received_at
-    )${operator === undefined ? sql`` : audited}
-    INSERT INTO order_requests (order_number, request_id, body, received_at)
-    SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
-    ON CONFLICT (order_number, request_id) DO UPDATE SET body = order_requests.body
-    RETURNING received_at`;
-  return row?.received_at;
-}
-
-/** Forgets what a refused request said, and the dispute that waited with it. */
-export async function removeRequest(
-  sql: Sql,
-  orderNumber: string,
-  requestId: string,
-): Promise<void> {
-  await sql`
-    WITH released AS (
-      UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
-      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${requestId}
-    )
-    DELETE FROM order_requests r
-    WHERE order_number = ${orderNumber} AND request_id = ${requestId}
-      AND NOT EXISTS (
-        SELECT FROM order_steps s
-        WHERE s.order_number = r.order_number AND s.request_id = r.request_id
-      )`;
 }

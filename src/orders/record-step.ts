@@ -2,22 +2,13 @@ import type postgres from 'postgres';
 import { ulid } from 'ulid';
 import type { FoundStep, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
-import type { OrderStatus, Step, StepDetails, StepKind } from '../domain/index.ts';
+import type { EventType, Step, StepKind } from '../domain/index.ts';
 import type { PresentOrder } from './presenter.ts';
-import type { OrderRow } from './rows.ts';
+import type { StepContext } from './step-columns.ts';
+import { columnsAfter, textIn } from './step-columns.ts';
 
-/** The order with everything that a step may write from: its request's texts, its payment. */
-type StepContext = OrderRow & {
-  request_body: Record<string, string> | null;
-  pay_request_id: string | null;
-  is_captured: boolean;
-  has_webhook: boolean;
-  surplus:
-    | (Pick<OrderRow, 'refund_amount_paise' | 'refund_reason'> & {
-        refund_processed_at: string | null;
-      })
-    | null;
-};
+/** Of a payment attempt that failed. */
+const NO_REASON_GIVEN = 'The gateway gave no reason';
 
 /** Where the money of the order goes at a step. */
 const LEDGER_LINES: Partial<
@@ -49,7 +40,7 @@ export function createStepRecorder({ sql, present }: { sql: Sql; present: Presen
         ${orderNumber},
         ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
         ${jsonb(sql, columns)},
-        ${jsonb(sql, requestOf(before, input, present(after)))},
+        ${jsonb(sql, requestOf(before, input))},
         ${jsonb(sql, eventOf(after, step, present))},
         ${jsonb(sql, LEDGER_LINES[step.kind])},
         ${sql.json({
@@ -77,7 +68,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   const { orderNumber, requestId = null, gatewayPaymentId = null } = input;
   const [row] = await sql<StepContext[]>`
     SELECT o.*, r.body AS request_body, s.pay_request_id,
-      p.gateway_payment_id IS NOT NULL AS is_captured,
+      p.gateway_payment_id IS NOT NULL AS is_captured, p.utr AS captured_utr,
       e.webhook_url IS NOT NULL AS has_webhook,
       (SELECT jsonb_build_object('refund_amount_paise', u.amount_paise, 'refund_reason', u.reason,
           'refund_processed_at', u.processed_at)
@@ -97,103 +88,20 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   return row;
 }
 
-/** The columns of the row that a step changes, with their values after it. */
-function columnsAfter(before: StepContext, input: RecordStepInput) {
-  const { step } = input;
-  const deadlineAt = step.deadline && new Date(step.deadline.atMs);
-  const kind = step.deadline?.kind;
-  return {
-    status: step.status,
-    busy: step.busy,
-    dispute_count: step.disputeCount,
-    payment_link_expires_at:
-      deadlineAt && kind === 'payment_link' ? deadlineAt : before.payment_link_expires_at,
-    completes_at: kind === 'completion' ? deadlineAt : null,
-    dispute_respond_by: kind === 'dispute_answer' ? deadlineAt : null,
-    updated_at: new Date(step.atMs),
-    ...paymentColumns(input),
-    ...disputeColumns(before, step),
-    ...refundColumns(before, step),
+/** By its request id a repeat finds that it has been carried out. */
+function requestOf(before: StepContext, input: RecordStepInput) {
+  const request_id = input.requestId ?? before.pay_request_id;
+  return { request_id, details: detailsOf(before, input) };
+}
+
+/** What the timeline says of a step beyond its kind. */
+function detailsOf({ request_body, captured_utr }: StepContext, input: RecordStepInput) {
+  const { step, gatewayPaymentId } = input;
+  const paid = gatewayPaymentId !== undefined && {
+    gateway_payment_id: gatewayPaymentId,
+    utr: captured_utr,
   };
-}
-
-/** A session that the API opened meanwhile must not be lost: it is named only when it is over. */
-function paymentColumns({ step, gatewayPaymentId }: RecordStepInput) {
-  if (gatewayPaymentId !== undefined) {
-    return { gateway_payment_id: gatewayPaymentId, open_session_id: null };
-  }
-  return step.status === 'CANCELLED' ? { open_session_id: null } : {};
-}
-
-/** The latest dispute: it stays on the row after it ended, until another one is raised. */
-function disputeColumns(before: StepContext, step: Step) {
-  const at = new Date(step.atMs);
-  const isEnded = isDisputed(before.status) && !isDisputed(step.status);
-  const ended = isEnded ? { dispute_ended_at: at } : {};
-  if (step.details?.for !== undefined) return { ...ended, ...decisionColumns(before, step) };
-  switch (step.kind) {
-    case 'DISPUTE_RAISED':
-      return {
-        dispute_reason: before.request_body?.['reason'] ?? '',
-        dispute_raised_at: at,
-        dispute_evidence: null,
-        dispute_resolution: null,
-        dispute_decided_for: null,
-        dispute_decision_reason: null,
-        dispute_decided_at: null,
-        dispute_ended_at: null,
-        waiting_dispute_id: null,
-        waiting_dispute_received_at: null,
-      };
-    case 'EVIDENCE_SUBMITTED':
-      return { dispute_evidence: before.request_body?.['text'] ?? '' };
-    case 'DISPUTE_RESOLVED':
-      return { ...ended, dispute_resolution: before.request_body?.['resolution'] ?? null };
-    default:
-      return ended;
-  }
-}
-
-function decisionColumns(before: StepContext, { atMs, details }: Step) {
-  return {
-    dispute_decided_for: details?.for,
-    dispute_decision_reason: before.request_body?.['reason'] ?? '',
-    dispute_decided_at: new Date(atMs),
-  };
-}
-
-function isDisputed(status: OrderStatus): boolean {
-  return status === 'DISPUTE_OPEN' || status === 'DISPUTE_UNDER_REVIEW';
-}
-
-function refundColumns(before: StepContext, step: Step) {
-  // What was given back before the cancel is shown from now on.
-  if (step.kind === 'ORDER_CANCELLED' && before.surplus) {
-    const { refund_processed_at: at, ...surplus } = before.surplus;
-    return { ...surplus, refund_processed_at: at === null ? null : new Date(at) };
-  }
-  if (step.kind === 'REFUND_PROCESSED') return { refund_processed_at: new Date(step.atMs) };
-  if (step.busy?.kind !== 'refunding') return {};
-  return { refund_amount_paise: before.amount_paise, refund_reason: step.busy.reason };
-}
-
-/** A request that comes again gets its first answer from here. */
-function requestOf(
-  before: StepContext,
-  { requestId, step }: RecordStepInput,
-  order: ReturnType<PresentOrder>,
-) {
-  const request_id = requestId ?? before.pay_request_id;
-  const details = detailsOf(before, step);
-  return request_id === null ? { details } : { request_id, details, answer: order };
-}
-
-/** What the timeline says of a step: the texts of its request, and what the step itself says. */
-function detailsOf(
-  { request_body }: StepContext,
-  step: Step,
-): (Record<string, string> & StepDetails) | null {
-  const details = { ...request_body, ...step.details };
+  const details = { ...request_body, ...step.details, ...paid };
   return Object.keys(details).length > 0 ? details : null;
 }
 
@@ -207,10 +115,17 @@ function eventOf(after: StepContext, { event, atMs }: Step, present: PresentOrde
     sequence: event.sequence,
     timestamp: iso(atMs),
     environment: after.environment,
-    data: present(after),
+    data: dataOf(after, event.type, present),
   });
   const deliveryId = after.has_webhook ? `dlv_${ulid()}` : null;
   return { event_id: eventId, ...event, body, delivery_id: deliveryId };
+}
+
+/** A failed attempt changes nothing about the order, so its reason stands beside it. */
+function dataOf(after: StepContext, type: EventType, present: PresentOrder) {
+  const order = present(after);
+  if (type !== 'PAYMENT_FAILED') return order;
+  return { ...order, payment_failure: { reason: textIn(after, 'reason') ?? NO_REASON_GIVEN } };
 }
 
 function iso(ms: number | undefined): string | null {

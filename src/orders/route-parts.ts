@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
-import { envelopeOf } from '../http/envelope.ts';
-import type { OrderCommands } from './commands.ts';
+import { envelopeOf, success } from '../http/envelope.ts';
+import { replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
+import type { CommandResult, OrderCommands } from './commands.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
 import type { PresentOrder } from './presenter.ts';
 import { orderSchema } from './schemas.ts';
@@ -22,3 +23,10 @@ export const orderParams = z.object({
 });
 export const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
 export const orderAnswer = { description: 'The order', schema: envelopeOf(orderSchema) };
+
+/** The answer to a command, which a client may repeat with the same Idempotency-Key. */
+export const commandAnswer = { ...orderAnswer, headers: replayHeaders };
+export function commandReply(message: string, result: CommandResult) {
+  const body = success(message, result.order);
+  return { status: 200, body, headers: replayHeadersOf(result) } as const;
+}

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { keyHeaders } from '../http/idempotency-key.ts';
+import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
 import { commandRoutes } from './command-routes.ts';
 import { listOrders } from './list-orders.ts';
 import { ownOrder } from './queries.ts';
@@ -23,7 +23,7 @@ export function orderRoutes(deps: OrderRouteDeps): Route[] {
   ];
 }
 
-function createOrderRoute({ commands, present }: OrderRouteDeps): Route {
+function createOrderRoute({ commands }: OrderRouteDeps): Route {
   return defineRoute({
     ...merchantRoute,
     method: 'POST',
@@ -37,11 +37,7 @@ function createOrderRoute({ commands, present }: OrderRouteDeps): Route {
       201: {
         description: 'The order, new or existing',
         schema: envelopeOf(orderSchema),
-        headers: z.object({
-          'Idempotency-Key': z.string(),
-          'Idempotent-Replayed': z.literal('true').optional(),
-          'Idempotency-Key-Mismatch': z.literal('true').optional(),
-        }),
+        headers: replayHeaders.extend({ 'Idempotency-Key': z.string() }),
       },
     },
   }).handledBy(async ({ body, headers, merchant, environment, log }) => {
@@ -55,12 +51,8 @@ function createOrderRoute({ commands, present }: OrderRouteDeps): Route {
     });
     return {
       status: 201,
-      body: success('Order created', present(created.order)),
-      headers: {
-        'Idempotency-Key': key,
-        ...(created.replayed && { 'Idempotent-Replayed': 'true' }),
-        ...(created.mismatch && { 'Idempotency-Key-Mismatch': 'true' }),
-      },
+      body: success('Order created', created.order),
+      headers: { 'Idempotency-Key': key, ...replayHeadersOf(created) },
     };
   });
 }

@@ -1,5 +1,8 @@
 import type { Busy, Environment, OrderStatus, OrderTerms, RefundReason } from '../domain/index.ts';
 
+/** What a request asks for, as its row in `order_requests` keeps it. */
+export type RequestBody = Readonly<Record<string, string | number>>;
+
 /** A row of `orders`, as PostgreSQL gives it; see the migration for what each column means. */
 export interface OrderRow {
   order_number: string;
@@ -19,6 +22,8 @@ export interface OrderRow {
   step_number: number;
   dispute_count: number;
   gateway_payment_id: string | null;
+  payment_utr: string | null;
+  paid_at: Date | null;
   payment_link_expires_at: Date;
   completes_at: Date | null;
   dispute_reason: string | null;
@@ -33,6 +38,9 @@ export interface OrderRow {
   refund_amount_paise: number | null;
   refund_reason: RefundReason | null;
   refund_processed_at: Date | null;
+  cancelled_by: 'merchant' | 'expiry' | null;
+  cancel_reason: string | null;
+  cancelled_at: Date | null;
   waiting_dispute_id: string | null;
   waiting_dispute_received_at: Date | null;
   open_session_id: string | null;

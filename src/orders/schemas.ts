@@ -41,6 +41,24 @@ export const orderSchema = z
     refund: z
       .object({ amount: z.number(), reason: z.string(), processed_at: dateTime.nullable() })
       .nullable(),
+    payment: z
+      .object({
+        gateway_payment_id: z.string(),
+        utr: z
+          .string()
+          .nullable()
+          .meta({ description: 'By what banks and UPI apps name it; null if not known' }),
+        paid_at: dateTime,
+      })
+      .nullable()
+      .meta({ description: 'The payment that made the order PAID' }),
+    cancellation: z
+      .object({
+        by: z.enum(['merchant', 'expiry']),
+        reason: z.string().nullable(),
+        cancelled_at: dateTime,
+      })
+      .nullable(),
     created_at: dateTime,
     updated_at: dateTime,
   })

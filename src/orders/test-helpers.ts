@@ -1,12 +1,11 @@
 import type { Sql } from '../db/client.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { success } from '../http/envelope.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
-import { findAnswer, ownOrder } from './queries.ts';
-import { orderAnswer, orderErrors, orderParams } from './route-parts.ts';
+import { ownOrder } from './queries.ts';
+import { commandAnswer, commandReply, orderErrors, orderParams } from './route-parts.ts';
 import type { OrderRow } from './rows.ts';
 import { advanceSchema, disputeSchema } from './schemas.ts';
 
@@ -25,7 +24,7 @@ const helper = {
   tags: ['Sandbox test helpers'],
   params: orderParams,
   headers: keyHeaders,
-  responses: { 200: orderAnswer },
+  responses: { 200: commandAnswer },
   errors: [...orderErrors, 'INVALID_STATE'],
 } as const;
 
@@ -45,13 +44,15 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf('pay', headers['Idempotency-Key']);
-    const repeated = await findAnswer(sql, order.order_number, requestId);
-    const after =
-      repeated ??
+    const result =
+      (await commands.findRepeated(order, requestId)) ??
       (await commands.send(order, 'pay', { requestId, ...(await pay(order, requestId)) }));
-    return { status: 200, body: success('Order paid', after) };
+    return commandReply('Order paid', result);
   });
 }
+
+/** No gateway was asked, so this is what the merchant reads as the reason. */
+const DECLINED = 'The payment was declined by the sandbox test helper';
 
 function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
   return defineRoute({
@@ -63,8 +64,8 @@ function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf('fail-payment', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'failPayment', { requestId });
-    return { status: 200, body: success('Payment failed', after) };
+    const result = await commands.send(order, 'failPayment', { requestId }, { reason: DECLINED });
+    return commandReply('Payment failed', result);
   });
 }
 
@@ -79,8 +80,8 @@ function disputeRoute({ sql, commands }: TestHelperDeps): Route {
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf('dispute', headers['Idempotency-Key']);
-    const after = await commands.raiseDispute(order, requestId, body.reason);
-    return { status: 200, body: success('Dispute raised', after) };
+    const result = await commands.raiseDispute(order, requestId, body.reason);
+    return commandReply('Dispute raised', result);
   });
 }
 
@@ -95,7 +96,8 @@ function advanceRoute({ sql, commands }: TestHelperDeps): Route {
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf('advance', headers['Idempotency-Key']);
-    const after = await commands.send(order, 'advance', { requestId, seconds: body.seconds });
-    return { status: 200, body: success('Clock advanced', after) };
+    const { seconds } = body;
+    const result = await commands.send(order, 'advance', { requestId, seconds }, { seconds });
+    return commandReply('Clock advanced', result);
   });
 }

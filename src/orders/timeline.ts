@@ -28,7 +28,12 @@ export const timelineSchema = z
         kind: z.enum(ENTRY_KINDS),
         at: dateTime,
         status: z.enum(ORDER_STATUSES),
-        details: z.record(z.string(), z.string()).nullable(),
+        details: z
+          .record(z.string(), z.union([z.string(), z.number(), z.null()]))
+          .nullable()
+          .meta({
+            description: 'The texts of the request, and what the step says beyond its kind',
+          }),
         webhook: z
           .object({
             event_id: z.string(),
@@ -50,7 +55,7 @@ interface TimelineRow {
   kind: (typeof ENTRY_KINDS)[number];
   at: Date;
   status: OrderRow['status'];
-  details: Record<string, string> | null;
+  details: Record<string, string | number | null> | null;
   event_id: string | null;
   sequence: number | null;
   state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
@@ -69,7 +74,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
       WHERE order_number = ${orderNumber}
     ), surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
-        'amount', to_char(r.amount_paise / 100.0, 'FM999999990.00')) AS details
+        'amount', r.amount_paise / 100.0) AS details
       FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
         (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL

@@ -43,6 +43,10 @@ function headersOf(event: EventType) {
   });
 }
 
+const failedOrderSchema = orderSchema
+  .extend({ payment_failure: z.object({ reason: z.string() }) })
+  .meta({ id: 'OrderWithFailedPayment' });
+
 function payloadOf(event: EventType) {
   return z.object({
     event: z.literal(event),
@@ -53,7 +57,7 @@ function payloadOf(event: EventType) {
     sequence: z.int().min(1).meta({ description: "1, 2, 3… over the order's events, no gaps" }),
     timestamp: z.iso.datetime(),
     environment: z.enum(['sandbox', 'production']),
-    data: orderSchema,
+    data: event === 'PAYMENT_FAILED' ? failedOrderSchema : orderSchema,
   });
 }
 

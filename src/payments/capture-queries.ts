@@ -14,9 +14,10 @@ export async function writeCapture(
     sessionId: string | null;
     environment: Environment;
     amountPaise: number;
+    utr: string | null;
   },
 ): Promise<void> {
-  const { gatewayPaymentId, orderNumber, sessionId, environment, amountPaise } = capture;
+  const { gatewayPaymentId, orderNumber, sessionId, environment, amountPaise, utr } = capture;
   await sql`
     WITH fitting AS (
       SELECT order_number, amount_paise = ${amountPaise} AS fits FROM orders
@@ -31,9 +32,10 @@ export async function writeCapture(
       UPDATE orders o SET open_session_id = NULL FROM fitting f
       WHERE o.order_number = f.order_number AND o.open_session_id = ${sessionId} AND NOT f.fits
     )
-    INSERT INTO payments (gateway_payment_id, environment, order_number, session_id, amount_paise)
+    INSERT INTO payments
+      (gateway_payment_id, environment, order_number, session_id, amount_paise, utr)
     VALUES (${gatewayPaymentId}, ${environment}, ${orderNumber},
-      (SELECT session_id FROM session), ${amountPaise})
+      (SELECT session_id FROM session), ${amountPaise}, ${utr})
     ON CONFLICT DO NOTHING`;
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
-import { findOrder } from '../orders/queries.ts';
+import { findOrder, writeRequest } from '../orders/queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
@@ -41,9 +41,9 @@ export async function notePayment(
     return;
   }
   noteRequest({ orderNumber: order.order_number, merchantId: order.merchant_id });
-  if (payment.status === 'failed') return noteFailure(deps, order.order_number, gatewayPaymentId);
+  if (payment.status === 'failed') return noteFailure(deps, order.order_number, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
-  const { amountPaise } = payment;
+  const { amountPaise, utr } = payment;
   const sessionId = session?.session_id ?? payment.sessionId;
   await queries.writeCapture(deps.sql, {
     gatewayPaymentId,
@@ -51,6 +51,7 @@ export async function notePayment(
     sessionId,
     environment,
     amountPaise,
+    utr,
   });
   const loose = await queries.findLooseCapture(deps.sql, gatewayPaymentId);
   if (loose) await applyCapture(deps, loose);
@@ -79,6 +80,8 @@ export async function noteSessionPayments(
 /**
  * The gateway has closed a session: it cannot be paid any more, and the next one may open. One is
  * closed by being paid, too, and that callback may be lost or late: so the gateway is asked.
+ *
+ * @throws GatewayUnavailable, GatewayRefused
  */
 export async function noteSessionClosed(
   deps: CaptureDeps & { gateways: Gateways },
@@ -113,9 +116,12 @@ export async function applyCapture(
 async function noteFailure(
   { sql, workflows }: CaptureDeps,
   orderNumber: string,
-  gatewayPaymentId: string,
+  { gatewayPaymentId, failure }: GatewayPayment,
 ): Promise<void> {
   if (await queries.isFailureKnown(sql, gatewayPaymentId)) return;
-  await workflows.signal(orderNumber, 'failPayment', { requestId: `failed:${gatewayPaymentId}` });
+  const requestId = `failed:${gatewayPaymentId}`;
+  const reason = failure?.description || failure?.code;
+  if (reason) await writeRequest(sql, orderNumber, requestId, { reason });
+  await workflows.signal(orderNumber, 'failPayment', { requestId });
   await queries.writeFailure(sql, gatewayPaymentId, orderNumber);
 }

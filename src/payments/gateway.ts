@@ -85,6 +85,8 @@ export interface GatewayPayment {
   orderNumber: string | null;
   sessionId: string | null;
   failure: { code: string; description: string } | null;
+  /** By what banks and UPI apps name the payment; null when the gateway does not know it. */
+  utr: string | null;
   createdAtMs: number;
 }
 

@@ -37,10 +37,11 @@ export function createSandboxPayment(deps: SandboxPaymentDeps) {
     );
     const captured = payments.find(({ status }) => status === 'captured');
     if (!captured) throw errorOf('GATEWAY_UNAVAILABLE');
-    const { gatewayPaymentId, amountPaise } = captured;
+    const { gatewayPaymentId, amountPaise, utr } = captured;
     await queries.writeCapture(deps.sql, {
       gatewayPaymentId,
       amountPaise,
+      utr,
       orderNumber: order.order_number,
       sessionId: session.session_id,
       environment: 'sandbox',

@@ -125,10 +125,11 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   const closed = await gateway.closeSession(session.gateway_session_id);
   const paid = closed.state === 'paid' ? closed.payment : null;
   if (paid) {
-    const { gatewayPaymentId, amountPaise } = paid;
+    const { gatewayPaymentId, amountPaise, utr } = paid;
     await queries.writeCapture(deps.sql, {
       gatewayPaymentId,
       amountPaise,
+      utr,
       orderNumber: order.order_number,
       sessionId: session.session_id,
       environment: order.environment,

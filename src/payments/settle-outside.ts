@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import { DomainError, isFinal, REFUSALS } from '../domain/index.ts';
 import type { OrderRow } from '../orders/queries.ts';
-import { findAnswer, findOrderByNumber } from '../orders/queries.ts';
+import { findCarriedOut, findOrderByNumber } from '../orders/queries.ts';
 import { findUnprocessedSurplus, finishSurplus } from './queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
@@ -64,7 +64,9 @@ async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): P
   const [row] = await sql<{ is_found: boolean }[]>`
     SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
-  return row?.is_found === true || (await findAnswer(sql, orderNumber, requestId)) !== undefined;
+  return (
+    row?.is_found === true || (await findCarriedOut(sql, orderNumber, requestId)) !== undefined
+  );
 }
 
 /** @returns false when the order was over already: settling is the only way that it was on */

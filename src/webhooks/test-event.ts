@@ -99,6 +99,8 @@ function testBody(environment: Environment, eventId: string, at: Date): string {
     completes_at: null,
     dispute: null,
     refund: null,
+    payment: null,
+    cancellation: null,
     created_at: timestamp,
     updated_at: timestamp,
   };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiClient } from '../support/api-client.ts';
+import { until } from '../support/orders.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
 import type { TwoProcesses } from './two-processes.ts';
 import { startTwoProcesses } from './two-processes.ts';
@@ -98,8 +99,17 @@ async function orderIn(status: OrderStatus): Promise<Order> {
   return order;
 }
 
+const read = async ({ order_number }: Order) =>
+  (await api.get(`/orders/${order_number}`)).body.data;
+
+/** What an answer says of its key. */
+const replayOf = ({ headers }: { headers: Headers }) => ({
+  replayed: headers.get('Idempotent-Replayed'),
+  mismatch: headers.get('Idempotency-Key-Mismatch'),
+});
+
 describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards = [] }) => {
-  test('fifty equal posts at once, over two processes, happen once and all get the one answer', async () => {
+  test('fifty equal commands at once, over two processes, happen once: one is no repeat', async () => {
     const order = await orderIn(fits);
     const key = randomUUID();
     const answers = await Promise.all(
@@ -110,24 +120,69 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards 
     const [first] = answers;
     for (const answer of answers) {
       expect([answer.status, answer.body.message]).toEqual([200, first?.body.message]);
-      expect(answer.body.data).toEqual(first?.body.data);
+      expect(answer.body.data.order_number).toBe(order.order_number);
     }
+    expect(answers.filter((answer) => replayOf(answer).replayed !== 'true')).toHaveLength(1);
+    expect(answers.filter((answer) => replayOf(answer).mismatch !== null)).toEqual([]);
     const steps = await two.stepsOf(order.order_number);
     expect(steps.filter((kind) => kind === step)).toHaveLength(1);
   });
 
-  test('a repeat with the same key gets the first answer again, whatever happened since', async () => {
+  test('a repeat with the same key is answered with the order as it is now', async () => {
     const order = await orderIn(fits);
     const key = randomUUID();
     const answer = await ask(api, name, order, withKey(key));
     expectSuccess(answer, 200);
+    expect(replayOf(answer)).toEqual({ replayed: null, mismatch: null });
     for (const next of afterwards) expectSuccess(await ask(api, next, order), 200);
+    await untilSettled(order);
     for (const client of both) {
       const again = await ask(client, name, order, withKey(key));
-      expect([again.status, again.body.data]).toEqual([200, answer.body.data]);
+      expect([again.status, again.body.data]).toEqual([200, await read(order)]);
+      expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: null });
     }
     const steps = await two.stepsOf(order.order_number);
     expect(steps.filter((kind) => kind === step)).toHaveLength(1);
+  });
+});
+
+/** Waits until a refund that has begun is done, so that the order stays what it is. */
+const untilSettled = (order: Order) =>
+  until(async () => {
+    const { refund } = await read(order);
+    return refund === null || refund.processed_at !== null;
+  });
+
+describe('a repeat with the same key and another body', () => {
+  const OTHER_BODIES: Record<string, Record<string, unknown>> = {
+    deliver: { trackingId: 'IN2' },
+    evidence: { text: 'Never sent' },
+    resolve: { resolution: 'Keep it' },
+    dispute: { reason: 'It is torn from side to side' },
+    advance: { seconds: 61 },
+  };
+
+  test.each(Object.entries(OTHER_BODIES))(
+    '%s: says that the key does not match, and changes nothing',
+    async (name, body) => {
+      const { fits, path } = OPERATIONS[name] as Operation;
+      const order = await orderIn(fits);
+      const key = randomUUID();
+      expectSuccess(await ask(api, name, order, withKey(key)), 200);
+      const before = await read(order);
+      const again = await api.post(path.replace('{id}', order.order_number), body, withKey(key));
+      expect([again.status, again.body.data]).toEqual([200, before]);
+      expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: 'true' });
+    },
+  );
+
+  test('an absent field, null and an unknown field make no other body', async () => {
+    const order = await orderIn('PAID');
+    const path = `/orders/${order.order_number}/deliver`;
+    const key = withKey(randomUUID());
+    expectSuccess(await api.post(path, undefined, key), 200);
+    const again = await api.post(path, { trackingId: null, unknown: 1 }, key);
+    expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: null });
   });
 });
 
@@ -155,7 +210,9 @@ describe('keys of commands', () => {
     const headers = withKey(randomUUID());
     expect((await ask(api, 'deliver', order, headers)).status).toBe(400);
     await ask(api, 'pay', order);
-    expectSuccess(await ask(api, 'deliver', order, headers), 200);
+    const answer = await ask(api, 'deliver', order, headers);
+    expectSuccess(answer, 200);
+    expect(replayOf(answer)).toEqual({ replayed: null, mismatch: null });
   });
 });
 

@@ -40,6 +40,7 @@ describe('each row of the transition table', () => {
       deadline: state.deadline,
       disputeCount: 0,
       event: { type: 'ORDER_CREATED', sequence: 1 },
+      details: null,
     });
   });
 

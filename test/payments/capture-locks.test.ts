@@ -21,7 +21,8 @@ test('a capture waits for a step that moves the clock of its session, and neithe
   await service.sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
     VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'OPEN', service_now())`;
-  const capture = { gatewayPaymentId: 'pay_1', orderNumber, sessionId, amountPaise } as const;
+  const of = { gatewayPaymentId: 'pay_1', utr: null } as const;
+  const capture = { ...of, orderNumber, sessionId, amountPaise };
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
     const written = writeCapture(service.sql, { ...capture, environment: 'sandbox' });

@@ -174,6 +174,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
       sessionId: 'ps_of_nobody',
       environment: 'sandbox',
       amountPaise: AMOUNT_PAISE,
+      utr: null,
     });
     await aMinuteLater();
     await order.untilStatus('PAID');

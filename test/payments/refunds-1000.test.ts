@@ -57,6 +57,7 @@ test('of 1,000 refunds whose answers are lost, none is made twice', async () => 
         sessionId: null,
         environment: 'sandbox',
         amountPaise: AMOUNT_PAISE,
+        utr: null,
       });
     },
   );

@@ -120,7 +120,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
       {
         kind: 'SURPLUS_REFUND_STARTED',
         status: 'CANCELLED',
-        details: { amount: '499.50', reason: 'late_payment' },
+        details: { amount: 499.5, reason: 'late_payment' },
         webhook: null,
       },
       { kind: 'SURPLUS_REFUNDED', status: 'CANCELLED', at: after.refund?.processed_at },
@@ -217,7 +217,7 @@ describe('a second capture on an order that is paid already is refunded, and the
     const { entries } = await timeline(order);
     expect(entries.slice(-2)).toMatchObject([
       { kind: 'SURPLUS_REFUND_STARTED', status, details: { reason: 'already_paid' } },
-      { kind: 'SURPLUS_REFUNDED', status, details: { amount: '499.50' } },
+      { kind: 'SURPLUS_REFUNDED', status, details: { amount: 499.5 } },
     ]);
     const { lines, sum } = await ledgerOf(service, order.order_number);
     expect(lines).toEqual([...ledgerBefore.lines, ...SURPLUS_LINES]);

@@ -133,7 +133,7 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
     description: `Order ${orderNumber}`,
   });
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
-  const capture = { gatewayPaymentId, orderNumber, amountPaise, sessionId: null };
+  const capture = { gatewayPaymentId, orderNumber, amountPaise, sessionId: null, utr: null };
   await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
   return gatewayPaymentId;
 }

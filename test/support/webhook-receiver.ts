@@ -8,7 +8,13 @@ export interface ReceivedWebhook {
   headers: IncomingHttpHeaders;
   rawBody: string;
   event: string;
-  body: { event: string; event_id: string; sequence: number; data: Record<string, unknown> };
+  body: {
+    event: string;
+    event_id: string;
+    sequence: number;
+    timestamp: string;
+    data: Record<string, unknown>;
+  };
   at: number;
 }
 

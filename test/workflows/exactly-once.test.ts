@@ -195,7 +195,7 @@ describe('a command is carried out once', () => {
     ['deliver', 'DELIVERED', () => paidOrder()],
     ['cancel', 'CANCELLED', () => merchant.sandbox.create()],
   ] as const)(
-    'a %s repeated with its key gets the first answer again',
+    'a %s repeated with its key is answered with the order as it is now',
     async (path, status, make) => {
       const order = await make();
       const ask = () =>
@@ -204,8 +204,9 @@ describe('a command is carried out once', () => {
       expect([first.status, first.body.data.status]).toEqual([200, status]);
 
       const again = await Promise.all(many(5, ask));
-      for (const { status: code, body } of again) {
+      for (const { status: code, headers, body } of again) {
         expect([code, body.data]).toEqual([200, first.body.data]);
+        expect(headers.get('Idempotent-Replayed')).toBe('true');
       }
       const fresh = await merchant.sandbox.post(`${numberOf(order)}/${path}`);
       expect(fresh.status).toBe(400);
@@ -227,7 +228,7 @@ describe('an order that Temporal has forgotten', () => {
     expect(await isUnknown(forgotten.order_number)).toBe(true);
   });
 
-  it('gives the first answer again to a repeated command, and refuses a new one', async () => {
+  it('is answered to a repeated command as it is now, and refuses a new one', async () => {
     const path = `${numberOf(forgotten)}/cancel`;
     const again = await merchant.sandbox.post(path, undefined, withKey(FORGOTTEN_KEY));
     expect([again.status, again.body.data]).toEqual([200, forgotten]);

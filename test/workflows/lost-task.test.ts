@@ -132,8 +132,8 @@ test('a dispute that was carried out does not wait a second time', async () => {
   const order = await startOrderIn(service, 'DELIVERED', merchant);
   const requestId = `dispute:${randomUUID()}`;
   const raise = () => writeDispute(service.sql, order.orderNumber, { requestId, reason: 'Torn' });
-  const receivedAt = await raise();
-  await order.update('dispute', { requestId, receivedAtMs: receivedAt?.getTime() });
+  const received = await raise();
+  await order.update('dispute', { requestId, receivedAtMs: received?.receivedAt.getTime() });
   await order.update('resolve');
   expect(await raise()).toBeUndefined();
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', waiting_dispute_id: null });

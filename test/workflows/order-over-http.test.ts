@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
+import { breakGateway } from '../support/gateway.ts';
 import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
@@ -123,14 +124,19 @@ describe('each row of the transition table, over HTTP', () => {
     expect([status, body.success, body.data.status]).toEqual([200, true, next]);
     expect(await read(order)).toEqual(body.data);
     const told = await untilTold(order, event);
-    expect(told.body.data).toEqual(JSON.parse(JSON.stringify(body.data)));
+    const { payment_failure: failure, ...data } = told.body.data;
+    expect(data).toEqual(JSON.parse(JSON.stringify(body.data)));
+    expect(failure !== undefined).toBe(event === 'PAYMENT_FAILED');
   });
 
   it.each(['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const)(
     '%s · accept → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
     async (from) => {
       const order = await orderIn(from);
+      const refund = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
+      const { mend } = await breakGateway(service, { ...refund, work: 'after' });
       const { status, body } = await ask(order, 'accept');
+      await mend();
       expect([status, body.data.status]).toEqual([200, from]);
       expect(body.data.refund).toEqual({
         amount: order.amount,
@@ -139,7 +145,15 @@ describe('each row of the transition table, over HTTP', () => {
       });
       await untilStatus(order, 'REFUNDED');
       const told = await untilTold(order, 'REFUND_PROCESSED');
-      expect(told.body.data).toMatchObject({ status: 'REFUNDED', dispute: null });
+      expect(told.body.data).toMatchObject({
+        status: 'REFUNDED',
+        dispute: {
+          respond_by: null,
+          resolution: null,
+          decision: null,
+          ended_at: told.body.timestamp,
+        },
+      });
       expect((await read(order)).refund?.processed_at).toEqual(expect.any(String));
     },
   );
@@ -173,7 +187,9 @@ describe('each row of the transition table, over HTTP', () => {
     await service.skip(hours * HOUR_MS + 1000);
     await untilStatus(order, next);
     const told = await untilTold(order, event);
-    expect(told.body.data).toMatchObject({ status: next, dispute: null, completes_at: null });
+    expect(told.body.data).toMatchObject({ status: next, completes_at: null });
+    const ended = field === 'dispute' ? { respond_by: null, ended_at: told.body.timestamp } : null;
+    expect(told.body.data['dispute']).toEqual(ended && expect.objectContaining(ended));
     const after = Date.parse((await read(order)).updated_at);
     expect(after - Date.parse(deadline!)).toBeGreaterThanOrEqual(0);
     expect(after - Date.parse(deadline!)).toBeLessThan(30_000);

@@ -124,7 +124,7 @@ function disputeHeadline({ order, merchant_name }: Checkout): Headline {
 }
 
 function cancelHeadline({ order, merchant_name, surplus }: Checkout): Headline {
-  const expired = order.payment_link_expires_at <= order.updated_at;
+  const expired = order.cancelled_by === 'expiry';
   const charged = surplus.length === 0 ? ' Nothing was charged.' : '';
   return expired
     ? {

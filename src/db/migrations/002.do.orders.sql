@@ -24,7 +24,10 @@ CREATE TABLE orders (
   busy jsonb,
   step_number integer NOT NULL DEFAULT 0,
   dispute_count integer NOT NULL DEFAULT 0,
+  -- The payment that made it PAID; the UTR is by what banks and UPI apps name it.
   gateway_payment_id text,
+  payment_utr text,
+  paid_at timestamptz,
   payment_link_expires_at timestamptz NOT NULL,
   completes_at timestamptz,
   dispute_reason text,
@@ -40,6 +43,9 @@ CREATE TABLE orders (
   refund_amount_paise bigint,
   refund_reason text,
   refund_processed_at timestamptz,
+  cancelled_by text CHECK (cancelled_by IN ('merchant', 'expiry')),
+  cancel_reason text,
+  cancelled_at timestamptz,
   waiting_dispute_id text,
   waiting_dispute_received_at timestamptz,
   open_session_id text,
@@ -76,8 +82,6 @@ CREATE TABLE order_steps (
   unheard boolean NOT NULL,
   request_id text,
   details jsonb,
-  -- The order as it was after this step: the first answer, for a repeat of the request.
-  answer jsonb,
   PRIMARY KEY (order_number, step_number)
 );
 -- What the sweeper looks for: normally nothing for longer than a moment.
@@ -85,7 +89,8 @@ CREATE INDEX order_steps_unheard ON order_steps (recorded_at) WHERE unheard;
 CREATE UNIQUE INDEX order_steps_by_request ON order_steps (order_number, request_id)
   WHERE request_id IS NOT NULL;
 
--- Texts of a request, written before the workflow hears of it: nothing personal enters Temporal.
+-- What a request asks for, written before the workflow hears of it: nothing personal enters
+-- Temporal, and a repeat of the request is known by its row.
 CREATE TABLE order_requests (
   order_number text NOT NULL REFERENCES orders,
   request_id text NOT NULL,

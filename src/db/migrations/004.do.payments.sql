@@ -28,6 +28,8 @@ CREATE TABLE payments (
   order_number text NOT NULL REFERENCES orders,
   session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
+  -- The reference by which banks and UPI apps name it, if the gateway told us.
+  utr text,
   captured_at timestamptz NOT NULL DEFAULT service_now(),
   -- Razorpay Route: set aside for the merchant at the gateway. Its transfers have no key of their
   -- own, so no two calls about one payment's transfer may run at the same time.

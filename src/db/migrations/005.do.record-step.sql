@@ -18,7 +18,7 @@ CREATE FUNCTION record_step(
   p_order_number text,
   p_step jsonb,        -- number, kind, at, whole, unheard
   p_columns jsonb,     -- columns of orders that change
-  p_request jsonb,     -- request_id, details, answer
+  p_request jsonb,     -- request_id, details
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
   p_conditions jsonb   -- unless_session_open, unless_disputed_before, if_settled_outside
@@ -70,6 +70,9 @@ BEGIN
   UPDATE orders SET
     status = changed.status, busy = nullif(changed.busy, 'null'), step_number = number,
     dispute_count = changed.dispute_count, gateway_payment_id = changed.gateway_payment_id,
+    payment_utr = changed.payment_utr, paid_at = changed.paid_at,
+    cancelled_by = changed.cancelled_by, cancel_reason = changed.cancel_reason,
+    cancelled_at = changed.cancelled_at,
     buyer_name = changed.buyer_name, payment_link_expires_at = changed.payment_link_expires_at,
     completes_at = changed.completes_at, dispute_reason = changed.dispute_reason,
     dispute_raised_at = changed.dispute_raised_at,
@@ -92,9 +95,9 @@ BEGIN
   END IF;
 
   INSERT INTO order_steps
-    (order_number, step_number, kind, at, status, step, unheard, request_id, details, answer)
+    (order_number, step_number, kind, at, status, step, unheard, request_id, details)
   VALUES (p_order_number, number, p_step->>'kind', at, changed.status, p_step->'whole',
-    (p_step->>'unheard')::boolean, p_request->>'request_id', p_request->'details', p_request->'answer');
+    (p_step->>'unheard')::boolean, p_request->>'request_id', nullif(p_request->'details', 'null'));
 
   IF p_event IS NOT NULL THEN
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)

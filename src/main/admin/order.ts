@@ -6,13 +6,16 @@ import { blocks, facts, rupees } from './text.ts';
 
 /** What the operators' order commands are made of; loaded only for them. */
 async function operatorDeps(service: AdminService) {
-  const [{ createOrderCommands }, { createOrderWorkflows }] = await Promise.all([
-    import('../../orders/commands.ts'),
-    import('../../temporal/order-workflows.ts'),
-  ]);
+  const [{ createOrderCommands }, { createOrderPresenter }, { createOrderWorkflows }] =
+    await Promise.all([
+      import('../../orders/commands.ts'),
+      import('../../orders/presenter.ts'),
+      import('../../temporal/order-workflows.ts'),
+    ]);
   const { sql, actor, config } = service;
   const workflows = createOrderWorkflows(await service.temporal());
-  const commands = createOrderCommands({ sql, workflows, durations: config.durations });
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const commands = createOrderCommands({ sql, workflows, durations: config.durations, present });
   return { sql, actor, workflows, commands };
 }
 

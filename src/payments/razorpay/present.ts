@@ -51,6 +51,8 @@ export function presentPayment(payment: Payment): GatewayPayment {
     orderNumber: note(payment.notes, 'order_number'),
     sessionId: note(payment.notes, 'session_id'),
     failure: payment.status === 'failed' ? failure : null,
+    // Of a payment by UPI, the retrieval reference number is the UTR.
+    utr: payment.acquirer_data?.rrn ?? null,
     createdAtMs: msFromSeconds(payment.created_at),
   };
 }

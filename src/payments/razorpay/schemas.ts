@@ -38,6 +38,7 @@ export const paymentSchema = z.object({
   amount_refunded: paise.nullish(),
   error_code: z.string().nullish(),
   error_description: z.string().nullish(),
+  acquirer_data: z.object({ rrn: z.string().nullish() }).nullish(),
   notes,
   created_at: unixSeconds,
 });

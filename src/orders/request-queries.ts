@@ -1,0 +1,124 @@
+import type { Sql } from '../db/client.ts';
+import type { OrderRow, RequestBody } from './rows.ts';
+
+/** Whether a request came before, and with another body: the first one's counts. */
+export interface KnownRequest {
+  replayed: boolean;
+  mismatch: boolean;
+}
+
+/** Writes down what a request asks for, before the workflow hears of it. A repeat keeps the first. */
+export async function writeRequest(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+  body: RequestBody,
+): Promise<KnownRequest> {
+  // A row that this very statement has inserted has no xmax.
+  const [row] = await sql<[KnownRequest]>`
+    INSERT INTO order_requests AS kept (order_number, request_id, body)
+    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)})
+    ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
+    RETURNING kept.xmax <> 0 AS replayed, kept.body <> ${sql.json(body)} AS mismatch`;
+  return row;
+}
+
+/** True when this request was carried out with another body. */
+export async function isMismatch(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+  body: RequestBody,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM order_requests
+    WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+      AND body <> ${sql.json(body)}`;
+  return rows.length > 0;
+}
+
+/**
+ * Writes a buyer's dispute down and lets the order know that it waits, in one statement: whatever
+ * locks the order's row first, this or the start of settling, decides whether it counts.
+ *
+ * @param dispute.operator who raises it for the buyer, for the audit
+ * @returns the database's time of receipt, or `undefined` when the order cannot take a dispute now,
+ *   or has taken this one
+ */
+export async function writeDispute(
+  sql: Sql,
+  orderNumber: string,
+  dispute: { requestId: string; reason: string; operator?: string | undefined },
+): Promise<(KnownRequest & { receivedAt: Date }) | undefined> {
+  const { requestId, reason, operator } = dispute;
+  const audited = sql`, audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+      SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ requestId })}
+      FROM waiting
+    )`;
+  const [row] = await sql<(KnownRequest & { receivedAt: Date })[]>`
+    WITH waiting AS (
+      UPDATE orders SET
+        waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
+        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
+      WHERE order_number = ${orderNumber} AND busy IS NULL AND status IN ('PAID', 'DELIVERED')
+        AND NOT EXISTS (SELECT FROM order_steps s
+          WHERE s.order_number = orders.order_number AND s.request_id = ${requestId})
+      RETURNING order_number, merchant_id, service_now() AS received_at
+    )${operator === undefined ? sql`` : audited}
+    INSERT INTO order_requests AS kept (order_number, request_id, body, received_at)
+    SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
+    ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
+    RETURNING received_at AS "receivedAt", kept.xmax <> 0 AS replayed,
+      kept.body <> ${sql.json({ reason })} AS mismatch`;
+  return row;
+}
+
+/** Forgets what a refused request said, and the dispute that waited with it. */
+export async function removeRequest(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<void> {
+  await sql`
+    WITH released AS (
+      UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
+      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${requestId}
+    )
+    DELETE FROM order_requests r
+    WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+      AND NOT EXISTS (
+        SELECT FROM order_steps s
+        WHERE s.order_number = r.order_number AND s.request_id = r.request_id
+      )`;
+}
+
+/** The order as it stands now, if this request was carried out. */
+export async function findCarriedOut(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<OrderRow | undefined> {
+  const [row] = await sql<OrderRow[]>`
+    SELECT o.* FROM orders o JOIN order_steps s USING (order_number)
+    WHERE s.order_number = ${orderNumber} AND s.request_id = ${requestId}`;
+  return row;
+}
+
+/** The same, for whoever has heard that the order carried it out: it knows its steps until then. */
+export async function hearCarriedOut(
+  sql: Sql,
+  orderNumber: string,
+  requestId: string,
+): Promise<OrderRow | undefined> {
+  const [row] = await sql<OrderRow[]>`
+    WITH answered AS (
+      SELECT order_number, step_number FROM order_steps
+      WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+    ), heard AS (
+      UPDATE order_steps s SET unheard = false FROM answered a
+      WHERE s.order_number = ${orderNumber} AND s.unheard AND s.step_number <= a.step_number
+    )
+    SELECT o.* FROM orders o JOIN answered USING (order_number)`;
+  return row;
+}
