@@ -22,6 +22,8 @@ export interface CheckoutDeps {
   rateLimiter: RateLimiter;
   /** @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE` */
   openSession(order: OrderRow): Promise<unknown>;
+  /** Asks the gateway whether the session is still open, and records it when it is not. */
+  lookAtSession(orderNumber: string, sessionId: string): Promise<unknown>;
   /** @throws DomainError `INVALID_STATE` */
   raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<unknown>;
 }

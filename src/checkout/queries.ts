@@ -3,6 +3,7 @@ import type { StepKind } from '../domain/index.ts';
 import type { MerchantStatus } from '../merchants/queries.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import type { SessionState } from '../payments/queries.ts';
+import { isExpired } from '../payments/queries.ts';
 
 /** What a buyer may hear of an order's life; the rest is between us and the merchant. */
 export type ProgressKind = Extract<
@@ -79,7 +80,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     SELECT o.*, m.name AS merchant_name, m.status AS merchant_status, service_now() AS now,
       (SELECT jsonb_build_object('session_id', s.session_id, 'state', s.state,
           'upi_intent', s.upi_intent, 'page_url', s.page_url, 'expires_at', s.expires_at,
-          'is_expired', s.expires_at <= service_now())
+          'is_expired', ${isExpired(sql)})
         FROM payment_sessions s WHERE s.order_number = o.order_number
         ORDER BY s.session_id IS NOT DISTINCT FROM o.open_session_id DESC, s.session_id DESC
         LIMIT 1) AS session,

@@ -6,6 +6,7 @@ import { backToPage, buyerRoute, checkoutOf, html, htmlRoute, seePage, show } fr
 import { disputeRoute } from './dispute-route.ts';
 import { createFiles } from './files.ts';
 import { payRoute } from './pay-route.ts';
+import type { Checkout } from './queries.ts';
 import { stateOf, versionOf } from './state.ts';
 
 /** The buyer's page of an order, and what can be done on it: pay, and raise a dispute. */
@@ -32,11 +33,19 @@ function pageRoute(desk: Desk): Route {
     summary: "The buyer's page",
     responses: { 200: html, 408: { ...html, description: 'The payment session has expired' } },
   }).handledBy(async ({ params }) => {
-    const checkout = await checkoutOf(desk, params.token);
+    const checkout = await lookAgain(desk, await checkoutOf(desk, params.token));
     return stateOf(checkout) === 'session_expired'
       ? show(desk, 408, checkout)
       : show(desk, 200, checkout);
   });
+}
+
+/** A QR code that the gateway has closed is not shown. */
+async function lookAgain(desk: Desk, checkout: Checkout): Promise<Checkout> {
+  const { order, session } = checkout;
+  if (stateOf(checkout) !== 'waiting' || session === null) return checkout;
+  await desk.lookAtSession(order.order_number, session.session_id);
+  return checkoutOf(desk, order.payment_token);
 }
 
 function statusRoute(desk: Desk): Route {

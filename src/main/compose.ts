@@ -23,7 +23,7 @@ import type { Gateways } from '../payments/gateways.ts';
 import { createRazorpayGateway } from '../payments/razorpay/gateway.ts';
 import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
-import { openSession } from '../payments/sessions.ts';
+import { lookAtSession, openSession } from '../payments/sessions.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
@@ -80,7 +80,8 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
   const present = createOrderPresenter(config.publicBaseUrl);
   const commands = createOrderCommands({ sql, workflows, durations: config.durations, present });
   const gateways = composeGateways({ config, log }, API_GATEWAY_TIMEOUT_MS);
-  const sessions = { sql, gateways, sessionMs: config.durations.paymentSessionMs, log };
+  const sessionMs = config.durations.paymentSessionMs;
+  const sessions = { sql, workflows, gateways, sessionMs, log };
   const simulator = config.razorpay.sandbox;
   const pay = createSandboxPayment({ ...sessions, simulator });
   const readiness = createReadiness({
@@ -96,6 +97,7 @@ export function composeApi({ config, sql, temporal, log }: Resources) {
       publicBaseUrl: config.publicBaseUrl,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.buyerRateLimitPerSecond }),
       openSession: (order) => openSession(sessions, order),
+      lookAtSession: (...session) => lookAtSession(sessions, ...session),
       raiseDispute: commands.raiseDispute,
     }),
     ...callbackRoutes({ sql, workflows, gateways, log }),

@@ -24,7 +24,8 @@ export async function writeCapture(
       WHERE order_number = ${orderNumber} FOR NO KEY UPDATE
     ), session AS (
       UPDATE payment_sessions s
-      SET state = (CASE WHEN f.fits THEN 'PAID' ELSE 'CLOSED' END)::session_state
+      SET state = (CASE WHEN f.fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
+        ended_at = coalesce(s.ended_at, service_now())
       FROM fitting f
       WHERE s.session_id = ${sessionId} AND s.order_number = f.order_number
       RETURNING s.session_id

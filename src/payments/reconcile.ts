@@ -1,6 +1,6 @@
 import { runAboutOrder } from '../http/request-context.ts';
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, notePayment, noteSessionPayments } from './captures.ts';
+import { applyCapture, notePayment, noteSessionClosed, noteSessionPayments } from './captures.ts';
 import type { FundsDeps } from './funds.ts';
 import { holdFunds } from './funds.ts';
 import { gatewayOf } from './gateways.ts';
@@ -56,8 +56,11 @@ async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck
   const { environment, gateway_session_id: gatewaySessionId } = session;
   if (!deps.gateways[environment] || gatewaySessionId === null) return;
   if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
+  if (session.state !== 'OPEN') return;
   const isOver = session.is_expired || !session.is_payable;
-  if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
+  if (isOver) return closeAtGateway(deps, session, gatewaySessionId);
+  const { state } = await gatewayOf(deps.gateways, environment).fetchSession(gatewaySessionId);
+  if (state === 'closed') await noteSessionClosed(deps, environment, gatewaySessionId);
 }
 
 /** A QR code may outlive its session, and one order may have several: nobody shall pay them. */

@@ -3,14 +3,14 @@ import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { errorOf } from '../http/errors.ts';
-import { keyHeaders } from '../http/idempotency-key.ts';
+import { errorOf, HttpRefusal } from '../http/errors.ts';
+import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import { ownOrder } from '../orders/queries.ts';
-import type { SessionAnswer, SessionRow } from './queries.ts';
-import { findSession, findSessionAnswer, keepSessionAnswer } from './queries.ts';
+import type { SessionRow } from './queries.ts';
+import { findSessionOfKey, keepSessionOfKey } from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
-import { openSession } from './sessions.ts';
+import { isOpen, lookAtSession, openSession } from './sessions.ts';
 
 const sessionSchema = z
   .object({
@@ -40,68 +40,88 @@ function openSessionRoute(deps: SessionDeps): Route {
     path: '/orders/{id}/payment-sessions',
     operationId: 'openPaymentSession',
     summary: 'Open a payment session',
-    description: 'Answers the open one again if there is one. At most 20 for an order.',
+    description:
+      'Answers the open one again if there is one. At most 20 for an order. A repeat with the same ' +
+      'Idempotency-Key answers the same session as it is now: 408 when it has expired.',
     params: z.object({ id: z.string() }),
     headers: keyHeaders,
     responses: {
-      200: { description: 'The session that is open already', schema: envelopeOf(sessionSchema) },
+      200: {
+        description: 'The session that is open already, or that this key was answered with before',
+        schema: envelopeOf(sessionSchema),
+        headers: replayHeaders,
+      },
       201: { description: 'A new session', schema: envelopeOf(sessionSchema) },
     },
-    errors: [...orderErrors, 'INVALID_STATE', 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
+    errors: [
+      ...orderErrors,
+      'INVALID_STATE',
+      'PAYMENT_SESSION_EXPIRED',
+      'GATEWAY_UNAVAILABLE',
+      'PAYMENTS_NOT_AVAILABLE',
+    ],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
-    const { session, isNew } = await answerOnce(deps, order, headers['Idempotency-Key']);
-    const body = success('Payment session', session);
-    return isNew ? { status: 201, body } : { status: 200, body };
+    const { session, isNew, replayed } = await openOnce(deps, order, headers['Idempotency-Key']);
+    const replay = replayHeadersOf({ replayed, mismatch: false });
+    if (session.is_expired) throw new HttpRefusal('PAYMENT_SESSION_EXPIRED', replay);
+    const body = success('Payment session', presentSession(session));
+    return isNew ? { status: 201, body } : { status: 200, body, headers: replay };
   });
 }
 
-/** A repeat with the same key gets the first answer again, whatever became of the session. */
-async function answerOnce(
+interface Opened {
+  session: SessionRow;
+  isNew: boolean;
+  replayed: boolean;
+}
+
+/** A repeat with the same key opens nothing: its session is shown as it is now. */
+async function openOnce(
   deps: SessionDeps,
   order: OrderRow,
   key: string | undefined,
-): Promise<SessionAnswer> {
+): Promise<Opened> {
   const { order_number: orderNumber } = order;
-  const first = key === undefined ? undefined : await findSessionAnswer(deps.sql, orderNumber, key);
-  if (first) return first;
+  const earlier =
+    key === undefined ? undefined : await findSessionOfKey(deps.sql, orderNumber, key);
+  if (earlier) {
+    const session = await lookAtSession(deps, orderNumber, earlier.session_id);
+    return { session: session ?? earlier, isNew: false, replayed: true };
+  }
   const { session, isNew } = await openSession(deps, order);
-  const answer = { isNew, session: presentSession(session, order) };
-  return key === undefined ? answer : keepSessionAnswer(deps.sql, orderNumber, key, answer);
+  if (key === undefined) return { session, isNew, replayed: false };
+  const isFirst = await keepSessionOfKey(deps.sql, orderNumber, key, session.session_id);
+  if (isFirst) return { session, isNew, replayed: false };
+  const first = await findSessionOfKey(deps.sql, orderNumber, key);
+  return { session: first ?? session, isNew: false, replayed: true };
 }
 
-function getSessionRoute({ sql }: SessionDeps): Route {
+function getSessionRoute(deps: SessionDeps): Route {
   return defineRoute({
     ...sessionRoute,
     method: 'GET',
     path: '/orders/{id}/payment-sessions/{session}',
     operationId: 'getPaymentSession',
     summary: 'Get a payment session',
-    description: '408 when it has expired; the order is still ACCEPTED then.',
+    description: '408 when it has expired, and for ever after.',
     params: z.object({ id: z.string(), session: z.string() }),
     responses: { 200: { description: 'The session', schema: envelopeOf(sessionSchema) } },
     errors: [...orderErrors, 'NOT_FOUND', 'PAYMENT_SESSION_EXPIRED'],
   }).handledBy(async ({ params, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const session = await findSession(sql, order.order_number, params.session);
+    const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
+    const session = await lookAtSession(deps, order.order_number, params.session);
     if (!session) throw new DomainError('NOT_FOUND', 'Payment session not found');
-    if (session.is_expired && session.state !== 'PAID' && order.status === 'ACCEPTED') {
-      throw errorOf('PAYMENT_SESSION_EXPIRED');
-    }
-    return { status: 200, body: success('Payment session', presentSession(session, order)) };
+    if (session.is_expired) throw errorOf('PAYMENT_SESSION_EXPIRED');
+    return { status: 200, body: success('Payment session', presentSession(session)) };
   });
 }
 
-/** Over is over, though the gateway may not have been told yet. */
-function isOpen({ state, is_expired: isExpired }: SessionRow, { status }: OrderRow): boolean {
-  return (state === 'OPEN' || state === 'OPENING') && !isExpired && status === 'ACCEPTED';
-}
-
-function presentSession(session: SessionRow, order: OrderRow): SessionAnswer['session'] {
+function presentSession(session: SessionRow): z.input<typeof sessionSchema> {
   const ended = session.state === 'PAID' ? 'paid' : 'closed';
   return {
     session_id: session.session_id,
-    status: isOpen(session, order) ? 'open' : ended,
+    status: isOpen(session) ? 'open' : ended,
     upi_intent: session.upi_intent ?? '',
     expires_at: session.expires_at.toISOString(),
   };

@@ -13,11 +13,17 @@ export interface SessionRow {
   upi_intent: string | null;
   page_url: string | null;
   expires_at: Date;
+  /** When it could be paid no more, if something else than time ended it. */
+  ended_at: Date | null;
   pay_request_id: string | null;
   created_at: Date;
-  /** By the database's clock, which the sandbox can move. */
+  /** Its time was over before it was paid or closed, by the database's clock. */
   is_expired: boolean;
 }
+
+/** True of a payment session `s` that expired: once and for all, whatever becomes of its order. */
+export const isExpired = (sql: Sql) => sql`
+  (s.state <> 'PAID' AND coalesce(s.ended_at, service_now()) >= s.expires_at)`;
 
 /** The contract's limit of payment sessions for one order. */
 const MAX_SESSIONS = 20;
@@ -71,7 +77,8 @@ export async function endSession(
 ): Promise<void> {
   await sql`
     WITH ended AS (
-      UPDATE payment_sessions SET state = ${state}
+      UPDATE payment_sessions
+      SET state = ${state}, ended_at = coalesce(ended_at, service_now())
       WHERE session_id = ${sessionId} AND state <> 'PAID'
     )
     UPDATE orders SET open_session_id = NULL WHERE open_session_id = ${sessionId}`;
@@ -83,7 +90,7 @@ export async function findSession(
   sessionId: string,
 ): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    SELECT *, expires_at <= service_now() AS is_expired FROM payment_sessions
+    SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s
     WHERE order_number = ${orderNumber} AND session_id = ${sessionId}`;
   return row;
 }
@@ -95,7 +102,7 @@ export async function findSessionAtGateway(
   gatewaySessionId: string,
 ): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    SELECT *, expires_at <= service_now() AS is_expired FROM payment_sessions
+    SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s
     WHERE gateway_session_id = ${gatewaySessionId} AND environment = ${environment}`;
   return row;
 }
@@ -106,7 +113,7 @@ export async function findOpenSession(
   orderNumber: string,
 ): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    SELECT s.*, s.expires_at <= service_now() AS is_expired
+    SELECT s.*, ${isExpired(sql)} AS is_expired
     FROM orders o JOIN payment_sessions s ON s.session_id = o.open_session_id
     WHERE o.order_number = ${orderNumber}`;
   return row;
@@ -145,7 +152,7 @@ export async function takeSessionsToCheck(
       ORDER BY checked_at NULLS FIRST LIMIT ${limit}
       FOR UPDATE SKIP LOCKED
     )
-    RETURNING s.*, s.expires_at <= service_now() AS is_expired,
+    RETURNING s.*, ${isExpired(sql)} AS is_expired,
       o.status = 'ACCEPTED' AS is_payable`;
 }
 
@@ -171,40 +178,39 @@ export async function findHelperPayment(
   return row;
 }
 
-/** What a request for a payment session was answered. */
-export interface SessionAnswer {
-  isNew: boolean;
-  session: {
-    session_id: string;
-    status: 'open' | 'paid' | 'closed';
-    upi_intent: string;
-    expires_at: string;
-  };
+/** @returns false when the gateway was asked just now, because somebody else looked at the session */
+export async function claimLook(sql: Sql, sessionId: string, everyMs: number): Promise<boolean> {
+  const rows = await sql`
+    UPDATE payment_sessions SET looked_at = service_now()
+    WHERE session_id = ${sessionId} AND (looked_at IS NULL
+      OR looked_at < service_now() - ${everyMs} * interval '1 millisecond')
+    RETURNING 1`;
+  return rows.length > 0;
 }
 
-/** The first answer to a request with this key, if there was one. */
-export async function findSessionAnswer(
+/** The session that a request with this key was answered with, as it is now. */
+export async function findSessionOfKey(
   sql: Sql,
   orderNumber: string,
   idempotencyKey: string,
-): Promise<SessionAnswer | undefined> {
-  const [row] = await sql<{ answer: SessionAnswer }[]>`
-    SELECT answer FROM payment_session_answers
-    WHERE order_number = ${orderNumber} AND idempotency_key = ${idempotencyKey}`;
-  return row?.answer;
+): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT s.*, ${isExpired(sql)} AS is_expired
+    FROM payment_session_keys k JOIN payment_sessions s USING (session_id)
+    WHERE k.order_number = ${orderNumber} AND k.idempotency_key = ${idempotencyKey}`;
+  return row;
 }
 
-/** Keeps the answer to a request. @returns the first one, of any number of equal requests */
-export async function keepSessionAnswer(
+/** Keeps what a request with a key was answered with. @returns false when an equal one came first */
+export async function keepSessionOfKey(
   sql: Sql,
   orderNumber: string,
   idempotencyKey: string,
-  answer: SessionAnswer,
-): Promise<SessionAnswer> {
-  const [row] = await sql<[{ answer: SessionAnswer }]>`
-    INSERT INTO payment_session_answers AS kept (order_number, idempotency_key, answer)
-    VALUES (${orderNumber}, ${idempotencyKey}, ${sql.json({ ...answer })})
-    ON CONFLICT (order_number, idempotency_key) DO UPDATE SET answer = kept.answer
-    RETURNING answer`;
-  return row.answer;
+  sessionId: string,
+): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO payment_session_keys (order_number, idempotency_key, session_id)
+    VALUES (${orderNumber}, ${idempotencyKey}, ${sessionId})
+    ON CONFLICT DO NOTHING RETURNING 1`;
+  return rows.length > 0;
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { ulid } from 'ulid';
 import type { ClosingResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
@@ -8,6 +7,8 @@ import { DomainError, refusalOf } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import { findOrderByNumber } from '../orders/queries.ts';
+import type { CaptureDeps } from './captures.ts';
+import { noteSessionClosed } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
@@ -19,11 +20,9 @@ import * as queries from './queries.ts';
 const OPENING_POLL_MS = 100;
 const OPENING_POLLS = 45;
 
-export interface SessionDeps {
-  sql: Sql;
+export interface SessionDeps extends CaptureDeps {
   gateways: Gateways;
   sessionMs: number;
-  log: Logger;
 }
 
 /**
@@ -51,7 +50,8 @@ export async function openSession(
     }
     if (reservation === 'open') {
       const session = await queries.findOpenSession(deps.sql, orderNumber);
-      if (session) return { session, isNew: false };
+      if (session && !(await isClosedAtGateway(deps, session))) return { session, isNew: false };
+      continue;
     }
     if (reservation === 'no_account') throw noAccount(deps, order);
     if (reservation === 'limit') throw limitReached();
@@ -89,6 +89,54 @@ async function openAtGateway(
     deps.log.warn({ err: error, orderNumber }, 'No payment session could be opened');
     throw errorOf('GATEWAY_UNAVAILABLE');
   }
+}
+
+/**
+ * Asks the gateway whether it has closed a session that we have as open, for example because its
+ * time was over, of which no callback tells, and records that.
+ *
+ * @returns false also when the gateway does not answer: then the session stays what it was
+ */
+async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promise<boolean> {
+  const { environment, gateway_session_id: gatewaySessionId } = session;
+  if (session.state !== 'OPEN' || gatewaySessionId === null) return false;
+  try {
+    const found = await gatewayOf(deps.gateways, environment).fetchSession(gatewaySessionId);
+    if (found.state === 'open') return false;
+    await noteSessionClosed(deps, environment, gatewaySessionId);
+    return true;
+  } catch (err) {
+    deps.log.warn({ err, gatewaySessionId }, 'Whether a payment session is still open is unknown');
+    return false;
+  }
+}
+
+/** Showing a session asks the gateway about it, at most this often. */
+const LOOK_EVERY_MS = 2000;
+/** Past this the session is shown as it was, and the gateway's answer is recorded when it comes. */
+const LOOK_WITHIN_MS = 1500;
+
+/**
+ * A session for showing it: one that the gateway has closed is not shown as open.
+ *
+ * @returns undefined when the order has no such session
+ */
+export async function lookAtSession(
+  deps: SessionDeps,
+  orderNumber: string,
+  sessionId: string,
+): Promise<SessionRow | undefined> {
+  const session = await queries.findSession(deps.sql, orderNumber, sessionId);
+  if (!session || !isOpen(session)) return session;
+  if (!(await queries.claimLook(deps.sql, sessionId, LOOK_EVERY_MS))) return session;
+  const asking = isClosedAtGateway(deps, session);
+  await Promise.race([asking, sleep(LOOK_WITHIN_MS, undefined, { ref: false })]);
+  return queries.findSession(deps.sql, orderNumber, sessionId);
+}
+
+/** True while it can be paid. The gateway may not have been told yet that it no longer can. */
+export function isOpen({ state, ended_at: endedAt, is_expired: isExpired }: SessionRow): boolean {
+  return (state === 'OPEN' || state === 'OPENING') && endedAt === null && !isExpired;
 }
 
 /** The order was cancelled while this was opening. Nobody has seen it, so it may fail to close. */

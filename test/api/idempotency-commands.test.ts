@@ -237,13 +237,33 @@ describe('payment sessions', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('a repeat with the same key gets the first answer again, also when the order is PAID', async () => {
+  test('a repeat with the same key is the same session as it is now: open, then paid', async () => {
     const order = await api.create();
     const key = randomUUID();
     const first = await open(api, order, key);
     expectSuccess(first, 201);
+    expect(replayOf(first).replayed).toBeNull();
+    const open2 = await open(api, order, key);
+    expect([open2.status, open2.body.data]).toEqual([200, first.body.data]);
+    expect(replayOf(open2).replayed).toBe('true');
     await api.help(order, 'pay');
-    const again = await open(api, order, key);
-    expect([again.status, again.body.data]).toEqual([201, first.body.data]);
+    const paid = await open(api, order, key);
+    expect([paid.status, paid.body.data]).toEqual([200, { ...first.body.data, status: 'paid' }]);
+    expect(replayOf(paid).replayed).toBe('true');
+  });
+
+  test('a repeat whose session has expired meanwhile is 408, and opens nothing', async () => {
+    const order = await api.create();
+    const key = randomUUID();
+    const { session_id } = (await open(api, order, key)).body.data;
+    await api.help(order, 'advance', { seconds: 15 * 60 });
+    for (const client of both) {
+      const again = await open(client, order, key);
+      expectRefusal(again, 408, 'Payment session expired');
+      expect(replayOf(again).replayed).toBe('true');
+    }
+    const fresh = await open(api, order, randomUUID());
+    expect(fresh.status).toBe(201);
+    expect(fresh.body.data.session_id).not.toBe(session_id);
   });
 });

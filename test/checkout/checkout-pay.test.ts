@@ -145,6 +145,7 @@ test('an order that is paid while the button is pressed shows that, and no refus
       sql: service.sql,
       publicBaseUrl: service.origin,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100 }),
+      lookAtSession: async () => undefined,
       async openSession() {
         await WAYS.paid(stage);
         throw errorOf('INVALID_STATE');

@@ -74,7 +74,8 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await expire();
     await untilStatus(order, 'CANCELLED');
     await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('The QR Code is closed');
-    expect((await session()).body.data.status).toBe('closed');
+    // Its time ended with that of the link.
+    expect((await session()).status).toBe(408);
     expect((await kinds(order)).slice(-2)).toEqual(['CLOSING_PAYMENT', 'ORDER_CANCELLED']);
     const [told] = await merchant.receiver.until(
       1,

@@ -149,7 +149,7 @@ describe('the expiry of a payment session', () => {
     const { session_id } = (await open(order)).body.data;
     await service.skip(14 * MINUTE_MS);
     expect((await look(order, session_id)).status).toBe(200);
-    await service.skip(MINUTE_MS + 1000);
+    await service.skip(2 * MINUTE_MS);
     const { status, body } = await look(order, session_id);
     expect([status, body]).toEqual([
       408,

@@ -119,7 +119,7 @@ describe('reconciliation asks the gateway', () => {
 });
 
 describe('a session that is over is closed at the gateway', () => {
-  test('when it has expired: it is 408 while its order is ACCEPTED, and closed after that', async () => {
+  test('when it has expired: it is 408, also when its order is CANCELLED', async () => {
     const { order, session } = await anOrderBeingPaid();
     await advance(order, 15 * 60);
     expect(await session.atGateway()).toBe('active');
@@ -128,22 +128,49 @@ describe('a session that is over is closed at the gateway', () => {
     expect((await sessionOf(service, order)).state).toBe('CLOSED');
     expect(await session.look()).toEqual([408, undefined]);
     await cancel(order);
+    expect((await read(order)).status).toBe('CANCELLED');
+    expect(await session.look()).toEqual([408, undefined]);
+  });
+
+  test('when its order is cancelled: it is closed, also when its time would be over', async () => {
+    const { order, session } = await anOrderBeingPaid();
+    await cancel(order);
+    expect([await session.atGateway(), await session.look()]).toEqual(['closed', [200, 'closed']]);
+    await reconcileAfter(20);
     expect(await session.look()).toEqual([200, 'closed']);
   });
 
-  test('when its order was paid by another one: it shows closed at once', async () => {
+  test('when its order is paid meanwhile, whose second session shows closed at once', async () => {
+    const { order, session } = await anOrderBeingPaid();
+    await advance(order, 15 * 60);
+    await open(order);
+    const next = await newestSession(order);
+    await session.pay();
+    await untilStatus(order, 'PAID');
+    expect(await next.look()).toEqual([200, 'closed']);
+    await reconcileAfter(20);
+    expect([await next.atGateway(), await next.look()]).toEqual(['closed', [200, 'closed']]);
+    expect(await session.look()).toEqual([200, 'paid']);
+  });
+
+  test('when it has expired and its order was paid by another one: it is 408 for ever', async () => {
     const { order, session } = await anOrderBeingPaid();
     await advance(order, 15 * 60);
     await open(order);
     const next = await newestSession(order);
     await next.pay();
     await untilStatus(order, 'PAID');
-    expect([await session.look(), await next.look()]).toEqual([
-      [200, 'closed'],
+    const looks = async () => [await session.look(), await next.look()];
+    expect(await looks()).toEqual([
+      [408, undefined],
       [200, 'paid'],
     ]);
     await reconcileAfter(2);
     expect(await session.atGateway()).toBe('closed');
+    expect(await looks()).toEqual([
+      [408, undefined],
+      [200, 'paid'],
+    ]);
   });
 
   test('and if it is paid in the moment of its closing, that counts', async () => {

@@ -10,11 +10,16 @@ CREATE TABLE payment_sessions (
   upi_intent text,
   page_url text,
   expires_at timestamptz NOT NULL,
+  -- When it could be paid no more: closed, or its order was paid or cancelled. Null for one that
+  -- nothing has ended but time. Not before expires_at means that it had expired.
+  ended_at timestamptz,
   -- The sandbox helper that pays this session: its request gets the answer of the PAID step.
   pay_request_id text,
   created_at timestamptz NOT NULL DEFAULT service_now(),
   -- When the gateway was last asked what became of it; see src/payments/reconcile.ts.
-  checked_at timestamptz
+  checked_at timestamptz,
+  -- When it was last asked because somebody looked at the session; see src/payments/sessions.ts.
+  looked_at timestamptz
 );
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
 CREATE INDEX payment_sessions_to_check ON payment_sessions (greatest(expires_at, created_at))
@@ -147,7 +152,8 @@ BEGIN
     AND open.created_at > service_now() - p_opening_seconds * interval '1 second' THEN
     RETURN 'opening';
   ELSIF open.state = 'OPENING' THEN
-    UPDATE payment_sessions SET state = 'FAILED' WHERE session_id = open.session_id;
+    UPDATE payment_sessions SET state = 'FAILED', ended_at = service_now()
+    WHERE session_id = open.session_id;
   END IF;
   IF (SELECT count(*) FROM payment_sessions
       WHERE order_number = p_order_number AND state <> 'FAILED') >= p_max_sessions THEN
@@ -160,10 +166,10 @@ BEGIN
   RETURN 'reserved';
 END $$;
 
--- The first answer to each request for a payment session that came with a key, for its repeats.
-CREATE TABLE payment_session_answers (
+-- The session that a request with a key was answered with, for its repeats.
+CREATE TABLE payment_session_keys (
   order_number text NOT NULL REFERENCES orders,
   idempotency_key text NOT NULL,
-  answer jsonb NOT NULL,
+  session_id text NOT NULL REFERENCES payment_sessions,
   PRIMARY KEY (order_number, idempotency_key)
 );
