@@ -4,6 +4,7 @@ import { DomainError } from '../domain/index.ts';
 import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
 import type { DeliveryFilter } from './delivery-list.ts';
 import { deliveryNotFound } from './delivery-list.ts';
+import { findFailing } from './failing-deliveries.ts';
 
 /** Longer than an attempt's 15 s; whoever asked does not wait for a worker that is away. */
 const WAIT_MS = 20_000;
@@ -50,8 +51,9 @@ export interface RetriedDelivery {
 }
 
 /**
- * Retries every delivery that became FAILED at or after a moment, a few at a time. Whatever it did
- * not come to, because its process ended, is FAILED still and found by the next call.
+ * Retries every delivery that became FAILED at or after a moment, or was refused by its receiver
+ * since then and is still PENDING, a few at a time. Whatever it did not come to, because its process
+ * ended, is what it was and found by the next call.
  *
  * @throws Error when Temporal or the database cannot be reached
  */
@@ -60,7 +62,7 @@ export async function retryFailedSince(
   since: Date,
   filter: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
 ): Promise<RetriedDelivery[]> {
-  const deliveryIds = await findFailedSince(deps.sql, since, filter);
+  const deliveryIds = await findFailing(deps.sql, since, filter);
   const retried: RetriedDelivery[] = [];
   const queue = deliveryIds.values();
   const takeTurns = async () => {
@@ -101,20 +103,6 @@ async function auditRetry(
     SELECT is_running, has_url FROM delivery`;
   if (!row) throw deliveryNotFound(deliveryId);
   return row;
-}
-
-async function findFailedSince(
-  sql: Sql,
-  since: Date,
-  { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
-): Promise<string[]> {
-  const rows = await sql<{ delivery_id: string }[]>`
-    SELECT delivery_id FROM webhook_deliveries
-    WHERE state = 'FAILED' AND settled_at >= ${since}
-      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
-      ${environment ? sql`AND environment = ${environment}` : sql``}
-    ORDER BY settled_at`;
-  return rows.map(({ delivery_id }) => delivery_id);
 }
 
 function running(deliveryId: string): DomainError {

@@ -116,11 +116,11 @@ test('one delivery is shown with the answers, which do nothing to a terminal', a
   );
 });
 
-test('a retry says what came of it, and its attempt is in the list as manual', async () => {
+test('a retry says what came of it, exits 1 when it is refused, and is in the list as manual', async () => {
   const { list, receiver } = await merchantWithRefusals(1);
   const [{ deliveryId } = { deliveryId: '' }] = await list();
   const retry = ['delivery', 'retry', '--delivery', deliveryId];
-  expect(await cli.json(...retry)).toEqual({
+  expect(await cli.jsonOfFailure(...retry)).toEqual({
     deliveryId,
     outcome: 'refused',
     reason: 'answered 500',
@@ -153,4 +153,24 @@ test('all that failed since a time is retried', async () => {
   expect(await cli.refusal(...retry, 'yesterday')).toBe(
     '--since must be a time like 2026-11-20T08:00:00Z',
   );
+});
+
+test('all that failed since a time is retried while it is PENDING, too', async () => {
+  const { list, receiver, merchantId, sandbox } = await merchantWithRefusals(2);
+  receiver.answerWith(() => 200);
+  await sandbox.create();
+  await until(async () => (await list('--state', 'DELIVERED')).length === 1);
+  expect(await list('--state', 'PENDING')).toHaveLength(2);
+  const retry = ['delivery', 'retry-failed', '--merchant', merchantId, '--since'];
+  const later = new Date(Date.now() + 60_000).toISOString();
+  expect(await cli.json(...retry, later)).toMatchObject({ deliveries: [] });
+  const start = '2026-01-01T00:00:00Z';
+  receiver.answerWith(() => 503);
+  expect(await cli.jsonOfFailure(...retry, start)).toMatchObject({ delivered: 0, refused: 2 });
+  receiver.answerWith(() => 200);
+  expect(await cli.json(...retry, start)).toMatchObject({ delivered: 2, refused: 0 });
+  const deliveries = await list();
+  expect(deliveries.map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
+  // What the receiver took at once was none of those.
+  expect(deliveries[0]?.attempts).toHaveLength(1);
 });

@@ -69,6 +69,13 @@ export const ANY_ENVIRONMENT = {
 } as const;
 export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
 
+/** @throws UsageError */
+export function timeOf(name: string, text: string): Date {
+  const time = new Date(text);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
+  throw new UsageError(`--${name} must be a time like 2026-11-20T08:00:00Z`);
+}
+
 /** What was typed behind a command's name. */
 export interface ParsedArguments {
   values: Record<string, string | undefined>;

@@ -4,7 +4,7 @@ import { listDeliveries, showDelivery } from '../../webhooks/delivery-list.ts';
 import { retryDelivery, retryFailedSince } from '../../webhooks/manual-retry.ts';
 import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/manual-retry.ts';
 import type { AdminCommand } from './command.ts';
-import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand } from './command.ts';
+import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, timeOf } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, quoted, table, timeText } from './text.ts';
 
@@ -88,25 +88,21 @@ const retryCommand = defineCommand({
   name: 'delivery retry',
   summary: 'Make one attempt of a delivery now, whatever its state',
   notes: `It is not one of the five: success makes the delivery DELIVERED and ends the schedule, failure changes
-nothing. Refused while an attempt of this delivery is under way.`,
+nothing. Refused while an attempt of this delivery is under way. Exit 1 when the receiver did not take it.`,
   options: { delivery: DELIVERY },
   async run(service, { delivery: deliveryId }) {
     const result = await retryDelivery(await retryDeps(service), deliveryId);
     const reason = result.outcome === 'refused' ? result.reason : null;
     const data = { deliveryId, outcome: result.outcome, reason };
-    return { data, text: [OUTCOMES[result.outcome], reason].filter(Boolean).join(' ') };
+    const text = [OUTCOMES[result.outcome], reason].filter(Boolean).join(' ');
+    return { data, text, failed: result.outcome === 'refused' };
   },
 });
 
-function timeOf(text: string): Date {
-  const time = new Date(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new DomainError('BAD_REQUEST', '--since must be a time like 2026-11-20T08:00:00Z');
-}
-
 const retryFailedCommand = defineCommand({
   name: 'delivery retry-failed',
-  summary: 'Retry every delivery that became FAILED since a time, a few at once',
+  summary: 'Retry every delivery that failed since a time, FAILED or still PENDING, a few at once',
+  notes: 'Exit 1 when a receiver did not take one, or one could not be tried.',
   options: {
     since: { value: 'ISO', help: 'The time, such as 2026-11-20T08:00:00Z', required: true },
     merchant: ANY_MERCHANT,
@@ -114,7 +110,7 @@ const retryFailedCommand = defineCommand({
   },
   async run(service, { since, merchant: merchantId, environment }) {
     const filter = { merchantId, environment };
-    const moment = timeOf(since);
+    const moment = timeOf('since', since);
     const deliveries = await retryFailedSince(await retryDeps(service), moment, filter);
     const countOf = (outcome: string) => deliveries.filter((one) => one.outcome === outcome).length;
     const data = {
@@ -127,7 +123,7 @@ const retryFailedCommand = defineCommand({
     const rows = deliveries.map((one) => [one.deliveryId, one.outcome, one.reason]);
     const summary = `${deliveries.length} retried: ${data.delivered} delivered, ${data.refused} refused.`;
     const list = rows.length > 0 && table(['DELIVERY', 'OUTCOME', 'REASON'], rows);
-    return { data, text: blocks(list, summary) };
+    return { data, text: blocks(list, summary), failed: data.refused + data.notRetried > 0 };
   },
 });
 

@@ -1,0 +1,29 @@
+import type { Sql } from '../db/client.ts';
+import type { DeliveryFilter } from './delivery-list.ts';
+
+/**
+ * Deliveries that need an operator, the one that failed first before the others: those that became
+ * FAILED at or after a moment, and those that are PENDING although an attempt since then failed.
+ */
+export async function findFailing(
+  sql: Sql,
+  since: Date,
+  { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
+): Promise<string[]> {
+  const rows = await sql<{ delivery_id: string }[]>`
+    WITH failing AS (
+      SELECT delivery_id, settled_at AS failed_at FROM webhook_deliveries
+      WHERE state = 'FAILED' AND settled_at >= ${since}
+      UNION ALL
+      SELECT a.delivery_id, min(a.at) FROM webhook_attempts a JOIN webhook_deliveries d
+        ON d.delivery_id = a.delivery_id AND d.state = 'PENDING'
+      WHERE a.error IS NOT NULL AND a.at >= ${since}
+      GROUP BY a.delivery_id
+    )
+    SELECT delivery_id FROM failing JOIN webhook_deliveries USING (delivery_id)
+    WHERE true
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY failed_at, delivery_id`;
+  return rows.map(({ delivery_id }) => delivery_id);
+}
