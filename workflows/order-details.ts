@@ -1,6 +1,7 @@
 import type { Busy, Deadline, OrderState, OrderStatus } from '../src/domain/index.ts';
 
-const WAITING_FOR = {
+/** Each status in words, with what it waits for; `admin order show` says it too. */
+export const WAITING_FOR = {
   ACCEPTED: "Waiting for the buyer's payment.",
   PAID: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
   DELIVERED: 'Delivered. The funds are released to the merchant unless the buyer disputes.',

@@ -3,7 +3,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
-import type { OrderRow } from './rows.ts';
+import { findOrderAnywhere } from './find-orders.ts';
 import type { Order } from './schemas.ts';
 import { decisionSchema, disputeSchema } from './schemas.ts';
 
@@ -66,11 +66,4 @@ function parseReason(schema: z.ZodType<{ reason: string }>, reason: string): { r
   const parsed = schema.safeParse({ reason });
   if (parsed.success) return parsed.data;
   throw new DomainError('BAD_REQUEST', `The reason ${parsed.error.issues[0]?.message}`);
-}
-
-/** Operators name an order by its number alone. */
-async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
-  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
-  if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  return row;
 }

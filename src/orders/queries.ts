@@ -5,6 +5,7 @@ import { errorOf } from '../http/errors.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderRow } from './rows.ts';
 
+export { findOrderAnywhere } from './find-orders.ts';
 export * from './request-queries.ts';
 export type { OrderRow } from './rows.ts';
 

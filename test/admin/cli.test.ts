@@ -41,7 +41,12 @@ describe('the help', () => {
     for (const command of ['delivery retry-failed', 'dispute decide', 'order settle']) {
       expect(stdout).toContain(`  ${command} `);
     }
-    expect(stdout).toContain('  ledger verify ');
+    for (const command of ['order show', 'order find', 'order retry', 'dispute list']) {
+      expect(stdout).toContain(`  ${command} `);
+    }
+    for (const command of ['dispute show', 'audit list', 'ledger verify']) {
+      expect(stdout).toContain(`  ${command} `);
+    }
   });
 
   test('of one command lists its options, and needs no service', async () => {

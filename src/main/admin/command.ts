@@ -68,6 +68,14 @@ export const ANY_ENVIRONMENT = {
   choices: ['sandbox', 'production'],
 } as const;
 export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
+/** How many rows a list shows: {@link limitOf} reads it. */
+export const LIMIT = { value: 'COUNT', help: 'At most so many', fallback: '50' } as const;
+
+/** @throws UsageError */
+export function limitOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new UsageError('--limit must be a whole number from 1 to 9999');
+}
 
 /** @throws UsageError */
 export function timeOf(name: string, text: string): Date {
@@ -87,7 +95,7 @@ export interface ParsedArguments {
 export function parseArguments(command: AdminCommand, args: readonly string[]): ParsedArguments {
   const { json = false, help = false, ...given } = parseTyped(command.options, args);
   if (help) return { values: {}, json: json === true, help: true };
-  const values: Record<string, string | undefined> = {};
+  const values: ParsedArguments['values'] = {};
   for (const [name, spec] of Object.entries(command.options)) {
     const value = typeof given[name] === 'string' ? given[name] : spec.fallback;
     if (value === undefined && spec.required) {

@@ -1,6 +1,10 @@
 import type { Order } from '../../orders/schemas.ts';
 import type { AdminCommand, Answer } from './command.ts';
 import { defineCommand, ORDER } from './command.ts';
+import { listDisputesCommand, showDisputeCommand } from './dispute-list.ts';
+import { findCommand } from './order-find.ts';
+import { retryCommand } from './order-retry.ts';
+import { showCommand } from './order-show.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, rupees } from './text.ts';
 
@@ -86,7 +90,11 @@ which the gateway refuses. Move the money first; the reference says how to find 
   options: {
     order: ORDER,
     reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR", required: true },
-    reason: { value: 'TEXT', help: 'Why the gateway could not do it', required: true },
+    reason: {
+      value: 'TEXT',
+      help: 'Why the gateway could not do it',
+      required: true,
+    },
   },
   async run(service, { order: orderNumber, reference, reason }) {
     const { settleOutside } = await import('../../payments/settle-outside.ts');
@@ -105,4 +113,13 @@ which the gateway refuses. Move the money first; the reference says how to find 
 });
 
 /** What operators may do to an order. */
-export const ORDER_COMMANDS: readonly AdminCommand[] = [raiseCommand, decideCommand, settleCommand];
+export const ORDER_COMMANDS: readonly AdminCommand[] = [
+  showCommand,
+  findCommand,
+  retryCommand,
+  settleCommand,
+  listDisputesCommand,
+  showDisputeCommand,
+  raiseCommand,
+  decideCommand,
+];

@@ -2,6 +2,7 @@ import { ConfigError } from '../../config.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../local/setup-error.ts';
 import { NotToldError } from '../../payments/settle-outside.ts';
+import { AUDIT_COMMANDS } from './audit.ts';
 import type { AdminCommand } from './command.ts';
 import { parseArguments, UsageError } from './command.ts';
 import { DELIVERY_COMMANDS } from './delivery.ts';
@@ -18,6 +19,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...DELIVERY_COMMANDS,
   ...ORDER_COMMANDS,
   ...LEDGER_COMMANDS,
+  ...AUDIT_COMMANDS,
 ];
 
 /** What goes to the terminal, and how the process ends. */
@@ -69,14 +71,14 @@ const UNREACHABLE = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT
 /** PostgreSQL's code for a table that does not exist. */
 const UNDEFINED_TABLE = '42P01';
 
+/** Errors whose message is the line to print. */
+const EXPECTED = [DomainError, SetupError, ConfigError, UsageError, NotToldError] as const;
+
 /** One line for whatever went wrong; only what nobody foresaw is called unexpected. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return `Unexpected: ${String(error)}`;
   const message = error.message.split('\n')[0] ?? '';
-  const isExpected = [DomainError, SetupError, ConfigError, UsageError, NotToldError].some(
-    (kind) => error instanceof kind,
-  );
-  if (isExpected) return message;
+  if (EXPECTED.some((kind) => error instanceof kind)) return message;
   const code = 'code' in error ? String(error.code) : '';
   if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
   if (code === UNDEFINED_TABLE) return 'The database has no schema yet: run npm run migrate';

@@ -26,6 +26,8 @@ export interface AdminService {
   /** @throws ConfigError when the key is not configured */
   pepper(): string;
   secretBox(): SecretBox;
+  /** Where Temporal's own UI is, when we know. */
+  readonly temporalUiUrl: string | undefined;
   /** Connected when it is first needed: loading the client takes longer than most commands. */
   temporal(): Promise<Client>;
   close(): Promise<void>;
@@ -37,19 +39,20 @@ export interface AdminService {
  *
  * @throws SetupError when neither tells where the service is; ConfigError
  */
-function findConfig(): Config {
+function findConfig(): { config: Config; temporalUiUrl?: string | undefined } {
   const own = loadConfig();
   let facts: DevFacts;
   try {
     facts = readDevFacts(own.dataDir);
   } catch (error) {
-    if (own.databaseUrl !== undefined) return own;
+    if (own.databaseUrl !== undefined) return { config: own };
     if (!(error instanceof SetupError)) throw error;
     throw new SetupError(`${error.message}, or set DATABASE_URL`, { cause: error });
   }
   const databaseUrl = facts.environment['DATABASE_URL'];
   const isAnother = own.databaseUrl !== undefined && own.databaseUrl !== databaseUrl;
-  return isAnother ? own : loadConfigOver(facts.environment);
+  if (isAnother) return { config: own };
+  return { config: loadConfigOver(facts.environment), temporalUiUrl: facts.temporalUiUrl };
 }
 
 function actorOf(): string {
@@ -63,7 +66,7 @@ function actorOf(): string {
 
 /** Finds the service. Nothing is connected yet. @throws SetupError, ConfigError */
 export function findService(): AdminService {
-  const config = findConfig();
+  const { config, temporalUiUrl } = findConfig();
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const sql = connectDatabase(databaseUrl, {
     name: 'admin',
@@ -74,6 +77,7 @@ export function findService(): AdminService {
     config,
     sql,
     actor: actorOf(),
+    temporalUiUrl,
     log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
     pepper: () => required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters'),
     secretBox: () =>

@@ -3,7 +3,15 @@ type Cell = string | number | boolean | Date | null | undefined;
 
 function textOf(cell: Cell): string {
   if (cell === null || cell === undefined || cell === '') return '-';
-  return cell instanceof Date ? timeText(cell) : String(cell);
+  return cell instanceof Date ? timeText(cell) : harmless(String(cell).replaceAll(/[\t\n]/g, ' '));
+}
+
+/**
+ * Control characters show as what they are, not what they do. Scripts of India need the joiners
+ * (U+200C, U+200D), which do nothing to a terminal.
+ */
+function harmless(text: string): string {
+  return text.replaceAll(/(?![\t\n\u200c\u200d])\p{C}/gu, '\u{FFFD}');
 }
 
 /** `2026-11-21 00:36:12Z`: to the second, in UTC. */
@@ -47,13 +55,17 @@ export function blocks(...parts: readonly (string | false | null | undefined)[])
   return parts.filter((part) => typeof part === 'string' && part !== '').join('\n\n');
 }
 
-/** A stranger's text, safe on a terminal: control characters show as what they are, not what they do. */
+/** A stranger's text, safe on a terminal. */
 export function quoted(text: string): string {
-  return text
-    .replaceAll(/[^\P{C}\t\n]/gu, '\u{FFFD}')
+  return harmless(text)
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n');
+}
+
+/** Says that a list was cut off, if it was. */
+export function moreHint(hasMore: boolean): string | false {
+  return hasMore && 'There are more: say more of what to look for, or raise --limit.';
 }
 
 /** Rupees of an amount in paise, with both decimals. */

@@ -1,0 +1,230 @@
+import { showLedger } from '../../ledger/verify.ts';
+import { readDisputes } from '../../orders/disputes.ts';
+import { findOrderAnywhere } from '../../orders/find-orders.ts';
+import type { OrderRow } from '../../orders/rows.ts';
+import { presentTimeline, readTimeline } from '../../orders/timeline.ts';
+import type { GatewayCall } from '../../payments/gateway-calls.ts';
+import type { CapturedPayment } from '../../payments/operator-queries.ts';
+import {
+  findOutsideSettlement,
+  listCapturedPayments,
+  listPaymentSessions,
+} from '../../payments/operator-queries.ts';
+import { listDeliveries } from '../../webhooks/delivery-list.ts';
+import { WAITING_FOR } from '../../../workflows/order-details.ts';
+import { defineCommand, ORDER } from './command.ts';
+import { disputeText } from './dispute-list.ts';
+import { inspectorDeps } from './order-retry.ts';
+import type { AdminService } from './service.ts';
+import { blocks, facts, rupees, table, timeText } from './text.ts';
+
+/** An order has nine events at most, and some more for each dispute and failed payment. */
+const MAX_DELIVERIES = 100;
+
+export const showCommand = defineCommand({
+  name: 'order show',
+  summary: 'Show everything about an order: what it waits for, its money, dispute and deliveries',
+  notes: `The workflow, and what it waits for at the gateway, come from Temporal; when Temporal cannot be reached, the
+rest is shown all the same.`,
+  options: { order: ORDER },
+  async run(service, { order: orderNumber }) {
+    const order = await findOrderAnywhere(service.sql, orderNumber);
+    const data = { ...(await readOrder(service, order)), ...(await askTemporal(service, order)) };
+    return { data, text: textOf(data) };
+  },
+});
+
+type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typeof askTemporal>>;
+
+/** What the database has. */
+async function readOrder({ sql }: AdminService, order: OrderRow) {
+  const { order_number: orderNumber } = order;
+  const [timelineRows, payments, sessions, ledger, outside, disputes, deliveries] =
+    await Promise.all([
+      readTimeline(sql, orderNumber),
+      listCapturedPayments(sql, orderNumber),
+      listPaymentSessions(sql, orderNumber),
+      showLedger(sql, orderNumber),
+      findOutsideSettlement(sql, orderNumber),
+      readDisputes(sql, orderNumber),
+      listDeliveries(sql, { orderNumber }, MAX_DELIVERIES),
+    ]);
+  const { doing, next, entries } = presentTimeline(order, timelineRows);
+  return {
+    ...presentRow(order),
+    doing,
+    inWords: doing === null ? WAITING_FOR[order.status] : null,
+    next,
+    waitingDisputeSince: order.waiting_dispute_received_at,
+    payments,
+    sessions,
+    money: moneyOf(ledger.balances),
+    settledOutside: outside,
+    disputes,
+    timeline: entries.map(({ kind, at, status }) => ({ kind, at, status })),
+    deliveries,
+  };
+}
+
+function presentRow(order: OrderRow) {
+  return {
+    orderNumber: order.order_number,
+    merchantId: order.merchant_id,
+    environment: order.environment,
+    merchantOrderId: order.merchant_order_id,
+    status: order.status,
+    amountPaise: order.amount_paise,
+    description: order.description,
+    buyer: { email: order.buyer_email, phone: order.buyer_phone, name: order.buyer_name },
+    createdAt: order.created_at,
+    updatedAt: order.updated_at,
+    refund:
+      order.refund_amount_paise === null
+        ? null
+        : {
+            amountPaise: order.refund_amount_paise,
+            reason: order.refund_reason,
+            processedAt: order.refund_processed_at,
+          },
+  };
+}
+
+/** Where the order's money is now, payments that it could not take included. */
+function moneyOf(balances: readonly { account: string; balancePaise: number }[]) {
+  const paiseOn = (account: string) =>
+    balances.find((balance) => balance.account === account)?.balancePaise ?? 0;
+  return {
+    heldPaise: paiseOn('merchant_held'),
+    releasedPaise: paiseOn('merchant_available'),
+    refundedPaise: paiseOn('refunds'),
+    surplusPaise: paiseOn('surplus'),
+  };
+}
+
+/** The order's workflows with the gateway calls that have not succeeded, or why we do not know. */
+async function askTemporal(service: AdminService, { order_number: orderNumber }: OrderRow) {
+  const { temporalUiUrl, config } = service;
+  try {
+    const { gatewayCallsOf, inspectOrder } = await import('../../payments/gateway-calls.ts');
+    const found = await inspectOrder(await inspectorDeps(service), orderNumber);
+    const workflows = found.map(({ workflowId, runId, status }) => ({
+      workflowId,
+      runId,
+      status,
+      link: temporalUiUrl
+        ? `${temporalUiUrl}/namespaces/${config.temporalNamespace}/workflows/${workflowId}/${runId}`
+        : null,
+    }));
+    return { workflows, gatewayCalls: gatewayCallsOf(found), temporalProblem: null };
+  } catch (error) {
+    return { workflows: [], gatewayCalls: [], temporalProblem: (error as Error).message };
+  }
+}
+
+function textOf(order: ShownOrder): string {
+  const { disputes, deliveries, timeline } = order;
+  return blocks(
+    headText(order),
+    moneyText(order),
+    ...disputes.map(disputeText),
+    workflowText(order),
+    table(
+      ['AT', 'STEP', 'STATUS'],
+      timeline.map((entry) => [timeText(entry.at), entry.kind, entry.status]),
+    ),
+    deliveries.length > 0 &&
+      table(
+        ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'NEXT'],
+        deliveries.map(({ deliveryId, event, state, attempts, nextAttemptAt }) => [
+          deliveryId,
+          event,
+          state,
+          attempts.length,
+          nextAttemptAt && timeText(nextAttemptAt),
+        ]),
+      ),
+  );
+}
+
+function headText(order: ShownOrder): string {
+  const { next, refund, buyer } = order;
+  return facts({
+    Order: order.orderNumber,
+    'Merchant order id': order.merchantOrderId ?? undefined,
+    Merchant: `${order.merchantId} (${order.environment})`,
+    Status: order.status,
+    'Busy with': order.doing ?? undefined,
+    'In words': order.inWords ?? undefined,
+    Next: next ? `${timeText(next.at)} ${next.action}` : undefined,
+    'Dispute not heard of since': order.waitingDisputeSince ?? undefined,
+    Amount: `INR ${rupees(order.amountPaise)}`,
+    Description: order.description,
+    Buyer: [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
+    Refund: refund ? `INR ${rupees(refund.amountPaise)}, ${refund.reason}` : undefined,
+    Refunded: refund ? (refund.processedAt ?? 'under way') : undefined,
+    Created: order.createdAt,
+    Changed: order.updatedAt,
+  });
+}
+
+function moneyText({ payments, sessions, money, settledOutside }: ShownOrder): string {
+  const rows = payments.map((payment) => [
+    payment.gatewayPaymentId,
+    payment.utr,
+    rupees(payment.amountPaise),
+    payment.capturedAt,
+    whereIs(payment),
+  ]);
+  const last = sessions.at(-1);
+  return blocks(
+    rows.length > 0 && table(['PAYMENT', 'UTR', 'INR', 'CAPTURED', 'AT THE GATEWAY'], rows),
+    facts({
+      Held: `INR ${rupees(money.heldPaise)}`,
+      Released: `INR ${rupees(money.releasedPaise)}`,
+      Refunded: `INR ${rupees(money.refundedPaise)}`,
+      'To be given back': money.surplusPaise > 0 ? `INR ${rupees(money.surplusPaise)}` : undefined,
+      'Settled outside': settledOutside
+        ? `${settledOutside.reference}, by ${settledOutside.actor}: ${settledOutside.reason}`
+        : undefined,
+      'Payment sessions': sessions.length,
+      'Latest session': last
+        ? `${last.sessionId} ${last.state}, until ${timeText(last.expiresAt)}`
+        : undefined,
+    }),
+  );
+}
+
+function whereIs({ surplusReason, refundedAt, heldAt, holdRefusedAt }: CapturedPayment): string {
+  if (surplusReason !== null) {
+    return `${surplusReason}, ${refundedAt ? `refunded ${timeText(refundedAt)}` : 'not refunded yet'}`;
+  }
+  if (heldAt) return `set aside ${timeText(heldAt)}`;
+  return holdRefusedAt ? `setting aside was refused ${timeText(holdRefusedAt)}` : 'not set aside';
+}
+
+function workflowText({ workflows, gatewayCalls, temporalProblem }: ShownOrder): string {
+  if (temporalProblem !== null) return `Temporal could not be asked: ${temporalProblem}`;
+  const rows = workflows.map(({ workflowId, runId, status, link }) => [
+    workflowId,
+    status,
+    link ?? runId,
+  ]);
+  return blocks(
+    rows.length > 0
+      ? table(['WORKFLOW', 'STATE', 'RUN'], rows)
+      : 'Temporal has no workflow of this order (any more).',
+    gatewayCalls.length > 0 && callsText(gatewayCalls),
+  );
+}
+
+function callsText(calls: readonly GatewayCall[]): string {
+  const rows = calls.map((call) => [
+    call.what,
+    call.state,
+    call.attempt,
+    call.lastTriedAt,
+    call.nextTryAt,
+    call.lastError,
+  ]);
+  return table(['GATEWAY CALL', 'STATE', 'ATTEMPT', 'LAST TRY', 'NEXT TRY', 'LAST ERROR'], rows);
+}

@@ -1,0 +1,162 @@
+import type { Sql } from '../db/client.ts';
+import type { Busy, Environment, OrderStatus, RefundReason, StepKind } from '../domain/index.ts';
+
+export const DISPUTE_STATUSES = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
+export type DisputeStatus = (typeof DISPUTE_STATUSES)[number];
+
+/** A dispute that somebody has to answer, decide or refund. */
+export interface RunningDispute {
+  orderNumber: string;
+  merchantId: string;
+  environment: Environment;
+  status: DisputeStatus;
+  amountPaise: number;
+  disputeCount: number;
+  raisedAt: Date;
+  /** Unresolved at this moment, the buyer is refunded. */
+  respondBy: Date;
+  /** The refund is under way: nothing is left to decide. */
+  isRefunding: boolean;
+}
+
+export interface DisputeFilter {
+  status?: DisputeStatus | undefined;
+  merchantId?: string | undefined;
+  environment?: Environment | undefined;
+}
+
+/** Disputes that have not ended, the one with the nearest deadline first. */
+export async function listRunningDisputes(
+  sql: Sql,
+  { status, merchantId, environment }: DisputeFilter,
+  limit: number,
+): Promise<{ disputes: RunningDispute[]; hasMore: boolean }> {
+  // The list of statuses stands in the text, where the planner sees that the partial index fits.
+  const rows = await sql<RunningDispute[]>`
+    SELECT order_number AS "orderNumber", merchant_id AS "merchantId", environment, status,
+      amount_paise AS "amountPaise", dispute_count AS "disputeCount",
+      dispute_raised_at AS "raisedAt", dispute_respond_by AS "respondBy",
+      busy IS NOT NULL AS "isRefunding"
+    FROM orders
+    WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+      ${status ? sql`AND status = ${status}` : sql``}
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY dispute_respond_by, order_number LIMIT ${limit + 1}`;
+  return { disputes: rows.slice(0, limit), hasMore: rows.length > limit };
+}
+
+/** How a dispute ended. */
+export type DisputeEnding =
+  | 'resolved_by_merchant'
+  | 'decided_for_merchant'
+  | 'decided_for_buyer'
+  | 'accepted_by_merchant'
+  | 'not_resolved_in_time';
+
+/** One dispute of an order, with the words of everybody in it. */
+export interface DisputeRecord {
+  /** 1 for the order's first. */
+  number: number;
+  raisedAt: Date;
+  /** Who raised it: the buyer, or an operator for the buyer. */
+  raisedBy: string;
+  /** The buyer's words. */
+  reason: string;
+  evidenceAt: Date | null;
+  /** The merchant's words while it was under way. */
+  evidence: string | null;
+  /** Null while it runs, and until the buyer has the money back if it ends so. */
+  endedAt: Date | null;
+  ending: DisputeEnding | null;
+  /** The merchant's words when it was resolved. */
+  resolution: string | null;
+  decision: { for: 'merchant' | 'buyer'; reason: string; actor: string | null } | null;
+}
+
+interface DisputeStep {
+  kind: StepKind;
+  at: Date;
+  status: OrderStatus;
+  details: Record<string, string> | null;
+  busy: Busy | null;
+  actor: string | null;
+}
+
+/** Every dispute of an order, the first one first. */
+export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
+  const steps = await sql<DisputeStep[]>`
+    SELECT s.kind, s.at, s.status, s.details, s.step->'busy' AS busy, a.actor
+    FROM order_steps s
+    LEFT JOIN audit_log a ON a.subject = s.order_number
+      AND a.action IN ('dispute.raise', 'dispute.decide')
+      AND a.details->>'requestId' = s.request_id
+    WHERE s.order_number = ${orderNumber} AND s.kind IN
+      ('DISPUTE_RAISED', 'EVIDENCE_SUBMITTED', 'DISPUTE_RESOLVED', 'REFUND_STARTED',
+        'REFUND_PROCESSED')
+    ORDER BY s.step_number`;
+  return steps.reduce<DisputeRecord[]>(withStep, []);
+}
+
+/** The disputes after one more step: all steps but the first are about the latest dispute. */
+function withStep(disputes: DisputeRecord[], step: DisputeStep): DisputeRecord[] {
+  if (step.kind === 'DISPUTE_RAISED') return [...disputes, raised(disputes.length + 1, step)];
+  const latest = disputes.at(-1);
+  if (!latest) return disputes;
+  return [...disputes.slice(0, -1), { ...latest, ...changesOf(latest, step) }];
+}
+
+function raised(number: number, { at, details, actor }: DisputeStep): DisputeRecord {
+  return {
+    number,
+    raisedAt: at,
+    raisedBy: actor ?? 'buyer',
+    reason: details?.['reason'] ?? '',
+    evidenceAt: null,
+    evidence: null,
+    endedAt: null,
+    ending: null,
+    resolution: null,
+    decision: null,
+  };
+}
+
+function changesOf(latest: DisputeRecord, step: DisputeStep): Partial<DisputeRecord> {
+  const { kind, at, details } = step;
+  switch (kind) {
+    case 'EVIDENCE_SUBMITTED':
+      return { evidenceAt: at, evidence: details?.['text'] ?? '' };
+    case 'DISPUTE_RESOLVED': {
+      const decision = decisionOf(step);
+      if (decision) return { endedAt: at, ending: 'decided_for_merchant', decision };
+      const resolution = details?.['resolution'] ?? null;
+      return { endedAt: at, ending: 'resolved_by_merchant', resolution };
+    }
+    case 'REFUND_STARTED': {
+      const ending = endingOf(step.busy);
+      return ending ? { ending, decision: decisionOf(step) } : {};
+    }
+    case 'REFUND_PROCESSED':
+      // Of a dispute that had ended before, it is another refund.
+      return latest.endedAt === null ? { endedAt: at } : {};
+    default:
+      return {};
+  }
+}
+
+const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
+  dispute_accepted: 'accepted_by_merchant',
+  dispute_decided_for_buyer: 'decided_for_buyer',
+  dispute_not_resolved_in_time: 'not_resolved_in_time',
+};
+
+/** A refund that no dispute asked for ends none. */
+function endingOf(busy: Busy | null): DisputeEnding | undefined {
+  return busy?.kind === 'refunding' ? ENDING_OF_REFUND[busy.reason] : undefined;
+}
+
+function decisionOf({ details, actor }: DisputeStep): DisputeRecord['decision'] {
+  const winner = details?.['for'];
+  if (winner !== 'merchant' && winner !== 'buyer') return null;
+  return { for: winner, reason: details?.['reason'] ?? '', actor };
+}

@@ -1,0 +1,122 @@
+import { refundWorkflowId } from '../contracts/ids.ts';
+import type { Sql } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
+import type { OrderRow } from '../orders/queries.ts';
+import { findOrderAnywhere } from '../orders/queries.ts';
+import type {
+  PendingActivity,
+  TryOutcome,
+  WorkflowInspector,
+  WorkflowView,
+} from '../temporal/pending-activities.ts';
+import { listCapturedPayments } from './operator-queries.ts';
+
+/** Longer than the gateway's 10 s for one call; whoever asked does not wait for five of them. */
+const WAIT_MS = 20_000;
+
+/** Activities that ask the gateway for something until it is done, and what that is. */
+const GATEWAY_CALLS: Readonly<Record<string, string>> = {
+  releaseFunds: 'release of the funds',
+  refundPayment: 'refund of the buyer',
+  refundSurplus: 'refund of a payment that the order could not take',
+  closePaymentSession: 'closing of the payment session',
+};
+
+export interface GatewayCallDeps {
+  sql: Sql;
+  inspector: WorkflowInspector;
+}
+
+/** A call to the gateway that has not succeeded yet. */
+export interface GatewayCall extends PendingActivity {
+  /** What is asked of the gateway, in words. */
+  what: string;
+}
+
+/** The order's workflow and those of refunds beside it, as far as Temporal has them. */
+export async function inspectOrder(
+  { sql, inspector }: GatewayCallDeps,
+  orderNumber: string,
+): Promise<WorkflowView[]> {
+  const payments = await listCapturedPayments(sql, orderNumber);
+  const refunds = payments.filter(({ isOrders, refundedAt }) => !isOrders && refundedAt === null);
+  const workflowIds = [
+    orderNumber,
+    ...refunds.map(({ gatewayPaymentId }) => refundWorkflowId(gatewayPaymentId)),
+  ];
+  const views = await Promise.all(workflowIds.map((id) => inspector.inspect(id)));
+  return views.filter((view) => view !== null);
+}
+
+/** What these workflows ask of the gateway. */
+export function gatewayCallsOf(workflows: readonly WorkflowView[]): GatewayCall[] {
+  return workflows.flatMap(({ pending }) =>
+    pending.flatMap((activity) => {
+      const what = GATEWAY_CALLS[activity.activityType];
+      return what === undefined ? [] : [{ ...activity, what }];
+    }),
+  );
+}
+
+export type RetriedCall = GatewayCall & { result: TryOutcome };
+
+/**
+ * Has every gateway call of an order that waits for its next try made now, and waits some seconds
+ * for what comes of it. The audit row is written first: what was asked for is never unknown.
+ *
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` when nothing waits
+ */
+export async function retryGatewayCalls(
+  deps: GatewayCallDeps & { actor: string },
+  orderNumber: string,
+  reason: string,
+): Promise<RetriedCall[]> {
+  if (reason.trim() === '' || reason.length > 1000) {
+    throw new DomainError('BAD_REQUEST', 'The reason must be 1 to 1000 characters and not blank');
+  }
+  const order = await findOrderAnywhere(deps.sql, orderNumber);
+  const workflows = await inspectOrder(deps, orderNumber);
+  const calls = gatewayCallsOf(workflows);
+  const waiting = calls.filter(({ state }) => state === 'waiting' || state === 'paused');
+  if (waiting.length === 0) throw nothingWaits(order, workflows, calls);
+  await auditRetry(deps, order, reason, waiting);
+  return Promise.all(
+    waiting.map(async (call) => ({ ...call, result: await deps.inspector.tryNow(call, WAIT_MS) })),
+  );
+}
+
+async function auditRetry(
+  { sql, actor }: GatewayCallDeps & { actor: string },
+  { merchant_id: merchantId, order_number: orderNumber }: OrderRow,
+  reason: string,
+  waiting: readonly GatewayCall[],
+): Promise<void> {
+  const calls = waiting.map(({ workflowId, activityType, attempt, lastError }) => ({
+    workflowId,
+    activityType,
+    attempt,
+    lastError,
+  }));
+  await sql`
+    INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+    VALUES (${actor}, 'order.retry', ${merchantId}, ${orderNumber}, ${sql.json({ reason, calls })})`;
+}
+
+function nothingWaits(
+  { order_number: orderNumber, busy }: OrderRow,
+  workflows: readonly WorkflowView[],
+  calls: readonly GatewayCall[],
+): DomainError {
+  return new DomainError('INVALID_STATE', `Nothing to retry: ${whyNothingWaits()}`);
+
+  function whyNothingWaits(): string {
+    const [call] = calls;
+    if (call?.state === 'running') return `the ${call.what} is being tried right now`;
+    if (call) return `the ${call.what} is due now, and no worker has taken it: is one running?`;
+    const isRunning = workflows.some(
+      ({ workflowId, status }) => workflowId === orderNumber && status === 'RUNNING',
+    );
+    if (busy && !isRunning) return `order ${orderNumber} is ${busy.kind}, but has no workflow`;
+    return `order ${orderNumber} waits for no call to the gateway`;
+  }
+}

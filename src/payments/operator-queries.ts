@@ -1,0 +1,70 @@
+import type { Sql } from '../db/client.ts';
+import type { SessionState } from './session-queries.ts';
+
+/** A capture as operators see it: the order's own payment, or one that it could not take. */
+export interface CapturedPayment {
+  gatewayPaymentId: string;
+  utr: string | null;
+  amountPaise: number;
+  capturedAt: Date;
+  /** The one that made the order PAID. */
+  isOrders: boolean;
+  /** Set aside for the merchant at the gateway. */
+  heldAt: Date | null;
+  holdRefusedAt: Date | null;
+  /** Why it goes back to the buyer; null when it does not. */
+  surplusReason: string | null;
+  refundedAt: Date | null;
+}
+
+/** Everything that the gateway captured for an order, in the order of time. */
+export async function listCapturedPayments(
+  sql: Sql,
+  orderNumber: string,
+): Promise<CapturedPayment[]> {
+  return sql<CapturedPayment[]>`
+    SELECT p.gateway_payment_id AS "gatewayPaymentId", p.utr, p.amount_paise AS "amountPaise",
+      p.captured_at AS "capturedAt", p.held_at AS "heldAt", p.hold_refused_at AS "holdRefusedAt",
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS "isOrders",
+      s.reason AS "surplusReason", s.processed_at AS "refundedAt"
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    WHERE p.order_number = ${orderNumber} ORDER BY p.captured_at, p.gateway_payment_id`;
+}
+
+/** One try of a buyer to pay, as operators see it. */
+export interface PaymentSession {
+  sessionId: string;
+  gatewaySessionId: string | null;
+  state: SessionState;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+export async function listPaymentSessions(
+  sql: Sql,
+  orderNumber: string,
+): Promise<PaymentSession[]> {
+  return sql<PaymentSession[]>`
+    SELECT session_id AS "sessionId", gateway_session_id AS "gatewaySessionId", state,
+      created_at AS "createdAt", expires_at AS "expiresAt"
+    FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
+}
+
+/** Money that an operator moved outside the gateway, and wrote down. */
+export interface RecordedSettlement {
+  reference: string;
+  reason: string;
+  actor: string;
+  at: Date;
+}
+
+export async function findOutsideSettlement(
+  sql: Sql,
+  orderNumber: string,
+): Promise<RecordedSettlement | null> {
+  const [row] = await sql<RecordedSettlement[]>`
+    SELECT reference, reason, actor, at FROM outside_settlements
+    WHERE order_number = ${orderNumber}`;
+  return row ?? null;
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AuditEntry } from '../../src/merchants/audit-log.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let cli: AdminCli;
+let merchantId: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  cli = adminCli({ DATABASE_URL: database.url });
+  const create = ['merchant', 'create', '--name', 'Asha', '--email', 'a@example.com'];
+  ({ merchantId } = await cli.json<{ merchantId: string }>(...create));
+  const suspend = [
+    'merchant',
+    'suspend',
+    '--merchant',
+    merchantId,
+    '--reason',
+    'Too many disputes',
+  ];
+  await cli.json('merchant', 'approve', '--merchant', merchantId);
+  await cli.json(...suspend);
+});
+afterAll(() => database?.drop());
+
+const audit = async (...options: string[]) =>
+  cli.json<{ entries: AuditEntry[]; hasMore: boolean }>('audit', 'list', ...options);
+const actionsOf = ({ entries }: { entries: AuditEntry[] }) => entries.map(({ action }) => action);
+
+test('the list says who did what, why and when, the latest first', async () => {
+  const { entries, hasMore } = await audit('--merchant', merchantId);
+  expect(hasMore).toBe(false);
+  expect(actionsOf({ entries })).toEqual([
+    'merchant.suspend',
+    'merchant.approve',
+    'merchant.create',
+  ]);
+  expect(entries[0]).toEqual({
+    at: expect.stringMatching(/^20.*Z$/),
+    actor: expect.stringMatching(/^cli:/),
+    action: 'merchant.suspend',
+    merchantId,
+    subject: null,
+    reason: 'Too many disputes',
+    details: expect.objectContaining({ reason: 'Too many disputes' }),
+  });
+  const { stdout } = await cli.run('audit', 'list');
+  expect(stdout.split('\n')[0]).toMatch(/^AT +WHO +WHAT +MERCHANT +OF +WHY$/);
+  expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +mer_\S+ +- +Too many disputes$/m);
+});
+
+test('the list can be of one actor, action or time, and limited', async () => {
+  const [latest] = (await audit()).entries;
+  expect(actionsOf(await audit('--action', 'merchant.approve'))).toEqual(['merchant.approve']);
+  expect((await audit('--actor', latest?.actor ?? '')).entries).toHaveLength(3);
+  expect((await audit('--actor', 'cli:nobody')).entries).toEqual([]);
+  expect(actionsOf(await audit('--since', String(latest?.at)))).toEqual(['merchant.suspend']);
+  expect(await audit('--limit', '1')).toEqual({ entries: [latest], hasMore: true });
+  const { stdout } = await cli.run('audit', 'list', '--limit', '1');
+  expect(stdout).toContain('There are more');
+  expect(await cli.refusal('audit', 'list', '--since', 'yesterday')).toBe(
+    '--since must be a time like 2026-11-20T08:00:00Z',
+  );
+});
+
+test('the list of an order has what was done to its deliveries, and the words of its disputes', async () => {
+  const { sql } = database;
+  await sql`
+    INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+      amount_paise, description, buyer_email, buyer_phone, payment_token,
+      payment_link_expires_at, terms, created_at, updated_at)
+    VALUES ('ORD1', ${merchantId}, 'sandbox', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
+      now(), now())`;
+  await sql`
+    INSERT INTO order_requests (order_number, request_id, body)
+    VALUES ('ORD1', 'req_1', '{"reason": "It never arrived"}')`;
+  await sql`
+    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+    VALUES ('evt_1', 'ORD1', 1, 1, 'ORDER_CREATED', now(), '{}')`;
+  await sql`
+    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment)
+    VALUES ('dlv_1', 'evt_1', ${merchantId}, 'sandbox')`;
+  await sql`
+    INSERT INTO audit_log (actor, action, merchant_id, subject, details) VALUES
+      ('cli:asha', 'dispute.raise', ${merchantId}, 'ORD1', '{"requestId": "req_1"}'),
+      ('cli:asha', 'delivery.retry', ${merchantId}, 'dlv_1', '{}'),
+      ('cli:asha', 'order.retry', ${merchantId}, 'ORD2', '{"reason": "Another order"}')`;
+  const { entries } = await audit('--order', 'ORD1');
+  expect(entries.map(({ action, reason }) => [action, reason])).toEqual([
+    ['delivery.retry', null],
+    ['dispute.raise', 'It never arrived'],
+  ]);
+});

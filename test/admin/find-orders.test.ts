@@ -1,0 +1,193 @@
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Sql } from '../../src/db/client.ts';
+import { listAudit } from '../../src/merchants/audit-log.ts';
+import { listRunningDisputes } from '../../src/orders/disputes.ts';
+import type { FoundOrder, OrderClues } from '../../src/orders/find-orders.ts';
+import { findOrders } from '../../src/orders/find-orders.ts';
+import { findFailing } from '../../src/webhooks/failing-deliveries.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const ORDERS = 20_000;
+
+let database: TestDatabase;
+let cli: AdminCli;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  cli = adminCli({ DATABASE_URL: database.url });
+  await fill(database.sql);
+});
+afterAll(() => database?.drop());
+
+/** Order number N is ORDN, of buyer N % 1000, one second later than the one before. */
+async function fill(sql: Sql): Promise<void> {
+  await sql`INSERT INTO merchants (merchant_id, name, email)
+    VALUES ('mer_1', 'A', 'a@example.com'), ('mer_2', 'B', 'b@example.com')`;
+  await sql`
+    INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+      merchant_order_id, amount_paise, description, buyer_email, buyer_phone, payment_token, status,
+      step_number, gateway_payment_id, dispute_raised_at, dispute_respond_by,
+      payment_link_expires_at, terms, created_at, updated_at)
+    SELECT 'ORD' || n, 'mer_' || 1 + n % 2, 'sandbox', 'k' || n, '\\x00', 'cart-' || n % 5000,
+      500 + n, 'd', 'Buyer' || n % 1000 || '@Example.com',
+      '+91' || lpad((n % 1000)::text, 10, '0'), 't' || n,
+      CASE WHEN n % 100 = 0 THEN 'DISPUTE_OPEN' ELSE 'PAID' END::order_status, 1, 'pay_' || n,
+      now(), CASE WHEN n % 100 = 0 THEN now() + (${ORDERS} - n) * interval '1 second' END,
+      now(), '{}', at, at
+    FROM generate_series(1, ${ORDERS}) n,
+      LATERAL (SELECT timestamptz '2026-11-20T00:00:00Z' + n * interval '1 second' AS at) times`;
+  await sql`
+    INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise, utr)
+    SELECT 'pay_' || n, 'sandbox', 'ORD' || n, 500 + n, 'UTR' || n
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`
+    INSERT INTO outside_settlements (order_number, reference, reason, actor)
+    SELECT 'ORD' || n, 'BANK ' || n, 'R', 'test' FROM generate_series(1, ${ORDERS}, 5) n`;
+  await sql`
+    INSERT INTO audit_log (actor, action, merchant_id, subject)
+    SELECT 'cli:' || n % 500, 'action.' || n % 500, 'mer_' || n % 500, 'ORD' || n
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`
+    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+    SELECT 'evt_' || n, 'ORD' || n, 1, 1, 'ORDER_CREATED', now(), '{}'
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`
+    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment, state)
+    SELECT 'dlv_' || n, 'evt_' || n, 'mer_1', 'sandbox',
+      CASE WHEN n % 1000 = 0 THEN 'PENDING' ELSE 'DELIVERED' END::delivery_state
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`
+    INSERT INTO webhook_attempts (delivery_id, kind, at, url, status_code, duration_ms, error)
+    SELECT 'dlv_' || n, 'scheduled', now(), 'https://a.example', 200, 1,
+      CASE WHEN n % 1000 = 0 THEN 'answered 500' END
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`ANALYZE`;
+}
+
+const find = (...options: string[]) =>
+  cli.json<{ orders: FoundOrder[]; hasMore: boolean }>('order', 'find', ...options);
+const numbersOf = ({ orders }: { orders: FoundOrder[] }) =>
+  orders.map(({ orderNumber }) => orderNumber);
+
+describe('order find', () => {
+  test('finds by number, and shows what tells orders apart', async () => {
+    expect(await find('--order', 'ORD7')).toEqual({
+      orders: [
+        {
+          orderNumber: 'ORD7',
+          merchantId: 'mer_2',
+          environment: 'sandbox',
+          merchantOrderId: 'cart-7',
+          status: 'PAID',
+          amountPaise: 507,
+          buyerEmail: 'Buyer7@Example.com',
+          buyerPhone: '+910000000007',
+          createdAt: '2026-11-20T00:00:07.000Z',
+        },
+      ],
+      hasMore: false,
+    });
+    expect(await find('--order', 'ORDX')).toEqual({ orders: [], hasMore: false });
+  });
+
+  test.each([
+    ["the merchant's own id", ['--merchant-order-id', 'cart-7']],
+    [
+      'the e-mail, in any letters',
+      ['--email', 'bUYER7@example.com', '--merchant-order-id', 'cart-7'],
+    ],
+  ])('finds by %s, the newest first', async (_, options) => {
+    expect(numbersOf(await find(...options))).toEqual(['ORD15007', 'ORD10007', 'ORD5007', 'ORD7']);
+  });
+
+  test('finds by phone, with and without its country code', async () => {
+    const whole = await find('--phone', '+910000000042');
+    expect(numbersOf(whole).slice(0, 2)).toEqual(['ORD19042', 'ORD18042']);
+    expect(await find('--phone', '00000-00042')).toEqual(whole);
+  });
+
+  test("finds by the UTR of the buyer's payment, or of a settlement outside", async () => {
+    expect(numbersOf(await find('--utr', 'UTR12'))).toEqual(['ORD12']);
+    expect(numbersOf(await find('--utr', 'BANK 11'))).toEqual(['ORD11']);
+  });
+
+  test('is bounded, and says that there are more', async () => {
+    const email = ['--email', 'buyer7@example.com'];
+    expect(await find(...email, '--limit', '3')).toMatchObject({ hasMore: true });
+    const { stdout } = await cli.run('order', 'find', ...email, '--limit', '3');
+    expect(stdout.split('\n')).toHaveLength(7);
+    expect(stdout).toContain('There are more: say more of what to look for, or raise --limit.');
+    const all = await cli.run('order', 'find', ...email);
+    expect(all.stdout).not.toContain('There are more');
+    expect(await find(...email, '--merchant', 'mer_1')).toEqual({ orders: [], hasMore: false });
+  });
+
+  test('wants something to look for', async () => {
+    expect(await cli.refusal('order', 'find', '--merchant', 'mer_1')).toBe(
+      'Say what to look for: --order, --merchant-order-id, --email, --phone or --utr',
+    );
+    expect(await cli.refusal('order', 'find', '--order', 'O', '--limit', '0')).toBe(
+      '--limit must be a whole number from 1 to 9999',
+    );
+  });
+});
+
+/** How PostgreSQL carries out the one statement that a call makes. */
+async function planOf(call: (sql: Sql) => Promise<unknown>): Promise<string> {
+  const statements: [string, never[]][] = [];
+  const sql = postgres(database.url, {
+    max: 1,
+    debug: (_, text, parameters) => void statements.push([text, parameters as never[]]),
+  });
+  try {
+    await call(sql);
+    const [[text, parameters] = ['', []]] = statements.slice(-1);
+    const rows = await sql.unsafe(`EXPLAIN ${text}`, parameters);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  } finally {
+    await sql.end();
+  }
+}
+
+describe('what operators look for is found by an index, among many rows', () => {
+  test.each<[string, OrderClues, string]>([
+    ['the number', { orderNumber: 'ORD7' }, 'orders_pkey'],
+    ["the merchant's own id", { merchantOrderId: 'cart-7' }, 'orders_by_any_merchant_order_id'],
+    ['the e-mail', { email: 'buyer7@example.com' }, 'orders_by_buyer_email'],
+    ['the phone', { phone: '+910000000007' }, 'orders_by_buyer_phone'],
+    ['the UTR', { utr: 'UTR7' }, 'payments_by_utr'],
+    ['the UTR of a settlement', { utr: 'UTR7' }, 'outside_settlements_by_reference'],
+  ])('an order by %s', async (_, clues, index) => {
+    const plan = await planOf((sql) => findOrders(sql, clues, 50));
+    expect(plan).toContain(index);
+    expect(plan).not.toContain('Seq Scan');
+  });
+
+  test('the disputes that are running', async () => {
+    const plan = await planOf((sql) => listRunningDisputes(sql, {}, 50));
+    expect(plan).toContain('orders_in_dispute');
+    expect(plan).not.toMatch(/Seq Scan|Sort/);
+  });
+
+  test.each([
+    ['an order', { orderNumber: 'ORD7' }, 'audit_log_by_subject'],
+    ['a merchant', { merchantId: 'mer_7' }, 'audit_log_by_merchant'],
+    ['an actor', { actor: 'cli:7' }, 'audit_log_by_actor'],
+    ['an action', { action: 'action.7' }, 'audit_log_by_action'],
+    ['anybody since a time', { since: new Date() }, 'audit_log_by_time'],
+  ])('the audit of %s', async (_, filter, index) => {
+    const plan = await planOf((sql) => listAudit(sql, filter, 50));
+    expect(plan).toContain(index);
+    expect(plan).not.toContain('Seq Scan on audit_log');
+  });
+
+  test('the deliveries that fail', async () => {
+    const plan = await planOf((sql) => findFailing(sql, new Date(0), {}));
+    expect(plan).toContain('webhook_attempts_failed');
+    expect(plan).toContain('webhook_deliveries_failed');
+    expect(plan).not.toContain('Seq Scan on webhook_attempts');
+  });
+});

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { refundWorkflowId } from '../../src/contracts/ids.ts';
+import type { Order } from '../../src/orders/schemas.ts';
+import type { GatewayCall, RetriedCall } from '../../src/payments/gateway-calls.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import {
+  breakGateway,
+  CLOSING,
+  madeAtGateway,
+  payAtGateway,
+  sessionOf,
+  simulator,
+} from '../support/gateway.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const DAY_SECONDS = 24 * 3600;
+const HOUR_MS = 3_600_000;
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let cli: AdminCli;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  cli = adminCli(service.env);
+  merchant = await service.newMerchant({ webhooks: false });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+type Shown = { status: string; doing: string | null; gatewayCalls: GatewayCall[] };
+type Retried = { orderNumber: string; calls: RetriedCall[] };
+
+const show = ({ order_number }: Order) => cli.json<Shown>('order', 'show', '--order', order_number);
+const retry = ({ order_number }: Order, reason = 'The bank has answered') => {
+  const command = ['order', 'retry', '--order', order_number];
+  return [...command, '--reason', reason];
+};
+const statusOf = async ({ order_number }: Order) =>
+  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data.status;
+const untilStatus = (order: Order, status: string) =>
+  until(async () => (await statusOf(order)) === status);
+const audit = ({ order_number }: Order) => service.sql<{ action: string; details: unknown }[]>`
+  SELECT action, details FROM audit_log WHERE subject = ${order_number} ORDER BY audit_id`;
+
+async function paidOrder() {
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.help(order, 'pay');
+  const [row] = await service.sql<{ id: string }[]>`
+    SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
+  return { order, gatewayPaymentId: row?.id ?? '' };
+}
+
+/** The gateway refuses for good, until that is taken back. */
+async function refuse(cause: 'account_closed' | 'refund_window_over', subjectId: string | null) {
+  const refusal = { cause, subjectId };
+  const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', refusal);
+  return () => simulator(service, 'DELETE', `/refusals/${id}`);
+}
+
+/** The call waits for a try that no test waits for. */
+async function untilWaiting(workflowId: string, untilMs: number): Promise<void> {
+  const handle = service.temporal.client.workflow.getHandle(workflowId);
+  await until(async () => {
+    const { raw } = await handle.describe();
+    const next = raw.pendingActivities?.[0]?.nextAttemptScheduleTime;
+    return Number(next?.seconds ?? 0) * 1000 - Date.now() > untilMs;
+  });
+}
+
+/** An order whose refund the gateway has refused: its next try is an hour away. */
+async function refusedRefund() {
+  const { order, gatewayPaymentId } = await paidOrder();
+  const lift = await refuse('refund_window_over', gatewayPaymentId);
+  await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
+  await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
+  await untilWaiting(order.order_number, HOUR_MS / 2);
+  return { order, gatewayPaymentId, lift };
+}
+
+describe('a stuck call to the gateway is tried now', () => {
+  test('a refund: show names it, its error and its next try; after the retry it is done', async () => {
+    const { order, gatewayPaymentId, lift } = await refusedRefund();
+    const before = await show(order);
+    expect(before.doing).toBe('refunding');
+    expect(before.gatewayCalls).toMatchObject([
+      {
+        workflowId: order.order_number,
+        what: 'refund of the buyer',
+        state: 'waiting',
+        attempt: 2,
+        lastError: expect.stringContaining('more than 6 months old'),
+      },
+    ]);
+    const [{ attempt } = { attempt: 0 }] = before.gatewayCalls;
+    await lift();
+    expect(await cli.json<Retried>(...retry(order))).toMatchObject({
+      orderNumber: order.order_number,
+      calls: [{ what: 'refund of the buyer', result: { outcome: 'done' } }],
+    });
+    await untilStatus(order, 'REFUNDED');
+    expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toHaveLength(1);
+    expect((await audit(order)).filter(({ action }) => action === 'order.retry')).toEqual([
+      {
+        action: 'order.retry',
+        details: {
+          reason: 'The bank has answered',
+          calls: [
+            {
+              workflowId: order.order_number,
+              activityType: 'refundPayment',
+              attempt,
+              lastError: expect.stringContaining('more than 6 months old'),
+            },
+          ],
+        },
+      },
+    ]);
+    expect((await show(order)).gatewayCalls).toEqual([]);
+  });
+
+  test('one that the gateway refuses again says so with exit 1, and waits for its next try', async () => {
+    const { order, lift } = await refusedRefund();
+    const { code, stdout, stderr } = await cli.run(...retry(order));
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toMatch(/^The refund of the buyer: failed again, next try 20\d\d-\d\d-\d\d /);
+    expect(stdout).toContain('more than 6 months old');
+    expect((await show(order)).gatewayCalls).toMatchObject([{ state: 'waiting' }]);
+    await lift();
+    await cli.json(...retry(order));
+    await untilStatus(order, 'REFUNDED');
+  });
+
+  test('a release', async () => {
+    const { order, gatewayPaymentId } = await paidOrder();
+    await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
+    const { mend } = await breakGateway(service, {
+      kind: 'error',
+      path: '/v1/payments/*/transfers',
+    });
+    await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
+    await untilWaiting(order.order_number, 6000);
+    await mend();
+    expect(await cli.json<Retried>(...retry(order))).toMatchObject({
+      calls: [{ activityType: 'releaseFunds', result: { outcome: 'done' } }],
+    });
+    await untilStatus(order, 'COMPLETED');
+    expect(await madeAtGateway(service, gatewayPaymentId, 'transfers')).toMatchObject([
+      { on_hold: false },
+    ]);
+  });
+
+  test('the closing of a payment session, before an expired order is cancelled', async () => {
+    const order = await merchant.sandbox.create();
+    await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+    const { mend } = await breakGateway(service, { kind: 'error', path: CLOSING });
+    await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
+    await untilWaiting(order.order_number, 6000);
+    await mend();
+    expect(await cli.json<Retried>(...retry(order))).toMatchObject({
+      calls: [{ what: 'closing of the payment session', result: { outcome: 'done' } }],
+    });
+    await untilStatus(order, 'CANCELLED');
+  });
+
+  test('the refund of a payment that the order could not take', async () => {
+    const order = await merchant.sandbox.create();
+    await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+    const { gateway_session_id: sessionId } = await sessionOf(service, order);
+    await payAtGateway(service, sessionId);
+    await untilStatus(order, 'PAID');
+    const lift = await refuse('refund_window_over', null);
+    const surplusId = await payAtGateway(service, sessionId, { late: true });
+    const workflowId = refundWorkflowId(surplusId);
+    const refund = service.temporal.client.workflow.getHandle(workflowId);
+    await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
+    await untilWaiting(workflowId, HOUR_MS / 2);
+    expect(await show(order)).toMatchObject({
+      status: 'PAID',
+      doing: null,
+      gatewayCalls: [{ workflowId, state: 'waiting' }],
+    });
+    await lift();
+    expect(await cli.json<Retried>(...retry(order))).toMatchObject({
+      calls: [{ workflowId, result: { outcome: 'done' } }],
+    });
+    expect(await madeAtGateway(service, surplusId, 'refunds')).toHaveLength(1);
+    expect(await statusOf(order)).toBe('PAID');
+  });
+});
+
+describe('a retry is refused in one line, and leaves no audit row', () => {
+  test('when nothing waits, when there is no such order, and without a reason', async () => {
+    const { order } = await paidOrder();
+    expect(await cli.refusal(...retry(order))).toBe(
+      `Nothing to retry: order ${order.order_number} waits for no call to the gateway`,
+    );
+    expect(await cli.refusal('order', 'retry', '--order', 'ORDX', '--reason', 'R')).toBe(
+      'Order not found: ORDX',
+    );
+    expect(await cli.refusal(...retry(order, ' '))).toBe(
+      'The reason must be 1 to 1000 characters and not blank',
+    );
+    expect(await cli.refusal('order', 'retry', '--order', order.order_number)).toContain(
+      '--reason TEXT is missing',
+    );
+    expect(await audit(order)).toEqual([]);
+  });
+
+  test('while the call is being tried', async () => {
+    const { order } = await paidOrder();
+    const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 8000 } as const;
+    const { mend, hits } = await breakGateway(service, late);
+    await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
+    await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
+    await until(async () => (await hits()) > 0);
+    expect(await cli.refusal(...retry(order))).toBe(
+      'Nothing to retry: the refund of the buyer is being tried right now',
+    );
+    await mend();
+    await untilStatus(order, 'REFUNDED');
+  });
+
+  test('when Temporal does not answer; show then shows the rest', async () => {
+    const { order } = await paidOrder();
+    const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expect(await away.refusal(...retry(order))).toContain('Temporal cannot be reached');
+    const command = ['order', 'show', '--order', order.order_number];
+    const { code, stdout } = await away.run(...command);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Status +PAID$/m);
+    expect(stdout).toContain('Temporal could not be asked');
+  });
+});

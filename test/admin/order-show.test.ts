@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Order } from '../../src/orders/schemas.ts';
+import type { FoundOrder } from '../../src/orders/find-orders.ts';
+import type { DisputeRecord, RunningDispute } from '../../src/orders/disputes.ts';
+import type { AdminCli } from '../support/admin-cli.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+
+const REASON = 'The parcel holds a brick\u001b[2J instead of a kurta';
+const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+let service: TestService;
+let worker: Awaited<ReturnType<TestService['startWorker']>>;
+let cli: AdminCli;
+let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  worker = await service.startWorker();
+  cli = adminCli(service.env);
+  merchant = await service.newMerchant();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await service?.stop();
+});
+
+const post = ({ order_number }: Order, path: string, body?: unknown) =>
+  merchant.sandbox.post(`/orders/${order_number}/${path}`, body);
+const decide = ({ order_number }: Order, winner: string, reason: string) => {
+  const command = ['dispute', 'decide', '--order', order_number];
+  return cli.json(...command, '--for', winner, '--reason', reason);
+};
+
+async function disputedOrder(overrides: Record<string, unknown> = {}): Promise<Order> {
+  const order = await merchant.sandbox.create(overrides);
+  await merchant.sandbox.help(order, 'pay');
+  return (await merchant.sandbox.help(order, 'dispute', { reason: REASON })).body.data;
+}
+
+describe('order show', () => {
+  const show = ({ order_number }: Order) => ['order', 'show', '--order', order_number];
+
+  test('shows everything about an order that an operator needs', async () => {
+    const order = await disputedOrder({ merchantOrderId: 'cart-77', buyerName: 'Asha' });
+    const shown = await cli.json<{ payments: { utr: string }[] }>(...show(order));
+    expect(shown).toMatchObject({
+      orderNumber: order.order_number,
+      merchantId: merchant.merchantId,
+      environment: 'sandbox',
+      merchantOrderId: 'cart-77',
+      status: 'DISPUTE_OPEN',
+      amountPaise: 49_950,
+      buyer: { email: 'asha@example.com', phone: '+919876543210', name: 'Asha' },
+      doing: null,
+      inWords: "The buyer disputes the order. Waiting for the merchant's evidence or resolution.",
+      next: { at: ISO, action: 'the dispute is unresolved; the buyer is refunded' },
+      payments: [
+        {
+          gatewayPaymentId: expect.stringMatching(/^pay_/),
+          utr: expect.stringMatching(/^\d{12}$/),
+          amountPaise: 49_950,
+          isOrders: true,
+          surplusReason: null,
+        },
+      ],
+      sessions: [{ state: 'PAID' }],
+      money: { heldPaise: 49_950, releasedPaise: 0, refundedPaise: 0, surplusPaise: 0 },
+      settledOutside: null,
+      disputes: [{ number: 1, reason: REASON, endedAt: null }],
+      deliveries: [
+        { event: 'DISPUTE_RAISED' },
+        { event: 'PAYMENT_SUCCESS' },
+        { event: 'ORDER_CREATED' },
+      ],
+      workflows: [{ workflowId: order.order_number, status: 'RUNNING', link: null }],
+      gatewayCalls: [],
+      temporalProblem: null,
+    });
+    const [{ utr } = { utr: '' }] = shown.payments;
+    const found = await cli.json<{ orders: FoundOrder[] }>('order', 'find', '--utr', utr);
+    expect(found.orders).toMatchObject([{ orderNumber: order.order_number }]);
+  });
+
+  test('says it for people, and a stranger’s text does nothing to the terminal', async () => {
+    const order = await disputedOrder({ description: 'कुर्ता\u200d \u009b31m' });
+    const { code, stdout } = await cli.run(...show(order));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Status +DISPUTE_OPEN$/m);
+    expect(stdout).toMatch(/^Next +\d{4}-\d\d-\d\d [\d:]+Z the dispute is unresolved; the buyer/m);
+    expect(stdout).toMatch(/^Held +INR 499\.50$/m);
+    expect(stdout).toContain('  The parcel holds a brick\u{FFFD}[2J instead of a kurta\n');
+    expect(stdout).toMatch(/^Description +कुर्ता\u200d \u{FFFD}31m$/mu);
+    expect(stdout).toMatch(new RegExp(`^${order.order_number} +RUNNING +\\S{30,}$`, 'm'));
+    expect(stdout).toMatch(/^dlv_\S+ +DISPUTE_RAISED +/m);
+  });
+
+  test('says where the money went once it has moved', async () => {
+    const order = await disputedOrder();
+    await post(order, 'dispute/accept');
+    await until(async () => {
+      const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
+      return data.status === 'REFUNDED';
+    });
+    expect(await cli.json(...show(order))).toMatchObject({
+      status: 'REFUNDED',
+      next: null,
+      money: { heldPaise: 0, refundedPaise: 49_950 },
+      refund: { amountPaise: 49_950, reason: 'dispute_accepted', processedAt: ISO },
+    });
+  });
+
+  test('of no order is one line', async () => {
+    expect(await cli.refusal('order', 'show', '--order', 'ORDX')).toBe('Order not found: ORDX');
+  });
+});
+
+describe('disputes', () => {
+  const list = (...options: string[]) =>
+    cli.json<{ disputes: RunningDispute[]; hasMore: boolean }>('dispute', 'list', ...options);
+  const show = ({ order_number }: Order) => ['dispute', 'show', '--order', order_number];
+
+  test('are listed while they run, the nearest deadline first', async () => {
+    const other = await service.newMerchant({ webhooks: false });
+    const mine = ['--merchant', other.merchantId];
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => other.sandbox.create()));
+    for (const order of [first, second, third]) {
+      await other.sandbox.help(order!, 'pay');
+      await other.sandbox.help(order!, 'dispute', { reason: REASON });
+    }
+    const evidence = { text: 'It was sent' };
+    await other.sandbox.post(`/orders/${second!.order_number}/dispute/evidence`, evidence);
+    await other.sandbox.help(third!, 'advance', { seconds: 3600 });
+    const { disputes, hasMore } = await list(...mine);
+    expect(hasMore).toBe(false);
+    expect(disputes.map(({ orderNumber, status }) => [orderNumber, status])).toEqual([
+      [third!.order_number, 'DISPUTE_OPEN'],
+      [first!.order_number, 'DISPUTE_OPEN'],
+      [second!.order_number, 'DISPUTE_UNDER_REVIEW'],
+    ]);
+    expect(disputes[0]).toMatchObject({
+      merchantId: other.merchantId,
+      amountPaise: 49_950,
+      disputeCount: 1,
+      raisedAt: ISO,
+      respondBy: ISO,
+      isRefunding: false,
+    });
+    const reviewed = await list(...mine, '--status', 'DISPUTE_UNDER_REVIEW');
+    expect(reviewed.disputes).toEqual([disputes[2]]);
+    expect(await list(...mine, '--limit', '1')).toEqual({
+      disputes: disputes.slice(0, 1),
+      hasMore: true,
+    });
+    expect((await list(...mine, '--environment', 'production')).disputes).toEqual([]);
+    const resolution = { resolution: 'A new one is on its way' };
+    await other.sandbox.post(`/orders/${first!.order_number}/dispute/resolve`, resolution);
+    expect((await list(...mine)).disputes).toHaveLength(2);
+    expect(await cli.refusal('dispute', 'list', '--status', 'PAID')).toBe(
+      '--status must be DISPUTE_OPEN or DISPUTE_UNDER_REVIEW',
+    );
+  });
+
+  test('of one order are shown with the words of both sides, the earlier ones too', async () => {
+    const order = await disputedOrder();
+    await post(order, 'dispute/resolve', { resolution: 'A new one is on its way' });
+    const again = ['dispute', 'raise', '--order', order.order_number];
+    await cli.json(...again, '--reason', 'It is torn at the sleeve');
+    await post(order, 'dispute/evidence', { text: 'It was whole when it left' });
+    await decide(order, 'merchant', 'The photo shows another kurta');
+    await merchant.sandbox.help(order, 'dispute', { reason: 'Nobody answers my letters' });
+    await post(order, 'dispute/evidence', { text: 'No letter came' });
+    await decide(order, 'buyer', 'The letters were sent');
+    await until(async () => {
+      const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
+      return data.status === 'REFUNDED';
+    });
+    const { disputes, status } = await cli.json<{ disputes: DisputeRecord[]; status: string }>(
+      ...show(order),
+    );
+    expect(status).toBe('REFUNDED');
+    const actor = expect.stringMatching(/^cli:/);
+    expect(disputes).toEqual([
+      {
+        number: 1,
+        raisedAt: ISO,
+        raisedBy: 'buyer',
+        reason: REASON,
+        evidenceAt: null,
+        evidence: null,
+        endedAt: ISO,
+        ending: 'resolved_by_merchant',
+        resolution: 'A new one is on its way',
+        decision: null,
+      },
+      {
+        number: 2,
+        raisedAt: ISO,
+        raisedBy: actor,
+        reason: 'It is torn at the sleeve',
+        evidenceAt: ISO,
+        evidence: 'It was whole when it left',
+        endedAt: ISO,
+        ending: 'decided_for_merchant',
+        resolution: null,
+        decision: { for: 'merchant', reason: 'The photo shows another kurta', actor },
+      },
+      {
+        number: 3,
+        raisedAt: ISO,
+        raisedBy: 'buyer',
+        reason: 'Nobody answers my letters',
+        evidenceAt: ISO,
+        evidence: 'No letter came',
+        endedAt: ISO,
+        ending: 'decided_for_buyer',
+        resolution: null,
+        decision: { for: 'buyer', reason: 'The letters were sent', actor },
+      },
+    ]);
+    const { stdout } = await cli.run(...show(order));
+    expect(stdout).toContain('Dispute 1: resolved by the merchant (');
+    expect(stdout).toMatch(/^Decided for the buyer by cli:\S+:\n {2}The letters were sent$/m);
+  });
+
+  test('of an order that never had one, or of none, are one line', async () => {
+    const order = await merchant.sandbox.create();
+    expect(await cli.refusal(...show(order))).toBe(
+      `Order ${order.order_number} was never disputed`,
+    );
+    expect(await cli.refusal('dispute', 'show', '--order', 'ORDX')).toBe('Order not found: ORDX');
+  });
+});
