@@ -54,6 +54,12 @@ export interface CheckoutSurplus {
   processed_at: string | null;
 }
 
+/** Why the money was moved outside the gateway, and how to find it. */
+export interface CheckoutSettlement {
+  reference: string;
+  reason: string;
+}
+
 /** Everything that the page of one order shows, as of one moment. */
 export interface Checkout {
   order: OrderRow;
@@ -64,6 +70,8 @@ export interface Checkout {
   last_step: StepKind | null;
   steps: CheckoutStep[];
   surplus: CheckoutSurplus[];
+  /** Of an order that such a settlement finished. */
+  settlement: CheckoutSettlement | null;
   /** By the database's clock, which the deadlines belong to. */
   now: Date;
 }
@@ -94,10 +102,26 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
           'amount_paise', r.amount_paise, 'reason', r.reason, 'processed_at', r.processed_at)
           ORDER BY r.started_at), '[]')
         FROM surplus_refunds r JOIN payments p USING (gateway_payment_id)
-        WHERE r.order_number = o.order_number) AS surplus
+        WHERE r.order_number = o.order_number) AS surplus,
+      (SELECT jsonb_build_object('reference', x.reference, 'reason', x.reason)
+        FROM outside_settlements x JOIN order_steps t USING (order_number)
+        WHERE x.order_number = o.order_number
+          AND t.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
+          AND (x.found_at IS NOT NULL OR t.request_id IS NOT NULL)) AS settlement
     FROM orders o JOIN merchants m USING (merchant_id)
     WHERE o.payment_token = ${token}`;
   if (!row) return undefined;
-  const { merchant_name, merchant_status, session, last_step, steps, surplus, now, ...order } = row;
-  return { order, merchant_name, merchant_status, session, last_step, steps, surplus, now };
+  const { merchant_name, merchant_status, session, last_step, steps, surplus, ...rest } = row;
+  const { settlement, now, ...order } = rest;
+  return {
+    order,
+    merchant_name,
+    merchant_status,
+    session,
+    last_step,
+    steps,
+    surplus,
+    settlement,
+    now,
+  };
 }

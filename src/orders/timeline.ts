@@ -70,7 +70,17 @@ interface TimelineRow {
 export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
   return sql<TimelineRow[]>`
     WITH steps AS (
-      SELECT step_number, kind, at, status, details FROM order_steps
+      SELECT step_number, kind, at, status,
+        coalesce(nullif(s.details, 'null'), outside.details) AS details
+      FROM order_steps s
+      -- Why the money was moved outside the gateway, if that is what finished the order.
+      LEFT JOIN LATERAL (
+        SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details
+        FROM outside_settlements o
+        WHERE o.order_number = s.order_number
+          AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
+          AND (o.found_at IS NOT NULL OR s.request_id IS NOT NULL)
+      ) outside ON true
       WHERE order_number = ${orderNumber}
     ), surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,

@@ -57,6 +57,12 @@ describe('the help', () => {
     expect(stdout).toContain('--url URL');
   });
 
+  test('of a command that asks first says how to do without', async () => {
+    const { stdout } = await adminCli({}).run('order', 'settle', '--help');
+    expect(stdout).toMatch(/^ {2}--yes +Do it without asking$/m);
+    expect(stdout).toContain('asks whether to go on');
+  });
+
   test('of one noun lists its commands', async () => {
     const { stdout } = await adminCli({}).run('key', '--help');
     expect(stdout).toContain('key rotate');
@@ -76,6 +82,7 @@ describe('what cannot be understood is one line and exit 1', () => {
       'must be sandbox or production',
     ],
     [['merchant', 'list', 'all'], "Unexpected argument 'all'"],
+    [['order', 'settle', '--yes=no'], "Option '--yes' does not take an argument"],
     [['merchant', 'suspend', '--merchant'], "Option '--merchant <value>' argument missing"],
   ])('%j', async (args, line) => {
     const { stdout, stderr, exitCode } = await runAdmin(args);

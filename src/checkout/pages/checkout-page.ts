@@ -52,6 +52,7 @@ export function checkoutPage(
     paymentSection(state, checkout, links.sessions),
     progressSection(state, checkout),
     disputeSection(state, checkout, links.dispute, answer.draft),
+    settlementSection(checkout),
     island && checkAgain(state, links),
     references(checkout),
   ]);
@@ -100,6 +101,18 @@ function surplusNotice({ amount_paise, reason, processed_at }: CheckoutSurplus) 
   return processed_at === null
     ? notice('wait', `${payment}It is being sent back to you in full.`)
     : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processed_at))}.`);
+}
+
+/** The operator's words: the money is not where the buyer would look for it first. */
+function settlementSection({ settlement }: Checkout) {
+  if (settlement === null) return null;
+  return h(
+    'section',
+    { 'aria-labelledby': 'settlement' },
+    h('h2', { id: 'settlement' }, 'Paid by bank transfer, because'),
+    h('blockquote', { dir: 'auto' }, settlement.reason),
+    h('p', null, 'Its reference: ', h('bdi', null, settlement.reference)),
+  );
 }
 
 /** States that last for moments, or in which money may be on its way. */

@@ -16,13 +16,20 @@ export interface OptionSpec {
   /** Used when the option is not given. */
   readonly fallback?: string;
 }
-export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+/** An option that takes none: it is given, or not. */
+export interface FlagSpec {
+  readonly flag: true;
+  readonly help: string;
+}
+export type OptionSpecs = Readonly<Record<string, OptionSpec | FlagSpec>>;
 
 type ValueOf<Spec> = Spec extends { choices: readonly (infer Choice)[] } ? Choice : string;
 type OptionValues<Specs> = {
-  readonly [Name in keyof Specs]: Specs[Name] extends { required: true } | { fallback: string }
-    ? ValueOf<Specs[Name]>
-    : ValueOf<Specs[Name]> | undefined;
+  readonly [Name in keyof Specs]: Specs[Name] extends FlagSpec
+    ? boolean
+    : Specs[Name] extends { required: true } | { fallback: string }
+      ? ValueOf<Specs[Name]>
+      : ValueOf<Specs[Name]> | undefined;
 };
 
 /** What a command has to say: one JSON document, or the same for people to read. */
@@ -68,6 +75,7 @@ export const ANY_ENVIRONMENT = {
   choices: ['sandbox', 'production'],
 } as const;
 export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
+export const YES = { flag: true, help: 'Do it without asking' } as const;
 /** How many rows a list shows: {@link limitOf} reads it. */
 export const LIMIT = { value: 'COUNT', help: 'At most so many', fallback: '50' } as const;
 
@@ -86,7 +94,7 @@ export function timeOf(name: string, text: string): Date {
 
 /** What was typed behind a command's name. */
 export interface ParsedArguments {
-  values: Record<string, string | undefined>;
+  values: Record<string, string | boolean | undefined>;
   json: boolean;
   help: boolean;
 }
@@ -97,6 +105,10 @@ export function parseArguments(command: AdminCommand, args: readonly string[]): 
   if (help) return { values: {}, json: json === true, help: true };
   const values: ParsedArguments['values'] = {};
   for (const [name, spec] of Object.entries(command.options)) {
+    if ('flag' in spec) {
+      values[name] = given[name] === true;
+      continue;
+    }
     const value = typeof given[name] === 'string' ? given[name] : spec.fallback;
     if (value === undefined && spec.required) {
       throw new UsageError(`--${name} ${spec.value} is missing; see admin ${command.name} --help`);
@@ -110,7 +122,9 @@ export function parseArguments(command: AdminCommand, args: readonly string[]): 
 }
 
 function parseTyped(specs: OptionSpecs, args: readonly string[]) {
-  const named = Object.keys(specs).map((name) => [name, { type: 'string' as const }] as const);
+  const named = Object.entries(specs).map(
+    ([name, spec]) => [name, { type: 'flag' in spec ? 'boolean' : 'string' } as const] as const,
+  );
   const options = {
     ...Object.fromEntries(named),
     json: { type: 'boolean' as const },

@@ -23,13 +23,14 @@ The service is found through DATA_DIR (see npm start), or through DATABASE_URL a
 
 /** The help of one command. */
 export function helpOfOne({ name, summary, notes, options }: AdminCommand): string {
-  const entries = Object.entries(options).map(
-    ([option, { value, help, required, fallback }]) =>
-      [
-        `--${option} ${value}`,
-        required ? `${help} (required)` : fallback ? `${help} (else ${fallback})` : help,
-      ] as const,
-  );
+  const entries = Object.entries(options).map(([option, spec]) => {
+    if ('flag' in spec) return [`--${option}`, spec.help] as const;
+    const { value, help, required, fallback } = spec;
+    return [
+      `--${option} ${value}`,
+      required ? `${help} (required)` : fallback ? `${help} (else ${fallback})` : help,
+    ] as const;
+  });
   const rows = [...entries, ['--json', 'Print one JSON document'] as const];
   const width = Math.max(...rows.map(([option]) => option.length));
   const lines = rows.map(([option, help]) => `  ${option.padEnd(width)}  ${help}`);

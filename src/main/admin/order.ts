@@ -1,12 +1,14 @@
 import type { Order } from '../../orders/schemas.ts';
 import type { AdminCommand, Answer } from './command.ts';
-import { defineCommand, ORDER } from './command.ts';
+import { defineCommand, ORDER, YES } from './command.ts';
 import { listDisputesCommand, showDisputeCommand } from './dispute-list.ts';
 import { findCommand } from './order-find.ts';
 import { retryCommand } from './order-retry.ts';
 import { showCommand } from './order-show.ts';
 import type { AdminService } from './service.ts';
+import { confirm } from './terminal.ts';
 import { blocks, facts, rupees } from './text.ts';
+import { whatDecideDoes, whatSettleDoes } from './what-happens.ts';
 
 /** What the operators' order commands are made of; loaded only for them. */
 async function operatorDeps(service: AdminService) {
@@ -65,6 +67,7 @@ const raiseCommand = defineCommand({
 const decideCommand = defineCommand({
   name: 'dispute decide',
   summary: 'Decide a dispute under review: for the merchant, or for the buyer, who is refunded',
+  notes: 'On a terminal it shows what will happen, and asks whether to go on.',
   options: {
     order: ORDER,
     for: {
@@ -74,10 +77,12 @@ const decideCommand = defineCommand({
       required: true,
     },
     reason: { value: 'TEXT', help: 'Why, to both sides, 1 to 2000', required: true },
+    yes: YES,
   },
-  async run(service, { order, for: winner, reason }) {
+  async run(service, { order, for: winner, reason, yes }) {
     const { decideDispute } = await import('../../orders/operator-commands.ts');
     const decision = { winner, reason };
+    if (!yes) await confirm(service.terminal, () => whatDecideDoes(service.sql, order, decision));
     return orderAnswer(await decideDispute(await operatorDeps(service), order, decision));
   },
 });
@@ -86,19 +91,22 @@ const settleCommand = defineCommand({
   name: 'order settle',
   summary: 'Record that a release or refund was made outside the gateway, and finish the order',
   notes: `Only while the order is releasing or refunding its money, or giving back a capture that it could not take,
-which the gateway refuses. Move the money first; the reference says how to find it again.`,
+which the gateway refuses. Move the money first; the reference says how to find it again. On a terminal it shows
+what will happen, and asks whether to go on.`,
   options: {
     order: ORDER,
     reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR", required: true },
     reason: {
       value: 'TEXT',
-      help: 'Why the gateway could not do it',
+      help: 'Why the gateway could not do it, to both sides',
       required: true,
     },
+    yes: YES,
   },
-  async run(service, { order: orderNumber, reference, reason }) {
+  async run(service, { order: orderNumber, reference, reason, yes }) {
     const { settleOutside } = await import('../../payments/settle-outside.ts');
     const settlement = { orderNumber, reference, reason };
+    if (!yes) await confirm(service.terminal, () => whatSettleDoes(service.sql, settlement));
     const { order, warning } = await settleOutside(await operatorDeps(service), settlement);
     const { status, amount_paise: amountPaise } = order;
     const text = facts({

@@ -11,6 +11,7 @@ import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
 import { ORDER_COMMANDS } from './order.ts';
 import { findService } from './service.ts';
+import { NotConfirmedError } from './terminal.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
 
 const COMMANDS: readonly AdminCommand[] = [
@@ -72,7 +73,14 @@ const UNREACHABLE = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT
 const UNDEFINED_TABLE = '42P01';
 
 /** Errors whose message is the line to print. */
-const EXPECTED = [DomainError, SetupError, ConfigError, UsageError, NotToldError] as const;
+const EXPECTED = [
+  DomainError,
+  SetupError,
+  ConfigError,
+  UsageError,
+  NotToldError,
+  NotConfirmedError,
+] as const;
 
 /** One line for whatever went wrong; only what nobody foresaw is called unexpected. */
 function lineOf(error: unknown): string {

@@ -11,6 +11,8 @@ import { readDevFacts } from '../../local/dev-facts.ts';
 import { SetupError } from '../../local/setup-error.ts';
 import type { SecretBox } from '../../webhooks/secret-box.ts';
 import { createSecretBox } from '../../webhooks/secret-box.ts';
+import type { Terminal } from './terminal.ts';
+import { ownTerminal } from './terminal.ts';
 
 /** `ledger verify` reads every order there is. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
@@ -26,6 +28,8 @@ export interface AdminService {
   /** @throws ConfigError when the key is not configured */
   pepper(): string;
   secretBox(): SecretBox;
+  /** Whoever started the command, if there is somebody to ask. */
+  readonly terminal: Terminal | undefined;
   /** Where Temporal's own UI is, when we know. */
   readonly temporalUiUrl: string | undefined;
   /** Connected when it is first needed: loading the client takes longer than most commands. */
@@ -77,6 +81,7 @@ export function findService(): AdminService {
     config,
     sql,
     actor: actorOf(),
+    terminal: ownTerminal(),
     temporalUiUrl,
     log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
     pepper: () => required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters'),
