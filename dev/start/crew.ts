@@ -6,6 +6,7 @@ import {
 } from '../../src/local/server-process.ts';
 import { sendSignal } from '../../src/local/process-table.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
+import { errorOf } from './error-follower.ts';
 
 /** In what order things stop: what uses another one goes before it. */
 const STOP_ORDER = ['part', 'server', 'database'] as const;
@@ -39,7 +40,8 @@ function endedError({ name, logFile }: Role, exit: ProcessExit): SetupError {
   const summary = `${name} ended (${describeExit(exit)}); its log: ${logFile}`;
   // Who is killed from outside has written nothing about it.
   const lines = exit.signal === null ? lastLines(logFile) : [];
-  return new SetupError([summary, ...lines.map((line) => `  ${line.slice(0, 400)}`)].join('\n'));
+  const shown = lines.map((line) => `  ${(errorOf(line) ?? line).slice(0, 400)}`);
+  return new SetupError([summary, ...shown].join('\n'));
 }
 
 /** An empty crew. */

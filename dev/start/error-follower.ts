@@ -8,7 +8,7 @@ const ERROR_LEVEL = 50;
 const SHOWN_PER_MINUTE = 5;
 
 /** The message of a log line that reports an error, or undefined. */
-function errorOf(line: string): string | undefined {
+export function errorOf(line: string): string | undefined {
   // Reading every line of a busy log as JSON would cost more than the errors are worth.
   if (!/"level":[56]\d/.test(line)) return undefined;
   try {

@@ -60,7 +60,8 @@ async function build(folder: string, artifact: Artifact, goModule: string, o: In
   const go = findOnPath('go', env);
   if (go === undefined) throw new SetupError('Go is not on this machine');
   for (const { name, goPackage } of artifact.programs) {
-    const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', join(folder, name), goPackage];
+    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
+    const args = ['build', ...flags, '-o', join(folder, name), goPackage];
     const { succeeded, output } = await runCommand(go, args, {
       // As the official programs are built; the toolchain that the module names comes as a module.
       env: {

@@ -156,8 +156,8 @@ describe('what operators look for is found by an index, among many rows', () => 
   test.each<[string, OrderClues, string]>([
     ['the number', { orderNumber: 'ORD7' }, 'orders_pkey'],
     ["the merchant's own id", { merchantOrderId: 'cart-7' }, 'orders_by_any_merchant_order_id'],
-    ['the e-mail', { email: 'buyer7@example.com' }, 'orders_by_buyer_email'],
-    ['the phone', { phone: '+910000000007' }, 'orders_by_buyer_phone'],
+    ['the e-mail', { email: 'buyer7@example.com' }, 'orders_by_any_buyer_email'],
+    ['the phone', { phone: '+910000000007' }, 'orders_by_any_buyer_phone'],
     ['the UTR', { utr: 'UTR7' }, 'payments_by_utr'],
     ['the UTR of a settlement', { utr: 'UTR7' }, 'outside_settlements_by_reference'],
   ])('an order by %s', async (_, clues, index) => {

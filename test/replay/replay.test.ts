@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { installQuietRuntime } from '../support/quiet-runtime.ts';
 import { PATHS } from './paths.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
@@ -16,9 +17,7 @@ const read = async (name: string) =>
 const replay = (history: SavedHistory) =>
   Worker.runReplayHistory({ workflowBundle: { codePath: inject('workflowBundlePath') } }, history);
 
-beforeAll(() => {
-  Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
-});
+beforeAll(installQuietRuntime);
 
 describe("today's workflow goes on with every order that is under way", () => {
   it('there is a saved history for each path through the table, and no other', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { NativeConnection as NativeConnectionType, WorkerOptions } from '@temporalio/worker';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -22,6 +22,7 @@ import { createSecretBox } from '../../src/webhooks/secret-box.ts';
 import { createApiClient } from './api-client.ts';
 import { createTestDatabase, installTestClock } from './database.ts';
 import { keepingLog } from './kept-log.ts';
+import { installQuietRuntime } from './quiet-runtime.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
@@ -49,16 +50,8 @@ interface TestTemporal {
   close(): Promise<void>;
 }
 
-function quietRuntime(): void {
-  try {
-    Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
-  } catch {
-    // Another service in this process has installed it.
-  }
-}
-
 async function skippingTemporal(): Promise<TestTemporal> {
-  quietRuntime();
+  installQuietRuntime();
   const path = inject('timeSkippingServerPath');
   const env = await TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path } },
@@ -76,7 +69,7 @@ async function skippingTemporal(): Promise<TestTemporal> {
 
 /** A namespace of its own on the run's one server. */
 async function realTemporal(): Promise<TestTemporal> {
-  quietRuntime();
+  installQuietRuntime();
   const address = inject('temporalAddress');
   const connection = await Connection.connect({ address });
   const namespace = `test-${randomUUID()}`;

@@ -12,6 +12,7 @@ import { startTestService } from '../support/service.ts';
 const HOUR_MS = 3_600_000;
 const REASON = 'It never arrived at my door';
 const REFUSAL = 'Cannot raise dispute; order must be in PAID or DELIVERED status';
+const REFUSAL_WHILE_RELEASING = `${REFUSAL}; the funds are being released to the merchant`;
 type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
 let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;
@@ -153,7 +154,7 @@ describe('a dispute that meets the release under way', () => {
     const letGo = holdUp(order);
     await service.skip(24 * HOUR_MS + 2000);
     await receiveAt(order.endsAtMs, 1);
-    expect((await dispute(order)).body.message).toBe(REFUSAL);
+    expect((await dispute(order)).body.message).toBe(REFUSAL_WHILE_RELEASING);
     await letClocksAgree();
     letGo();
     await untilStatus(order, 'COMPLETED');
@@ -168,7 +169,7 @@ describe('a dispute that meets the release under way', () => {
     const { body } = await merchant.sandbox.get<Timeline>(`${path}/timeline`);
     expect(body.data).toMatchObject({ status: 'DELIVERED', doing: 'releasing' });
     await receiveAt(order.endsAtMs, -1);
-    expect((await dispute(order)).body.message).toBe(REFUSAL);
+    expect((await dispute(order)).body.message).toBe(REFUSAL_WHILE_RELEASING);
     expect((await merchant.sandbox.help(order, 'advance', { seconds: 1 })).status).toBe(400);
 
     await simulator(service, 'DELETE', '/faults');

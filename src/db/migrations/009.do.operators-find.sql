@@ -1,6 +1,6 @@
 -- What operators find orders by, whoever the merchant is, the newest first.
-CREATE INDEX orders_by_buyer_email ON orders (lower(buyer_email), created_at, order_number);
-CREATE INDEX orders_by_buyer_phone ON orders (buyer_phone, created_at, order_number);
+CREATE INDEX orders_by_any_buyer_email ON orders (lower(buyer_email), created_at, order_number);
+CREATE INDEX orders_by_any_buyer_phone ON orders (buyer_phone, created_at, order_number);
 CREATE INDEX orders_by_any_merchant_order_id
   ON orders (merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
