@@ -14,6 +14,9 @@ import type { Secrets } from './secrets.ts';
 
 const DATABASE = 'merchant_orders';
 
+/** Each of Temporal's four services has pools of its own, 120 connections in all; ours take 40. */
+const MAX_CONNECTIONS = 200;
+
 /** Where the servers of this run answer, ours or given ones. */
 export interface Servers {
   /** For the API, the worker and `admin`: it may change rows, not tables. */
@@ -65,6 +68,7 @@ async function startPostgres({ config, crew, ...shared }: ServersOptions): Promi
       port: config.postgresPort,
       cacheRoot: cacheRoot(config.cacheHome),
       logFile,
+      settings: { max_connections: MAX_CONNECTIONS },
     }),
   );
   return adminUrl;

@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
 import { ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
-import { findTemporalServer } from '../../dev/temporal/programs.ts';
+import { findTemporalServer, findTemporalUi } from '../../dev/temporal/programs.ts';
 import { startTemporalServer } from '../../dev/temporal/server.ts';
 import { cacheRoot } from '../../src/local/cache.ts';
 import { startGuard } from '../../src/local/guard.ts';
@@ -72,6 +72,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const prepareLogin = async () => ensureLogin((await postgresStarting).adminUrl, SERVICE_LOGIN);
   const startTemporal = async () => {
     const programs = await findTemporalServer({ ...shared, temporalProgramsDir });
+    // Tests start it, and do not wait until it is built.
+    await findTemporalUi({ ...shared, temporalProgramsDir });
     const { adminUrl } = await postgresStarting;
     return startTemporalServer({
       ...shared,
