@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
 import {
   readDemoMerchant,
@@ -6,6 +7,7 @@ import {
   type DevFacts,
 } from '../../src/local/dev-facts.ts';
 import type { Guard } from '../../src/local/guard.ts';
+import { cacheRoot } from '../../src/local/cache.ts';
 import { requireFreePorts } from '../../src/local/ports.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
 import { requireTemporalProgramsDir } from '../temporal/programs.ts';
@@ -84,6 +86,11 @@ function runTask({ crew, config }: Run, launcher: Launcher, name: string, entry:
   return crew.runTask({ name, kind: 'part', logFile }, () => launchEntry(launcher, entry));
 }
 
+/** What Node compiled for one start is kept for the next: measured, it saves a second of six. */
+function compileCache({ cacheHome }: Config): NodeJS.ProcessEnv {
+  return { NODE_COMPILE_CACHE: join(cacheRoot(cacheHome), 'node-compile-cache') };
+}
+
 /** Only migrations know the login that may change tables. */
 function migrationLauncher(launcher: Launcher, { migrationDatabaseUrl }: Servers): Launcher {
   if (migrationDatabaseUrl === undefined) return launcher;
@@ -146,7 +153,12 @@ export async function startAll(run: Run): Promise<void> {
   log('Starting …');
   const servers = await startServers({ ...run, secrets });
   const environment = sharedEnvironment(config, servers, secrets);
-  const launcher = { entryFolder, dataDir, env: { ...env, ...environment }, guard };
+  const launcher = {
+    entryFolder,
+    dataDir,
+    env: { ...compileCache(config), ...env, ...environment },
+    guard,
+  };
   await runTask(run, migrationLauncher(launcher, servers), 'Migration', 'migrate.ts');
   await Promise.all([
     runTask(run, launcher, 'Demo merchant', 'seed.ts'),
