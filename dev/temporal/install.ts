@@ -23,7 +23,7 @@ export interface InstallOptions {
 }
 
 /** Why a download or a build came to nothing, in a few words. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // `fetch` says "fetch failed" and keeps the reason in its cause.
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -3,7 +3,7 @@ import { cachedFolder, isCached } from '../../src/local/cache.ts';
 import { findOnPath, isExecutable } from '../../src/local/run-command.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
-import { installRelease, type InstallOptions } from './install.ts';
+import { installRelease, reasonOf, type InstallOptions } from './install.ts';
 
 /** Where to look for Temporal's programs and how to get them. */
 export interface TemporalProgramsOptions extends InstallOptions {
@@ -86,8 +86,7 @@ export async function findTemporalServer(
     return { server, sqlTool };
   } catch (error) {
     options.signal?.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new SetupError(`The Temporal server cannot be had (${reason}): ${REMEDIES}`, {
+    throw new SetupError(`The Temporal server cannot be had (${reasonOf(error)}): ${REMEDIES}`, {
       cause: error,
     });
   }
@@ -106,8 +105,9 @@ export async function findTemporalUi(
     return ui;
   } catch (error) {
     options.signal?.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
-    options.log(`Warning: the Temporal Web UI cannot be had (${reason}); starting without it`);
+    options.log(
+      `Warning: the Temporal Web UI cannot be had (${reasonOf(error)}); starting without it`,
+    );
     return undefined;
   }
 }

@@ -1,17 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { isGrpcServiceError } from '@temporalio/client';
-
-const GRPC_NOT_FOUND = 5;
-const GRPC_ALREADY_EXISTS = 6;
+import { isGrpcAlreadyExists, isGrpcNotFound } from './grpc-errors.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
 /** A server reads its namespaces anew every ten seconds, unless it is told otherwise. */
 const KNOWN_TIMEOUT_MS = 30_000;
-
-const failedWith = (error: unknown, code: number) =>
-  isGrpcServiceError(error) && error.code === code;
 
 /** @returns false when the server answers that there is no such namespace */
 async function isFound(ask: () => Promise<unknown>): Promise<boolean> {
@@ -19,7 +13,7 @@ async function isFound(ask: () => Promise<unknown>): Promise<boolean> {
     await ask();
     return true;
   } catch (error) {
-    if (failedWith(error, GRPC_NOT_FOUND)) return false;
+    if (isGrpcNotFound(error)) return false;
     throw error;
   }
 }
@@ -44,7 +38,7 @@ export async function ensureNamespace(
     });
   } catch (error) {
     // Another process was faster.
-    if (!failedWith(error, GRPC_ALREADY_EXISTS)) throw error;
+    if (!isGrpcAlreadyExists(error)) throw error;
   }
   // It is in the database at once, and in the server's memory a moment later.
   const deadline = Date.now() + KNOWN_TIMEOUT_MS;

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
+import { isGrpcNotFound } from './grpc-errors.ts';
 
 const { PendingActivityState } = proto.temporal.api.enums.v1;
 const TEMPORAL_TIMEOUT_MS = 4500;
 const LOOK_EVERY_MS = 200;
-const GRPC_NOT_FOUND = 5;
 
 /** An activity that its workflow still waits for. */
 export interface PendingActivity {
@@ -120,7 +120,7 @@ async function reset(client: Client, activity: PendingActivity): Promise<boolean
     );
     return true;
   } catch (error) {
-    if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return false;
+    if (isGrpcNotFound(error)) return false;
     throw error;
   }
 }

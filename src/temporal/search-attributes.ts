@@ -1,14 +1,13 @@
 import type { Client } from '@temporalio/client';
-import { isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from '../contracts/ids.ts';
+import { isGrpcAlreadyExists } from './grpc-errors.ts';
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
 const INDEXED_VALUE_TYPE = {
   KEYWORD: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
   INT: IndexedValueType.INDEXED_VALUE_TYPE_INT,
 };
-const GRPC_ALREADY_EXISTS = 6;
 
 /** Registers what operators search by; a namespace keeps them for ever. */
 export async function registerSearchAttributes(client: Client, namespace: string): Promise<void> {
@@ -17,7 +16,7 @@ export async function registerSearchAttributes(client: Client, namespace: string
     try {
       await client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
     } catch (error) {
-      if (!isGrpcServiceError(error) || error.code !== GRPC_ALREADY_EXISTS) throw error;
+      if (!isGrpcAlreadyExists(error)) throw error;
     }
   }
 }
