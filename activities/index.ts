@@ -1,7 +1,8 @@
 import type { Activities } from '../src/contracts/activities.ts';
-import { findStep } from '../src/orders/record-step.ts';
+import { createFirstAttempts } from '../src/webhooks/first-attempts.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
+import { createRecordActivities } from './record.ts';
 import type { SweepDeps } from './sweep.ts';
 import { createSweepActivities } from './sweep.ts';
 import type { WebhookDeps } from './webhooks.ts';
@@ -9,11 +10,11 @@ import { createWebhookActivities } from './webhooks.ts';
 
 /** Everything that workflows ask of the outside world. */
 export function createActivities(deps: MoneyDeps & SweepDeps & WebhookDeps): Activities {
+  const firstAttempts = createFirstAttempts(deps);
   return {
-    recordStep: deps.recordStep,
-    findStep: (input) => findStep(deps.sql, input),
-    ...createWebhookActivities(deps),
-    ...createMoneyActivities(deps),
+    ...createRecordActivities(deps, firstAttempts),
+    ...createWebhookActivities(deps, firstAttempts),
+    ...createMoneyActivities(deps, firstAttempts),
     ...createSweepActivities(deps),
   };
 }

@@ -1,12 +1,15 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type {
   MoneyActivities,
+  MoveFundsInput,
   PaymentSessionActivities,
   ReconcileActivities,
   RecordStepInput,
   RecordStepResult,
   SurplusActivities,
 } from '../src/contracts/activities.ts';
+import type { Command } from '../src/domain/index.ts';
+import { decide, stateAfter } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/queries.ts';
 import * as funds from '../src/payments/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway.ts';
@@ -14,40 +17,47 @@ import type { ReconcileDeps } from '../src/payments/reconcile.ts';
 import { reconcilePayments } from '../src/payments/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions.ts';
 import { closeOpenSession } from '../src/payments/sessions.ts';
+import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
+import { withFirstAttempt } from './record.ts';
 
 export interface MoneyDeps extends ReconcileDeps, SessionDeps {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
+  /** The clock of the steps recorded here, Unix milliseconds; tests skip its time. */
+  now?: () => number | Promise<number>;
 }
 
 /** A refusal for good is tried again this often: somebody may have put it right. */
 const RETRY_REFUSED = '1 hour';
 
-/** Moves the money of orders. Each call is safe to repeat: the gateway knows its key. */
+/**
+ * Moves the money of orders, and records that it has moved. Each call is safe to repeat: the gateway
+ * knows its key, and a step is recorded once under its number.
+ */
 export function createMoneyActivities(
   deps: MoneyDeps,
+  firstAttempts: FirstAttempts,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
+  async function recordMoved(input: MoveFundsInput, type: 'released' | 'refunded') {
+    const result = await recordCommand(deps, input, { type });
+    if (result.outcome !== 'recorded') throw new Error(`${type} is recorded without conditions`);
+    if (!result.isSame) return { outcome: 'behind' } as const;
+    const recorded = await withFirstAttempt(firstAttempts, result.recorded);
+    return { outcome: 'recorded', recorded } as const;
+  }
+
   return {
-    async releaseFunds({ orderNumber, started, windowEndedAtMs }) {
-      const result = await deps.recordStep({
-        orderNumber,
-        step: started,
-        unlessDisputedBeforeMs: windowEndedAtMs,
-      });
-      if (result.outcome === 'disputed') return result;
-      if (result.outcome === 'recorded') {
-        const { written, deliveryId } = result;
-        const isOther = written !== undefined && written.step.kind !== started.kind;
-        if (isOther) return { outcome: 'overtaken', written, deliveryId };
-      }
-      if (result.outcome === 'too_early') {
-        const nextRetryDelay = result.retryAfterMs;
-        throw ApplicationFailure.create({ message: 'The window is still open', nextRetryDelay });
-      }
+    async releaseFunds({ orderNumber, state }) {
+      const begun = await beginRelease(deps, { orderNumber, state });
+      if (begun.outcome !== 'begun') return begun;
       await untilMoved(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber));
-      return { outcome: 'released' };
+      return recordMoved({ orderNumber, state: begun.state }, 'released');
     },
-    refundPayment: ({ orderNumber, reason }) =>
-      untilMoved(deps, orderNumber, () => funds.refundOrder(deps, orderNumber, reason)),
+    async refundPayment({ orderNumber, state }) {
+      const { busy } = state;
+      if (busy?.kind !== 'refunding') throw new Error(`Order ${orderNumber} is not refunding`);
+      await untilMoved(deps, orderNumber, () => funds.refundOrder(deps, orderNumber, busy.reason));
+      return recordMoved({ orderNumber, state }, 'refunded');
+    },
     refundSurplus: ({ gatewayPaymentId }) =>
       untilMoved(deps, gatewayPaymentId, () => funds.refundSurplus(deps, gatewayPaymentId)),
     async closePaymentSession({ orderNumber }) {
@@ -55,6 +65,43 @@ export function createMoneyActivities(
     },
     reconcilePayments: () => reconcilePayments(deps),
   };
+}
+
+/** Records RELEASE_STARTED: from this statement on it is too late for a dispute. */
+async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsInput) {
+  if (state.busy?.kind === 'releasing') return { outcome: 'begun', state } as const;
+  const result = await recordCommand(deps, { orderNumber, state }, { type: 'expire' });
+  switch (result.outcome) {
+    case 'recorded': {
+      if (!result.isSame) return { outcome: 'behind' } as const;
+      return { outcome: 'begun', state: stateAfter(state, result.recorded.step) } as const;
+    }
+    case 'disputed':
+      return result;
+    case 'too_early':
+      throw ApplicationFailure.create({
+        message: 'The window is still open',
+        nextRetryDelay: result.retryAfterMs,
+      });
+    default:
+      throw new Error(`A release cannot be refused as ${result.outcome}`);
+  }
+}
+
+/** Records what a command does to an order as its workflow knows it. */
+async function recordCommand(
+  { recordStep, now = Date.now }: MoneyDeps,
+  { orderNumber, state }: MoveFundsInput,
+  command: Command,
+) {
+  // The workflow's clock said that the deadline has passed, and this one may be behind it.
+  const earliestMs = command.type === 'expire' ? (state.deadline?.atMs ?? 0) : 0;
+  const decision = decide(state, command, Math.max(await now(), earliestMs));
+  if (decision.outcome === 'refused') throw decision.error;
+  const { step, requires } = decision;
+  const result = await recordStep({ orderNumber, step, ...(requires && { requires }) });
+  if (result.outcome !== 'recorded') return result;
+  return { ...result, isSame: result.recorded.step.kind === step.kind };
 }
 
 /** What the gateway refuses for good needs an operator; until then it is tried once an hour. */

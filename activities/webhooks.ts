@@ -2,7 +2,8 @@ import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
 import type { DeliverDeps } from '../src/webhooks/deliver.ts';
-import { attemptManually, attemptScheduled } from '../src/webhooks/deliver.ts';
+import { attemptManually } from '../src/webhooks/deliver.ts';
+import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 import { WebhookNotAttemptedError } from '../src/webhooks/sender.ts';
 
 export type WebhookDeps = DeliverDeps;
@@ -16,10 +17,13 @@ const CUT_OFF_RETRY_DELAY = '5 seconds';
  * One attempt a call. A refused one fails with the exact wait before the next, which is the only
  * way to make Temporal keep the specification's schedule; a backoff coefficient does not.
  */
-export function createWebhookActivities(deps: WebhookDeps): WebhookActivities {
+export function createWebhookActivities(
+  deps: WebhookDeps,
+  attempts: FirstAttempts,
+): WebhookActivities {
   return {
     async sendWebhook({ deliveryId }) {
-      const result = await attemptScheduled(deps, deliveryId).catch(retrySoonIfBusy);
+      const result = await attempts.finish(deliveryId).catch(retrySoonIfBusy);
       switch (result.outcome) {
         case 'delivered':
           return;

@@ -11,6 +11,7 @@ import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.
 import { createKeyPair } from '../src/merchants/keys.ts';
 import type { OrderRow } from '../src/orders/queries.ts';
 import { insertOrder } from '../src/orders/queries.ts';
+import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { newOrderOf, orderInputOf } from '../src/orders/commands.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
 import { ORDER, timed, VALID_ORDER } from './load.ts';
@@ -66,7 +67,9 @@ export async function run(): Promise<void> {
       body: VALID_ORDER,
     };
     const row = newOrderOf(order, config.durations);
-    return (await insertOrder(sql, row, PAYMENT_LINK_SECONDS * 1000)).order;
+    const present = createOrderPresenter(config.publicBaseUrl);
+    return (await insertOrder(sql, row, { paymentLinkMs: PAYMENT_LINK_SECONDS * 1000, present }))
+      .order;
   };
 
   const seconds = { post: 0, start: 0 };
@@ -98,7 +101,8 @@ export async function run(): Promise<void> {
 async function untilIdle(sql: Sql, merchantId: string): Promise<void> {
   for (;;) {
     const unstarted = await sql`
-      SELECT 1 FROM orders WHERE merchant_id = ${merchantId} AND step_number = 0 LIMIT 1`;
+      SELECT 1 FROM unstarted_orders JOIN orders USING (order_number)
+      WHERE merchant_id = ${merchantId} LIMIT 1`;
     if (unstarted.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -13,6 +13,7 @@ import { cacheRoot } from '../src/local/cache.ts';
 import { startGuard } from '../src/local/guard.ts';
 import { freePort } from '../src/local/ports.ts';
 import { createMerchant } from '../src/merchants/commands.ts';
+import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
 import { listOrders, orderPageQuery } from '../src/orders/list-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
@@ -179,7 +180,9 @@ async function databaseTime(sql: Sql, query: ReturnType<typeof orderPageQuery>):
 /** The merchant with a million orders beside the other, with the blocks and then without them. */
 async function compareCreating(sql: Sql, { few, many }: Merchants): Promise<boolean> {
   console.log(`orders created a second, ${CONCURRENCY} at once, best of ${ROUNDS} rounds each\n`);
-  const create = (merchantId: string) => insertOrder(sql, newOrder(merchantId), DAY_MS);
+  const present = createOrderPresenter('http://localhost');
+  const create = (merchantId: string) =>
+    insertOrder(sql, newOrder(merchantId), { paymentLinkMs: DAY_MS, present });
   const rates = { few: 0, many: 0, without: 0 };
   const measure = async (name: keyof typeof rates, merchantId: string) => {
     rates[name] = Math.max(rates[name], await ratePerSecond(() => create(merchantId)));

@@ -10,6 +10,7 @@ import { connectDatabase } from '../src/db/client.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { readDevFacts } from '../src/local/dev-facts.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
+import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
 import { insertOrder } from '../src/orders/queries.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
@@ -52,7 +53,11 @@ export async function run(): Promise<void> {
     idempotencyKey: randomUUID(),
     body: VALID_ORDER,
   };
-  const { order: row } = await insertOrder(sql, newOrderOf(order, config.durations), 1000);
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const { order: row } = await insertOrder(sql, newOrderOf(order, config.durations), {
+    paymentLinkMs: 1000,
+    present,
+  });
 
   const bare = async () => {
     const timestamp = Math.floor(Date.now() / 1000);
@@ -70,7 +75,8 @@ export async function run(): Promise<void> {
   };
 
   const seconds = { delivery: 0, bare: 0 };
-  let sequence = 0;
+  // The order's own ORDER_CREATED is the first.
+  let sequence = 1;
   console.log(`${ROUNDS} rounds of ${WEBHOOKS_A_ROUND} each, concurrency ${CONCURRENCY}\n`);
   console.log('round     deliveries   bare signed POSTs');
   for (let round = 0; round <= ROUNDS; round += 1) {

@@ -11,7 +11,7 @@ import type {
 } from '../src/contracts/activities.ts';
 
 /** Local: adds one history event, where a normal activity adds three and a workflow task. */
-export const { recordStep, findStep } = proxyLocalActivities<RecordActivities>({
+export const { beginOrder, recordStep, findStep } = proxyLocalActivities<RecordActivities>({
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '100 milliseconds', maximumInterval: '10 seconds' },
 });

@@ -1,4 +1,5 @@
-export { order } from './order.ts';
+// The name by which it is started.
+export { orderWorkflow as order } from './order/workflow.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
 export { retryDelivery } from './retry-delivery.ts';
 export { reconcilePayments, sealOrderBlocks, sweepUnstartedOrders } from './schedules.ts';

@@ -23,9 +23,9 @@ export type CheckoutState =
 const STATE_OF_STATUS = {
   ACCEPTED: paymentState,
   PAID: () => 'paid',
-  DELIVERED: ({ order }) => (order.busy?.kind === 'releasing' ? 'releasing' : 'delivered'),
-  DISPUTE_OPEN: disputeState,
-  DISPUTE_UNDER_REVIEW: disputeState,
+  DELIVERED: () => 'delivered',
+  DISPUTE_OPEN: () => 'disputed',
+  DISPUTE_UNDER_REVIEW: () => 'disputed',
   COMPLETED: () => 'completed',
   REFUNDED: () => 'refunded',
   CANCELLED: () => 'cancelled',
@@ -33,11 +33,9 @@ const STATE_OF_STATUS = {
 
 /** What the buyer should see, and so may do, now. */
 export function stateOf(checkout: Checkout): CheckoutState {
-  return STATE_OF_STATUS[checkout.order.status](checkout);
-}
-
-function disputeState({ order }: Checkout): CheckoutState {
-  return order.busy?.kind === 'refunding' ? 'refunding' : 'disputed';
+  const { status, busy } = checkout.order;
+  if (busy?.kind === 'releasing' || busy?.kind === 'refunding') return busy.kind;
+  return STATE_OF_STATUS[status](checkout);
 }
 
 function paymentState({ order, merchant_status, session, surplus, now }: Checkout): CheckoutState {

@@ -1,66 +1,67 @@
-import type { RefundReason, Step } from '../domain/order.ts';
+import type { Requirement } from '../domain/lifecycle.ts';
+import type { OrderState, Step } from '../domain/order.ts';
 
-/** A step to write into the book, and what must hold for it to be written. */
+/** A step to record, and what must hold for it to be recorded. */
 export interface RecordStepInput {
   orderNumber: string;
   step: Step;
   requestId?: string;
-  /** An Update waits for this step: until its answer is heard, its workflow task may be lost. */
+  /** An Update waits for this step: until its answer is acknowledged, its workflow task may be lost. */
   forUpdate?: boolean;
-  /** PAID: refused unless this payment is in the book as captured for this order and amount. */
+  /** PAID: refused unless this payment is recorded as captured for this order and amount. */
   gatewayPaymentId?: string;
-  /** CANCELLED: refused while a payment session is open. */
-  unlessSessionOpen?: boolean;
-  /** Settling: refused while a dispute that was received before this moment is waiting. */
-  unlessDisputedBeforeMs?: number;
-  /** Settled outside: refused unless an operator has written that settlement down. */
-  ifSettledOutside?: boolean;
+  /** CLOSING_PAYMENT: what is recorded in its place when no payment session is open. */
+  ifNoSessionOpen?: Step;
+  /**
+   * `no_dispute_waiting`: refused while a dispute waits that was received before the window's end.
+   * `settlement_recorded`: refused unless an operator has written a settlement outside down.
+   */
+  requires?: Requirement;
 }
 
-/** What the book has under a step's number, written by a try whose workflow task was lost. */
-export interface WrittenStep {
+/** A step as the database has it: what happened, whoever asked for it. */
+export interface RecordedStep {
   step: Step;
   requestId: string | null;
   /** Of PAYMENT_SUCCESS. */
   gatewayPaymentId: string | null;
-}
-
-export type RecordStepResult =
-  /** Written now; or before, with `written`: then that counts, whatever was asked now. */
-  | { outcome: 'recorded'; deliveryId: string | null; written?: WrittenStep }
-  | { outcome: 'not_settled' }
-  | { outcome: 'payment_not_captured' }
-  | { outcome: 'session_open' }
-  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
-  | { outcome: 'too_early'; retryAfterMs: number };
-
-export interface FoundStep {
-  written: WrittenStep;
+  /** Its webhook, which the order's workflow sends; null when there is none or it has arrived. */
   deliveryId: string | null;
 }
 
-export interface ReleaseInput {
-  orderNumber: string;
-  /** RELEASE_STARTED: the statement that makes it too late for a dispute. */
-  started: Step;
-  windowEndedAtMs: number;
-}
-export type ReleaseResult =
-  | { outcome: 'released' }
-  /** The book had gone on with another step: nothing was released. */
-  | ({ outcome: 'overtaken' } & FoundStep)
-  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
+export type RecordStepResult =
+  /** The step that the database has under this number: this one, or another one from before. */
+  | { outcome: 'recorded'; recorded: RecordedStep }
+  | { outcome: 'not_settled' }
+  | { outcome: 'payment_not_captured' }
+  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
+  | { outcome: 'too_early'; retryAfterMs: number };
 
-export interface RefundInput {
+/** An order whose money is to be moved. */
+export interface MoveFundsInput {
   orderNumber: string;
-  reason: RefundReason;
+  /** As its workflow knows it: about to release or releasing, or refunding. */
+  state: OrderState;
 }
+/** The money has moved, and the order's last step says so. */
+export type MoveFundsResult =
+  | { outcome: 'recorded'; recorded: RecordedStep }
+  /** The database has steps that the workflow does not know: nothing was moved. */
+  | { outcome: 'behind' };
+export type ReleaseResult =
+  | MoveFundsResult
+  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
 
 /** Local activities: one SQL statement, idempotent by (order, step number). */
 export interface RecordActivities {
+  /** Marks a new order's workflow as started. */
+  beginOrder(input: { orderNumber: string }): Promise<{
+    /** ORDER_CREATED's webhook, unless there is none or it has arrived. */
+    deliveryId: string | null;
+  }>;
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
-  /** What the book has under that number, if it has gone on without the workflow. */
-  findStep(input: { orderNumber: string; stepNumber: number }): Promise<FoundStep | null>;
+  /** The step under that number, if the database has gone on without the workflow. */
+  findStep(input: { orderNumber: string; stepNumber: number }): Promise<RecordedStep | null>;
 }
 
 export type ManualAttemptResult =
@@ -82,13 +83,13 @@ export interface WebhookActivities {
 
 /** These retry until the gateway has done it. */
 export interface MoneyActivities {
-  releaseFunds(input: ReleaseInput): Promise<ReleaseResult>;
-  refundPayment(input: RefundInput): Promise<void>;
+  releaseFunds(input: MoveFundsInput): Promise<ReleaseResult>;
+  refundPayment(input: MoveFundsInput): Promise<MoveFundsResult>;
 }
 
 export type ClosingResult =
   | { outcome: 'closed' }
-  /** The buyer was faster: the payment is in the book, captured for this order and amount. */
+  /** The buyer was faster: the payment is recorded as captured for this order and amount. */
   | { outcome: 'paid'; gatewayPaymentId: string };
 
 /** Closes the open payment session at the gateway, so that the order can be cancelled. */
@@ -107,7 +108,7 @@ export interface ReconcileActivities {
 }
 
 export interface SweepActivities {
-  /** Starts the workflow of each order that has a row but no recorded first step. */
+  /** Starts the workflow of each order that has a row and never had a workflow. */
   startUnstartedOrders(): Promise<{ started: number }>;
 }
 

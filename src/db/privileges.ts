@@ -4,7 +4,7 @@ import postgres from 'postgres';
 const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
 
 /** Only these ever lose rows. */
-const MAY_DELETE = ['order_requests', 'rate_limits'];
+const MAY_DELETE = ['order_requests', 'rate_limits', 'unstarted_orders'];
 
 /** Kept by the migrations themselves. */
 const READ_ONLY = ['schema_version'];

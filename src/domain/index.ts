@@ -2,3 +2,4 @@ export * from './errors.ts';
 export * from './lifecycle.ts';
 export * from './money.ts';
 export * from './order.ts';
+export * from './reducer.ts';

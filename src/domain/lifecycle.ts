@@ -1,17 +1,6 @@
 import { DomainError } from './errors.ts';
-import type {
-  Busy,
-  Deadline,
-  EventType,
-  OrderState,
-  OrderStatus,
-  OrderTerms,
-  RefundReason,
-  Step,
-  StepDetails,
-  StepKind,
-} from './order.ts';
-import { EVENT_TYPES, isFinal } from './order.ts';
+import type { Busy, OrderState, OrderStatus, StepKind } from './order.ts';
+import { ORDER_STATUSES } from './order.ts';
 
 /** What can be asked of an order, or happens to it from outside. */
 export type Command =
@@ -28,52 +17,108 @@ export type Command =
   | { type: 'decideForBuyer' }
   /** The running deadline has passed. */
   | { type: 'expire' }
+  /** The sandbox clock: this order's deadline comes nearer. */
+  | { type: 'advance'; seconds: number }
   /** The money was moved outside the gateway; an operator wrote that down. */
   | { type: 'settle' }
-  /** The sandbox clock: this order's deadline comes nearer. */
-  | { type: 'advance'; seconds: number };
+  // What the gateway did about the operation under way.
+  | { type: 'sessionClosed' }
+  | { type: 'closeFailed' }
+  | { type: 'released' }
+  | { type: 'refunded' };
 export type CommandType = Command['type'];
 
+/** What only the database can tell when a step is recorded: without it the command is refused. */
+export type Requirement = 'no_dispute_waiting' | 'settlement_recorded';
+
 /**
- * The whole law of an order's life: the status that each command leads to. What is not named is
- * refused. Source: the specification's "States and transitions" and the contract's "States".
+ * What a command does: the order goes `to` a status, or `begins` an operation at the gateway, during
+ * which its status stays. With neither, status and operation stay as they are. `step` is what the
+ * timeline says of it; a step with the name of a webhook event sends that event.
  */
-const TRANSITIONS = {
+export type Transition = { step: StepKind; requires?: Requirement } & (
+  | { to: OrderStatus }
+  | { begins: Busy }
+  | object
+);
+
+/** An order is in a status, or, between two of them, the gateway is at work for it. */
+type Phase = OrderStatus | Busy['kind'];
+
+/**
+ * The whole law of an order's life: what is not named is refused. Source: the specification's
+ * "States and transitions" and the contract's "States".
+ */
+const LIFECYCLE = {
   ACCEPTED: {
-    pay: 'PAID',
-    failPayment: 'ACCEPTED',
-    cancel: 'CANCELLED',
-    expire: 'CANCELLED',
-    advance: 'ACCEPTED',
+    pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
+    failPayment: { step: 'PAYMENT_FAILED' },
+    cancel: { begins: { kind: 'closing', because: 'cancel' }, step: 'CLOSING_PAYMENT' },
+    expire: { begins: { kind: 'closing', because: 'expiry' }, step: 'CLOSING_PAYMENT' },
+    advance: { step: 'CLOCK_ADVANCED' },
   },
-  PAID: { deliver: 'DELIVERED', dispute: 'DISPUTE_OPEN', advance: 'PAID' },
+  PAID: {
+    deliver: { to: 'DELIVERED', step: 'DELIVERY_CONFIRMED' },
+    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
+    advance: { step: 'CLOCK_ADVANCED' },
+  },
   DELIVERED: {
-    dispute: 'DISPUTE_OPEN',
-    expire: 'COMPLETED',
-    settle: 'COMPLETED',
-    advance: 'DELIVERED',
+    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
+    expire: {
+      begins: { kind: 'releasing' },
+      step: 'RELEASE_STARTED',
+      requires: 'no_dispute_waiting',
+    },
+    advance: { step: 'CLOCK_ADVANCED' },
   },
   DISPUTE_OPEN: {
-    submitEvidence: 'DISPUTE_UNDER_REVIEW',
-    resolve: 'DELIVERED',
-    accept: 'REFUNDED',
-    expire: 'REFUNDED',
-    settle: 'REFUNDED',
-    advance: 'DISPUTE_OPEN',
+    submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED' },
+    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
+    accept: { begins: { kind: 'refunding', reason: 'dispute_accepted' }, step: 'REFUND_STARTED' },
+    expire: {
+      begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
+      step: 'REFUND_STARTED',
+    },
+    advance: { step: 'CLOCK_ADVANCED' },
   },
   DISPUTE_UNDER_REVIEW: {
-    resolve: 'DELIVERED',
-    accept: 'REFUNDED',
-    decideForMerchant: 'DELIVERED',
-    decideForBuyer: 'REFUNDED',
-    expire: 'REFUNDED',
-    settle: 'REFUNDED',
-    advance: 'DISPUTE_UNDER_REVIEW',
+    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
+    decideForMerchant: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
+    accept: { begins: { kind: 'refunding', reason: 'dispute_accepted' }, step: 'REFUND_STARTED' },
+    decideForBuyer: {
+      begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
+      step: 'REFUND_STARTED',
+    },
+    expire: {
+      begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
+      step: 'REFUND_STARTED',
+    },
+    advance: { step: 'CLOCK_ADVANCED' },
   },
   COMPLETED: {},
   REFUNDED: {},
   CANCELLED: {},
-} as const satisfies Record<OrderStatus, Partial<Record<CommandType, OrderStatus>>>;
+
+  // A payment may still come while its session is being closed.
+  closing: {
+    pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
+    failPayment: { step: 'PAYMENT_FAILED' },
+    sessionClosed: { to: 'CANCELLED', step: 'ORDER_CANCELLED' },
+    closeFailed: { to: 'ACCEPTED', step: 'PAYMENT_STILL_OPEN' },
+  },
+  releasing: {
+    released: { to: 'COMPLETED', step: 'ORDER_COMPLETED' },
+    settle: { to: 'COMPLETED', step: 'ORDER_COMPLETED', requires: 'settlement_recorded' },
+  },
+  refunding: {
+    refunded: { to: 'REFUNDED', step: 'REFUND_PROCESSED' },
+    settle: { to: 'REFUNDED', step: 'REFUND_PROCESSED', requires: 'settlement_recorded' },
+  },
+} as const satisfies Record<Phase, Partial<Record<CommandType, Transition>>>;
+
+/** The commands that the table names. A command that it does not name compiles nowhere below. */
+type NamedCommand = { [P in Phase]: keyof (typeof LIFECYCLE)[P] }[Phase];
+const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LIFECYCLE;
 
 /** Word for word what a refused command answers; the first two are the specification's own. */
 export const REFUSALS = {
@@ -87,110 +132,50 @@ export const REFUSALS = {
   accept: 'Cannot accept; order must be in DISPUTE status',
   decideForMerchant: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
   decideForBuyer: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
-  settle: 'Cannot settle; order must be releasing or refunding its money',
   expire: 'Cannot expire; order must have a deadline that has passed',
   advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
+  settle: 'Cannot settle; order must be releasing or refunding its money',
+  sessionClosed: 'Cannot end the closing; order must be closing its payment session',
+  closeFailed: 'Cannot end the closing; order must be closing its payment session',
+  released: 'Cannot end the release; order must be releasing its money',
+  refunded: 'Cannot end the refund; order must be refunding its money',
 } as const satisfies Record<CommandType, string>;
 
-/** What a busy order is doing: the timeline says it, and a refusal does. */
+/** What the gateway is doing for an order: the timeline says it, and a refusal does. */
 export const DOING = {
   closing: 'the payment session is being closed',
   releasing: 'the funds are being released to the merchant',
   refunding: 'the buyer is being refunded',
 } as const satisfies Record<Busy['kind'], string>;
 
-/** Commands that still fit while the order is busy: money may arrive while its session is closed. */
-const FITS_WHILE_BUSY = {
-  closing: ['pay', 'failPayment'],
-  releasing: ['settle'],
-  refunding: ['settle'],
-} as const satisfies Record<Busy['kind'], readonly CommandType[]>;
+/** Each status in words, with what it waits for, for operators. */
+export const WAITING_FOR = {
+  ACCEPTED: "Waiting for the buyer's payment.",
+  PAID: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
+  DELIVERED: 'Delivered. The funds are released to the merchant unless the buyer disputes.',
+  DISPUTE_OPEN: "The buyer disputes the order. Waiting for the merchant's evidence or resolution.",
+  DISPUTE_UNDER_REVIEW: "Evidence is in. Waiting for an operator's decision or a resolution.",
+  COMPLETED: 'Completed: the funds are released to the merchant.',
+  REFUNDED: 'Refunded: the money is back with the buyer.',
+  CANCELLED: 'Cancelled before it was paid.',
+} as const satisfies Record<OrderStatus, string>;
 
-/** The timeline's word for a command that takes effect at once. */
-const STEP_OF_COMMAND = {
-  pay: 'PAYMENT_SUCCESS',
-  failPayment: 'PAYMENT_FAILED',
-  deliver: 'DELIVERY_CONFIRMED',
-  dispute: 'DISPUTE_RAISED',
-  submitEvidence: 'EVIDENCE_SUBMITTED',
-  resolve: 'DISPUTE_RESOLVED',
-  decideForMerchant: 'DISPUTE_RESOLVED',
-  advance: 'CLOCK_ADVANCED',
-} as const satisfies Partial<Record<CommandType, StepKind>>;
-
-const STEP_OF_BUSY = {
-  closing: 'CLOSING_PAYMENT',
-  releasing: 'RELEASE_STARTED',
-  refunding: 'REFUND_STARTED',
-} as const satisfies Record<Busy['kind'], StepKind>;
-
-const END_OF_BUSY = {
-  closing: { status: 'CANCELLED', kind: 'ORDER_CANCELLED' },
-  releasing: { status: 'COMPLETED', kind: 'ORDER_COMPLETED' },
-  refunding: { status: 'REFUNDED', kind: 'REFUND_PROCESSED' },
-} as const satisfies Record<Busy['kind'], { status: OrderStatus; kind: StepKind }>;
-
-/** A state after something happened, and the step to record for it. */
-export interface Change {
-  state: OrderState;
-  step: Step;
+/** What a command does to an order in this status or operation; undefined when it does not fit. */
+export function transitionOf(
+  { status, busy }: Pick<OrderState, 'status' | 'busy'>,
+  command: CommandType,
+): Transition | undefined {
+  return TRANSITIONS[busy?.kind ?? status][command];
 }
 
-/**
- * What a command does: a change to record, a busy phase to begin (nothing is recorded until the
- * money side has answered), or a refusal with the exact message.
- */
-export type Decision =
-  | ({ outcome: 'changed' } & Change)
-  | { outcome: 'busy'; state: OrderState; busy: Busy }
-  | { outcome: 'refused'; error: DomainError };
-
-/** The order's first step: created, waiting for payment until its link expires. */
-export function createOrder(
-  terms: OrderTerms,
-  createdAtMs: number,
-  paymentLinkExpiresAtMs: number,
-): Change {
-  const blank: OrderState = {
-    terms,
-    status: 'ACCEPTED',
-    busy: null,
-    deadline: { kind: 'payment_link', atMs: paymentLinkExpiresAtMs },
-    disputeCount: 0,
-    stepNumber: 0,
-    eventSequence: 0,
-  };
-  return change(blank, 'ORDER_CREATED', createdAtMs, {});
+/** The statuses in which an order that is not busy takes a command. */
+export function statusesThatTake(command: CommandType): OrderStatus[] {
+  return ORDER_STATUSES.filter((status) => command in TRANSITIONS[status]);
 }
 
-/**
- * Asks the law whether a command may happen now, and what it does.
- *
- * @param nowMs the moment of the command, Unix milliseconds
- */
-export function decide(state: OrderState, command: Command, nowMs: number): Decision {
-  const next = nextStatus(state, command, nowMs);
-  if (next === undefined) return { outcome: 'refused', error: refusalOf(state, command.type) };
-  if (command.type === 'settle') return { outcome: 'changed', ...finishBusy(state, nowMs) };
-  const busy = busyBefore(next, command);
-  if (busy !== null) return { outcome: 'busy', state: { ...state, busy }, busy };
-  const kind = STEP_OF_COMMAND[command.type as keyof typeof STEP_OF_COMMAND];
-  return {
-    outcome: 'changed',
-    ...change(
-      state,
-      kind,
-      nowMs,
-      {
-        status: next,
-        // A payment that fails while its session is being closed ends nothing.
-        busy: next === state.status ? state.busy : null,
-        deadline: deadlineAfter(state, command, next, nowMs),
-        disputeCount: state.disputeCount + (command.type === 'dispute' ? 1 : 0),
-      },
-      detailsOf(command),
-    ),
-  };
+/** True once nothing more can happen to the order. */
+export function isFinal(status: OrderStatus): boolean {
+  return Object.keys(TRANSITIONS[status]).length === 0;
 }
 
 /**
@@ -204,135 +189,4 @@ export function refusalOf(
   const isOnlyBusy = busy !== null && command in TRANSITIONS[status];
   const because = isOnlyBusy ? `; ${DOING[busy.kind]}` : '';
   return new DomainError('INVALID_STATE', REFUSALS[command] + because);
-}
-
-/** The order as a step of the book left it. */
-export function stateAfter(before: OrderState, step: Step): OrderState {
-  const { status, busy, deadline, disputeCount, number, event } = step;
-  const eventSequence = event?.sequence ?? before.eventSequence;
-  return { ...before, status, busy, deadline, disputeCount, stepNumber: number, eventSequence };
-}
-
-/** The busy phase written down: same status, and the timeline says what the order is doing. */
-export function announceBusy(state: OrderState, nowMs: number): Change {
-  const { busy } = state;
-  if (busy === null) throw new Error('Only a busy order can announce what it does');
-  const isDecided = busy.kind === 'refunding' && busy.reason === 'dispute_decided_for_buyer';
-  return change(state, STEP_OF_BUSY[busy.kind], nowMs, {}, isDecided ? { for: 'buyer' } : null);
-}
-
-/** The busy phase came to its end: the money has moved, or the session is closed. */
-export function finishBusy(state: OrderState, nowMs: number): Change {
-  if (state.busy === null) throw new Error('Only a busy order can finish what it does');
-  const { busy } = state;
-  const { status, kind } = END_OF_BUSY[busy.kind];
-  const by = busy.kind === 'closing' && busy.because === 'cancel' ? 'merchant' : 'expiry';
-  const details = busy.kind === 'closing' ? ({ by } as const) : null;
-  return change(state, kind, nowMs, { status, busy: null, deadline: null }, details);
-}
-
-/** The session could not be closed: the order is as it was before. */
-export function giveUpClosing(state: OrderState, nowMs: number): Change {
-  return change(state, 'PAYMENT_STILL_OPEN', nowMs, { busy: null });
-}
-
-/** True when a dispute was received in time, though its window has ended since. */
-export function isReceivedInTime(state: OrderState, receivedAtMs: number): boolean {
-  return state.deadline?.kind !== 'completion' || receivedAtMs < state.deadline.atMs;
-}
-
-function nextStatus(state: OrderState, command: Command, nowMs: number): OrderStatus | undefined {
-  const fits: readonly CommandType[] | null = state.busy && FITS_WHILE_BUSY[state.busy.kind];
-  if (fits !== null && !fits.includes(command.type)) return undefined;
-  const allowed: Partial<Record<CommandType, OrderStatus>> = TRANSITIONS[state.status];
-  return meetsCondition(state, command, nowMs) ? allowed[command.type] : undefined;
-}
-
-function meetsCondition(state: OrderState, command: Command, nowMs: number): boolean {
-  switch (command.type) {
-    case 'dispute':
-      return isReceivedInTime(state, command.receivedAtMs);
-    case 'expire':
-      return state.deadline !== null && state.deadline.atMs <= nowMs;
-    case 'settle':
-      return state.busy !== null;
-    case 'advance':
-      return state.terms.environment === 'sandbox';
-    default:
-      return true;
-  }
-}
-
-/** What the timeline says of a command that takes effect at once, beyond its kind. */
-function detailsOf(command: Command): StepDetails | null {
-  if (command.type === 'advance') return { seconds: command.seconds };
-  return command.type === 'decideForMerchant' ? { for: 'merchant' } : null;
-}
-
-/** COMPLETED, REFUNDED and CANCELLED come only after the gateway has done its part. */
-function busyBefore(next: OrderStatus, command: Command): Busy | null {
-  if (!isFinal(next)) return null;
-  switch (next) {
-    case 'CANCELLED':
-      return { kind: 'closing', because: command.type === 'cancel' ? 'cancel' : 'expiry' };
-    case 'COMPLETED':
-      return { kind: 'releasing' };
-    case 'REFUNDED':
-      return { kind: 'refunding', reason: refundReason(command) };
-  }
-}
-
-function refundReason(command: Command): RefundReason {
-  if (command.type === 'accept') return 'dispute_accepted';
-  return command.type === 'decideForBuyer'
-    ? 'dispute_decided_for_buyer'
-    : 'dispute_not_resolved_in_time';
-}
-
-function deadlineAfter(
-  { terms, deadline }: OrderState,
-  command: Command,
-  next: OrderStatus,
-  nowMs: number,
-): Deadline | null {
-  if (command.type === 'advance') {
-    return deadline && { ...deadline, atMs: deadline.atMs - command.seconds * 1000 };
-  }
-  switch (next) {
-    case 'DELIVERED':
-      return { kind: 'completion', atMs: nowMs + terms.completionWindowMs };
-    case 'DISPUTE_OPEN':
-    case 'DISPUTE_UNDER_REVIEW':
-      return { kind: 'dispute_answer', atMs: nowMs + terms.disputeAnswerMs };
-    case 'ACCEPTED':
-      return deadline;
-    case 'PAID':
-    case 'COMPLETED':
-    case 'REFUNDED':
-    case 'CANCELLED':
-      return null;
-  }
-}
-
-function change(
-  before: OrderState,
-  kind: StepKind,
-  atMs: number,
-  difference: Partial<Pick<OrderState, 'status' | 'busy' | 'deadline' | 'disputeCount'>>,
-  details: StepDetails | null = null,
-): Change {
-  const eventType = EVENT_TYPES.find((type): type is EventType => type === kind);
-  const state = {
-    ...before,
-    ...difference,
-    stepNumber: before.stepNumber + 1,
-    eventSequence: before.eventSequence + (eventType ? 1 : 0),
-  };
-  const { status, busy, deadline, disputeCount } = state;
-  const event = eventType ? { type: eventType, sequence: state.eventSequence } : null;
-  const number = state.stepNumber;
-  return {
-    state,
-    step: { number, kind, atMs, status, busy, deadline, disputeCount, event, details },
-  };
 }

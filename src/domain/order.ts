@@ -14,12 +14,43 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-export const FINAL_STATUSES = ['COMPLETED', 'REFUNDED', 'CANCELLED'] as const;
+/** Whose the buyer's money is: nobody has paid yet, held for the merchant, or gone its way. */
+export type Funds = 'none' | 'held' | 'released' | 'refunded';
 
-/** True once nothing more can happen to the order. */
-export function isFinal(status: OrderStatus): status is (typeof FINAL_STATUSES)[number] {
-  return (FINAL_STATUSES as readonly OrderStatus[]).includes(status);
+/**
+ * What each status says about an order: where its money is, and which deadline runs. Every list of
+ * statuses is derived from this table or from the lifecycle's.
+ */
+export const STATUSES = {
+  ACCEPTED: { funds: 'none', deadline: 'payment_link' },
+  PAID: { funds: 'held', deadline: null },
+  DELIVERED: { funds: 'held', deadline: 'completion' },
+  DISPUTE_OPEN: { funds: 'held', deadline: 'dispute_answer' },
+  DISPUTE_UNDER_REVIEW: { funds: 'held', deadline: 'dispute_answer' },
+  COMPLETED: { funds: 'released', deadline: null },
+  REFUNDED: { funds: 'refunded', deadline: null },
+  CANCELLED: { funds: 'none', deadline: null },
+} as const satisfies Record<OrderStatus, { funds: Funds; deadline: Deadline['kind'] | null }>;
+
+/** The statuses in which an order's money is held for its merchant. */
+export const HOLDING_STATUSES = ORDER_STATUSES.filter(
+  (status) => STATUSES[status].funds === 'held',
+);
+
+/** The statuses of an order that was paid, wherever the money is now. */
+export const PAID_STATUSES = ORDER_STATUSES.filter((status) => STATUSES[status].funds !== 'none');
+
+export type DisputeStatus = {
+  [Status in OrderStatus]: (typeof STATUSES)[Status]['deadline'] extends 'dispute_answer'
+    ? Status
+    : never;
+}[OrderStatus];
+
+/** True while a dispute waits to be answered or decided. */
+export function isDisputed(status: OrderStatus): status is DisputeStatus {
+  return STATUSES[status].deadline === 'dispute_answer';
 }
+export const DISPUTE_STATUSES = ORDER_STATUSES.filter(isDisputed);
 
 /** The nine webhook events of the specification, in its order. */
 export const EVENT_TYPES = [

@@ -1,11 +1,21 @@
 import type { Sql } from '../db/client.ts';
+import type { Funds } from '../domain/index.ts';
+import { ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../domain/index.ts';
 
 /** A capture gets this long to reach its order, or to be given back, before it counts as lost. */
 const CAPTURE_UNDER_WAY_MINUTES = 10;
 
-/** Orders that hold a buyer's money, and those whose money has gone its way. */
-const HOLDING = ['PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
-const PAID_ONCE = [...HOLDING, 'COMPLETED', 'REFUNDED'];
+/** The account in which an order's money is, by what its status says about it. */
+const ACCOUNTS = {
+  none: null,
+  held: 'merchant_held',
+  released: 'merchant_available',
+  refunded: 'refunds',
+} as const satisfies Record<Funds, string | null>;
+
+/** The statuses of orders whose money is, or is not yet, where it was to go. */
+const statusesWith = (funds: Funds) =>
+  ORDER_STATUSES.filter((status) => STATUSES[status].funds === funds);
 
 /** True for a capture that its order has not had the time to take. */
 export function isUnderWay(sql: Sql) {
@@ -66,14 +76,14 @@ export function orderFaults(sql: Sql) {
       o.amount_paise, coalesce(o.gateway_payment_id, 'none'), coalesce(l.captures, 0),
       coalesce(l.captured_to::text, 'nothing'), coalesce(l.releases, 0), coalesce(l.refunds, 0))
     FROM orders o LEFT JOIN lines l USING (gateway_payment_id)
-    WHERE CASE WHEN o.status::text = ANY(${PAID_ONCE}) THEN
+    WHERE CASE WHEN o.status = ANY(${PAID_STATUSES}) THEN
         l.captures IS DISTINCT FROM 1 OR l.captured_to IS DISTINCT FROM 'merchant_held'
         OR l.least_paise IS DISTINCT FROM o.amount_paise
         OR l.most_paise IS DISTINCT FROM o.amount_paise
-        OR l.releases <> (o.status = 'COMPLETED')::int
-        OR l.refunds <> (o.status = 'REFUNDED')::int
+        OR l.releases <> (o.status = ANY(${statusesWith('released')}))::int
+        OR l.refunds <> (o.status = ANY(${statusesWith('refunded')}))::int
         OR (l.paid_from IS NOT NULL AND l.paid_from <> 'merchant_held')
-        OR (o.status = 'REFUNDED' AND (o.refund_processed_at IS NULL
+        OR (o.status = ANY(${statusesWith('refunded')}) AND (o.refund_processed_at IS NULL
           OR o.refund_amount_paise IS DISTINCT FROM o.amount_paise))
       ELSE o.gateway_payment_id IS NOT NULL END`;
 }
@@ -105,11 +115,13 @@ export function surplusFaults(sql: Sql) {
 
 /** What each account should hold, counted from the orders and the surplus alone. */
 export function expectedBalances(sql: Sql) {
+  const accounts = Object.fromEntries(
+    PAID_STATUSES.map((status) => [status, ACCOUNTS[STATUSES[status].funds]]),
+  );
   return sql`
     SELECT environment, account, sum(amount_paise) AS paise FROM (
-      SELECT environment, CASE status WHEN 'COMPLETED' THEN 'merchant_available'
-        WHEN 'REFUNDED' THEN 'refunds' ELSE 'merchant_held' END AS account, amount_paise
-      FROM orders WHERE status::text = ANY(${PAID_ONCE})
+      SELECT environment, ${sql.json(accounts)}::jsonb->>status::text AS account, amount_paise
+      FROM orders WHERE status = ANY(${PAID_STATUSES})
       UNION ALL
       SELECT p.environment, CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END,
         s.amount_paise

@@ -105,20 +105,19 @@ export function createOrderCommands(deps: OrderDeps): OrderCommands {
 
 async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promise<CommandResult> {
   const newOrder = newOrderOf(request, deps.durations);
-  const { order, inserted } = await queries.insertOrder(
-    deps.sql,
-    newOrder,
-    deps.durations.paymentLinkMs,
-  );
+  const { order, isInserted, isUnstarted } = await queries.insertOrder(deps.sql, newOrder, {
+    paymentLinkMs: deps.durations.paymentLinkMs,
+    present: deps.present,
+  });
   noteRequest({ orderNumber: order.order_number });
-  // A replay starts nothing once the first step is recorded: the workflow's id is free again after
-  // Temporal's retention. Before that, starting it again repairs what a died process left.
-  if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));
-  const mismatch = !inserted && Buffer.compare(newOrder.request_hash, order.request_hash) !== 0;
+  // A replay starts nothing once the workflow has begun: its id is free again after Temporal's
+  // retention. Before that, starting it again repairs what a died process left.
+  if (isUnstarted) await deps.workflows.start(orderInputOf(order));
+  const mismatch = !isInserted && Buffer.compare(newOrder.request_hash, order.request_hash) !== 0;
   if (mismatch) {
     request.log.warn({ orderNumber: order.order_number }, 'Idempotency-Key used for another body');
   }
-  return { order: deps.present(order), replayed: !inserted, mismatch };
+  return { order: deps.present(order), replayed: !isInserted, mismatch };
 }
 
 /** The row of a request: amounts in paise, a fresh order number and payment token. */
@@ -205,9 +204,8 @@ async function carryOut<Name extends OrderMessageName>(
   const { order_number: orderNumber } = order;
   const { requestId } = message;
   try {
-    if (order.step_number === 0) await deps.workflows.start(orderInputOf(order));
     const updateId = await updateIdOf(deps, orderNumber, name, requestId);
-    const outcome = await updateCaughtUp(deps, orderNumber, name, message, updateId);
+    const outcome = await updateStarted(deps, order, name, message, updateId);
     const after = await queries.hearCarriedOut(deps.sql, orderNumber, requestId);
     if (after) return after;
     throw outcome === 'gone' ? refusal(name === 'decide' ? 'decideForBuyer' : name) : lost(name);
@@ -221,6 +219,21 @@ async function carryOut<Name extends OrderMessageName>(
     }
     throw error;
   }
+}
+
+/** Starts the order's workflow first, if the process that created the order died before it could. */
+async function updateStarted<Name extends OrderMessageName>(
+  deps: OrderDeps,
+  order: OrderRow,
+  name: Name,
+  message: OrderMessages[Name] & { requestId: string },
+  updateId: string,
+): Promise<'done' | 'gone'> {
+  const { order_number: orderNumber } = order;
+  const outcome = await updateCaughtUp(deps, orderNumber, name, message, updateId);
+  if (outcome === 'done' || !(await queries.isUnstarted(deps.sql, orderNumber))) return outcome;
+  await deps.workflows.start(orderInputOf(order));
+  return updateCaughtUp(deps, orderNumber, name, message, updateId);
 }
 
 /** So long after its step is recorded the answer to a command has been heard, unless it is lost. */

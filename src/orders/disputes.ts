@@ -1,8 +1,13 @@
 import type { Sql } from '../db/client.ts';
-import type { Busy, Environment, OrderStatus, RefundReason, StepKind } from '../domain/index.ts';
-
-export const DISPUTE_STATUSES = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
-export type DisputeStatus = (typeof DISPUTE_STATUSES)[number];
+import type {
+  Busy,
+  DisputeStatus,
+  Environment,
+  OrderStatus,
+  RefundReason,
+  StepKind,
+} from '../domain/index.ts';
+import { DISPUTE_STATUSES } from '../domain/index.ts';
 
 /** A dispute that somebody has to answer, decide or refund. */
 export interface RunningDispute {
@@ -38,7 +43,7 @@ export async function listRunningDisputes(
       dispute_raised_at AS "raisedAt", dispute_respond_by AS "respondBy",
       busy IS NOT NULL AS "isRefunding"
     FROM orders
-    WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+    WHERE status IN (${sql.unsafe(DISPUTE_STATUSES.map((name) => `'${name}'`).join(', '))})
       ${status ? sql`AND status = ${status}` : sql``}
       ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
       ${environment ? sql`AND environment = ${environment}` : sql``}

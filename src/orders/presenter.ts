@@ -1,4 +1,4 @@
-import { rupeesFromPaise } from '../domain/index.ts';
+import { rupeesFromPaise, STATUSES } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 
@@ -18,7 +18,7 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
     description: row.description,
     payment_url: `${publicBaseUrl}/pay/${row.payment_token}`,
     payment_link_expires_at: row.payment_link_expires_at.toISOString(),
-    completes_at: row.status === 'DELIVERED' ? iso(row.completes_at) : null,
+    completes_at: STATUSES[row.status].deadline === 'completion' ? iso(row.completes_at) : null,
     dispute: presentDispute(row),
     refund: presentRefund(row),
     payment: presentPayment(row),

@@ -1,76 +1,14 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
+import { DomainError, statusesThatTake } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderRow } from './rows.ts';
 
 export { findOrderAnywhere } from './find-orders.ts';
+export * from './insert-order.ts';
 export * from './request-queries.ts';
 export type { OrderRow } from './rows.ts';
-
-/** What POST /orders writes. The times are the database's: see {@link insertOrder}. */
-export type NewOrder = Pick<
-  OrderRow,
-  | 'order_number'
-  | 'merchant_id'
-  | 'environment'
-  | 'idempotency_key'
-  | 'request_hash'
-  | 'merchant_order_id'
-  | 'amount_paise'
-  | 'description'
-  | 'buyer_email'
-  | 'buyer_phone'
-  | 'buyer_name'
-  | 'payment_token'
-  | 'terms'
->;
-
-/**
- * Writes the order, or finds the one that has its idempotency key: one statement, so that of any
- * number of concurrent equal requests exactly one inserts.
- *
- * @returns the order as it stands now, and whether this call made it
- */
-export async function insertOrder(
-  sql: Sql,
-  order: NewOrder,
-  paymentLinkMs: number,
-): Promise<{ order: OrderRow; inserted: boolean }> {
-  for (;;) {
-    const [row] = await sql<(OrderRow & { inserted: boolean })[]>`
-      WITH clock AS MATERIALIZED (SELECT date_trunc('milliseconds', service_now()) AS now),
-      inserted AS (
-        INSERT INTO orders (
-          order_number, merchant_id, environment, idempotency_key, request_hash,
-          merchant_order_id, amount_paise, description, buyer_email, buyer_phone, buyer_name,
-          payment_token, terms, payment_link_expires_at, created_at, updated_at
-        ) VALUES (
-          ${order.order_number}, ${order.merchant_id}, ${order.environment},
-          ${order.idempotency_key}, ${order.request_hash}, ${order.merchant_order_id},
-          ${order.amount_paise}, ${order.description}, ${order.buyer_email}, ${order.buyer_phone},
-          ${order.buyer_name}, ${order.payment_token}, ${sql.json({ ...order.terms })},
-          (SELECT now FROM clock) + ${paymentLinkMs} * interval '1 millisecond',
-          (SELECT now FROM clock), (SELECT now FROM clock)
-        )
-        ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
-        RETURNING *
-      )
-      SELECT *, true AS inserted FROM inserted
-      UNION ALL
-      SELECT *, false FROM orders
-      WHERE merchant_id = ${order.merchant_id} AND environment = ${order.environment}
-        AND idempotency_key = ${order.idempotency_key}
-      LIMIT 1`;
-    // No row at all: an equal request committed after this statement's snapshot. The next try
-    // sees it.
-    if (row) {
-      const { inserted, ...found } = row;
-      return { order: found, inserted };
-    }
-  }
-}
 
 /** The order of that number in that environment, whoever owns it. */
 export async function findOrder(
@@ -109,17 +47,39 @@ export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<
   return row;
 }
 
-/** Orders that have a row but no recorded first step: their API process died, or Temporal was away. */
+/** Orders whose workflow never began: their API process died, or Temporal was away. */
 export async function findUnstartedOrders(
   sql: Sql,
   olderThanMs: number,
   limit: number,
 ): Promise<OrderRow[]> {
   return sql<OrderRow[]>`
-    SELECT * FROM orders
-    WHERE step_number = 0
-      AND created_at < service_now() - ${olderThanMs} * interval '1 millisecond'
-    ORDER BY created_at LIMIT ${limit}`;
+    SELECT o.* FROM unstarted_orders u JOIN orders o USING (order_number)
+    WHERE u.created_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+    ORDER BY u.created_at LIMIT ${limit}`;
+}
+
+/** True when no workflow of this order has begun yet. */
+export async function isUnstarted(sql: Sql, orderNumber: string): Promise<boolean> {
+  const rows = await sql`SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`;
+  return rows.length > 0;
+}
+
+/**
+ * Its workflow has begun.
+ *
+ * @returns the delivery of ORDER_CREATED's webhook, unless there is none or it has arrived
+ */
+export async function markStarted(
+  sql: Sql,
+  orderNumber: string,
+): Promise<{ deliveryId: string | null }> {
+  const [row] = await sql<{ deliveryId: string }[]>`
+    WITH started AS (DELETE FROM unstarted_orders WHERE order_number = ${orderNumber})
+    SELECT d.delivery_id AS "deliveryId"
+    FROM order_events e JOIN webhook_deliveries d USING (event_id)
+    WHERE e.order_number = ${orderNumber} AND e.sequence = 1 AND d.state = 'PENDING'`;
+  return { deliveryId: row?.deliveryId ?? null };
 }
 
 /** Disputes that were written down, but whose order has not heard of them: a process died. */
@@ -132,7 +92,7 @@ export async function findUnheardDisputes(
     SELECT order_number AS "orderNumber", waiting_dispute_id AS "requestId",
       waiting_dispute_received_at AS "receivedAt"
     FROM orders
-    WHERE waiting_dispute_id IS NOT NULL AND status IN ('PAID', 'DELIVERED') AND busy IS NULL
+    WHERE waiting_dispute_id IS NOT NULL AND status = ANY(${statusesThatTake('dispute')}) AND busy IS NULL
       AND waiting_dispute_received_at
         < service_now() - ${olderThanMs} * interval '1 millisecond'
     LIMIT ${limit}`;

@@ -1,8 +1,10 @@
 import type postgres from 'postgres';
 import { ulid } from 'ulid';
-import type { FoundStep, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
+import type { RecordedStep, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
-import type { EventType, Step, StepKind } from '../domain/index.ts';
+import type { Funds, Requirement } from '../domain/index.ts';
+import { STATUSES } from '../domain/index.ts';
+import { eventOf } from './event-body.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, textIn } from './step-columns.ts';
@@ -10,56 +12,69 @@ import { columnsAfter, textIn } from './step-columns.ts';
 /** Of a payment attempt that failed. */
 const NO_REASON_GIVEN = 'The gateway gave no reason';
 
-/** Where the money of the order goes at a step. */
+/** The ledger line of a step that moves the order's money, by where it was and where it is then. */
 const LEDGER_LINES: Partial<
-  Record<StepKind, { operation: string; debit: string; credit: string }>
+  Record<`${Funds}-${Funds}`, { operation: string; debit: string; credit: string }>
 > = {
-  PAYMENT_SUCCESS: { operation: 'capture', debit: 'gateway_clearing', credit: 'merchant_held' },
-  ORDER_COMPLETED: { operation: 'release', debit: 'merchant_held', credit: 'merchant_available' },
-  REFUND_PROCESSED: { operation: 'refund', debit: 'merchant_held', credit: 'refunds' },
+  'none-held': { operation: 'capture', debit: 'gateway_clearing', credit: 'merchant_held' },
+  'held-released': { operation: 'release', debit: 'merchant_held', credit: 'merchant_available' },
+  'held-refunded': { operation: 'refund', debit: 'merchant_held', credit: 'refunds' },
 };
 
 /**
  * The one writer of an order after its creation: row, timeline, webhook event with its bytes,
  * delivery and ledger line change together, once for each step number, by the SQL function
- * `record_step`. Only the order's workflow calls it, so what is read here before cannot change
- * under it; what can (a dispute, a session) is a condition that the function checks on the locked row.
+ * `record_step`. Only the order's workflow and the activities that move its money call it, so what
+ * is read here before cannot change under it; what can (a dispute, a session) is a condition that
+ * the function checks on the locked row.
  */
-export function createStepRecorder({ sql, present }: { sql: Sql; present: PresentOrder }) {
+export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
   return async function recordStep(input: RecordStepInput): Promise<RecordStepResult> {
-    const { orderNumber, step } = input;
-    const before = await readContext(sql, input);
-    const isNew = before.step_number < step.number;
-    if (isNew && input.gatewayPaymentId !== undefined && !before.is_captured) {
-      return { outcome: 'payment_not_captured' };
-    }
-    const columns = columnsAfter(before, input);
-    const after = { ...before, ...columns };
-    const [row] = await sql<{ result: RecordStepResult }[]>`
-      SELECT record_step(
-        ${orderNumber},
-        ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
-        ${jsonb(sql, columns)},
-        ${jsonb(sql, requestOf(before, input))},
-        ${jsonb(sql, eventOf(after, step, present))},
-        ${jsonb(sql, LEDGER_LINES[step.kind])},
-        ${sql.json({
-          unless_session_open: input.unlessSessionOpen ?? false,
-          unless_disputed_before: iso(input.unlessDisputedBeforeMs),
-          if_settled_outside: input.ifSettledOutside ?? false,
-        })}
-      ) AS result`;
-    if (!row) throw new Error('record_step always answers');
-    return row.result;
+    const { ifNoSessionOpen, ...asked } = input;
+    const result = await (ifNoSessionOpen
+      ? write(deps, { ...asked, step: ifNoSessionOpen }, 'no_session_open')
+      : write(deps, asked, asked.requires));
+    if (result.outcome !== 'session_open') return result;
+    // The id of a cancel belongs to the step that will answer it.
+    const { requestId: _, ...closing } = asked;
+    return recordStep(closing);
   };
 }
 
-/** What the book has under a step's number, for a workflow that may have fallen behind it. */
+async function write(
+  { sql, present }: { sql: Sql; present: PresentOrder },
+  input: RecordStepInput,
+  requires?: Requirement | 'no_session_open',
+): Promise<RecordStepResult | { outcome: 'session_open' }> {
+  const { orderNumber, step } = input;
+  const before = await readContext(sql, input);
+  const isNew = before.step_number < step.number;
+  if (isNew && input.gatewayPaymentId !== undefined && !before.is_captured) {
+    return { outcome: 'payment_not_captured' };
+  }
+  const columns = columnsAfter(before, input);
+  const after = { ...before, ...columns };
+  const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
+  const [row] = await sql<{ result: Awaited<ReturnType<typeof write>> }[]>`
+    SELECT record_step(
+      ${orderNumber},
+      ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
+      ${jsonb(sql, columns)},
+      ${jsonb(sql, requestOf(before, input))},
+      ${jsonb(sql, webhookOf(after, input, present))},
+      ${jsonb(sql, LEDGER_LINES[funds])},
+      ${requires ?? null}
+    ) AS result`;
+  if (!row) throw new Error('record_step always answers');
+  return row.result;
+}
+
+/** The step under a number, for a workflow that may have fallen behind the database. */
 export async function findStep(
   sql: Sql,
   { orderNumber, stepNumber }: { orderNumber: string; stepNumber: number },
-): Promise<FoundStep | null> {
-  const [row] = await sql<{ found: FoundStep | null }[]>`
+): Promise<RecordedStep | null> {
+  const [row] = await sql<{ found: RecordedStep | null }[]>`
     SELECT find_step(${orderNumber}, ${stepNumber}) AS found`;
   return row?.found ?? null;
 }
@@ -105,31 +120,16 @@ function detailsOf({ request_body, captured_utr }: StepContext, input: RecordSte
   return Object.keys(details).length > 0 ? details : null;
 }
 
-/** The webhook event: its body is made here, once, and never changes between attempts. */
-function eventOf(after: StepContext, { event, atMs }: Step, present: PresentOrder) {
-  if (event === null) return undefined;
-  const eventId = `evt_${ulid()}`;
-  const body = JSON.stringify({
-    event: event.type,
-    event_id: eventId,
-    sequence: event.sequence,
-    timestamp: iso(atMs),
-    environment: after.environment,
-    data: dataOf(after, event.type, present),
-  });
-  const deliveryId = after.has_webhook ? `dlv_${ulid()}` : null;
-  return { event_id: eventId, ...event, body, delivery_id: deliveryId };
+/** The webhook event of a step, with its delivery where the merchant has an endpoint. */
+function webhookOf(after: StepContext, { step }: RecordStepInput, present: PresentOrder) {
+  const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
+  const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
+  const event = eventOf(after, step, present, failure);
+  return event && { ...event, delivery_id: after.has_webhook ? `dlv_${ulid()}` : null };
 }
 
-/** A failed attempt changes nothing about the order, so its reason stands beside it. */
-function dataOf(after: StepContext, type: EventType, present: PresentOrder) {
-  const order = present(after);
-  if (type !== 'PAYMENT_FAILED') return order;
-  return { ...order, payment_failure: { reason: textIn(after, 'reason') ?? NO_REASON_GIVEN } };
-}
-
-function iso(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** postgres.js serialises it; its own type of JSON knows no dates. */

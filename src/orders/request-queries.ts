@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.ts';
+import { statusesThatTake } from '../domain/index.ts';
 import type { OrderRow, RequestBody } from './rows.ts';
 
 /** Whether a request came before, and with another body: the first one's counts. */
@@ -61,7 +62,8 @@ export async function writeDispute(
       UPDATE orders SET
         waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
         waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
-      WHERE order_number = ${orderNumber} AND busy IS NULL AND status IN ('PAID', 'DELIVERED')
+      WHERE order_number = ${orderNumber} AND busy IS NULL
+        AND status = ANY(${statusesThatTake('dispute')})
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.request_id = ${requestId})
       RETURNING order_number, merchant_id, service_now() AS received_at

@@ -1,5 +1,6 @@
 import type { RecordStepInput } from '../contracts/activities.ts';
-import type { OrderStatus, Step } from '../domain/index.ts';
+import type { Step } from '../domain/index.ts';
+import { isDisputed } from '../domain/index.ts';
 import type { OrderRow, RequestBody } from './rows.ts';
 
 /** The order with everything that a step may write from: its request's texts, its payment. */
@@ -100,10 +101,6 @@ function decisionColumns(before: StepContext, { atMs, details }: Step) {
     dispute_decision_reason: textIn(before, 'reason') ?? '',
     dispute_decided_at: new Date(atMs),
   };
-}
-
-function isDisputed(status: OrderStatus): boolean {
-  return status === 'DISPUTE_OPEN' || status === 'DISPUTE_UNDER_REVIEW';
 }
 
 function refundColumns(before: StepContext, step: Step) {

@@ -1,5 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import { HOLDING_STATUSES } from '../domain/index.ts';
 
 /** How the money of an order can be moved: its payment, and who gets it. */
 export interface FundsRow {
@@ -65,7 +66,7 @@ export async function findUnheldPayments(
     SELECT o.order_number FROM payments p
     JOIN orders o USING (order_number)
     WHERE o.gateway_payment_id = p.gateway_payment_id AND p.held_at IS NULL AND o.busy IS NULL AND ${mayBeHeld(sql)}
-      AND o.status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+      AND o.status = ANY(${HOLDING_STATUSES})
       AND (p.hold_started_at IS NULL
         OR p.hold_started_at < clock_timestamp()
           - ${Math.max(untriedForMs, HOLD_LEASE_SECONDS * 1000)} * interval '1 millisecond')
@@ -83,7 +84,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean>
     WITH locked AS (
       SELECT gateway_payment_id FROM orders
       WHERE order_number = ${orderNumber} AND busy IS NULL
-        AND status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+        AND status = ANY(${HOLDING_STATUSES})
       FOR UPDATE
     )
     UPDATE payments p SET hold_started_at = clock_timestamp() FROM locked l

@@ -66,8 +66,17 @@ export function createOrderWorkflows(client: Client): OrderWorkflows {
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
   const inTurn = createTurns(MAX_UPDATES_AT_ONCE);
+  const starting = new Map<string, Promise<void>>();
   return {
-    start: (input) => withinTimeout(() => startOrder(client, input)),
+    start(input) {
+      const { orderNumber } = input;
+      // Equal requests at once ask the server once.
+      const start =
+        starting.get(orderNumber) ??
+        withinTimeout(() => startOrder(client, input)).finally(() => starting.delete(orderNumber));
+      starting.set(orderNumber, start);
+      return start;
+    },
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(() =>
         inTurn(orderNumber, () => update(client, orderNumber, name, updateId, [message])),

@@ -57,6 +57,11 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
 
   if (facts.over) return undefined;
   if (command.type === 'settle') return movesMoney ? ended(facts) : undefined;
+  if (command.type in DOES) {
+    const isDoing = DOES[command.type as keyof typeof DOES] === doing;
+    if (!isDoing) return undefined;
+    return command.type === 'closeFailed' ? { ...facts, doing: 'nothing' } : ended(facts);
+  }
   if (movesMoney || (doing === 'closing' && !isPaymentNews)) return undefined;
 
   switch (command.type) {
@@ -103,6 +108,14 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
   }
 }
 
+/** What the order must be doing for the gateway's answer to mean something. */
+const DOES = {
+  sessionClosed: 'closing',
+  closeFailed: 'closing',
+  released: 'releasing',
+  refunded: 'refunding',
+} as const;
+
 const ENDINGS = {
   closing: ['CANCELLED', 'ORDER_CANCELLED'],
   releasing: ['COMPLETED', 'ORDER_COMPLETED'],
@@ -110,7 +123,7 @@ const ENDINGS = {
 } as const;
 
 /** The gateway has done what the order was busy with. */
-export function ended(facts: Facts): Facts {
+function ended(facts: Facts): Facts {
   if (facts.doing === 'nothing') return facts;
   const [over, event] = ENDINGS[facts.doing];
   const events = [...facts.events, event];

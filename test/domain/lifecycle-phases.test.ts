@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Busy, CommandType, OrderStatus } from '../../src/domain/index.ts';
-import {
-  announceBusy,
-  decide,
-  finishBusy,
-  giveUpClosing,
-  isFinal,
-  REFUSALS,
-} from '../../src/domain/index.ts';
+import { decide, isFinal, REFUSALS } from '../../src/domain/index.ts';
 import {
   aCommand,
   changeOf,
@@ -20,15 +13,16 @@ import {
 } from './order-states.ts';
 
 describe('while an order is busy', () => {
+  const CLOSING: CommandType[] = ['pay', 'failPayment', 'sessionClosed', 'closeFailed'];
   const PHASES: [OrderStatus, Busy, CommandType[]][] = [
-    ['ACCEPTED', { kind: 'closing', because: 'cancel' }, ['pay', 'failPayment']],
-    ['ACCEPTED', { kind: 'closing', because: 'expiry' }, ['pay', 'failPayment']],
-    ['DELIVERED', { kind: 'releasing' }, ['settle']],
-    ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, ['settle']],
+    ['ACCEPTED', { kind: 'closing', because: 'cancel' }, CLOSING],
+    ['ACCEPTED', { kind: 'closing', because: 'expiry' }, CLOSING],
+    ['DELIVERED', { kind: 'releasing' }, ['settle', 'released']],
+    ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, ['settle', 'refunded']],
     [
       'DISPUTE_UNDER_REVIEW',
       { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
-      ['settle'],
+      ['settle', 'refunded'],
     ],
   ];
   const types = Object.keys(REFUSALS) as CommandType[];
@@ -106,14 +100,9 @@ describe('while an order is busy', () => {
   it('a session that cannot be closed leaves the order as it was, and the timeline says so', () => {
     const before = orderIn('ACCEPTED');
     const busy = { kind: 'closing', because: 'cancel' } as const;
-    const { state, step } = giveUpClosing({ ...before, busy }, NOW_MS);
+    const { state, step } = changeOf({ ...before, busy }, { type: 'closeFailed' });
     expect(state).toEqual({ ...before, stepNumber: 8 });
     expect(step).toMatchObject({ kind: 'PAYMENT_STILL_OPEN', event: null, busy: null });
-  });
-
-  it('only a busy order can announce or finish what it does', () => {
-    expect(() => announceBusy(orderIn('DELIVERED'), NOW_MS)).toThrow('Only a busy order');
-    expect(() => finishBusy(orderIn('DELIVERED'), NOW_MS)).toThrow('Only a busy order');
   });
 });
 

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Change, Command, OrderState, OrderStatus, Step } from '../../src/domain/index.ts';
-import {
-  announceBusy,
-  createOrder,
-  decide,
-  finishBusy,
-  giveUpClosing,
-  isFinal,
-} from '../../src/domain/index.ts';
+import type { Command, OrderState, OrderStatus, Step } from '../../src/domain/index.ts';
+import { createOrder, decide, isFinal } from '../../src/domain/index.ts';
 import type { Facts } from './lifecycle-model.ts';
-import { ended, factsAtCreation, LINK_MS, obey, statusOf } from './lifecycle-model.ts';
-import { HOUR_MS, NOW_MS, orderIn, STATUSES } from './order-states.ts';
+import { factsAtCreation, LINK_MS, obey, statusOf } from './lifecycle-model.ts';
+import { ENDING, HOUR_MS, NOW_MS, orderIn, STATUSES } from './order-states.ts';
 
 const NUMBER_OF_ORDERS = 10_000;
 
@@ -22,9 +15,7 @@ type Happening =
   | { disputeReceivedMsAgo: number }
   | { hoursPass: number }
   | 'the deadline comes'
-  | 'the order says what it does'
-  | 'the gateway has done it'
-  | 'the gateway cannot be reached';
+  | 'the gateway has done it';
 
 /** What leads on stands here twice, so that more lives get far. */
 const plainCommand = fc.constantFrom(
@@ -42,6 +33,10 @@ const plainCommand = fc.constantFrom(
   'decideForBuyer',
   'expire',
   'settle',
+  'sessionClosed',
+  'closeFailed',
+  'released',
+  'refunded',
 );
 const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 10, arbitrary: plainCommand.map((type) => ({ command: { type } })) },
@@ -60,12 +55,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(1, 20, 50, 100).map((hoursPass) => ({ hoursPass })) },
   {
     weight: 5,
-    arbitrary: fc.constantFrom<Happening>(
-      'the deadline comes',
-      'the order says what it does',
-      'the gateway has done it',
-      'the gateway cannot be reached',
-    ),
+    arbitrary: fc.constantFrom<Happening>('the deadline comes', 'the gateway has done it'),
   },
 );
 
@@ -88,23 +78,12 @@ function begin(environment: 'sandbox' | 'production'): Pair {
   };
 }
 
-function take(pair: Pair, { state, step }: Change): void {
-  pair.state = state;
-  pair.steps.push(step);
-}
-
 function happen(pair: Pair, what: Happening): void {
-  const { state, facts } = pair;
+  const { state } = pair;
   if (what === 'the deadline comes') {
     pair.nowMs = Math.max(pair.nowMs, state.deadline?.atMs ?? 0);
-  } else if (what === 'the order says what it does') {
-    if (state.busy) take(pair, announceBusy(state, pair.nowMs));
   } else if (what === 'the gateway has done it') {
-    if (state.busy) take(pair, finishBusy(state, pair.nowMs));
-    pair.facts = ended(facts);
-  } else if (what === 'the gateway cannot be reached') {
-    if (state.busy?.kind === 'closing') take(pair, giveUpClosing(state, pair.nowMs));
-    if (facts.doing === 'closing') pair.facts = { ...facts, doing: 'nothing' };
+    if (state.busy) command(pair, ENDING[state.busy.kind]);
   } else if ('hoursPass' in what) {
     pair.nowMs += what.hoursPass * HOUR_MS;
   } else if ('command' in what) {
@@ -118,8 +97,10 @@ function command(pair: Pair, asked: Command): void {
   const decision = decide(pair.state, asked, pair.nowMs);
   const obeyed = obey(pair.facts, asked, pair.nowMs);
   assert.equal(decision.outcome === 'refused', obeyed === undefined, `${asked.type} refused?`);
-  if (decision.outcome === 'changed') take(pair, decision);
-  if (decision.outcome === 'busy') pair.state = decision.state;
+  if (decision.outcome === 'changed') {
+    pair.state = decision.state;
+    pair.steps.push(decision.step);
+  }
   pair.facts = obeyed ?? pair.facts;
 }
 
@@ -150,8 +131,8 @@ function assertCanEnd(pair: Pair): void {
   for (let moves = 0; moves < 6 && !isFinal(state.status); moves += 1) {
     const atMs = Math.max(pair.nowMs, state.deadline?.atMs ?? 0);
     const asked = state.status === 'PAID' ? 'deliver' : 'expire';
-    const decision = state.busy ? finishBusy(state, atMs) : decide(state, { type: asked }, atMs);
-    if ('state' in decision) state = decision.state;
+    const decision = decide(state, state.busy ? ENDING[state.busy.kind] : { type: asked }, atMs);
+    if (decision.outcome === 'changed') state = decision.state;
   }
   assert.ok(isFinal(state.status), `${state.status} cannot end`);
 }

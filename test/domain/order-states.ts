@@ -1,4 +1,5 @@
 import type {
+  Busy,
   Command,
   CommandType,
   Decision,
@@ -71,12 +72,12 @@ export function changeOf(state: OrderState, command: Command, nowMs = NOW_MS) {
   return decision;
 }
 
-/** Asks the law, and expects a busy phase to begin. */
-export function busyOf(state: OrderState, command: Command, nowMs = NOW_MS) {
-  const decision = decide(state, command, nowMs);
-  if (decision.outcome !== 'busy') throw new Error(`${command.type}: ${summaryOf(decision)}`);
-  return decision;
-}
+/** The command by which the gateway's operation ends well. */
+export const ENDING = {
+  closing: { type: 'sessionClosed' },
+  releasing: { type: 'released' },
+  refunding: { type: 'refunded' },
+} as const satisfies Record<Busy['kind'], Command>;
 
 /** A decision in one word, or the refusal's own words. */
 export function summaryOf(decision: Decision): string {

@@ -80,7 +80,7 @@ describe('a refund that comes to its end at the moment of the cancel shows', () 
     const order = await merchant.sandbox.create();
     const surplus = await aSurplus(order, WRONG_PAISE);
     const cancelling = await service.sql.begin(async (sql) => {
-      await sql`SELECT FROM orders WHERE order_number = ${order.order_number} FOR UPDATE`;
+      await sql`SELECT FROM orders WHERE order_number = ${order.order_number} FOR NO KEY UPDATE`;
       const answer = cancel(order);
       await untilBlocked(service, 'record_step');
       await sql`UPDATE surplus_refunds SET processed_at = service_now()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeDispute } from '../../src/orders/queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
-import { simulator } from '../support/gateway.ts';
+import { breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
 import { directOrder, startOrder, startOrderIn, until, writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
@@ -52,6 +52,13 @@ async function withSession(world: PathWorld, overrides: Partial<OrderOverrides> 
   return { order, gatewaySessionId: session.gateway_session_id ?? '' };
 }
 
+async function settleOutside({ service }: PathWorld, { orderNumber, update }: DirectOrder) {
+  await service.sql`
+    INSERT INTO outside_settlements (order_number, reference, reason, actor)
+    VALUES (${orderNumber}, 'UTR 4711', 'The gateway was away', 'operator')`;
+  await update('settle', { requestId: `settle:${orderNumber}` });
+}
+
 /** One for each path through the table, and for what happens beside it. The names are the files'. */
 export const PATHS: Record<string, Path> = {
   completed: walk('PAID', [['deliver']], { terms: endsSoon }),
@@ -94,6 +101,19 @@ export const PATHS: Record<string, Path> = {
     ['advance', { seconds: 3600 }],
     ['advance', { seconds: 86_400 }],
   ]),
+
+  'clock-advanced-in-every-status': async (world) => {
+    const order = await start(world, 'ACCEPTED', { terms: endsSoon });
+    const advance = () => order.update('advance', { seconds: 1 });
+    await advance();
+    await order.pay();
+    for (const name of ['dispute', 'submitEvidence', 'resolve'] as const) {
+      await advance();
+      await order.update(name);
+    }
+    await advance();
+    return order;
+  },
 
   'paid-before-the-first-task': async (world) => {
     const { service, merchantId } = world;
@@ -171,6 +191,21 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
+  'payment-fails-while-its-session-is-closed': async (world) => {
+    const { order } = await withSession(world);
+    const { mend } = await breakGateway(world.service, {
+      kind: 'late',
+      path: CLOSING,
+      delayMs: 1500,
+    });
+    const cancelled = order.update('cancel');
+    await order.untilStep('CLOSING_PAYMENT');
+    await order.update('failPayment');
+    await cancelled;
+    await mend();
+    return order;
+  },
+
   'cancel-while-the-gateway-is-away': async (world) => {
     const { order } = await withSession(world);
     await simulator(world.service, 'POST', '/faults', { kind: 'error' });
@@ -183,19 +218,20 @@ export const PATHS: Record<string, Path> = {
   'settled-outside': async (world) => {
     const order = await start(world, 'PAID', { terms: endsSoon });
     await order.update('deliver');
-    await simulator(world.service, 'POST', '/faults', { kind: 'error' });
-    await order.untilStep('RELEASE_STARTED');
-    await order.update('settle');
-    await simulator(world.service, 'DELETE', '/faults');
+    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
+    await until(async () => (await hits()) > 0);
+    await settleOutside(world, order);
+    await mend();
     return order;
   },
 
   'refund-settled-outside': async (world) => {
     const order = await start(world, 'DISPUTE_OPEN');
-    await simulator(world.service, 'POST', '/faults', { kind: 'error' });
+    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
     await order.update('accept');
-    await order.update('settle');
-    await simulator(world.service, 'DELETE', '/faults');
+    await until(async () => (await hits()) > 0);
+    await settleOutside(world, order);
+    await mend();
     return order;
   },
 

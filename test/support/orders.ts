@@ -4,6 +4,7 @@ import { vi } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { newOrderOf, orderInputOf } from '../../src/orders/commands.ts';
+import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { NewOrder } from '../../src/orders/queries.ts';
 import { findOrderByNumber, insertOrder } from '../../src/orders/queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
@@ -27,7 +28,8 @@ export async function writeOrder(
   const { environment = 'sandbox' } = overrides;
   const request = { merchantId, environment, idempotencyKey: randomUUID(), body: anOrder() };
   const newOrder = { ...newOrderOf(request, config.durations), ...overrides };
-  const { order } = await insertOrder(sql, newOrder, paymentLinkMs);
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const { order } = await insertOrder(sql, newOrder, { paymentLinkMs, present });
   return order;
 }
 

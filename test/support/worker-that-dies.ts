@@ -32,7 +32,8 @@ const worker = await Worker.create({
     ...activities,
     async recordStep(input: RecordStepInput) {
       const result = await activities.recordStep(input);
-      if (input.step.kind === lastKind) process.kill(process.pid, 'SIGKILL');
+      const kind = result.outcome === 'recorded' && result.recorded.step.kind;
+      if (kind === lastKind) process.kill(process.pid, 'SIGKILL');
       return result;
     },
   },

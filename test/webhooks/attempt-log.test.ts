@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/attempt-log.ts';
 import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/attempt-log.ts';
-import { startOrder, until } from '../support/orders.ts';
+import { writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -14,15 +14,10 @@ beforeAll(async () => {
   service = await startTestService({ time: 'real' });
   attempts = createAttemptLog(service.sql);
   const merchant = await service.newMerchant();
-  merchant.receiver.answerWith(() => 500);
-  const worker = await service.startWorker({ sendWebhook: async () => {} });
-  await Promise.all(Array.from({ length: 30 }, () => startOrder(service, merchant)));
-  deliveryIds = await until(async () => {
-    const rows = await service.sql<{ delivery_id: string }[]>`
-      SELECT delivery_id FROM webhook_deliveries`;
-    return rows.length === 30 ? rows.map(({ delivery_id }) => delivery_id) : undefined;
-  }).then((ids) => ids ?? []);
-  await worker.stop();
+  await Promise.all(Array.from({ length: 30 }, () => writeOrder(service, merchant)));
+  const rows = await service.sql<{ delivery_id: string }[]>`
+    SELECT delivery_id FROM webhook_deliveries`;
+  deliveryIds = rows.map(({ delivery_id }) => delivery_id);
 });
 afterAll(() => service?.stop());
 

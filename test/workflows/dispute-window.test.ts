@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
+import type { ReleaseResult } from '../../src/contracts/activities.ts';
 import { findOrderByNumber, writeDispute } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
@@ -18,15 +19,22 @@ let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;
 let merchant: Merchant;
 /** Orders whose release a test holds up before it asks the database. */
-const heldUp = new Map<string, Promise<void>>();
+const heldUp = new Map<string, ReturnType<typeof newHold>>();
+const newHold = () => ({
+  letGo: Promise.withResolvers<void>(),
+  released: Promise.withResolvers<ReleaseResult>(),
+});
 
 beforeAll(async () => {
   service = await startTestService({ time: 'skipping' });
   const { releaseFunds } = createActivities(service.deps);
   worker = await service.startWorker({
     async releaseFunds(input) {
-      await heldUp.get(input.orderNumber);
-      return releaseFunds(input);
+      const hold = heldUp.get(input.orderNumber);
+      await hold?.letGo.promise;
+      const result = await releaseFunds(input);
+      hold?.released.resolve(result);
+      return result;
     },
   });
   merchant = await service.newMerchant();
@@ -47,10 +55,10 @@ async function deliveredOrder() {
   return { ...body.data, endsAtMs: Date.parse(body.data.completes_at!) };
 }
 
-function holdUp({ order_number }: Order): () => void {
-  const hold = Promise.withResolvers<void>();
-  heldUp.set(order_number, hold.promise);
-  return hold.resolve;
+function holdUp({ order_number }: Order) {
+  const hold = newHold();
+  heldUp.set(order_number, hold);
+  return { letGo: hold.letGo.resolve, released: hold.released.promise };
 }
 
 const read = async ({ order_number }: Order) =>
@@ -62,8 +70,6 @@ const kindsOf = async ({ order_number }: Order) =>
 const untilStatus = (order: Order, status: string) =>
   until(async () => (await read(order)).status === status);
 const rowOf = ({ order_number }: Order) => findOrderByNumber(service.sql, order_number);
-const untilWrittenDown = (order: Order) =>
-  until(async () => (await rowOf(order)).waiting_dispute_id !== null);
 const dispute = (order: Order) => merchant.sandbox.help(order, 'dispute', { reason: REASON });
 
 /** Stops the database's clock so many seconds before (negative) or after a window's end. */
@@ -136,22 +142,21 @@ describe('a dispute and the end of the window, by the clock of the database', ()
 describe('a dispute that meets the release under way', () => {
   it('received 1 s before the end it stops the release, and is raised once', async () => {
     const order = await deliveredOrder();
-    const letGo = holdUp(order);
+    const { letGo, released } = holdUp(order);
     await service.temporal.skip(24 * HOUR_MS + 1000);
     await receiveAt(order.endsAtMs, -1);
-    const disputing = dispute(order);
-    await untilWrittenDown(order);
+    const { status, body } = await dispute(order);
+    expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
     await letClocksAgree();
     letGo();
-    const { status, body } = await disputing;
-    expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
+    expect(await released).toEqual({ outcome: 'behind' });
     expect((await kindsOf(order)).slice(3)).toEqual(['DISPUTE_RAISED']);
     expect(await rowOf(order)).toMatchObject({ dispute_count: 1, waiting_dispute_id: null });
   });
 
   it('received 1 s after the end it is refused, and the release goes on', async () => {
     const order = await deliveredOrder();
-    const letGo = holdUp(order);
+    const { letGo } = holdUp(order);
     await service.skip(24 * HOUR_MS + 2000);
     await receiveAt(order.endsAtMs, 1);
     expect((await dispute(order)).body.message).toBe(REFUSAL_WHILE_RELEASING);
@@ -181,10 +186,7 @@ describe('a dispute that meets the release under way', () => {
     const order = await deliveredOrder();
     await receiveAt(order.endsAtMs, -10);
     await service.temporal.skip(24 * HOUR_MS + 1000);
-    const disputing = dispute(order);
-    await untilWrittenDown(order);
-    await service.temporal.skip(11_000);
-    const { status, body } = await disputing;
+    const { status, body } = await dispute(order);
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
-import { announceBusy, decide, finishBusy } from '../../src/domain/index.ts';
+import { decide } from '../../src/domain/index.ts';
 import { findOrderByNumber, writeDispute } from '../../src/orders/queries.ts';
 import { breakGateway, CLOSING, withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
@@ -50,7 +50,6 @@ async function writeAsLost(
 async function changeOf(order: DirectOrder, command: Command): Promise<Change> {
   const decision = decide(await stateOf(order), command, Date.now());
   if (decision.outcome === 'changed') return decision;
-  if (decision.outcome === 'busy') return announceBusy(decision.state, Date.now());
   throw decision.error;
 }
 
@@ -119,7 +118,7 @@ test('a cancel is answered when its last step was written by a task that was los
     'Idempotency-Key': key,
   });
   await order.untilStep('CLOSING_PAYMENT');
-  const cancelled = finishBusy(await stateOf(order), Date.now());
+  const cancelled = await changeOf(order, { type: 'sessionClosed' });
   await writeAsLost(order, cancelled, { requestId: `cancel:${key}` });
   await service.deps.workflows.catchUp(order_number);
   const answer = await cancelling;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { currentDetails, deadlineSummary } from '../../workflows/order-details.ts';
+import { currentDetails, deadlineSummary } from '../../workflows/order/details.ts';
 import { orderIn } from '../domain/order-states.ts';
 
 const AT = '**2026-11-20T13:00:00.000Z**';

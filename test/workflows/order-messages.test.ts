@@ -216,7 +216,7 @@ describe('messages that cannot be done', () => {
 });
 
 describe('a forged payment', () => {
-  const NOT_CAPTURED = 'The payment is not in the book as captured for this order';
+  const NOT_CAPTURED = 'The payment is not recorded as captured for this order';
 
   const FORGERIES: [string, (order: DirectOrder) => Promise<string>][] = [
     ['of no capture at all', async () => 'pay_forged'],

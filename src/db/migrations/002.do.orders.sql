@@ -22,7 +22,8 @@ CREATE TABLE orders (
   payment_token text NOT NULL UNIQUE,
   status order_status NOT NULL DEFAULT 'ACCEPTED',
   busy jsonb,
-  step_number integer NOT NULL DEFAULT 0,
+  -- 1 is ORDER_CREATED, which is recorded with the row.
+  step_number integer NOT NULL DEFAULT 1,
   dispute_count integer NOT NULL DEFAULT 0,
   -- The payment that made it PAID; the UTR is by what banks and UPI apps name it.
   gateway_payment_id text,
@@ -62,10 +63,16 @@ CREATE INDEX orders_by_status
 CREATE INDEX orders_by_merchant_order_id
   ON orders (merchant_id, environment, merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
--- What the sweeper looks for: normally both are empty.
+-- What the sweeper looks for: normally empty.
 CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
   WHERE waiting_dispute_id IS NOT NULL;
-CREATE INDEX orders_without_workflow ON orders (created_at) WHERE step_number = 0;
+
+-- Orders whose workflow has not begun: written with the order, removed by the first thing that its
+-- workflow does. A table of its own, because to mark the order's row would write every index of it.
+CREATE TABLE unstarted_orders (
+  order_number text PRIMARY KEY REFERENCES orders,
+  created_at timestamptz NOT NULL
+);
 
 -- What happened to an order, in order: the timeline.
 CREATE TABLE order_steps (

@@ -1,12 +1,12 @@
--- What the book has under a step's number, as a result of record_step; null when it has none.
+-- The step that an order has under a number; null when it has none.
 CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
-    'written', jsonb_build_object('step', s.step, 'requestId', s.request_id, 'gatewayPaymentId',
-      CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END))
+  SELECT jsonb_build_object('step', s.step, 'requestId', s.request_id,
+    'gatewayPaymentId', CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END,
+    'deliveryId', d.delivery_id)
   FROM order_steps s JOIN orders o USING (order_number)
   LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
-  LEFT JOIN webhook_deliveries d USING (event_id)
+  LEFT JOIN webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
@@ -21,23 +21,23 @@ CREATE FUNCTION record_step(
   p_request jsonb,     -- request_id, details
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
-  p_conditions jsonb   -- unless_session_open, unless_disputed_before, if_settled_outside
+  p_requires text      -- no_session_open, no_dispute_waiting or settlement_recorded, or null
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
   changed orders;
   number integer := (p_step->>'number')::integer;
   at timestamptz := (p_step->>'at')::timestamptz;
-  disputed_before timestamptz := (p_conditions->>'unless_disputed_before')::timestamptz;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
 
   IF o.step_number >= number THEN
     -- Written by an earlier try. It need not be the same step: a workflow task can be lost after its
     -- local activity has written, and what the next one does first may be something else.
-    RETURN find_step(p_order_number, number);
+    RETURN jsonb_build_object('outcome', 'recorded',
+      'recorded', find_step(p_order_number, number));
   END IF;
-  IF (p_conditions->>'if_settled_outside')::boolean AND NOT EXISTS (
+  IF p_requires = 'settlement_recorded' AND NOT EXISTS (
       SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
     RETURN '{"outcome": "not_settled"}';
   END IF;
@@ -45,18 +45,20 @@ BEGIN
     RAISE EXCEPTION 'order % is at step %, so step % cannot follow', p_order_number, o.step_number, number;
   END IF;
 
-  IF (p_conditions->>'unless_session_open')::boolean AND o.open_session_id IS NOT NULL THEN
+  IF p_requires = 'no_session_open' AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;
-  IF o.waiting_dispute_received_at < disputed_before THEN
+  -- An order that is not delivered yet has no window: each dispute that waits counts.
+  IF p_requires = 'no_dispute_waiting'
+      AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', jsonb_build_object(
       'requestId', o.waiting_dispute_id,
       'receivedAtMs', floor(extract(epoch FROM o.waiting_dispute_received_at) * 1000)));
   END IF;
   -- The window is over when this clock says so, for it is this clock that receives disputes.
-  IF service_now() < disputed_before THEN
+  IF p_step->>'kind' = 'RELEASE_STARTED' AND service_now() < o.completes_at THEN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
-      ceil(extract(epoch FROM disputed_before - service_now()) * 1000));
+      ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
@@ -122,5 +124,9 @@ BEGIN
       (p_ledger->>'credit')::ledger_account, o.amount_paise, at);
   END IF;
 
-  RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id');
+  RETURN jsonb_build_object('outcome', 'recorded', 'recorded', jsonb_build_object(
+    'step', p_step->'whole', 'requestId', p_request->>'request_id',
+    'gatewayPaymentId',
+      CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN changed.gateway_payment_id END,
+    'deliveryId', p_event->>'delivery_id'));
 END $$;

@@ -1,5 +1,6 @@
 import type { DisputeEnding, DisputeRecord } from '../../orders/disputes.ts';
-import { DISPUTE_STATUSES, listRunningDisputes, readDisputes } from '../../orders/disputes.ts';
+import { DISPUTE_STATUSES } from '../../domain/index.ts';
+import { listRunningDisputes, readDisputes } from '../../orders/disputes.ts';
 import { findOrderAnywhere } from '../../orders/find-orders.ts';
 import { DomainError } from '../../domain/index.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf, ORDER } from './command.ts';

@@ -1,3 +1,4 @@
+import { WAITING_FOR } from '../../domain/index.ts';
 import { showLedger } from '../../ledger/verify.ts';
 import { readDisputes } from '../../orders/disputes.ts';
 import { findOrderAnywhere } from '../../orders/find-orders.ts';
@@ -11,7 +12,6 @@ import {
   listPaymentSessions,
 } from '../../payments/operator-queries.ts';
 import { listDeliveries } from '../../webhooks/delivery-list.ts';
-import { WAITING_FOR } from '../../../workflows/order-details.ts';
 import { defineCommand, ORDER } from './command.ts';
 import { disputeText } from './dispute-list.ts';
 import { inspectorDeps } from './order-retry.ts';

@@ -1,18 +1,8 @@
-import type { Busy, Deadline, OrderState, OrderStatus } from '../src/domain/index.ts';
+import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import type { Busy, Deadline, OrderState } from '../../src/domain/index.ts';
+import { WAITING_FOR } from '../../src/domain/index.ts';
 
-/** Each status in words, with what it waits for; `admin order show` says it too. */
-export const WAITING_FOR = {
-  ACCEPTED: "Waiting for the buyer's payment.",
-  PAID: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
-  DELIVERED: 'Delivered. The funds are released to the merchant unless the buyer disputes.',
-  DISPUTE_OPEN: "The buyer disputes the order. Waiting for the merchant's evidence or resolution.",
-  DISPUTE_UNDER_REVIEW: "Evidence is in. Waiting for an operator's decision or a resolution.",
-  COMPLETED: 'Completed: the funds are released to the merchant.',
-  REFUNDED: 'Refunded: the money is back with the buyer.',
-  CANCELLED: 'Cancelled before it was paid.',
-} as const satisfies Record<OrderStatus, string>;
-
-const DOING = {
+const AT_THE_GATEWAY = {
   closing: 'Asking the gateway to close the open payment session, to cancel the order.',
   releasing: 'Releasing the funds to the merchant at the gateway.',
   refunding: 'Refunding the buyer at the gateway.',
@@ -27,7 +17,7 @@ const AT_DEADLINE = {
 /** What the order waits for and until when, in Markdown, for an operator in the Temporal UI. */
 export function currentDetails(state: OrderState): string {
   const { status, busy, deadline, disputeCount } = state;
-  const lines = [`**${status}** · ${busy ? DOING[busy.kind] : WAITING_FOR[status]}`];
+  const lines = [`**${status}** · ${busy ? AT_THE_GATEWAY[busy.kind] : WAITING_FOR[status]}`];
   if (deadline && !busy) {
     lines.push(`At **${new Date(deadline.atMs).toISOString()}** ${AT_DEADLINE[deadline.kind]}.`);
   }
@@ -38,4 +28,23 @@ export function currentDetails(state: OrderState): string {
 /** One line for the timer in the event history. */
 export function deadlineSummary({ kind }: Deadline): string {
   return `Until ${AT_DEADLINE[kind]}`;
+}
+
+/** Says in the Temporal UI what the order waits for. */
+export function showState(state: OrderState): void {
+  setCurrentDetails(currentDetails(state));
+}
+
+/** The same, and what operators search by: each upsert is billed, so only what has changed. */
+export function showChange(state: OrderState, before: OrderState): void {
+  showState(state);
+  const { status, disputeCount } = state;
+  const isDisputedAgain = disputeCount !== before.disputeCount;
+  if (status === before.status && !isDisputedAgain) return;
+  upsertSearchAttributes([
+    { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: status },
+    ...(isDisputedAgain
+      ? [{ key: { name: 'DisputeCount', type: 'INT' } as const, value: disputeCount }]
+      : []),
+  ]);
 }

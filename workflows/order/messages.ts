@@ -1,15 +1,15 @@
 import type { Trigger } from '@temporalio/workflow';
 import { ApplicationFailure, log } from '@temporalio/workflow';
-import type { RecordStepInput } from '../src/contracts/activities.ts';
-import type { IncomingMessage, OrderMessageName } from '../src/contracts/order-workflow.ts';
-import type { Command } from '../src/domain/index.ts';
-import { DomainError } from '../src/domain/index.ts';
+import type { RecordStepInput, RecordStepResult } from '../../src/contracts/activities.ts';
+import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import type { Command } from '../../src/domain/index.ts';
+import { DomainError, REFUSALS } from '../../src/domain/index.ts';
 
-/** A message that waits for its turn, or something that happens by itself. */
+/** A command that waits for its turn: of a message, or of something that happened by itself. */
 export interface Request {
   command: Command;
   message: IncomingMessage;
-  /** The Update's answer; a Signal and a deadline have nobody to answer. */
+  /** The Update's answer; nobody waits for that of a Signal, a deadline or the gateway. */
   answer?: Trigger<void>;
 }
 
@@ -19,6 +19,30 @@ const MAX_ID_LENGTH = 500;
 const MAX_ADVANCE_SECONDS = 2_592_000;
 /** The last moment that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
+
+/** The command of each message. */
+const COMMANDS = {
+  pay({ gatewayPaymentId }) {
+    assertId('gatewayPaymentId', gatewayPaymentId);
+    return { type: 'pay' };
+  },
+  failPayment: () => ({ type: 'failPayment' }),
+  deliver: () => ({ type: 'deliver' }),
+  cancel: () => ({ type: 'cancel' }),
+  dispute: ({ receivedAtMs }) => ({ type: 'dispute', receivedAtMs: timeOf(receivedAtMs) }),
+  submitEvidence: () => ({ type: 'submitEvidence' }),
+  resolve: () => ({ type: 'resolve' }),
+  accept: () => ({ type: 'accept' }),
+  decide({ for: winner }) {
+    if (winner === 'merchant') return { type: 'decideForMerchant' };
+    if (winner === 'buyer') return { type: 'decideForBuyer' };
+    throw badMessage('for', '"merchant" or "buyer"');
+  },
+  advance: ({ seconds }) => ({ type: 'advance', seconds: secondsOf(seconds) }),
+  settle: () => ({ type: 'settle' }),
+} as const satisfies Record<OrderMessageName, (message: IncomingMessage) => Command>;
+
+export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
 
 /**
  * The domain's command for a message. Messages come from the API, but also from operators through
@@ -31,22 +55,8 @@ export function commandOf(name: OrderMessageName, message: IncomingMessage): Com
   if (typeof message !== 'object' || message === null) throw badMessage('The message', 'an object');
   const { requestId, gatewayPaymentId } = message;
   if (requestId !== undefined) assertId('requestId', requestId);
-  if (gatewayPaymentId !== undefined || name === 'pay')
-    assertId('gatewayPaymentId', gatewayPaymentId);
-  switch (name) {
-    case 'pay':
-      return { type: 'pay' };
-    case 'dispute':
-      return { type: 'dispute', receivedAtMs: timeOf(message.receivedAtMs) };
-    case 'decide':
-      if (message.for === 'merchant') return { type: 'decideForMerchant' };
-      if (message.for === 'buyer') return { type: 'decideForBuyer' };
-      throw badMessage('for', '"merchant" or "buyer"');
-    case 'advance':
-      return { type: 'advance', seconds: secondsOf(message.seconds) };
-    default:
-      return { type: name };
-  }
+  if (gatewayPaymentId !== undefined) assertId('gatewayPaymentId', gatewayPaymentId);
+  return COMMANDS[name](message);
 }
 
 function assertId(field: string, value: unknown): void {
@@ -66,18 +76,18 @@ function secondsOf(value: unknown): number {
   throw badMessage('seconds', 'a whole number from 1 to 2592000');
 }
 
-/** What of a message belongs into the book beside its step. */
+/** What of a request is recorded beside its step. */
 export function recordedWith({
-  message: { requestId, gatewayPaymentId },
+  command,
+  message,
   answer,
-}: Pick<Request, 'message' | 'answer'>): Pick<
-  RecordStepInput,
-  'requestId' | 'gatewayPaymentId' | 'forUpdate'
-> {
+}: Request): Pick<RecordStepInput, 'requestId' | 'gatewayPaymentId' | 'forUpdate'> {
+  const { requestId, gatewayPaymentId } = message;
+  const isPayment = command.type === 'pay' && gatewayPaymentId !== undefined;
   return {
     ...(answer && { forUpdate: true }),
     ...(requestId !== undefined && { requestId }),
-    ...(gatewayPaymentId !== undefined && { gatewayPaymentId }),
+    ...(isPayment && { gatewayPaymentId }),
   };
 }
 
@@ -86,6 +96,18 @@ export function refuse({ command, answer }: Request, error: DomainError): void {
   if (answer) answer.reject(failureOf(error));
   else log.warn('Refused', { command: command.type, reason: error.message });
 }
+
+/** Why a step was not recorded: something that only the database could tell. */
+export function notRecorded({ command }: Request, { outcome }: NotRecorded): DomainError {
+  const words = {
+    payment_not_captured: 'The payment is not recorded as captured for this order',
+    not_settled: 'No settlement is recorded for this order',
+    disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
+    too_early: 'The window is still open',
+  } as const satisfies Record<NotRecorded['outcome'], string>;
+  return new DomainError('INVALID_STATE', words[outcome]);
+}
+type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' }>;
 
 /** The failure that crosses to the client: its type is the `ErrorCode`. */
 export function failureOf(error: DomainError): ApplicationFailure {

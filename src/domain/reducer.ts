@@ -1,0 +1,149 @@
+import type { DomainError } from './errors.ts';
+import type { Command, Requirement, Transition } from './lifecycle.ts';
+import { refusalOf, transitionOf } from './lifecycle.ts';
+import type {
+  Deadline,
+  EventType,
+  OrderState,
+  OrderStatus,
+  OrderTerms,
+  Step,
+  StepDetails,
+} from './order.ts';
+import { EVENT_TYPES, STATUSES } from './order.ts';
+
+/** A state after something happened, and the step to record for it. */
+export interface Change {
+  state: OrderState;
+  step: Step;
+  /** What must be true in the database for the step to be recorded. */
+  requires?: Requirement;
+}
+
+/** What a command does: a change to record, or a refusal with the exact message. */
+export type Decision =
+  | ({ outcome: 'changed' } & Change)
+  | { outcome: 'refused'; error: DomainError };
+
+/** The order's first step: created, waiting for payment until its link expires. */
+export function createOrder(
+  terms: OrderTerms,
+  createdAtMs: number,
+  paymentLinkExpiresAtMs: number,
+): Change {
+  const before: OrderState = {
+    terms,
+    status: 'ACCEPTED',
+    busy: null,
+    deadline: { kind: 'payment_link', atMs: paymentLinkExpiresAtMs },
+    disputeCount: 0,
+    stepNumber: 0,
+    eventSequence: 0,
+  };
+  return changeBy(before, { step: 'ORDER_CREATED' }, undefined, createdAtMs);
+}
+
+/**
+ * Decides whether a command may happen now, and what it does.
+ *
+ * @param nowMs the moment of the command, Unix milliseconds
+ */
+export function decide(state: OrderState, command: Command, nowMs: number): Decision {
+  const transition = transitionOf(state, command.type);
+  if (transition === undefined || !meetsCondition(state, command, nowMs)) {
+    return { outcome: 'refused', error: refusalOf(state, command.type) };
+  }
+  return { outcome: 'changed', ...changeBy(state, transition, command, nowMs) };
+}
+
+/** The order as a recorded step left it. */
+export function stateAfter(before: OrderState, step: Step): OrderState {
+  const { status, busy, deadline, disputeCount, number, event } = step;
+  const eventSequence = event?.sequence ?? before.eventSequence;
+  return { ...before, status, busy, deadline, disputeCount, stepNumber: number, eventSequence };
+}
+
+function meetsCondition(state: OrderState, command: Command, nowMs: number): boolean {
+  switch (command.type) {
+    case 'dispute':
+      // What counts is when it was received, though its window may have ended since.
+      return state.deadline?.kind !== 'completion' || command.receivedAtMs < state.deadline.atMs;
+    case 'expire':
+      return state.deadline !== null && state.deadline.atMs <= nowMs;
+    case 'advance':
+      return state.terms.environment === 'sandbox';
+    default:
+      return true;
+  }
+}
+
+function changeBy(
+  before: OrderState,
+  transition: Transition,
+  command: Command | undefined,
+  atMs: number,
+): Change {
+  const { step: kind } = transition;
+  const status = 'to' in transition ? transition.to : before.status;
+  const eventType = EVENT_TYPES.find((type): type is EventType => type === kind);
+  const state = {
+    ...before,
+    status,
+    busy: busyAfter(before, transition),
+    deadline: deadlineAfter(before, command, status, atMs),
+    disputeCount: before.disputeCount + (kind === 'DISPUTE_RAISED' ? 1 : 0),
+    stepNumber: before.stepNumber + 1,
+    eventSequence: before.eventSequence + (eventType ? 1 : 0),
+  };
+  const { busy, deadline, disputeCount, stepNumber: number, eventSequence: sequence } = state;
+  const event = eventType ? { type: eventType, sequence } : null;
+  const details = detailsOf(before, command);
+  return {
+    state,
+    step: { number, kind, atMs, status, busy, deadline, disputeCount, event, details },
+    ...(transition.requires && { requires: transition.requires }),
+  };
+}
+
+function busyAfter({ busy }: OrderState, transition: Transition): OrderState['busy'] {
+  if ('begins' in transition) return transition.begins;
+  return 'to' in transition ? null : busy;
+}
+
+function deadlineAfter(
+  { terms, deadline, status: before }: OrderState,
+  command: Command | undefined,
+  status: OrderStatus,
+  atMs: number,
+): Deadline | null {
+  if (command?.type === 'advance') {
+    return deadline && { ...deadline, atMs: deadline.atMs - command.seconds * 1000 };
+  }
+  if (status === before) return deadline;
+  const { deadline: kind } = STATUSES[status];
+  switch (kind) {
+    case 'completion':
+      return { kind, atMs: atMs + terms.completionWindowMs };
+    case 'dispute_answer':
+      return { kind, atMs: atMs + terms.disputeAnswerMs };
+    case 'payment_link':
+    case null:
+      return null;
+  }
+}
+
+/** What the timeline says of a step beyond its kind. */
+function detailsOf({ busy }: OrderState, command: Command | undefined): StepDetails | null {
+  switch (command?.type) {
+    case 'advance':
+      return { seconds: command.seconds };
+    case 'decideForMerchant':
+      return { for: 'merchant' };
+    case 'decideForBuyer':
+      return { for: 'buyer' };
+    case 'sessionClosed':
+      return { by: busy?.kind === 'closing' && busy.because === 'cancel' ? 'merchant' : 'expiry' };
+    default:
+      return null;
+  }
+}

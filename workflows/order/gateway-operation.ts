@@ -1,0 +1,110 @@
+import { log } from '@temporalio/workflow';
+import type { IncomingMessage } from '../../src/contracts/order-workflow.ts';
+import type { Busy, Command, OrderState } from '../../src/domain/index.ts';
+import { closeOnce, closePatiently, refundPayment, releaseFunds } from '../activities.ts';
+import type { GatewayResult } from './events.ts';
+
+/**
+ * The one call to the gateway that an order has under way: closing its payment session, releasing
+ * or refunding its money. It runs beside the order, which applies its result in turn.
+ *
+ * A call that is not needed any more is not cancelled: each try of it looks first what the database
+ * says, and a request to cancel an activity that has just ended fails the workflow task.
+ */
+export class GatewayOperation {
+  private readonly orderNumber: string;
+  private readonly onResult: (result: GatewayResult) => void;
+  private running: { kind: Busy['kind'] } | undefined;
+
+  constructor(orderNumber: string, onResult: (result: GatewayResult) => void) {
+    this.orderNumber = orderNumber;
+    this.onResult = onResult;
+  }
+
+  /** A release runs before the order is busy with it: see {@link startRelease}. */
+  releasing(): Busy | null {
+    return this.running?.kind === 'releasing' ? { kind: 'releasing' } : null;
+  }
+
+  /** Starts the operation that the order's state asks for; forgets one that it does not ask for. */
+  follow(state: OrderState): void {
+    const { busy } = state;
+    if (busy === null) this.end();
+    else if (this.running?.kind !== busy.kind) this.start(busy.kind, this.call(busy, state));
+  }
+
+  /** A release records its own beginning, once it has found that no dispute waits. */
+  startRelease(state: OrderState): void {
+    this.start('releasing', this.release(state));
+  }
+
+  /** Its result is applied, or nobody needs it: the order's next state may ask for another one. */
+  end(): void {
+    this.running = undefined;
+  }
+
+  private start(kind: Busy['kind'], result: Promise<GatewayResult>): void {
+    const operation = { kind };
+    this.running = operation;
+    void result.then((known) => {
+      if (this.running === operation) this.onResult(known);
+    });
+  }
+
+  private call(busy: Busy, state: OrderState): Promise<GatewayResult> {
+    switch (busy.kind) {
+      case 'closing':
+        return this.close(busy.because === 'cancel' ? closeOnce : closePatiently);
+      case 'releasing':
+        return this.release(state);
+      case 'refunding':
+        return this.refund(state);
+    }
+  }
+
+  private async close(closePaymentSession: typeof closeOnce): Promise<GatewayResult> {
+    const { orderNumber } = this;
+    try {
+      const result = await closePaymentSession.executeWithOptions(
+        { summary: 'Close the payment session' },
+        [{ orderNumber }],
+      );
+      if (result.outcome === 'closed') return commandResult({ type: 'sessionClosed' });
+      const { gatewayPaymentId } = result;
+      return commandResult({ type: 'pay' }, { gatewayPaymentId });
+    } catch (error) {
+      log.warn('The payment session could not be closed', { reason: String(error) });
+      return commandResult({ type: 'closeFailed' });
+    }
+  }
+
+  private async release(state: OrderState): Promise<GatewayResult> {
+    const { orderNumber } = this;
+    const result = await releaseFunds.executeWithOptions({ summary: 'Release the funds' }, [
+      { orderNumber, state },
+    ]);
+    switch (result.outcome) {
+      case 'recorded':
+        return { kind: 'recorded', recorded: result.recorded };
+      case 'behind':
+        return { kind: 'catchUp' };
+      case 'disputed': {
+        const { requestId, receivedAtMs } = result.dispute;
+        return commandResult({ type: 'dispute', receivedAtMs }, { requestId });
+      }
+    }
+  }
+
+  private async refund(state: OrderState): Promise<GatewayResult> {
+    const { orderNumber } = this;
+    const result = await refundPayment.executeWithOptions({ summary: 'Refund the buyer' }, [
+      { orderNumber, state },
+    ]);
+    if (result.outcome === 'behind') return { kind: 'catchUp' };
+    return { kind: 'recorded', recorded: result.recorded };
+  }
+}
+
+function commandResult(command: Command, message: IncomingMessage = {}): GatewayResult {
+  return { kind: 'request', request: { command, message } };
+}

@@ -1,0 +1,88 @@
+import { CancellationScope, condition, log, Trigger } from '@temporalio/workflow';
+import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import type { Deadline } from '../../src/domain/index.ts';
+import { deadlineSummary } from './details.ts';
+import type { OrderEvent } from './events.ts';
+import type { Request } from './messages.ts';
+import { commandOf } from './messages.ts';
+
+const DEADLINE_PASSED: OrderEvent = {
+  kind: 'request',
+  request: { command: { type: 'expire' }, message: {} },
+};
+
+/** What an order has to apply, in its order; an event stays here until it is applied. */
+export class Inbox {
+  private readonly events: OrderEvent[] = [];
+
+  push(event: OrderEvent): void {
+    this.events.push(event);
+  }
+
+  /**
+   * A Signal may come at any time, in any form. One that is malformed is dropped here; one that
+   * cannot be done is refused in its turn, after what came before it.
+   */
+  signal(name: OrderMessageName, message: IncomingMessage = {}): void {
+    try {
+      this.push({ kind: 'request', request: { command: commandOf(name, message), message } });
+    } catch (error) {
+      log.warn('Signal dropped', { signal: name, reason: String(error) });
+    }
+  }
+
+  /** Answers when the message's step is recorded, so that a GET right after sees it. */
+  async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
+    // Handlers run in the workflow's own scope, which an operator's cancellation request cancels.
+    await CancellationScope.nonCancellable(async () => {
+      const answer = new Trigger<void>();
+      const request = { command: commandOf(name, message), message, answer };
+      this.push({ kind: 'request', request });
+      await answer;
+    });
+  }
+
+  /** Before everything that waits: a refusal counts only if every recorded step is known. */
+  requestCatchUp(): void {
+    this.events.unshift({ kind: 'catchUp' });
+  }
+
+  isCatchUpRequested(): boolean {
+    return this.events.some(({ kind }) => kind === 'catchUp');
+  }
+
+  isEmpty(): boolean {
+    return this.events.length === 0;
+  }
+
+  /** The messages that are not applied yet. */
+  requests(): Request[] {
+    return this.events.flatMap((event) => (event.kind === 'request' ? event.request : []));
+  }
+
+  /** The event that waits longest, as soon as there is one; else the deadline's, when it passes. */
+  async next(deadline: Deadline | null): Promise<OrderEvent> {
+    for (;;) {
+      const [event] = this.events;
+      if (event) return event;
+      if (!(await this.arrives(deadline))) return DEADLINE_PASSED;
+    }
+  }
+
+  remove(applied: OrderEvent): void {
+    const place = this.events.indexOf(applied);
+    if (place >= 0) this.events.splice(place, 1);
+  }
+
+  /** @returns false when the deadline passed before anything came */
+  private async arrives(deadline: Deadline | null): Promise<boolean> {
+    const hasEvent = () => !this.isEmpty();
+    if (deadline === null) {
+      await condition(hasEvent);
+      return true;
+    }
+    // A time-out of exactly 0 would write a patch marker into the history.
+    const timeoutMs = Math.max(1, deadline.atMs - Date.now());
+    return condition(hasEvent, timeoutMs, { summary: deadlineSummary(deadline) });
+  }
+}
