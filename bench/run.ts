@@ -1,13 +1,14 @@
 import { SetupError } from '../src/local/setup-error.ts';
 
 /** Each benchmark is a file of its own, which exports `run`. */
-const BENCHMARKS: Record<string, () => Promise<{ run(): Promise<void> }>> = {
+const BENCHMARKS: Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>> = {
   create: () => import('./create.ts'),
+  lifecycle: () => import('./lifecycle.ts'),
   listing: () => import('./listing.ts'),
   webhooks: () => import('./webhooks.ts'),
 };
 
-const [name = ''] = process.argv.slice(2);
+const [name = '', ...args] = process.argv.slice(2);
 const load = BENCHMARKS[name];
 if (!load) {
   console.error(
@@ -17,8 +18,8 @@ if (!load) {
 }
 try {
   const { run } = await load();
-  await run();
-  process.exit(0);
+  await run(args);
+  process.exit();
 } catch (error) {
   console.error(error instanceof SetupError ? error.message : error);
   process.exit(1);

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { DevFacts } from '../../src/local/dev-facts.ts';
 import { readDevFacts } from '../../src/local/dev-facts.ts';
 import { startGuard } from '../../src/local/guard.ts';
@@ -12,11 +11,12 @@ import { createApiClient } from '../support/api-client.ts';
 
 /** The first start on a machine builds Temporal. */
 const START_TIMEOUT_MS = 15 * 60_000;
-const repository = fileURLToPath(new URL('../..', import.meta.url));
+const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** The whole service as `npm start` runs it, with data that is thrown away. */
 export interface WholeService {
   readonly facts: DevFacts;
+  readonly dataDir: string;
   /** The process that answers HTTP. */
   readonly apiPid: number;
   readonly sandbox: ReturnType<typeof createApiClient>;
@@ -40,9 +40,12 @@ const PORTS = [
 /**
  * Starts all of it on free ports, and resolves when it says that it is ready. It ends with this
  * process, however that ends.
+ *
+ * @param repository the checkout whose code runs, by its real path
  */
 export async function startWholeService(
   settings: Record<string, string> = {},
+  repository = REPOSITORY,
 ): Promise<WholeService> {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-conformance-'));
   const dataDir = join(folder, 'data');
@@ -68,7 +71,7 @@ export async function startWholeService(
     const { apiBaseUrl, demoMerchant } = facts;
     const sandbox = createApiClient(apiBaseUrl, demoMerchant.sandbox, 'sandbox');
     const log = (entry: string) => join(dataDir, 'logs', `${entry}.log`);
-    return { facts, apiPid, sandbox, logFile: log, stop };
+    return { facts, dataDir, apiPid, sandbox, logFile: log, stop };
   } catch (error) {
     const lines = lastLines(logFile, 10).join('\n');
     await stop();

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { ORDER } from '../load.ts';
+import type { Receiver } from './receiver.ts';
+
+/** What one client does, in this order; then the completion window ends and the rest is ours. */
+export const CALLS = ['create', 'pay', 'deliver', 'advance'] as const;
+export type CallName = (typeof CALLS)[number];
+
+/** The completion window, which `advance` lets pass. */
+const WINDOW_SECONDS = 24 * 3600;
+
+/** What a patient client does about a 500: the same request with the same Idempotency-Key. */
+const MOST_ATTEMPTS = 10;
+const REPEAT_AFTER_MS = 250;
+const CALL_TIMEOUT_MS = 30_000;
+
+/** From `advance` to the webhook, the repetition of an activity that was lost included. */
+const WEBHOOK_TIMEOUT_MS = 120_000;
+
+export interface Merchant {
+  /** The sandbox's address with its base path. */
+  url: string;
+  apiKey: string;
+  apiSecret: string;
+}
+
+/** What a round has seen so far. */
+export interface Observations {
+  /** Milliseconds of each call, repeats included, and of whole lives. */
+  readonly ms: Record<CallName | 'life', number[]>;
+  /** Answers that were not 2xx, and calls without an answer, by call and status. */
+  readonly errors: Map<string, number>;
+  /** Lives that did not end as they should, each with the reason. */
+  readonly failures: string[];
+}
+
+export function newObservations(): Observations {
+  return {
+    ms: { create: [], pay: [], deliver: [], advance: [], life: [] },
+    errors: new Map(),
+    failures: [],
+  };
+}
+
+/**
+ * @param atOnce connections that are kept open, one for each life under way
+ * @returns lives one whole life: create, pay, deliver, a day, and ORDER_COMPLETED at the receiver
+ */
+export function createLives(merchant: Merchant, receiver: Receiver, atOnce: number) {
+  const dispatcher = new Agent({ connections: atOnce, bodyTimeout: CALL_TIMEOUT_MS });
+
+  async function attempt(path: string, body: object, idempotencyKey: string) {
+    const answer = await request(`${merchant.url}${path}`, {
+      method: 'POST',
+      dispatcher,
+      headersTimeout: CALL_TIMEOUT_MS,
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': merchant.apiKey,
+        'x-api-secret': merchant.apiSecret,
+        'idempotency-key': idempotencyKey,
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  }
+
+  async function call(seen: Observations, name: CallName, path: string, body: object) {
+    const idempotencyKey = randomUUID();
+    const startedAt = performance.now();
+    for (let attempts = 1; ; attempts += 1) {
+      const { status, text } = await attempt(path, body, idempotencyKey).catch(withoutAnswer);
+      if (status >= 200 && status < 300) {
+        seen.ms[name].push(performance.now() - startedAt);
+        return JSON.parse(text) as { data: { order_number: string } };
+      }
+      const error = `${name} ${status === 0 ? 'without an answer' : status}`;
+      seen.errors.set(error, (seen.errors.get(error) ?? 0) + 1);
+      const mayPass = status === 0 || status >= 500;
+      if (!mayPass || attempts === MOST_ATTEMPTS) throw new Error(`${error}: ${text}`);
+      await delay(REPEAT_AFTER_MS);
+    }
+  }
+
+  /** @throws Error when a call or a webhook does not come, with the reason */
+  return async function liveOnce(seen: Observations): Promise<void> {
+    const startedAt = performance.now();
+    const { data } = await call(seen, 'create', '/orders', ORDER);
+    const { order_number: id } = data;
+    await call(seen, 'pay', `/test-helpers/orders/${id}/pay`, {});
+    await call(seen, 'deliver', `/orders/${id}/deliver`, {});
+    await call(seen, 'advance', `/test-helpers/orders/${id}/advance`, { seconds: WINDOW_SECONDS });
+    await inTime(receiver.untilCompleted(id), `ORDER_COMPLETED of ${id} did not arrive`);
+    seen.ms.life.push(performance.now() - startedAt);
+    await inTime(receiver.untilAll(id), `One of the four webhooks of ${id} did not arrive`);
+  };
+}
+
+function withoutAnswer(error: unknown) {
+  return { status: 0, text: String(error) };
+}
+
+async function inTime(arrival: Promise<void>, reason: string): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(reason)), WEBHOOK_TIMEOUT_MS);
+  await Promise.race([arrival, late.promise]).finally(() => clearTimeout(timer));
+}

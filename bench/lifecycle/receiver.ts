@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** The four webhooks of an order that is created, paid, delivered and completed. */
+const WEBHOOKS_A_LIFE = 4;
+
+/** What has arrived of one order. */
+interface Arrivals {
+  readonly eventIds: Set<string>;
+  readonly completed: PromiseWithResolvers<void>;
+  readonly all: PromiseWithResolvers<void>;
+}
+
+/** A merchant's endpoint on loopback, which answers 200 at once. */
+export async function startReceiver() {
+  const orders = new Map<string, Arrivals>();
+  const arrivalsOf = (orderNumber: string): Arrivals => {
+    const known = orders.get(orderNumber);
+    if (known) return known;
+    const arrivals = {
+      eventIds: new Set<string>(),
+      completed: Promise.withResolvers<void>(),
+      all: Promise.withResolvers<void>(),
+    };
+    // The first webhook may be faster than the answer to POST /orders.
+    orders.set(orderNumber, arrivals);
+    return arrivals;
+  };
+  const server = createServer(async (incoming, answer) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    answer.writeHead(200).end();
+    const { event, event_id, data } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+      event: string;
+      event_id: string;
+      data: { order_number: string };
+    };
+    const { eventIds, completed, all } = arrivalsOf(data.order_number);
+    eventIds.add(event_id);
+    if (event === 'ORDER_COMPLETED') completed.resolve();
+    if (eventIds.size === WEBHOOKS_A_LIFE) all.resolve();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
+    /** Resolves when ORDER_COMPLETED has arrived. */
+    untilCompleted: (orderNumber: string) => arrivalsOf(orderNumber).completed.promise,
+    /** Resolves when all four have arrived. */
+    untilAll: (orderNumber: string) => arrivalsOf(orderNumber).all.promise,
+    stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findProcesses } from '../../src/local/process-table.ts';
+import { startWholeService } from '../../test/conformance/whole-service.ts';
+import { cpuMsOf, HAS_CPU_TIMES } from './cpu-time.ts';
+import { createLives } from './life.ts';
+import { startReceiver } from './receiver.ts';
+
+const run = promisify(execFile);
+
+/** Whose CPU time is told. The gateway simulator stands for a gateway elsewhere. */
+export const PROCESS_KINDS = [
+  'API',
+  'worker',
+  'Temporal',
+  'PostgreSQL',
+  'gateway simulator',
+] as const;
+export type ProcessKind = (typeof PROCESS_KINDS)[number];
+
+/** A service with nothing to do uses less, of one processor, Temporal's own housekeeping included. */
+const IDLE_SHARE = 0.15;
+const IDLE_POLL_MS = 500;
+const IDLE_TIMEOUT_MS = 15_000;
+
+/**
+ * Starts the whole service of a checkout from its own code: PostgreSQL, Temporal, API, worker and
+ * gateway simulator, each a process of its own, and a merchant with a webhook endpoint.
+ *
+ * @param folder a checkout with its own `node_modules`, by its real path
+ */
+export async function startSide(folder: string, atOnce: number) {
+  const settings = { RATE_LIMIT_PER_SECOND: '1000000' };
+  const service = await startWholeService(settings, folder);
+  const receiver = await startReceiver();
+  const stop = async () => {
+    receiver.stop();
+    await service.stop();
+  };
+  try {
+    const { apiBaseUrl, sandboxBasePath, demoMerchant } = service.facts;
+    await saveWebhookUrl(folder, service.dataDir, demoMerchant.merchantId, receiver.url);
+    const merchant = { url: `${apiBaseUrl}${sandboxBasePath}`, ...demoMerchant.sandbox };
+    const pids = findPids(folder, service.dataDir);
+    const cpuMs = () => cpuMsOf(pids);
+    return {
+      folder,
+      commit: await describeCommit(folder),
+      liveOnce: createLives(merchant, receiver, atOnce),
+      /** CPU milliseconds of each kind so far. */
+      cpuMs,
+      untilIdle: () => untilIdle(cpuMs),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+export type Side = Awaited<ReturnType<typeof startSide>>;
+
+/** By the checkout's own command: how it is stored is its own affair. */
+async function saveWebhookUrl(folder: string, dataDir: string, merchantId: string, url: string) {
+  const admin = join(folder, 'src/main/admin.ts');
+  const options = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
+  const env = { PATH: process.env['PATH'], DATA_DIR: dataDir };
+  await run(process.execPath, [admin, 'webhook', 'set', ...options], { env });
+}
+
+function findPids(folder: string, dataDir: string): Record<ProcessKind, number> {
+  const one = (name: string, ...found: number[]) => {
+    const [pid] = found;
+    if (pid === undefined) throw new Error(`The process of ${name} is not to be found`);
+    return pid;
+  };
+  const part = (entry: string) =>
+    one(entry, ...findProcesses(join(folder, 'src/main', entry), `--run-of=${dataDir}`));
+  const postmaster = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8');
+  return {
+    API: part('api.ts'),
+    worker: part('worker.ts'),
+    Temporal: one('Temporal', ...findProcesses('--root', join(dataDir, 'temporal'), 'server')),
+    PostgreSQL: Number.parseInt(postmaster, 10),
+    'gateway simulator': part('gateway-simulator.ts'),
+  };
+}
+
+/** What a round leaves behind must not slow the other side's: waits until it is done. */
+async function untilIdle(cpuMs: () => Record<string, number>): Promise<void> {
+  const total = () => Object.values(cpuMs()).reduce((sum, ms) => sum + ms, 0);
+  const deadline = performance.now() + IDLE_TIMEOUT_MS;
+  let before = total();
+  while (performance.now() < deadline) {
+    await delay(IDLE_POLL_MS);
+    const after = total();
+    if (HAS_CPU_TIMES && after - before <= IDLE_POLL_MS * IDLE_SHARE) return;
+    before = after;
+  }
+}
+
+/** The commit of a checkout, and whether it has changes beside it. */
+async function describeCommit(folder: string): Promise<string> {
+  try {
+    const { stdout } = await run('git', ['-C', folder, 'describe', '--always', '--dirty']);
+    return stdout.trim();
+  } catch {
+    return 'not a git checkout';
+  }
+}
