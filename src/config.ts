@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { TASK_QUEUES } from './contracts/ids.ts';
 
 /** Milliseconds in the units that the settings and the domain speak of. */
 const SECOND_MS = 1000;
@@ -57,6 +58,7 @@ const settings = z
       .optional(),
     TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
     TEMPORAL_HOUSEKEEPING_NAMESPACE: givenText,
+    WORKER_TASK_QUEUES: list.pipe(z.array(z.enum(TASK_QUEUES))),
     PUBLIC_BASE_URL: webAddress,
     RATE_LIMIT_PER_SECOND: ratePerSecond(10),
     RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
@@ -132,6 +134,7 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
   TEMPORAL_ADDRESS: 'host:port',
   TEMPORAL_NAMESPACE: NAMESPACE,
   TEMPORAL_HOUSEKEEPING_NAMESPACE: NAMESPACE,
+  WORKER_TASK_QUEUES: `${TASK_QUEUES.join(' or ')}, or both separated by a comma`,
   PUBLIC_BASE_URL: WEB_ADDRESS,
   RATE_LIMIT_PER_SECOND: RATE,
   RATE_LIMIT_STORE: 'memory or postgres',
@@ -247,6 +250,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
     temporalHousekeepingNamespace:
       value.TEMPORAL_HOUSEKEEPING_NAMESPACE ?? `${value.TEMPORAL_NAMESPACE}-housekeeping`,
+    /** What a worker process serves: every queue, unless production splits them. */
+    workerTaskQueues: value.WORKER_TASK_QUEUES.length > 0 ? value.WORKER_TASK_QUEUES : TASK_QUEUES,
     publicBaseUrl: (value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`).replace(/\/+$/, ''),
     rateLimitPerSecond: value.RATE_LIMIT_PER_SECOND,
     rateLimitStore: value.RATE_LIMIT_STORE,

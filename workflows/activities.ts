@@ -9,6 +9,7 @@ import type {
   SweepActivities,
   WebhookActivities,
 } from '../src/contracts/activities.ts';
+import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
 /** Local: adds one history event, where a normal activity adds three and a workflow task. */
 export const { beginOrder, recordStep, findStep } = proxyLocalActivities<RecordActivities>({
@@ -38,12 +39,14 @@ export const { attemptManually } = proxyActivities<WebhookActivities>({
 export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   MoneyActivities & SurplusActivities
 >({
+  taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '90 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
 
 /** An expiry asks the gateway until it answers. */
 export const { closePaymentSession: closePatiently } = proxyActivities<PaymentSessionActivities>({
+  taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
@@ -53,6 +56,7 @@ export const { closePaymentSession: closePatiently } = proxyActivities<PaymentSe
  * the contract's 4 s, and early enough for the API to hear of it: it waits 4.5 s for its Update.
  */
 export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSessionActivities>({
+  taskQueue: MONEY_TASK_QUEUE,
   scheduleToCloseTimeout: '3.5 seconds',
   retry: { maximumAttempts: 1 },
 });

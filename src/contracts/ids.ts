@@ -1,5 +1,9 @@
-/** The one task queue: workflows and activities of every kind run on any worker. */
+/** Workflows, and every activity that is not named for another queue. */
 export const TASK_QUEUE = 'orders';
+/** Calls to the gateway that move money or end a payment: whatever webhooks do, these have slots. */
+export const MONEY_TASK_QUEUE = 'orders-money';
+export const TASK_QUEUES = [TASK_QUEUE, MONEY_TASK_QUEUE] as const;
+export type TaskQueue = (typeof TASK_QUEUES)[number];
 
 export const ORDER_WORKFLOW = 'order';
 export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';

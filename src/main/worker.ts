@@ -1,61 +1,97 @@
 import { fileURLToPath } from 'node:url';
+import type { Logger } from '@temporalio/worker';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { TASK_QUEUE } from '../contracts/ids.ts';
+import type { Config } from '../config.ts';
+import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { SetupError } from '../local/setup-error.ts';
+import { MOST_WEBHOOKS_AT_ONCE } from '../webhooks/sender.ts';
 import { composeActivities, required } from './compose.ts';
 import { runMain } from './process.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
 
-/** A dead webhook endpoint holds its slot for 15 s: there are more slots than the sender uses. */
-const ACTIVITY_SLOTS = 1500;
 /** Longer than a webhook's 15 s, so that an attempt under way is logged before the worker ends. */
 const SHUTDOWN_GRACE_MS = 20_000;
 
-/** Three short workflows a minute need few places. */
-const HOUSEKEEPING_SLOTS = {
+/**
+ * The orders themselves, and their webhooks beside them. A dead endpoint holds a webhook's slot for
+ * 15 s: there are slots for as many webhooks as can be under way or wait for their place, and more
+ * for those that read or record one.
+ */
+const ORDERS = {
+  taskQueue: TASK_QUEUE,
+  maxConcurrentActivityTaskExecutions: MOST_WEBHOOKS_AT_ONCE + 200,
+} as const;
+
+/** A gateway that hangs holds a slot for up to 50 s: five calls of 10 s each. */
+const MONEY = {
+  taskQueue: MONEY_TASK_QUEUE,
+  maxConcurrentActivityTaskExecutions: 500,
+} as const;
+
+/** What Schedules start, in a namespace of its own: three short workflows a minute. */
+const HOUSEKEEPING = {
+  taskQueue: TASK_QUEUE,
   maxCachedWorkflows: 10,
   maxConcurrentWorkflowTaskExecutions: 5,
   maxConcurrentActivityTaskExecutions: 10,
 } as const;
 
+/** The workers of this process: one for each place that it takes tasks from. */
+function declareWorkers(config: Config) {
+  const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
+  const declared = [
+    { namespace, ...ORDERS },
+    { namespace, ...MONEY },
+    // One namespace may be all that there is: then the first worker does both.
+    ...(temporalHousekeepingNamespace === namespace
+      ? []
+      : [{ namespace: temporalHousekeepingNamespace, ...HOUSEKEEPING }]),
+  ];
+  return declared.filter(({ taskQueue }) => config.workerTaskQueues.includes(taskQueue));
+}
+
 await runMain({ name: 'worker', logFields: activityFields }, async (config, log) => {
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
-  const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
+  const { temporalNamespace: namespace } = config;
   const logger = logTemporalTo(log);
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
   const { deps, close } = composeActivities({ config, sql, temporal, log });
   const shared = {
     connection: await connect(address),
-    taskQueue: TASK_QUEUE,
-    workflowBundle: await bundleWorkflowCode({
-      workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
-      logger,
-    }),
     activities: createActivities(deps),
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
   };
-  const placements = [
-    { namespace, maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS },
-    // One namespace may be all that there is: then one worker does both.
-    ...(housekeeping === namespace ? [] : [{ namespace: housekeeping, ...HOUSEKEEPING_SLOTS }]),
-  ];
+  const declared = declareWorkers(config);
+  const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
+  const workflows = runsWorkflows ? { workflowBundle: await bundleWorkflows(logger) } : {};
   const workers = await Promise.all(
-    placements.map((placement) => Worker.create({ ...shared, ...placement })),
+    declared.map((placement) =>
+      Worker.create({
+        ...shared,
+        ...(placement.taskQueue === TASK_QUEUE && workflows),
+        ...placement,
+      }),
+    ),
   );
   // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
   const running = Promise.all(workers.map((worker) => worker.run()));
-  log.info('The worker takes tasks');
+  log.info({ taskQueues: config.workerTaskQueues }, 'The worker takes tasks');
   process.send?.('ready');
   await running;
   await close();
   await sql.end({ timeout: 1 });
   process.exit(0);
 });
+
+function bundleWorkflows(logger: Logger) {
+  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
+  return bundleWorkflowCode({ workflowsPath, logger });
+}
 
 async function connect(address: string): Promise<NativeConnection> {
   try {

@@ -5,7 +5,8 @@ export interface SlotOptions {
   maxConcurrentSends: number;
   /** The same for one origin, while there is room; its share shrinks as the room does. */
   maxConnectionsPerOrigin: number;
-  /** Webhooks that may wait for one origin, and how long each of them does. */
+  /** Webhooks that may wait for a place, over all origins and for one; how long each of them does. */
+  maxQueued: number;
   maxQueuedPerOrigin: number;
   queueTimeoutMs: number;
 }
@@ -25,6 +26,7 @@ export function createEndpointSlots(options: SlotOptions) {
   /** Only origins with something under way. */
   const endpoints = new Map<string, Endpoint>();
   let active = 0;
+  let waiting = 0;
 
   function hasRoom(endpoint: Endpoint): boolean {
     const free = 1 - active / options.maxConcurrentSends;
@@ -50,11 +52,15 @@ export function createEndpointSlots(options: SlotOptions) {
       resolve();
     };
     endpoint.waiting.push(enter);
+    waiting += 1;
     const timer = setTimeout(() => {
       endpoint.waiting.splice(endpoint.waiting.indexOf(enter), 1);
       reject(new WebhookNotAttemptedError('busy'));
     }, options.queueTimeoutMs);
-    await promise.finally(() => clearTimeout(timer));
+    await promise.finally(() => {
+      clearTimeout(timer);
+      waiting -= 1;
+    });
   }
 
   return {
@@ -71,8 +77,10 @@ export function createEndpointSlots(options: SlotOptions) {
       if (active >= options.maxConcurrentSends) throw new WebhookNotAttemptedError('busy');
       const endpoint = endpoints.get(origin) ?? { active: 0, waiting: [] };
       endpoints.set(origin, endpoint);
+      const mayWait =
+        waiting < options.maxQueued && endpoint.waiting.length < options.maxQueuedPerOrigin;
       if (hasRoom(endpoint)) occupy(endpoint);
-      else if (endpoint.waiting.length >= options.maxQueuedPerOrigin) {
+      else if (!mayWait) {
         throw new WebhookNotAttemptedError('busy');
       } else await waitForRoom(endpoint);
       return () => release(origin, endpoint);

@@ -31,6 +31,7 @@ export interface WebhookSenderOptions {
   maxHeaderBytes?: number;
   maxConcurrentSends?: number;
   maxConnectionsPerOrigin?: number;
+  maxQueued?: number;
   maxQueuedPerOrigin?: number;
   queueTimeoutMs?: number;
   maxIdleConnections?: number;
@@ -53,6 +54,12 @@ export interface WebhookRequest {
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
+/** Webhooks under way over all origins, and those that wait for a place, up to a second each. */
+const MOST_UNDER_WAY = 1024;
+const MOST_WAITING = 1024;
+/** So many calls of `send` can be unanswered: what is more is refused at once as `busy`. */
+export const MOST_WEBHOOKS_AT_ONCE = MOST_UNDER_WAY + MOST_WAITING;
+
 const DEFAULTS = {
   // Contract, Durations: 5 s to connect, 15 s in all.
   dnsTimeoutMs: 3000,
@@ -60,8 +67,9 @@ const DEFAULTS = {
   totalTimeoutMs: 15_000,
   maxAnswerBytes: 16_384,
   maxHeaderBytes: 16_384,
-  maxConcurrentSends: 1024,
+  maxConcurrentSends: MOST_UNDER_WAY,
   maxConnectionsPerOrigin: 8,
+  maxQueued: MOST_WAITING,
   maxQueuedPerOrigin: 32,
   queueTimeoutMs: 1000,
   maxIdleConnections: 512,

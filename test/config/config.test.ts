@@ -27,6 +27,12 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
   ['GATEWAY_SIMULATOR_PORT', PORT, ['0', '65536'], ['1', '65535']],
   ['DATABASE_URL', 'a postgres:// address', ['mysql://x'], ['postgres://x', 'postgresql://x']],
   ['TEMPORAL_ADDRESS', 'host:port', ['localhost', 'http://a:1'], ['localhost:7233']],
+  [
+    'WORKER_TASK_QUEUES',
+    'orders or orders-money, or both separated by a comma',
+    ['money', 'orders orders-money'],
+    ['orders', 'orders-money, orders'],
+  ],
   ['PUBLIC_BASE_URL', WEB_ADDRESS, ['ftp://x', 'x'], ['http://x', 'https://x']],
   ['RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', '1.5'], ['1', '1000000']],
   ['RATE_LIMIT_STORE', 'memory or postgres', ['redis'], ['memory', 'postgres']],

@@ -6,7 +6,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
-import { TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts';
 import { startHttpServer } from '../../src/http/server.ts';
@@ -162,19 +162,25 @@ export async function startTestService({
     overrides: Partial<ReturnType<typeof createActivities>> = {},
     options: Partial<WorkerOptions> = {},
   ) {
-    const worker = await Worker.create({
+    const shared = {
       connection: temporal.nativeConnection,
       namespace: temporal.namespace,
-      taskQueue: TASK_QUEUE,
-      workflowBundle: { codePath: inject('workflowBundlePath') },
       activities: { ...createActivities(deps), ...overrides },
       shutdownGraceTime: 1,
       ...options,
-    });
-    const running = worker.run();
+    };
+    const workflowBundle = { codePath: inject('workflowBundlePath') };
+    const workers = await Promise.all([
+      Worker.create({ workflowBundle, ...shared, taskQueue: TASK_QUEUE }),
+      // Its queue has nothing but activities.
+      ...(options.enableNonLocalActivities === false
+        ? []
+        : [Worker.create({ ...shared, taskQueue: MONEY_TASK_QUEUE })]),
+    ]);
+    const running = Promise.all(workers.map((worker) => worker.run()));
     return {
       async stop() {
-        worker.shutdown();
+        workers.forEach((worker) => worker.shutdown());
         await running;
       },
     };

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { RecordStepInput } from '../../src/contracts/activities.ts';
-import { TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { composeActivities } from '../../src/main/compose.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
@@ -23,11 +23,9 @@ const { deps } = composeActivities({
 });
 const activities = createActivities(deps);
 
-const worker = await Worker.create({
+const shared = {
   connection: await NativeConnection.connect({ address }),
   namespace,
-  taskQueue: TASK_QUEUE,
-  workflowBundle: { codePath: bundlePath },
   activities: {
     ...activities,
     async recordStep(input: RecordStepInput) {
@@ -37,7 +35,12 @@ const worker = await Worker.create({
       return result;
     },
   },
-});
-const running = worker.run();
+};
+const workflowBundle = { codePath: bundlePath };
+const workers = await Promise.all([
+  Worker.create({ ...shared, taskQueue: TASK_QUEUE, workflowBundle }),
+  Worker.create({ ...shared, taskQueue: MONEY_TASK_QUEUE }),
+]);
+const running = Promise.all(workers.map((worker) => worker.run()));
 process.send?.('ready');
 await running;

@@ -157,6 +157,25 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBe(5);
   });
 
+  it('over all hosts, no more wait than may: an activity slot of the worker is held by each', async () => {
+    const receiver = await startReceiver(() => {});
+    const sender = makeSender({
+      maxConnectionsPerOrigin: 1,
+      maxQueued: 4,
+      queueTimeoutMs: 60_000,
+      totalTimeoutMs: 100,
+    });
+    const sending = count(6).flatMap((shop) =>
+      count(2).map(() =>
+        sender.send(webhookTo(`http://shop-${shop}.example.com:${receiver.port}/`)),
+      ),
+    );
+    const settled = await Promise.allSettled(sending);
+    const turnedAway = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(turnedAway.map(({ reason }) => reason)).toEqual(['busy', 'busy']);
+    expect(receiver.connectionCount).toBe(10);
+  });
+
   it('what has waited too long for a host is turned away, and takes no place later', async () => {
     const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { withoutCallbacks } from '../support/gateway.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { startOrder, startOrderIn, until } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
+
+const DAY_SECONDS = 24 * 3600;
+const NOTHING_BUT_WORKFLOWS = { enableNonLocalActivities: false };
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ time: 'real' });
+  await withoutCallbacks(service);
+});
+afterAll(() => service?.stop());
+
+async function runWorker(...args: Parameters<TestService['startWorker']>) {
+  const worker = await service.startWorker(...args);
+  onTestFinished(() => worker.stop());
+}
+
+/** `npm run worker` with WORKER_TASK_QUEUES. */
+async function runProcess(queues: string) {
+  const worker = await startWorkerProcess(service, { settings: { WORKER_TASK_QUEUES: queues } });
+  onTestFinished(() => worker.kill());
+}
+
+/** The window of a DELIVERED order passes, and whatever that entails begins. */
+const endWindow = (order: DirectOrder) => order.update('advance', { seconds: DAY_SECONDS });
+
+const attemptsOf = async ({ orderNumber }: DirectOrder) => {
+  const [row] = await service.sql<[{ count: number }]>`
+    SELECT count(*)::integer FROM webhook_attempts
+    JOIN webhook_deliveries USING (delivery_id) JOIN order_events USING (event_id)
+    WHERE order_number = ${orderNumber}`;
+  return row.count;
+};
+
+test('a worker of the money queue alone moves money and sends no webhook', async () => {
+  const { merchantId, receiver } = await service.newMerchant();
+  await runWorker({}, NOTHING_BUT_WORKFLOWS);
+  await runProcess(MONEY_TASK_QUEUE);
+
+  const order = await startOrderIn(service, 'DELIVERED', { merchantId });
+  await endWindow(order);
+  await order.untilStatus('COMPLETED');
+  const refunded = await startOrderIn(service, 'REFUNDED', { merchantId });
+
+  expect(await order.events()).toHaveLength(4);
+  expect(await refunded.events()).toHaveLength(5);
+  expect(receiver.received).toEqual([]);
+  expect(await attemptsOf(order)).toBe(0);
+});
+
+test('a worker of the orders queue alone sends webhooks and moves no money', async () => {
+  const { merchantId, receiver } = await service.newMerchant();
+  await runProcess(TASK_QUEUE);
+
+  const order = await startOrderIn(service, 'DELIVERED', { merchantId });
+  await endWindow(order);
+  await receiver.until(3);
+  await until(async () => (await pendingActivities(order)).join() === 'releaseFunds');
+  expect(await order.kinds()).not.toContain('RELEASE_STARTED');
+
+  await runProcess(MONEY_TASK_QUEUE);
+  await order.untilStatus('COMPLETED');
+  await receiver.until(4);
+});
+
+/** What an order's workflow waits for. */
+async function pendingActivities({ handle }: DirectOrder) {
+  const { raw } = await handle.describe();
+  return raw.pendingActivities?.map(({ activityType }) => activityType?.name) ?? [];
+}
+
+test('with every slot for webhooks taken by a dead endpoint, money is moved all the same', async () => {
+  const slots = 3;
+  const dead = await service.newMerchant();
+  dead.receiver.answerWith(() => new Promise(() => {}));
+  const { merchantId } = dead;
+  await runWorker({}, { maxConcurrentActivityTaskExecutions: slots });
+  onTestFinished(() => dead.receiver.stop()); // Before the worker, which lets attempts end.
+
+  const order = await startOrder(service, { merchantId });
+  await order.untilStep('ORDER_CREATED');
+  await order.pay();
+  await order.update('deliver');
+  await dead.receiver.until(slots);
+  await endWindow(order);
+  await order.untilStatus('COMPLETED');
+
+  // The fourth webhook has found no slot, and the first three have not given theirs back.
+  expect(dead.receiver.received).toHaveLength(slots);
+  expect(await attemptsOf(order)).toBe(0);
+});
