@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import { simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import { PART_ENVIRONMENT } from '../support/part-environment.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick instead of a kurta';
 const ADMIN = join(import.meta.dirname, '../../src/main/admin.ts');

@@ -12,9 +12,9 @@ import {
   sessionOf,
   simulator,
 } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const HOUR_MS = 3_600_000;

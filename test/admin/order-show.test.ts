@@ -4,9 +4,9 @@ import type { FoundOrder } from '../../src/orders/find-orders.ts';
 import type { DisputeRecord, RunningDispute } from '../../src/orders/disputes.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick\u001b[2J instead of a kurta';
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

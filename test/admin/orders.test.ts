@@ -8,9 +8,9 @@ import { adminCli } from '../support/admin-cli.ts';
 import type { AuditRow } from '../support/audit.ts';
 import { auditOf } from '../support/audit.ts';
 import { alerts, simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick instead of a kurta';
 const DAY_SECONDS = 24 * 3600;

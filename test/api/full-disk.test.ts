@@ -7,10 +7,10 @@ import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import type { PartLine } from '../support/log-lines.ts';
 import { linesIn, linesOf } from '../support/log-lines.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { onSmallDisk, requireMounting, smallDiskOf } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 import { expectSuccess } from './expectations.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiClient } from '../support/api-client.ts';
-import { until } from '../support/orders.ts';
+import { until } from '../support/until.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
 import type { TwoProcesses } from './two-processes.ts';
 import { startTwoProcesses } from './two-processes.ts';

@@ -5,7 +5,7 @@ import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import { until } from '../support/orders.ts';
+import { until } from '../support/until.ts';
 import { expectSuccess, expectViolations } from './expectations.ts';
 import type { TwoProcesses } from './two-processes.ts';
 import { startTwoProcesses } from './two-processes.ts';

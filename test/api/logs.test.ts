@@ -9,10 +9,10 @@ import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { breakGateway, sessionOf } from '../support/gateway.ts';
 import { linesIn, linesOf } from '../support/log-lines.ts';
-import { until } from '../support/orders.ts';
 import { runPart } from '../support/run-part.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { expectSuccess } from './expectations.ts';
 
 const SANDBOX = '/sandbox/api/merchant/v1';

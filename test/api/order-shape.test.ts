@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import { askGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const FIELDS = [

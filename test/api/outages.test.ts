@@ -7,11 +7,11 @@ import { anOrder } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/until.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
 
 /** The contract's bound for an answer when the database or Temporal cannot be reached. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { open, post, textOf } from './buyer.ts';
 import type { Stage, TestMerchant } from './states.ts';
 import { stageOf, WAYS } from './states.ts';

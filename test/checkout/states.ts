@@ -1,8 +1,8 @@
 import type { CheckoutState } from '../../src/checkout/state.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { post } from './buyer.ts';
 
 /** An approved merchant with keys. */

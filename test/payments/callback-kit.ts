@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { Environment } from '../../src/domain/index.ts';
 import { payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 interface Named {
   order_number: string;

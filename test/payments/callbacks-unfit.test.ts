@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { alerts, ledgerOf, madeAtGateway, payAtGateway, simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import type { CallbackKit } from './callback-kit.ts';
 import { createCallbackKit } from './callback-kit.ts';
 

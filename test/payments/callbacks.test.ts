@@ -7,10 +7,10 @@ import {
   payAtGateway,
   simulator,
 } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
+import { until } from '../support/until.ts';
 import type { CallbackKit } from './callback-kit.ts';
 import { createCallbackKit } from './callback-kit.ts';
 

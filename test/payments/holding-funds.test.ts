@@ -5,9 +5,9 @@ import { GatewayRefused } from '../../src/payments/gateway.ts';
 import { findFunds } from '../../src/payments/queries.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
 type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;

@@ -9,9 +9,9 @@ import {
   withCallbacks,
   withoutCallbacks,
 } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const MINUTE_MS = 60_000;

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { alerts, breakGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { startOrder, startOrderIn, until } from '../support/orders.ts';
+import { startOrder, startOrderIn } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_SECONDS = 24 * 3600;

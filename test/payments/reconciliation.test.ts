@@ -12,9 +12,10 @@ import {
   withoutCallbacks,
   reconcile,
 } from '../support/gateway.ts';
-import { startOrder, startOrderIn, until } from '../support/orders.ts';
+import { startOrder, startOrderIn } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 interface Named {
   order_number: string;

@@ -10,9 +10,9 @@ import {
   withCallbacks,
   withoutCallbacks,
 } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
 const OPENING = '/v1/payments/qr_codes';

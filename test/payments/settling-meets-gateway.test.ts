@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { breakGateway, ledgerOf, withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { startOrderIn, until } from '../support/orders.ts';
+import { startOrderIn } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const NO_WORKFLOWS = { workflowBundle: undefined } as unknown as Partial<WorkerOptions>;
 

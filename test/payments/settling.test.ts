@@ -4,9 +4,10 @@ import { writeDispute } from '../../src/orders/queries.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import { breakGateway, madeAtGateway, simulator, withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { startOrderIn, until } from '../support/orders.ts';
+import { startOrderIn } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
 import { payAtGateway, sessionOf } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
-import { until, writePayment } from '../support/orders.ts';
+import { writePayment } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 interface Named {
   order_number: string;

@@ -10,9 +10,9 @@ import {
   withoutCallbacks,
   reconcile,
 } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;

@@ -10,9 +10,9 @@ import {
   simulator,
   withCallbacks,
 } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
 interface Named {

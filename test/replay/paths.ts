@@ -3,8 +3,9 @@ import { writeDispute } from '../../src/orders/queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
 import { breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
-import { directOrder, startOrder, startOrderIn, until, writeOrder } from '../support/orders.ts';
+import { directOrder, startOrder, startOrderIn, writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** Where the paths are walked: a service in real time, and a way to be without a worker. */
 export interface PathWorld {

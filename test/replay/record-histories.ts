@@ -11,9 +11,9 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, test } from 'vitest';
 import { withoutCallbacks } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import type { PathWorld } from './paths.ts';
 import { PATHS, STILL_RUNNING } from './paths.ts';
 

@@ -1,7 +1,9 @@
-import type { Environment } from '../../src/domain/index.ts';
+import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
+import type { Timeline } from '../../src/orders/timeline.ts';
+import { until } from './until.ts';
 
 /** An answer of the API, read whole. */
 export interface ApiAnswer<Data = Order> {
@@ -14,6 +16,11 @@ export interface ApiAnswer<Data = Order> {
     timestamp: string;
     validationErrors?: Record<string, string>;
   };
+}
+
+/** What names an order: one of the API, a row, or a workflow's. */
+export interface OrderRef {
+  order_number: string;
 }
 
 /** A valid order, with overrides. */
@@ -48,8 +55,16 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: JSON.parse(text) };
   }
+  const read = async ({ order_number }: OrderRef) =>
+    (await call('GET', `/orders/${order_number}`)).body.data;
   return {
     call,
+    /** The order as it is now. */
+    read,
+    untilStatus: (order: OrderRef, status: OrderStatus) =>
+      until(async () => (await read(order)).status === status),
+    timeline: async ({ order_number }: OrderRef) =>
+      (await call<Timeline>('GET', `/orders/${order_number}/timeline`)).body.data,
     get: <Data = Order>(path: string) => call<Data>('GET', path),
     post: (path: string, body?: unknown, headers?: Record<string, string>) =>
       call('POST', path, body, headers),
@@ -59,7 +74,7 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
       return body.data;
     },
     /** A sandbox test helper, as the buyer. */
-    help: (order: { order_number: string }, helper: string, body?: unknown) =>
+    help: (order: OrderRef, helper: string, body?: unknown) =>
       call('POST', `/test-helpers/orders/${order.order_number}/${helper}`, body),
   };
 }

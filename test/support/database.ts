@@ -51,6 +51,9 @@ export async function installTestClock({ sql }: Pick<TestDatabase, 'sql'>) {
     /** @param aheadMs how far the database's clock is ahead of real time from now on */
     set: (aheadMs: number) =>
       sql`UPDATE test_clock SET ahead = ${aheadMs} * interval '1 millisecond', stopped_at = NULL`,
+    /** Lets so much more time pass for it. */
+    advance: (ms: number) =>
+      sql`UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
     /** Stops it at a moment, to the millisecond, until it is set again. */
     stopAt: (moment: Date) => sql`UPDATE test_clock SET stopped_at = ${moment}`,
   };

@@ -80,11 +80,32 @@ export const withCallbacks = (service: TestService) =>
 /** The path of each call that closes a payment session. */
 export const CLOSING = '/v1/payments/qr_codes/*/close';
 
+/** What goes wrong, and at which calls: see `src/gateway-simulator/control-routes.ts`. */
+interface GatewayFault {
+  kind: 'reset' | 'error' | 'late' | 'drop_answer';
+  [lever: string]: unknown;
+}
+
+/** The faults of one test at the gateway. */
+export function gatewayOf(service: TestService) {
+  let isBroken = false;
+  return {
+    /** Lets something go wrong from now until the test ends; answers how to end it earlier. */
+    addFault(fault: GatewayFault) {
+      isBroken = true;
+      return breakGateway(service, fault);
+    },
+    /** Ends all faults. */
+    async mend(): Promise<void> {
+      if (isBroken) await simulator(service, 'DELETE', '/faults');
+      isBroken = false;
+    },
+  };
+}
+export type Gateway = ReturnType<typeof gatewayOf>;
+
 /** Lets something go wrong at the gateway from now on; answers how to put it right. */
-export async function breakGateway(
-  service: TestService,
-  fault: { kind: 'reset' | 'error' | 'late' | 'drop_answer'; [lever: string]: unknown },
-) {
+export async function breakGateway(service: TestService, fault: GatewayFault) {
   const { id } = await simulator<{ id: string }>(service, 'POST', '/faults', fault);
   return {
     mend: () => simulator(service, 'DELETE', `/faults/${id}`),
@@ -144,6 +165,15 @@ export const reconcile = ({ temporal }: TestService) =>
     RECONCILE_WORKFLOW,
     { workflowId: `reconcile-${randomUUID()}`, taskQueue: TASK_QUEUE },
   );
+
+/**
+ * Lets a minute pass for the database, and runs what the Schedule runs every minute. A little more
+ * than a minute, for what is due after exactly one.
+ */
+export async function reconcileAMinuteLater(service: TestService) {
+  await service.clock.advance(61_000);
+  return reconcile(service);
+}
 
 /** What the ledger says of an order: each line, and how much stands on each account. */
 export async function ledgerOf({ sql }: TestService, orderNumber: string) {

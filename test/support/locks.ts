@@ -1,5 +1,5 @@
-import { until } from './orders.ts';
 import type { TestService } from './service.ts';
+import { until } from './until.ts';
 
 /** Waits until a statement with this text in it waits for a lock that somebody else has. */
 export async function untilBlocked({ sql }: TestService, text: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { vi } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { newOrderOf, orderInputOf } from '../../src/orders/commands.ts';
@@ -12,11 +11,7 @@ import { anOrder } from './api-client.ts';
 import type { ApiClient } from './api-client.ts';
 import { captureAtGateway } from './gateway.ts';
 import type { TestService } from './service.ts';
-
-/** Waits until something has become true, looking again and again; fails after half a minute. */
-export function until<T>(condition: () => T | Promise<T>): Promise<T> {
-  return vi.waitUntil(condition, { timeout: 30_000, interval: 20 });
-}
+import { until } from './until.ts';
 
 export type OrderOverrides = Partial<NewOrder> & { merchantId: string; paymentLinkMs?: number };
 
@@ -65,6 +60,8 @@ export function directOrder(service: TestService, order: OrderRow) {
 
   return {
     orderNumber,
+    /** As the API calls it, for whoever takes an order of the API. */
+    order_number: orderNumber,
     handle,
     row,
     steps,
@@ -168,3 +165,21 @@ export async function cancelPatiently(
   const cancel = () => api.post(`/orders/${order_number}/cancel`, undefined, key);
   await until(async () => (await cancel()).status === 200);
 }
+
+/** The orders of one merchant, past the API. */
+export function ordersOf(service: TestService, { merchantId }: { merchantId: string }) {
+  type Overrides = Partial<OrderOverrides>;
+  return {
+    /** An order that was brought to a status, by Updates and skipped time. */
+    in: (status: OrderStatus, overrides?: Overrides) =>
+      startOrderIn(service, status, { merchantId, ...overrides }),
+    /** An order whose workflow is started, and has perhaps not run yet. */
+    start: (overrides?: Overrides) => startOrder(service, { merchantId, ...overrides }),
+    /** An order's row without its workflow. */
+    write: (overrides?: Overrides) => writeOrder(service, { merchantId, ...overrides }),
+    /** The workflow of an order that came over HTTP. */
+    workflowOf: async ({ order_number }: { order_number: string }) =>
+      directOrder(service, await findOrderByNumber(service.sql, order_number)),
+  };
+}
+export type Orders = ReturnType<typeof ordersOf>;

@@ -1,8 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import type { NativeConnection as NativeConnectionType, WorkerOptions } from '@temporalio/worker';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import type { WorkerOptions } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -12,18 +9,12 @@ import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts
 import { startHttpServer } from '../../src/http/server.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { composeActivities, composeApi } from '../../src/main/compose.ts';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
-import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { createKeyPair } from '../../src/merchants/keys.ts';
-import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
-import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import { createSecretBox } from '../../src/webhooks/secret-box.ts';
-import { createApiClient } from './api-client.ts';
 import { createTestDatabase, installTestClock } from './database.ts';
 import { keepingLog } from './kept-log.ts';
-import { installQuietRuntime } from './quiet-runtime.ts';
-import { startWebhookReceiver } from './webhook-receiver.ts';
+import type { Merchant, MerchantOptions } from './merchant.ts';
+import { createTestMerchant } from './merchant.ts';
+import { realTemporal, skippingTemporal } from './temporal.ts';
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
 const SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
@@ -39,57 +30,6 @@ const PRODUCTION_KEYS = {
   webhookSecret: 'another-webhook-secret',
 };
 
-/** Temporal, real or with time that can be skipped. */
-interface TestTemporal {
-  client: Client;
-  nativeConnection: NativeConnectionType;
-  address: string;
-  namespace: string;
-  nowMs(): Promise<number>;
-  skip(ms: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function skippingTemporal(): Promise<TestTemporal> {
-  installQuietRuntime();
-  const path = inject('timeSkippingServerPath');
-  const env = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path } },
-  });
-  return {
-    client: new Client({ connection: env.connection }),
-    nativeConnection: env.nativeConnection,
-    address: env.address,
-    namespace: 'default',
-    nowMs: () => env.currentTimeMs(),
-    skip: (ms) => env.sleep(ms),
-    close: () => env.teardown(),
-  };
-}
-
-/** A namespace of its own on the run's one server. */
-async function realTemporal(): Promise<TestTemporal> {
-  installQuietRuntime();
-  const address = inject('temporalAddress');
-  const connection = await Connection.connect({ address });
-  const namespace = `test-${randomUUID()}`;
-  const client = new Client({ connection, namespace });
-  await ensureNamespace(client, namespace);
-  const nativeConnection = await NativeConnection.connect({ address });
-  return {
-    client,
-    nativeConnection,
-    address,
-    namespace,
-    nowMs: async () => Date.now(),
-    skip: () => Promise.reject(new Error('Real time cannot be skipped')),
-    async close() {
-      await nativeConnection.close();
-      await connection.close();
-    },
-  };
-}
-
 export interface TestServiceOptions {
   /** `skipping`: deadlines come in no time. `real`: everything else of a real server works. */
   time: 'skipping' | 'real';
@@ -98,7 +38,10 @@ export interface TestServiceOptions {
   productionGateway?: boolean;
 }
 
-/** The whole service in this process: its own database, real HTTP, a worker, a merchant. */
+/**
+ * The whole service in this process, with a database of its own and real HTTP. Tests have it from
+ * `serviceTest`, which also starts a worker and stops all of it.
+ */
 export async function startTestService({
   time,
   settings = {},
@@ -154,9 +97,9 @@ export async function startTestService({
     readinessGraceMs: 0,
     log,
   });
+  const origin = `http://127.0.0.1:${server.port}`;
   const { deps: composed, close } = composeActivities(resources);
   const deps = { ...composed, now: temporal.nowMs };
-  const secretBox = createSecretBox(SECRET_KEYS);
 
   async function startWorker(
     overrides: Partial<ReturnType<typeof createActivities>> = {},
@@ -186,41 +129,16 @@ export async function startTestService({
     };
   }
 
-  /** An approved merchant with keys, and a webhook receiver in the sandbox. */
-  async function newMerchant({
-    name = 'Asha Textiles',
-    webhooks = true,
-    linkedAccountId,
-  }: { name?: string; webhooks?: boolean; linkedAccountId?: string } = {}) {
-    const checkUrl = createUrlCheck(config);
-    const admin = { sql: serviceSql, pepper: PEPPER, secretBox, checkUrl, actor: 'test' };
-    const { merchant_id: merchantId } = await createMerchant(admin, {
-      name,
-      email: 'owner@example.com',
-    });
-    await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccountId });
-    const keys = {
-      sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
-      production: await createKeyPair(admin, merchantId, 'production'),
-    };
-    const receiver = await startWebhookReceiver(temporal.nowMs);
-    const { secret } = webhooks
-      ? await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url)
-      : { secret: null };
-    const api = (environment: Environment) =>
-      createApiClient(`http://127.0.0.1:${server.port}`, keys[environment], environment);
-    return {
-      merchantId,
-      keys,
-      receiver,
-      webhookSecret: secret ?? '',
-      sandbox: api('sandbox'),
-      production: api('production'),
-    };
+  const merchants: Merchant[] = [];
+  async function newMerchant(options: MerchantOptions = {}): Promise<Merchant> {
+    const parts = { config, sql: serviceSql, origin, now: temporal.nowMs };
+    const merchant = await createTestMerchant(parts, options);
+    merchants.push(merchant);
+    return merchant;
   }
 
   return {
-    origin: `http://127.0.0.1:${server.port}`,
+    origin,
     config,
     /** The settings of this service, for other processes of it. */
     env,
@@ -234,6 +152,7 @@ export async function startTestService({
     temporal,
     simulator,
     startWorker,
+    /** An approved merchant with keys, and a webhook receiver in the sandbox. */
     newMerchant,
     /** Lets time pass, for Temporal and for the database alike. */
     async skip(ms: number) {
@@ -245,6 +164,7 @@ export async function startTestService({
     },
     async stop() {
       await server.stop();
+      await Promise.all(merchants.map(({ receiver }) => receiver.stop()));
       await simulator.close();
       await production?.close();
       await close();

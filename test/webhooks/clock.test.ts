@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { deliveriesOf } from './deliveries.ts';
 
 let service: TestService;

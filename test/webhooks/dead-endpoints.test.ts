@@ -4,9 +4,10 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import { startOrder, until } from '../support/orders.ts';
+import { startOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const DEAD_ENDPOINTS = 200;

@@ -2,8 +2,8 @@ import { createDeliveryRetries } from '../../src/temporal/delivery-retries.ts';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import { listDeliveries } from '../../src/webhooks/delivery-list.ts';
 import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
-import { until } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** What the manual retry of the dashboard and the command line is called with. */
 export function retryDepsOf({ sql, temporal }: TestService): ManualRetryDeps {

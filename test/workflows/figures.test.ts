@@ -1,42 +1,33 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OrderResult } from '../../src/contracts/order-workflow.ts';
-import { withoutCallbacks } from '../support/gateway.ts';
+import { describe, expect } from 'vitest';
 import { billableActions, eventNames, payloadTexts } from '../support/history.ts';
-import type { DirectOrder } from '../support/orders.ts';
-import { startOrder, until } from '../support/orders.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { startOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import { until } from '../support/until.ts';
 
 /** The figures that the happy path must not exceed, with its four webhooks delivered. */
 const MOST_EVENTS = 60;
 const MOST_ACTIONS = 17;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let order: DirectOrder;
-let result: OrderResult;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real', settings: { COMPLETION_WINDOW_SECONDS: '2' } });
-  await withoutCallbacks(service);
-  worker = await service.startWorker();
-  const { merchantId, receiver } = await service.newMerchant();
-  const told = (event: string) => receiver.until(1, (webhook) => webhook.event === event);
+const test = serviceTest({
+  time: 'real',
+  settings: { COMPLETION_WINDOW_SECONDS: '2' },
+  callbacks: false,
+}).extend('lived', { scope: 'file' }, async ({ service, merchant }) => {
+  const told = (event: string) => merchant.receiver.until(1, (webhook) => webhook.event === event);
   // As it happens in life: each webhook has arrived long before the next thing happens.
-  order = await startOrder(service, { merchantId });
+  const order = await startOrder(service, merchant);
   await told('ORDER_CREATED');
   await order.signal('pay', { gatewayPaymentId: await order.capture() });
   await told('PAYMENT_SUCCESS');
   await order.update('deliver');
   await told('ORDER_COMPLETED');
-  result = await order.handle.result();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
+  return { order, result: await order.handle.result() };
 });
 
 describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
-  it('costs at most 60 history events and 17 billable actions', async () => {
+  test('costs at most 60 history events and 17 billable actions', async ({
+    lived: { order, result },
+  }) => {
     const names = await eventNames(order.handle);
     const figures = { events: names.length, actions: billableActions(names) };
     console.info('The happy path costs', figures);
@@ -45,7 +36,9 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     expect(result).toEqual({ status: 'COMPLETED', disputeCount: 0, webhookEvents: 4 });
   });
 
-  it('leaves nothing personal in Temporal: no email, phone, name, text or URL', async () => {
+  test('leaves nothing personal in Temporal: no email, phone, name, text or URL', async ({
+    lived: { order },
+  }) => {
     const { events } = await order.handle.fetchHistory();
     const row = await order.row();
     const texts = payloadTexts(events ?? []);
@@ -56,7 +49,10 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     expect(texts).not.toMatch(/https?:/);
   });
 
-  it('can be found and understood by an operator in the Temporal UI', async () => {
+  test('can be found and understood by an operator in the Temporal UI', async ({
+    service,
+    lived: { order },
+  }) => {
     const { typedSearchAttributes } = await order.handle.describe();
     const found = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
     expect(Object.fromEntries(found)).toMatchObject({
@@ -69,7 +65,7 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     await until(async () => (await service.temporal.client.workflow.count(query)).count === 1);
   });
 
-  it('writes no patch marker and never fails a workflow task', async () => {
+  test('writes no patch marker and never fails a workflow task', async ({ lived: { order } }) => {
     const names = await eventNames(order.handle);
     expect(names.filter((name) => /FAILED|TIMED_OUT|CANCELED_EXTERNAL/.test(name))).toEqual([]);
     expect(payloadTexts((await order.handle.fetchHistory()).events ?? [])).not.toContain(

@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { expect } from 'vitest';
+import { serviceTest } from '../support/service-test.ts';
 
 const HOUR_MS = 3_600_000;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  worker = await service.startWorker();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'skipping' });
 
-test('an order that is paid and delivered completes after 24 hours, and tells its merchant', async () => {
+test('an order that is paid and delivered completes after 24 hours, and tells its merchant', async ({
+  service,
+}) => {
   const { sandbox, receiver } = await service.newMerchant();
   const order = await sandbox.create();
   expect(order.status).toBe('ACCEPTED');

@@ -1,33 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
 import { findOrderByNumber, writeDispute } from '../../src/orders/queries.ts';
-import { breakGateway, CLOSING, withoutCallbacks } from '../support/gateway.ts';
+import { CLOSING } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { directOrder, startOrderIn } from '../support/orders.ts';
+import { directOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 
 const DAY_SECONDS = 24 * 3600;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real', settings: { SWEEP_AFTER_SECONDS: '0.001' } });
-  await withoutCallbacks(service);
-  worker = await service.startWorker();
-  merchant = await service.newMerchant();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
+const test = serviceTest({
+  time: 'real',
+  settings: { SWEEP_AFTER_SECONDS: '0.001' },
+  callbacks: false,
 });
 
 /** The order as its last step in the book left it. */
-async function stateOf({ orderNumber, row }: DirectOrder): Promise<OrderState> {
+async function stateOf(
+  service: TestService,
+  { orderNumber, row }: DirectOrder,
+): Promise<OrderState> {
   const [last] = await service.sql<{ step: Step; events: number }[]>`
     SELECT step, (SELECT count(*) FROM order_events WHERE order_number = ${orderNumber}) AS events
     FROM order_steps WHERE order_number = ${orderNumber} ORDER BY step_number DESC LIMIT 1`;
@@ -39,6 +34,7 @@ async function stateOf({ orderNumber, row }: DirectOrder): Promise<OrderState> {
 
 /** What a lost workflow task leaves: its step is in the book, and the Update is gone with it. */
 async function writeAsLost(
+  service: TestService,
   { orderNumber }: DirectOrder,
   { step }: Change,
   of: { requestId?: string; gatewayPaymentId?: string },
@@ -47,27 +43,35 @@ async function writeAsLost(
   expect(result.outcome).toBe('recorded');
 }
 
-async function changeOf(order: DirectOrder, command: Command): Promise<Change> {
-  const decision = decide(await stateOf(order), command, Date.now());
+async function changeOf(
+  service: TestService,
+  order: DirectOrder,
+  command: Command,
+): Promise<Change> {
+  const decision = decide(await stateOf(service, order), command, Date.now());
   if (decision.outcome === 'changed') return decision;
   throw decision.error;
 }
 
-const lose = async (order: DirectOrder, command: Command) =>
-  writeAsLost(order, await changeOf(order, command), {
+const lose = async (service: TestService, order: DirectOrder, command: Command) =>
+  writeAsLost(service, order, await changeOf(service, order, command), {
     requestId: `${command.type}:${randomUUID()}`,
   });
 
-const sweep = () =>
+const sweep = (service: TestService) =>
   service.temporal.client.workflow.execute(SWEEP_WORKFLOW, {
     workflowId: `sweep-${randomUUID()}`,
     taskQueue: TASK_QUEUE,
   });
 
-test('an order that nobody told of its delivery hears of it from the sweeper, and goes on', async () => {
-  const order = await startOrderIn(service, 'PAID', merchant);
-  await lose(order, { type: 'deliver' });
-  await sweep();
+test('an order that nobody told of its delivery hears of it from the sweeper, and goes on', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  await lose(service, order, { type: 'deliver' });
+  await sweep(service);
   await merchant.receiver.until(
     1,
     ({ body, event }) =>
@@ -78,17 +82,21 @@ test('an order that nobody told of its delivery hears of it from the sweeper, an
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED', webhookEvents: 4 });
 });
 
-test('a refund that began with a lost task is made, once', async () => {
-  const order = await startOrderIn(service, 'DISPUTE_OPEN', merchant);
-  await lose(order, { type: 'accept' });
-  await Promise.all([sweep(), sweep()]);
+test('a refund that began with a lost task is made, once', async ({ service, orders }) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  await lose(service, order, { type: 'accept' });
+  await Promise.all([sweep(service), sweep(service)]);
   await order.untilStatus('REFUNDED');
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
 
-test('a dispute that the book allows is never refused by a workflow that has fallen behind', async () => {
-  const order = await startOrderIn(service, 'DISPUTE_OPEN', merchant);
-  await lose(order, { type: 'resolve' });
+test('a dispute that the book allows is never refused by a workflow that has fallen behind', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  await lose(service, order, { type: 'resolve' });
   const reason = 'It broke again on the second day';
   const answer = await merchant.sandbox.help({ order_number: order.orderNumber }, 'dispute', {
     reason,
@@ -97,10 +105,16 @@ test('a dispute that the book allows is never refused by a workflow that has fal
   expect(await order.row()).toMatchObject({ dispute_count: 2, dispute_reason: reason });
 });
 
-test('a command is refused only after the order has caught up with the book', async () => {
-  const order = await startOrderIn(service, 'ACCEPTED', merchant);
+test('a command is refused only after the order has caught up with the book', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
-  await writeAsLost(order, await changeOf(order, { type: 'pay' }), { gatewayPaymentId });
+  await writeAsLost(service, order, await changeOf(service, order, { type: 'pay' }), {
+    gatewayPaymentId,
+  });
   await service.clock.set(2000);
   const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
   await service.clock.set(0);
@@ -108,18 +122,22 @@ test('a command is refused only after the order has caught up with the book', as
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
 });
 
-test('a cancel is answered when its last step was written by a task that was lost', async () => {
+test('a cancel is answered when its last step was written by a task that was lost', async ({
+  service,
+  merchant,
+  gateway,
+}) => {
   const { order_number } = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
   const order = directOrder(service, await findOrderByNumber(service.sql, order_number));
-  const { mend } = await breakGateway(service, { kind: 'late', path: CLOSING, delayMs: 3000 });
+  const { mend } = await gateway.addFault({ kind: 'late', path: CLOSING, delayMs: 3000 });
   const key = randomUUID();
   const cancelling = merchant.sandbox.post(`/orders/${order_number}/cancel`, undefined, {
     'Idempotency-Key': key,
   });
   await order.untilStep('CLOSING_PAYMENT');
-  const cancelled = await changeOf(order, { type: 'sessionClosed' });
-  await writeAsLost(order, cancelled, { requestId: `cancel:${key}` });
+  const cancelled = await changeOf(service, order, { type: 'sessionClosed' });
+  await writeAsLost(service, order, cancelled, { requestId: `cancel:${key}` });
   await service.deps.workflows.catchUp(order_number);
   const answer = await cancelling;
   await mend();
@@ -127,8 +145,8 @@ test('a cancel is answered when its last step was written by a task that was los
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });
 
-test('a dispute that was carried out does not wait a second time', async () => {
-  const order = await startOrderIn(service, 'DELIVERED', merchant);
+test('a dispute that was carried out does not wait a second time', async ({ service, orders }) => {
+  const order = await orders.in('DELIVERED');
   const requestId = `dispute:${randomUUID()}`;
   const raise = () => writeDispute(service.sql, order.orderNumber, { requestId, reason: 'Torn' });
   const received = await raise();
@@ -138,9 +156,12 @@ test('a dispute that was carried out does not wait a second time', async () => {
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', waiting_dispute_id: null });
 });
 
-test('an order is not settled by a message alone: the settlement must be in the book', async () => {
-  const order = await startOrderIn(service, 'DISPUTE_OPEN', merchant);
-  const { mend } = await breakGateway(service, { kind: 'error', path: '/v1/payments/*/refund' });
+test('an order is not settled by a message alone: the settlement must be in the book', async ({
+  orders,
+  gateway,
+}) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
   await order.update('accept');
   expect(await order.refusalOf('settle')).toBe('No settlement is recorded for this order');
   await mend();

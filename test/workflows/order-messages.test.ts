@@ -1,44 +1,20 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
-import { withoutCallbacks } from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
-import { startOrder, startOrderIn, until, writeOrder, writePayment } from '../support/orders.ts';
+import type { DirectOrder, Orders } from '../support/orders.ts';
+import { writePayment } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
 const CANNOT_DELIVER = 'Cannot mark as delivered; order must be in PAID status';
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Merchant;
-let merchantId: string;
 
-/** What a stopped worker had in memory is handed to another one soon. */
-const startWorker = async () => {
-  worker = await service.startWorker({}, { stickyQueueScheduleToStartTimeout: 200 });
-};
-
-/** What happens meanwhile reaches the order in one activation, when a worker is back. */
-async function whileNoWorkerRuns<T>(action: () => Promise<T>): Promise<T> {
-  await worker.stop();
-  try {
-    return await action();
-  } finally {
-    await startWorker();
-  }
-}
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  await withoutCallbacks(service);
-  await startWorker();
-  merchant = await service.newMerchant();
-  ({ merchantId } = merchant);
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
+const test = serviceTest({
+  time: 'real',
+  callbacks: false,
+  // What a stopped worker had in memory is handed to another one soon. What happens while it is
+  // stopped reaches the order in one activation.
+  worker: { options: { stickyQueueScheduleToStartTimeout: 200 } },
 });
 
 /** It still does what it should: the law is asked as if nothing had happened. */
@@ -49,9 +25,12 @@ async function assertAlive(order: DirectOrder): Promise<void> {
 }
 
 describe('messages that come at an unusual time', () => {
-  it('a payment Signal that came before the first workflow task makes the order PAID', async () => {
-    const order = await whileNoWorkerRuns(async () => {
-      const unborn = await startOrder(service, { merchantId });
+  test('a payment Signal that came before the first workflow task makes the order PAID', async ({
+    worker,
+    orders,
+  }) => {
+    const order = await worker.whileStopped(async () => {
+      const unborn = await orders.start();
       await unborn.signal('pay', { gatewayPaymentId: await unborn.capture() });
       return unborn;
     });
@@ -59,9 +38,12 @@ describe('messages that come at an unusual time', () => {
     expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 PAYMENT_SUCCESS']);
   });
 
-  it('a payment and a delivery in one activation are both carried out, in their order', async () => {
-    const order = await whileNoWorkerRuns(async () => {
-      const unborn = await startOrder(service, { merchantId });
+  test('a payment and a delivery in one activation are both carried out, in their order', async ({
+    worker,
+    orders,
+  }) => {
+    const order = await worker.whileStopped(async () => {
+      const unborn = await orders.start();
       await unborn.signal('pay', { gatewayPaymentId: await unborn.capture() });
       await unborn.signal('deliver');
       return unborn;
@@ -74,9 +56,12 @@ describe('messages that come at an unusual time', () => {
     ]);
   });
 
-  it('a delivery, a dispute and its resolution in one activation are all carried out', async () => {
-    const order = await startOrderIn(service, 'PAID', { merchantId });
-    await whileNoWorkerRuns(async () => {
+  test('a delivery, a dispute and its resolution in one activation are all carried out', async ({
+    worker,
+    orders,
+  }) => {
+    const order = await orders.in('PAID');
+    await worker.whileStopped(async () => {
       await order.signal('deliver');
       await order.signal('dispute');
       await order.signal('resolve');
@@ -90,9 +75,9 @@ describe('messages that come at an unusual time', () => {
     expect(await order.row()).toMatchObject({ status: 'DELIVERED', dispute_count: 1 });
   });
 
-  it('of two deliveries in one activation the second is refused', async () => {
-    const order = await startOrderIn(service, 'PAID', { merchantId });
-    await whileNoWorkerRuns(async () => {
+  test('of two deliveries in one activation the second is refused', async ({ worker, orders }) => {
+    const order = await orders.in('PAID');
+    await worker.whileStopped(async () => {
       await order.signal('deliver');
       await order.signal('deliver');
     });
@@ -101,22 +86,28 @@ describe('messages that come at an unusual time', () => {
     expect(await order.events()).toHaveLength(3);
   });
 
-  it('a deadline that passes while no worker runs is kept when one is back', async () => {
+  test('a deadline that passes while no worker runs is kept when one is back', async ({
+    worker,
+    orders,
+  }) => {
     const terms = {
       environment: 'sandbox',
       completionWindowMs: 1500,
       disputeAnswerMs: 1500,
     } as const;
-    const order = await startOrderIn(service, 'DELIVERED', { merchantId, terms });
-    await whileNoWorkerRuns(async () => {
+    const order = await orders.in('DELIVERED', { terms });
+    await worker.whileStopped(async () => {
       const { completes_at } = await order.row();
       await until(() => Date.now() > completes_at!.getTime());
     });
     await order.untilStatus('COMPLETED');
   });
 
-  it('an Update on a finished order is refused, and its workflow is gone', async () => {
-    const order = await startOrderIn(service, 'CANCELLED', { merchantId });
+  test('an Update on a finished order is refused, and its workflow is gone', async ({
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('CANCELLED');
     expect(await order.handle.result()).toEqual({
       status: 'CANCELLED',
       disputeCount: 0,
@@ -129,8 +120,8 @@ describe('messages that come at an unusual time', () => {
 });
 
 describe('messages that cannot be done', () => {
-  it('an illegal Signal is dropped, and the workflow lives', async () => {
-    const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
+  test('an illegal Signal is dropped, and the workflow lives', async ({ orders }) => {
+    const order = await orders.in('ACCEPTED');
     for (const name of ['deliver', 'dispute', 'resolve', 'accept', 'submitEvidence', 'settle']) {
       await order.signal(name as OrderMessageName);
     }
@@ -168,10 +159,10 @@ describe('messages that cannot be done', () => {
     ['a request id that is far too long', 'failPayment', { requestId: 'x'.repeat(5000) }],
   ];
 
-  it.concurrent.each(MALFORMED)(
+  test.concurrent.for(MALFORMED)(
     'a malformed Signal is dropped: %s for %s',
-    async (_what, name, message) => {
-      const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
+    async ([_what, name, message], { orders }) => {
+      const order = await orders.in('ACCEPTED');
       const before = await order.row();
       await order.signal(name, message);
       // A second one finds the first one handled: nothing is in its way.
@@ -182,10 +173,10 @@ describe('messages that cannot be done', () => {
     },
   );
 
-  it.concurrent.each(MALFORMED)(
+  test.concurrent.for(MALFORMED)(
     'a malformed Update is refused: %s for %s',
-    async (_what, name, message) => {
-      const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
+    async ([_what, name, message], { orders }) => {
+      const order = await orders.in('ACCEPTED');
       const before = await order.row();
       expect(await order.refusalOf(name, message)).toEqual(expect.any(String));
       expect(await order.row()).toEqual(before);
@@ -193,16 +184,19 @@ describe('messages that cannot be done', () => {
     },
   );
 
-  it('an Update of no known name is refused, and the workflow lives', async () => {
-    const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
+  test('an Update of no known name is refused, and the workflow lives', async ({ orders }) => {
+    const order = await orders.in('ACCEPTED');
     expect(await order.refusalOf('explode' as OrderMessageName)).toEqual(expect.any(String));
     await order.signal('explode' as OrderMessageName);
     await assertAlive(order);
   });
 
-  it('a request to cancel the workflow does not drop the order, at any stage', async () => {
-    const unborn = await whileNoWorkerRuns(async () => {
-      const order = await startOrder(service, { merchantId });
+  test('a request to cancel the workflow does not drop the order, at any stage', async ({
+    worker,
+    orders,
+  }) => {
+    const unborn = await worker.whileStopped(async () => {
+      const order = await orders.start();
       await order.handle.cancel();
       return order;
     });
@@ -218,36 +212,46 @@ describe('messages that cannot be done', () => {
 describe('a forged payment', () => {
   const NOT_CAPTURED = 'The payment is not recorded as captured for this order';
 
-  const FORGERIES: [string, (order: DirectOrder) => Promise<string>][] = [
+  const FORGERIES: [
+    string,
+    (order: DirectOrder, service: TestService, orders: Orders) => Promise<string>,
+  ][] = [
     ['of no capture at all', async () => 'pay_forged'],
     [
       'captured for another order',
-      async () => writePayment(service, await writeOrder(service, { merchantId })),
+      async (_, service, orders) => writePayment(service, await orders.write()),
     ],
     [
       'captured for another amount',
-      async (order) => writePayment(service, { ...(await order.row()), amount_paise: 49_949 }),
+      async (order, service) =>
+        writePayment(service, { ...(await order.row()), amount_paise: 49_949 }),
     ],
     [
       'captured in the other environment',
-      async (order) => writePayment(service, { ...(await order.row()), environment: 'production' }),
+      async (order, service) =>
+        writePayment(service, { ...(await order.row()), environment: 'production' }),
     ],
   ];
 
-  it.each(FORGERIES)('%s does not make an order PAID', async (_name, forge) => {
-    const order = await startOrderIn(service, 'ACCEPTED', { merchantId });
-    const gatewayPaymentId = await forge(order);
-    await order.signal('pay', { gatewayPaymentId });
-    expect(await order.refusalOf('pay', { gatewayPaymentId })).toBe(NOT_CAPTURED);
-    expect(await order.row()).toMatchObject({ status: 'ACCEPTED', gateway_payment_id: null });
-    await assertAlive(order);
-  });
+  test.for(FORGERIES)(
+    '%s does not make an order PAID',
+    async ([_name, forge], { service, orders }) => {
+      const order = await orders.in('ACCEPTED');
+      const gatewayPaymentId = await forge(order, service, orders);
+      await order.signal('pay', { gatewayPaymentId });
+      expect(await order.refusalOf('pay', { gatewayPaymentId })).toBe(NOT_CAPTURED);
+      expect(await order.row()).toMatchObject({ status: 'ACCEPTED', gateway_payment_id: null });
+      await assertAlive(order);
+    },
+  );
 });
 
 describe('the sandbox clock', () => {
-  it('does not exist for a production order: the workflow refuses, HTTP knows no such path', async () => {
-    const order = await startOrderIn(service, 'ACCEPTED', {
-      merchantId,
+  test('does not exist for a production order: the workflow refuses, HTTP knows no such path', async ({
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('ACCEPTED', {
       environment: 'production',
     });
     const before = await order.row();

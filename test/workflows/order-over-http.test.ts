@@ -1,27 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
-import { breakGateway } from '../support/gateway.ts';
-import { until } from '../support/orders.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 
 const HOUR_MS = 3_600_000;
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Merchant;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'skipping' });
 
 /** What can be asked over HTTP: the merchant's operations, and the sandbox's stand-in buyer. */
 const OPERATIONS = {
@@ -37,18 +24,12 @@ const OPERATIONS = {
 } as const;
 type Operation = keyof typeof OPERATIONS;
 
-function ask(order: Order, operation: Operation, by = merchant) {
+function ask(merchant: Merchant, order: Order, operation: Operation) {
   const { path, body } = OPERATIONS[operation];
   return path.startsWith('/')
-    ? by.sandbox.post(`/orders/${order.order_number}${path}`, body)
-    : by.sandbox.help(order, path, body);
+    ? merchant.sandbox.post(`/orders/${order.order_number}${path}`, body)
+    : merchant.sandbox.help(order, path, body);
 }
-
-const read = async (order: Order, by = merchant) =>
-  (await by.sandbox.get(`/orders/${order.order_number}`)).body.data;
-
-const untilStatus = (order: Order, status: OrderStatus, by = merchant) =>
-  until(async () => (await read(order, by)).status === status);
 
 /** The operations that lead to each status; time does the rest for COMPLETED. */
 const WAYS: Record<OrderStatus, Operation[]> = {
@@ -62,16 +43,20 @@ const WAYS: Record<OrderStatus, Operation[]> = {
   CANCELLED: ['cancel'],
 };
 
-async function orderIn(status: OrderStatus, by = merchant): Promise<Order> {
-  const order = await by.sandbox.create();
-  for (const operation of WAYS[status]) await ask(order, operation, by);
+async function orderIn(
+  service: TestService,
+  merchant: Merchant,
+  status: OrderStatus,
+): Promise<Order> {
+  const order = await merchant.sandbox.create();
+  for (const operation of WAYS[status]) await ask(merchant, order, operation);
   if (status === 'COMPLETED') await service.skip(24 * HOUR_MS + 1000);
-  await untilStatus(order, status, by);
+  await merchant.sandbox.untilStatus(order, status);
   return order;
 }
 
 /** Webhooks of one order, in the order of their sequence. */
-async function untilTold(order: Order, event: string) {
+async function untilTold(merchant: Merchant, order: Order, event: string) {
   const isMine = ({ body }: { body: { data: Record<string, unknown> } }) =>
     body.data['order_number'] === order.order_number;
   const { receiver } = merchant;
@@ -80,7 +65,7 @@ async function untilTold(order: Order, event: string) {
 }
 
 describe('each row of the transition table, over HTTP', () => {
-  it('(none) · create order via API → 201, ACCEPTED, ORDER_CREATED', async () => {
+  test('(none) · create order via API → 201, ACCEPTED, ORDER_CREATED', async ({ merchant }) => {
     const { status, body } = await merchant.sandbox.post('/orders', {
       amount: 499.5,
       buyerEmail: 'asha@example.com',
@@ -91,7 +76,7 @@ describe('each row of the transition table, over HTTP', () => {
     });
     expect([status, body.success]).toEqual([201, true]);
     expect(body.data).toMatchObject({ status: 'ACCEPTED', dispute_count: 0, amount: 499.5 });
-    const { headers, body: told } = await untilTold(body.data, 'ORDER_CREATED');
+    const { headers, body: told } = await untilTold(merchant, body.data, 'ORDER_CREATED');
     expect(headers['x-service-event']).toBe('ORDER_CREATED');
     expect(told).toMatchObject({
       event: 'ORDER_CREATED',
@@ -109,7 +94,7 @@ describe('each row of the transition table, over HTTP', () => {
     });
   });
 
-  it.each([
+  test.for([
     ['ACCEPTED', 'pay', 'PAID', 'PAYMENT_SUCCESS'],
     ['ACCEPTED', 'fail-payment', 'ACCEPTED', 'PAYMENT_FAILED'],
     ['ACCEPTED', 'cancel', 'CANCELLED', 'ORDER_CANCELLED'],
@@ -118,24 +103,27 @@ describe('each row of the transition table, over HTTP', () => {
     ['DELIVERED', 'dispute', 'DISPUTE_OPEN', 'DISPUTE_RAISED'],
     ['DISPUTE_OPEN', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_UNDER_REVIEW', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
-  ] as const)('%s · %s → 200, %s, %s', async (from, operation, next, event) => {
-    const order = await orderIn(from);
-    const { status, body } = await ask(order, operation);
-    expect([status, body.success, body.data.status]).toEqual([200, true, next]);
-    expect(await read(order)).toEqual(body.data);
-    const told = await untilTold(order, event);
-    const { payment_failure: failure, ...data } = told.body.data;
-    expect(data).toEqual(JSON.parse(JSON.stringify(body.data)));
-    expect(failure !== undefined).toBe(event === 'PAYMENT_FAILED');
-  });
+  ] as const)(
+    '%s · %s → 200, %s, %s',
+    async ([from, operation, next, event], { service, merchant }) => {
+      const order = await orderIn(service, merchant, from);
+      const { status, body } = await ask(merchant, order, operation);
+      expect([status, body.success, body.data.status]).toEqual([200, true, next]);
+      expect(await merchant.sandbox.read(order)).toEqual(body.data);
+      const told = await untilTold(merchant, order, event);
+      const { payment_failure: failure, ...data } = told.body.data;
+      expect(data).toEqual(JSON.parse(JSON.stringify(body.data)));
+      expect(failure !== undefined).toBe(event === 'PAYMENT_FAILED');
+    },
+  );
 
-  it.each(['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const)(
+  test.for(['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const)(
     '%s · accept → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
-    async (from) => {
-      const order = await orderIn(from);
+    async (from, { service, merchant, gateway }) => {
+      const order = await orderIn(service, merchant, from);
       const refund = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
-      const { mend } = await breakGateway(service, { ...refund, work: 'after' });
-      const { status, body } = await ask(order, 'accept');
+      const { mend } = await gateway.addFault({ ...refund, work: 'after' });
+      const { status, body } = await ask(merchant, order, 'accept');
       await mend();
       expect([status, body.data.status]).toEqual([200, from]);
       expect(body.data.refund).toEqual({
@@ -143,8 +131,8 @@ describe('each row of the transition table, over HTTP', () => {
         reason: 'dispute_accepted',
         processed_at: null,
       });
-      await untilStatus(order, 'REFUNDED');
-      const told = await untilTold(order, 'REFUND_PROCESSED');
+      await merchant.sandbox.untilStatus(order, 'REFUNDED');
+      const told = await untilTold(merchant, order, 'REFUND_PROCESSED');
       expect(told.body.data).toMatchObject({
         status: 'REFUNDED',
         dispute: {
@@ -154,13 +142,16 @@ describe('each row of the transition table, over HTTP', () => {
           ended_at: told.body.timestamp,
         },
       });
-      expect((await read(order)).refund?.processed_at).toEqual(expect.any(String));
+      expect((await merchant.sandbox.read(order)).refund?.processed_at).toEqual(expect.any(String));
     },
   );
 
-  it('DISPUTE_OPEN · evidence → 200, DISPUTE_UNDER_REVIEW with 72 hours from now, no webhook', async () => {
-    const order = await orderIn('DISPUTE_OPEN');
-    const { status, body } = await ask(order, 'evidence');
+  test('DISPUTE_OPEN · evidence → 200, DISPUTE_UNDER_REVIEW with 72 hours from now, no webhook', async ({
+    service,
+    merchant,
+  }) => {
+    const order = await orderIn(service, merchant, 'DISPUTE_OPEN');
+    const { status, body } = await ask(merchant, order, 'evidence');
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_UNDER_REVIEW']);
     const { respond_by, evidence } = body.data.dispute!;
     expect(evidence).toBe('Signed for by the buyer');
@@ -175,35 +166,45 @@ describe('each row of the transition table, over HTTP', () => {
     });
   });
 
-  it.each([
+  test.for([
     ['ACCEPTED', 24, 'CANCELLED', 'ORDER_CANCELLED', 'payment_link_expires_at'],
     ['DELIVERED', 24, 'COMPLETED', 'ORDER_COMPLETED', 'completes_at'],
     ['DISPUTE_OPEN', 72, 'REFUNDED', 'REFUND_PROCESSED', 'dispute'],
     ['DISPUTE_UNDER_REVIEW', 72, 'REFUNDED', 'REFUND_PROCESSED', 'dispute'],
-  ] as const)('%s · %i h pass → %s, %s, as %s said', async (from, hours, next, event, field) => {
-    const order = await orderIn(from);
-    const before = await read(order);
-    const deadline = field === 'dispute' ? before.dispute?.respond_by : before[field];
-    await service.skip(hours * HOUR_MS + 1000);
-    await untilStatus(order, next);
-    const told = await untilTold(order, event);
-    expect(told.body.data).toMatchObject({ status: next, completes_at: null });
-    const ended = field === 'dispute' ? { respond_by: null, ended_at: told.body.timestamp } : null;
-    expect(told.body.data['dispute']).toEqual(ended && expect.objectContaining(ended));
-    const after = Date.parse((await read(order)).updated_at);
-    expect(after - Date.parse(deadline!)).toBeGreaterThanOrEqual(0);
-    expect(after - Date.parse(deadline!)).toBeLessThan(30_000);
-  });
+  ] as const)(
+    '%s · %i h pass → %s, %s, as %s said',
+    async ([from, hours, next, event, field], { service, merchant }) => {
+      const order = await orderIn(service, merchant, from);
+      const before = await merchant.sandbox.read(order);
+      const deadline = field === 'dispute' ? before.dispute?.respond_by : before[field];
+      await service.skip(hours * HOUR_MS + 1000);
+      await merchant.sandbox.untilStatus(order, next);
+      const told = await untilTold(merchant, order, event);
+      expect(told.body.data).toMatchObject({ status: next, completes_at: null });
+      const ended =
+        field === 'dispute' ? { respond_by: null, ended_at: told.body.timestamp } : null;
+      expect(told.body.data['dispute']).toEqual(ended && expect.objectContaining(ended));
+      const after = Date.parse((await merchant.sandbox.read(order)).updated_at);
+      expect(after - Date.parse(deadline!)).toBeGreaterThanOrEqual(0);
+      expect(after - Date.parse(deadline!)).toBeLessThan(30_000);
+    },
+  );
 
-  it('advance brings the deadline of one order nearer, and of no other', async () => {
-    const [order, other] = [await orderIn('DELIVERED'), await orderIn('DELIVERED')];
-    const untouched = await read(other);
-    const { completes_at: before } = await read(order);
+  test('advance brings the deadline of one order nearer, and of no other', async ({
+    service,
+    merchant,
+  }) => {
+    const [order, other] = [
+      await orderIn(service, merchant, 'DELIVERED'),
+      await orderIn(service, merchant, 'DELIVERED'),
+    ];
+    const untouched = await merchant.sandbox.read(other);
+    const { completes_at: before } = await merchant.sandbox.read(order);
     const { body } = await merchant.sandbox.help(order, 'advance', { seconds: 3600 });
     expect(Date.parse(before!) - Date.parse(body.data.completes_at!)).toBe(HOUR_MS);
     await merchant.sandbox.help(order, 'advance', { seconds: 24 * 3600 });
-    await untilStatus(order, 'COMPLETED');
-    expect(await read(other)).toEqual(untouched);
+    await merchant.sandbox.untilStatus(order, 'COMPLETED');
+    expect(await merchant.sandbox.read(other)).toEqual(untouched);
   });
 });
 
@@ -238,11 +239,11 @@ describe('each refusal over HTTP, word for word: 400 in the standard body', () =
     },
   };
 
-  async function assertRefusals(order: Order, status: OrderStatus, by = merchant) {
-    const before = await read(order, by);
+  async function assertRefusals(merchant: Merchant, order: Order, status: OrderStatus) {
+    const before = await merchant.sandbox.read(order);
     for (const [operation, { fits, refusal }] of Object.entries(RULES)) {
       if (fits.includes(status)) continue;
-      const answer = await ask(order, operation as Operation, by);
+      const answer = await ask(merchant, order, operation as Operation);
       expect([operation, answer.status]).toEqual([operation, 400]);
       expect(answer.body).toEqual({
         success: false,
@@ -251,21 +252,24 @@ describe('each refusal over HTTP, word for word: 400 in the standard body', () =
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
       });
     }
-    expect(await read(order, by)).toEqual(before);
+    expect(await merchant.sandbox.read(order)).toEqual(before);
   }
 
-  it.each(STATUSES)('in %s', async (status) => {
-    const order = await orderIn(status);
+  test.for(STATUSES)('in %s', async (status, { service, merchant }) => {
+    const order = await orderIn(service, merchant, status);
     if (FINAL.includes(status)) {
       // The webhooks have arrived, so the workflow is over: the row has the last word.
       await service.temporal.client.workflow.getHandle(order.order_number).result();
     }
-    await assertRefusals(order, status);
+    await assertRefusals(merchant, order, status);
   });
 
-  it.each(FINAL)('in %s, while its webhooks still wait for a dead endpoint', async (status) => {
-    const deaf = await service.newMerchant();
-    deaf.receiver.answerWith(() => 500);
-    await assertRefusals(await orderIn(status, deaf), status, deaf);
-  });
+  test.for(FINAL)(
+    'in %s, while its webhooks still wait for a dead endpoint',
+    async (status, { service }) => {
+      const deaf = await service.newMerchant();
+      deaf.receiver.answerWith(() => 500);
+      await assertRefusals(deaf, await orderIn(service, deaf, status), status);
+    },
+  );
 });

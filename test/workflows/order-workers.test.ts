@@ -1,30 +1,24 @@
 import type { WorkerOptions } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { startOrder, startOrderIn, until } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { startWorkerProcess, startWorkerThatDiesAfter } from '../support/worker-process.ts';
 
 const DAY_SECONDS = 24 * 3600;
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
-let service: TestService;
-let merchant: Merchant;
-let merchantId: string;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  await withoutCallbacks(service);
-  // Without webhooks: an attempt that is cut off comes again after a minute.
-  merchant = await service.newMerchant({ webhooks: false });
-  ({ merchantId } = merchant);
+const test = serviceTest({
+  time: 'real',
+  worker: false,
+  callbacks: false,
+  // An attempt that is cut off comes again after a minute.
+  merchant: { webhooks: false },
 });
-afterAll(() => service?.stop());
 
 /** A worker of this process, stopped at the end of its test. */
-async function runWorker(options: Partial<WorkerOptions> = {}) {
+async function runWorker(service: TestService, options: Partial<WorkerOptions> = {}) {
   const worker = await service.startWorker({}, options);
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= worker.stop());
@@ -59,38 +53,48 @@ async function assertWhole(order: DirectOrder, from: OrderStatus): Promise<void>
 
 const STAGES = ['ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
 
-it('a worker that is killed loses nothing: another one goes on with every order', async () => {
+test('a worker that is killed loses nothing: another one goes on with every order', async ({
+  service,
+  orders,
+}) => {
   const doomed = await startWorkerProcess(service);
-  const orders = await Promise.all(
+  const started = await Promise.all(
     STAGES.map(async (from) => ({
       from,
-      order: await startOrderIn(service, from, { merchantId }),
+      order: await orders.in(from),
     })),
   );
   await doomed.kill();
   // It knows none of them: it replays what has happened.
-  await runWorker();
-  await Promise.all(orders.map(({ order, from }) => liveOn(order, from)));
-  for (const { order, from } of orders) await assertWhole(order, from);
+  await runWorker(service);
+  await Promise.all(started.map(({ order, from }) => liveOn(order, from)));
+  for (const { order, from } of started) await assertWhole(order, from);
 });
 
-it('a worker whose cache holds two orders serves six in turn, replaying each', async () => {
-  await runWorker({ maxCachedWorkflows: 2 });
-  const orders: DirectOrder[] = [];
+test('a worker whose cache holds two orders serves six in turn, replaying each', async ({
+  service,
+  orders,
+}) => {
+  await runWorker(service, { maxCachedWorkflows: 2 });
+  const started: DirectOrder[] = [];
   for (let index = 0; index < 6; index += 1) {
-    orders.push(await startOrderIn(service, 'ACCEPTED', { merchantId }));
+    started.push(await orders.in('ACCEPTED'));
   }
-  for (const order of orders) await order.pay();
-  for (const order of orders) await order.update('deliver');
-  for (const order of orders) await order.update('advance', { seconds: DAY_SECONDS });
-  for (const order of orders) await order.untilStatus('COMPLETED');
-  for (const order of orders) await assertWhole(order, 'ACCEPTED');
+  for (const order of started) await order.pay();
+  for (const order of started) await order.update('deliver');
+  for (const order of started) await order.update('advance', { seconds: DAY_SECONDS });
+  for (const order of started) await order.untilStatus('COMPLETED');
+  for (const order of started) await assertWhole(order, 'ACCEPTED');
 });
 
-it('a dispute written down while no worker runs counts, though heard of after the window', async () => {
+test('a dispute written down while no worker runs counts, though heard of after the window', async ({
+  service,
+  merchant,
+  orders,
+}) => {
   const terms = { environment: 'sandbox', completionWindowMs: 3000, disputeAnswerMs: 1e9 } as const;
-  const worker = await runWorker();
-  const order = await startOrderIn(service, 'DELIVERED', { merchantId, terms });
+  const worker = await runWorker(service);
+  const order = await orders.in('DELIVERED', { terms });
   await worker.stop();
 
   const { completes_at: endsAt } = await order.row();
@@ -101,24 +105,27 @@ it('a dispute written down while no worker runs counts, though heard of after th
   await service.clock.set(0);
   await until(() => Date.now() > endsAt!.getTime() + 1000);
 
-  await runWorker();
+  await runWorker(service);
   await order.untilStatus('DISPUTE_OPEN');
   expect(await order.row()).toMatchObject({ dispute_count: 1, dispute_reason: reason });
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
   expect([200, 500]).toContain((await asked).status);
 });
 
-it('a step recorded by a worker that died at once is never taken for another step', async () => {
+test('a step recorded by a worker that died at once is never taken for another step', async ({
+  service,
+  orders,
+}) => {
   // The book says CANCELLED, and Temporal does not know.
   const doomed = await startWorkerThatDiesAfter(service, 'ORDER_CANCELLED');
-  const order = await startOrder(service, { merchantId, paymentLinkMs: 1000 });
+  const order = await orders.start({ paymentLinkMs: 1000 });
   await doomed.exited;
   expect((await order.row()).status).toBe('CANCELLED');
 
   // The next worker sees the payment and the expiry at once, and could begin with either.
   const gatewayPaymentId = await order.capture();
   await order.signal('pay', { gatewayPaymentId });
-  await runWorker();
+  await runWorker(service);
   // The link has expired, says the book: the buyer gets the money back.
   await until(async () => (await order.row()).refund_processed_at !== null);
   expect(await order.row()).toMatchObject({ status: 'CANCELLED', gateway_payment_id: null });

@@ -1,29 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { withoutCallbacks } from '../support/gateway.ts';
+import type { Orders } from '../support/orders.ts';
 import { startOrderIn } from '../support/orders.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchantId: string;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  await withoutCallbacks(service);
-  worker = await service.startWorker();
-  ({ merchantId } = await service.newMerchant());
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'skipping', callbacks: false });
 
-const orderIn = (status: OrderStatus) => startOrderIn(service, status, { merchantId });
+const orderIn = (orders: Orders, status: OrderStatus) => orders.in(status);
 
 /** An operator's `decide` says for whom; the others need nothing but their name. */
 const messageOf = (what: string): [OrderMessageName, object] =>
@@ -32,8 +19,8 @@ const messageOf = (what: string): [OrderMessageName, object] =>
     : [what as OrderMessageName, {}];
 
 describe.each(['update', 'signal'] as const)('each row of the transition table, by %s', (way) => {
-  it('ACCEPTED · pay → PAID, PAYMENT_SUCCESS', async () => {
-    const order = await orderIn('ACCEPTED');
+  test('ACCEPTED · pay → PAID, PAYMENT_SUCCESS', async ({ orders }) => {
+    const order = await orderIn(orders, 'ACCEPTED');
     const gatewayPaymentId = await order.capture();
     await order[way]('pay', { gatewayPaymentId });
     await order.untilStep('PAYMENT_SUCCESS');
@@ -44,7 +31,7 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
     expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 PAYMENT_SUCCESS']);
   });
 
-  it.each([
+  test.for([
     ['ACCEPTED', 'failPayment', 'ACCEPTED', 'PAYMENT_FAILED'],
     ['ACCEPTED', 'cancel', 'CANCELLED', 'ORDER_CANCELLED'],
     ['PAID', 'deliver', 'DELIVERED', 'DELIVERY_CONFIRMED'],
@@ -57,8 +44,8 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
     ['DISPUTE_UNDER_REVIEW', 'accept', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DISPUTE_UNDER_REVIEW', 'decide for merchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_UNDER_REVIEW', 'decide for buyer', 'REFUNDED', 'REFUND_PROCESSED'],
-  ] as const)('%s · %s → %s, %s', async (from, what, next, kind) => {
-    const order = await orderIn(from);
+  ] as const)('%s · %s → %s, %s', async ([from, what, next, kind], { orders }) => {
+    const order = await orderIn(orders, from);
     const before = await order.kinds();
     await order[way](...messageOf(what));
     await order.untilStep(kind);
@@ -73,28 +60,31 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
 });
 
 describe('each row that time brings', () => {
-  it('(none) · create → ACCEPTED, ORDER_CREATED', async () => {
-    const order = await orderIn('ACCEPTED');
+  test('(none) · create → ACCEPTED, ORDER_CREATED', async ({ orders }) => {
+    const order = await orderIn(orders, 'ACCEPTED');
     expect(await order.row()).toMatchObject({ status: 'ACCEPTED', step_number: 1 });
     expect(await order.events()).toEqual(['1 ORDER_CREATED']);
   });
 
-  it.each([
+  test.for([
     ['ACCEPTED', 24, 'the payment link expires', 'CANCELLED', 'ORDER_CANCELLED'],
     ['DELIVERED', 24, '24 hours pass without a dispute', 'COMPLETED', 'ORDER_COMPLETED'],
     ['DISPUTE_OPEN', 72, '72 hours pass without a resolution', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DISPUTE_UNDER_REVIEW', 72, '72 hours pass after evidence', 'REFUNDED', 'REFUND_PROCESSED'],
-  ] as const)('%s · after %i h: %s → %s, %s', async (from, hours, _what, next, kind) => {
-    const order = await orderIn(from);
-    await service.skip(hours * HOUR_MS - MINUTE_MS);
-    expect((await order.row()).status).toBe(from);
-    await service.skip(MINUTE_MS + 1000);
-    await order.untilStatus(next);
-    expect((await order.kinds()).at(-1)).toBe(kind);
-    if (next === 'REFUNDED') {
-      expect((await order.row()).refund_reason).toBe('dispute_not_resolved_in_time');
-    }
-  });
+  ] as const)(
+    '%s · after %i h: %s → %s, %s',
+    async ([from, hours, _what, next, kind], { service, orders }) => {
+      const order = await orderIn(orders, from);
+      await service.skip(hours * HOUR_MS - MINUTE_MS);
+      expect((await order.row()).status).toBe(from);
+      await service.skip(MINUTE_MS + 1000);
+      await order.untilStatus(next);
+      expect((await order.kinds()).at(-1)).toBe(kind);
+      if (next === 'REFUNDED') {
+        expect((await order.row()).refund_reason).toBe('dispute_not_resolved_in_time');
+      }
+    },
+  );
 });
 
 describe('each refusal, word for word, leaving no trace', () => {
@@ -129,7 +119,7 @@ describe('each refusal, word for word, leaving no trace', () => {
     ['settle', [], 'Cannot settle; order must be releasing or refunding its money'],
   ];
 
-  it.each([
+  test.for([
     'ACCEPTED',
     'PAID',
     'DELIVERED',
@@ -138,7 +128,7 @@ describe('each refusal, word for word, leaving no trace', () => {
     'COMPLETED',
     'REFUNDED',
     'CANCELLED',
-  ] as const)('in %s', async (status) => {
+  ] as const)('in %s', async (status, { service }) => {
     // Whose webhooks fail, so that an order in a final status still waits for its retries.
     const { merchantId: deafMerchant, receiver } = await service.newMerchant();
     receiver.answerWith(() => 500);

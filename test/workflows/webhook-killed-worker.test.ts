@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../support/orders.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { expect } from 'vitest';
+import { serviceTest } from '../support/service-test.ts';
+import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const SECOND_MS = 1000;
@@ -11,19 +10,17 @@ const ATTEMPT_TIMEOUT_MS = 30 * SECOND_MS;
 const OWN_FAULT_MS = 30 * SECOND_MS;
 /** Seconds from each attempt to the next. */
 const WAITS = [300, 1800, 7200, 43_200];
-let service: TestService;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'skipping', worker: false });
 
 interface Delivery {
   state: string;
   scheduled: number;
 }
 
-test('a worker killed in the middle of an attempt uses up none of the five', async () => {
+test('a worker killed in the middle of an attempt uses up none of the five', async ({
+  service,
+}) => {
   const { sandbox, receiver } = await service.newMerchant();
   const { promise: never } = Promise.withResolvers<number>();
   receiver.answerWith(() => never);

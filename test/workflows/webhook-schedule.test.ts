@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
-import { until } from '../support/orders.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import { untilTemporalWaits } from '../webhooks/deliveries.ts';
 
@@ -12,21 +13,19 @@ const SECOND_MS = 1000;
 /** Seconds between an event and each of the five attempts to tell it: 0, 5 m, 30 m, 2 h, 12 h. */
 const SCHEDULE = [0, 300, 2100, 9300, 52_500];
 const TOLERANCE_SECONDS = 2;
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
-let service: TestService;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-});
-afterAll(async () => {
-  await service?.stop();
-});
+const test = serviceTest({ time: 'skipping', worker: false });
 
 const isOf = (order: Order, event: string) => (webhook: ReceivedWebhook) =>
   webhook.event === event && webhook.body.data['order_number'] === order.order_number;
 
 /** Lets time pass until each attempt of the schedule has come. */
-async function untilAllAttempts({ receiver }: Merchant, order: Order, event: string) {
+async function untilAllAttempts(
+  service: TestService,
+  { receiver }: Merchant,
+  order: Order,
+  event: string,
+) {
   const matches = isOf(order, event);
   for (const [index, seconds] of SCHEDULE.entries()) {
     const previous = SCHEDULE[index - 1] ?? 0;
@@ -53,7 +52,7 @@ describe('a webhook whose receiver refuses', () => {
   let order: Order;
   let attempts: ReceivedWebhook[];
 
-  beforeAll(async () => {
+  test.beforeAll(async ({ service }) => {
     worker = await service.startWorker();
     merchant = await service.newMerchant();
     merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CREATED' ? 503 : 200));
@@ -62,11 +61,11 @@ describe('a webhook whose receiver refuses', () => {
     // The order lives on meanwhile.
     await merchant.sandbox.help(order, 'pay');
     await merchant.receiver.until(1, isOf(order, 'PAYMENT_SUCCESS'));
-    attempts = await untilAllAttempts(merchant, order, 'ORDER_CREATED');
+    attempts = await untilAllAttempts(service, merchant, order, 'ORDER_CREATED');
   });
   afterAll(() => worker?.stop());
 
-  it('is attempted after 0 s, 300 s, 2,100 s, 9,300 s and 52,500 s', () => {
+  test('is attempted after 0 s, 300 s, 2,100 s, 9,300 s and 52,500 s', () => {
     const [first] = attempts;
     const seconds = attempts.map(({ at }) => (at - first!.at) / SECOND_MS);
     expect(seconds).toHaveLength(SCHEDULE.length);
@@ -75,7 +74,9 @@ describe('a webhook whose receiver refuses', () => {
     }
   });
 
-  it('is marked FAILED after the fifth attempt, and never attempted again', async () => {
+  test('is marked FAILED after the fifth attempt, and never attempted again', async ({
+    service,
+  }) => {
     await until(async () => (await stateOf(merchant, order, 'ORDER_CREATED')) === 'FAILED');
     await service.skip(7 * 24 * 3600 * SECOND_MS);
     expect((await entryOf(merchant, order, 'ORDER_CREATED'))?.webhook?.delivery).toEqual({
@@ -86,7 +87,7 @@ describe('a webhook whose receiver refuses', () => {
     expect(merchant.receiver.received.filter(isOf(order, 'ORDER_CREATED'))).toHaveLength(5);
   });
 
-  it('does not hold back the next event, which arrived at once', async () => {
+  test('does not hold back the next event, which arrived at once', async () => {
     const paid = merchant.receiver.received.find(isOf(order, 'PAYMENT_SUCCESS'));
     const [first, second] = attempts;
     expect(paid!.at).toBeGreaterThanOrEqual(first!.at);
@@ -94,7 +95,7 @@ describe('a webhook whose receiver refuses', () => {
     expect(await stateOf(merchant, order, 'PAYMENT_SUCCESS')).toBe('DELIVERED');
   });
 
-  it('sends the same bytes each time, though the order has changed meanwhile', () => {
+  test('sends the same bytes each time, though the order has changed meanwhile', () => {
     expect(new Set(attempts.map(({ rawBody }) => rawBody)).size).toBe(1);
     expect(attempts[4]?.body.data).toMatchObject({ status: 'ACCEPTED' });
     expect(new Set(attempts.map(({ headers }) => headers['x-service-event-id']))).toEqual(
@@ -102,7 +103,7 @@ describe('a webhook whose receiver refuses', () => {
     );
   });
 
-  it('carries a valid signature and the time of sending at each attempt', () => {
+  test('carries a valid signature and the time of sending at each attempt', () => {
     for (const { headers, rawBody } of attempts) {
       const timestamp = String(headers['x-service-timestamp']);
       const expected = createHmac('sha256', merchant.webhookSecret)
@@ -116,17 +117,19 @@ describe('a webhook whose receiver refuses', () => {
     }
   });
 
-  it('keeps a finished order waiting for its schedule, and then lets it end', async () => {
+  test('keeps a finished order waiting for its schedule, and then lets it end', async ({
+    service,
+  }) => {
     merchant.receiver.answerWith(() => 500);
     const cancelled = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${cancelled.order_number}/cancel`);
-    await untilAllAttempts(merchant, cancelled, 'ORDER_CANCELLED');
+    await untilAllAttempts(service, merchant, cancelled, 'ORDER_CANCELLED');
     const workflow = service.temporal.client.workflow.getHandle(cancelled.order_number);
     expect(await workflow.result()).toMatchObject({ status: 'CANCELLED', webhookEvents: 2 });
     expect(await stateOf(merchant, cancelled, 'ORDER_CANCELLED')).toBe('FAILED');
   });
 
-  it('stops at the first success, whichever attempt it is', async () => {
+  test('stops at the first success, whichever attempt it is', async ({ service }) => {
     merchant.receiver.answerWith(() => 500);
     const lucky = await merchant.sandbox.create();
     await untilTemporalWaits(service, lucky.order_number, 1);

@@ -1,0 +1,59 @@
+import type { Config } from '../../src/config.ts';
+import type { Sql } from '../../src/db/client.ts';
+import type { Environment } from '../../src/domain/index.ts';
+import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { createKeyPair } from '../../src/merchants/keys.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import { createApiClient } from './api-client.ts';
+import { startWebhookReceiver } from './webhook-receiver.ts';
+
+export interface MerchantOptions {
+  name?: string;
+  /** Whether the sandbox has an endpoint: the merchant's receiver. */
+  webhooks?: boolean;
+  /** The account to which the gateway of production pays out. */
+  linkedAccountId?: string;
+}
+
+interface MerchantDeps {
+  config: Config;
+  sql: Sql;
+  /** Of the API that the merchant calls. */
+  origin: string;
+  now: () => Promise<number>;
+}
+
+/** An approved merchant with keys of both environments, and a webhook receiver. */
+export async function createTestMerchant(
+  { config, sql, origin, now }: MerchantDeps,
+  { name = 'Asha Textiles', webhooks = true, linkedAccountId }: MerchantOptions,
+) {
+  const { apiSecretPepper: pepper = '', webhookSecretKeys = '' } = config;
+  const secretBox = createSecretBox(webhookSecretKeys);
+  const admin = { sql, pepper, secretBox, checkUrl: createUrlCheck(config), actor: 'test' };
+  const { merchant_id: merchantId } = await createMerchant(admin, {
+    name,
+    email: 'owner@example.com',
+  });
+  await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccountId });
+  const keys = {
+    sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
+    production: await createKeyPair(admin, merchantId, 'production'),
+  };
+  const receiver = await startWebhookReceiver(now);
+  const { secret } = webhooks
+    ? await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url)
+    : { secret: null };
+  const api = (environment: Environment) => createApiClient(origin, keys[environment], environment);
+  return {
+    merchantId,
+    keys,
+    receiver,
+    webhookSecret: secret ?? '',
+    sandbox: api('sandbox'),
+    production: api('production'),
+  };
+}
+export type Merchant = Awaited<ReturnType<typeof createTestMerchant>>;

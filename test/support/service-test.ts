@@ -1,0 +1,78 @@
+import { test as base } from 'vitest';
+import { gatewayOf, withoutCallbacks } from './gateway.ts';
+import type { MerchantOptions } from './merchant.ts';
+import { ordersOf } from './orders.ts';
+import type { WorkerSetup } from './restartable-worker.ts';
+import { restartableWorker } from './restartable-worker.ts';
+import type { TestServiceOptions } from './service.ts';
+import { startTestService } from './service.ts';
+
+/** What runs for the tests of a file. */
+export interface ServiceTestOptions extends TestServiceOptions {
+  /** The file's worker in this process. `false`: none runs until a test starts it. */
+  worker?: boolean | WorkerSetup;
+  /** The file's merchant, who exists from the first test that asks for it. */
+  merchant?: MerchantOptions;
+  /** `false`: the gateway calls nobody back, so an order hears of a payment only from the test. */
+  callbacks?: boolean;
+}
+
+type OnCleanup = (cleanup: () => Promise<void>) => void;
+
+/** vitest sets up the fixtures of each `test.extend` anew; a file has one service for all of them. */
+function once<Args extends unknown[], Part>(start: (...args: Args) => Promise<Part>) {
+  let started: Promise<Part> | undefined;
+  return (...args: Args) => (started ??= start(...args));
+}
+
+/**
+ * The `test` of a file whose tests need the service. The service and its worker are started before
+ * the first test and stopped after the last one; a file that needs more extends what this returns.
+ *
+ * - `service`, `worker`, `merchant`: one for the file
+ * - `orders`: the merchant's orders, brought to a status past the API
+ * - `gateway`: faults at the gateway's simulator, which are over with the test
+ */
+export function serviceTest({
+  worker = true,
+  merchant = {},
+  callbacks = true,
+  ...options
+}: ServiceTestOptions) {
+  const startService = once(async (onCleanup: OnCleanup) => {
+    const service = await startTestService(options);
+    onCleanup(() => service.stop());
+    if (!callbacks) await withoutCallbacks(service);
+    return service;
+  });
+  const startWorker = once(
+    async (service: Awaited<ReturnType<typeof startService>>, onCleanup: OnCleanup) => {
+      const restartable = restartableWorker(service, worker === true ? {} : worker || {});
+      onCleanup(() => restartable.stop());
+      if (worker !== false) await restartable.start();
+      return restartable;
+    },
+  );
+  const createMerchant = once((service: Awaited<ReturnType<typeof startService>>) =>
+    service.newMerchant(merchant),
+  );
+
+  const test = base
+    .extend('options', { scope: 'file' }, options)
+    // vitest reads the names of what a fixture needs from its first argument, so it must have one.
+    .extend('service', { scope: 'file' }, ({ options: _ }, { onCleanup }) =>
+      startService(onCleanup),
+    )
+    .extend('worker', { scope: 'file' }, ({ service }, { onCleanup }) =>
+      startWorker(service, onCleanup),
+    )
+    .extend('merchant', { scope: 'file' }, ({ service }) => createMerchant(service))
+    .extend('orders', ({ service, merchant: owner }) => ordersOf(service, owner))
+    .extend('gateway', ({ service }, { onCleanup }) => {
+      const gateway = gatewayOf(service);
+      onCleanup(() => gateway.mend());
+      return gateway;
+    });
+  test.beforeAll(({ service, worker: running }) => void [service, running]);
+  return test;
+}

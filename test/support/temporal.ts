@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { NativeConnection as NativeConnectionType } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { ensureNamespace } from '../../src/temporal/namespaces.ts';
+import { installQuietRuntime } from './quiet-runtime.ts';
+
+/** Temporal, real or with time that can be skipped. */
+export interface TestTemporal {
+  client: Client;
+  nativeConnection: NativeConnectionType;
+  address: string;
+  namespace: string;
+  nowMs(): Promise<number>;
+  skip(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function skippingTemporal(): Promise<TestTemporal> {
+  installQuietRuntime();
+  const path = inject('timeSkippingServerPath');
+  const env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  });
+  return {
+    client: new Client({ connection: env.connection }),
+    nativeConnection: env.nativeConnection,
+    address: env.address,
+    namespace: 'default',
+    nowMs: () => env.currentTimeMs(),
+    skip: (ms) => env.sleep(ms),
+    close: () => env.teardown(),
+  };
+}
+
+/** A namespace of its own on the run's one server. */
+export async function realTemporal(): Promise<TestTemporal> {
+  installQuietRuntime();
+  const address = inject('temporalAddress');
+  const connection = await Connection.connect({ address });
+  const namespace = `test-${randomUUID()}`;
+  const client = new Client({ connection, namespace });
+  await ensureNamespace(client, namespace);
+  const nativeConnection = await NativeConnection.connect({ address });
+  return {
+    client,
+    nativeConnection,
+    address,
+    namespace,
+    nowMs: async () => Date.now(),
+    skip: () => Promise.reject(new Error('Real time cannot be skipped')),
+    async close() {
+      await nativeConnection.close();
+      await connection.close();
+    },
+  };
+}
