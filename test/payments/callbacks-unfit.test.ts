@@ -1,34 +1,28 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { alerts, ledgerOf, madeAtGateway, payAtGateway, simulator } from '../support/gateway.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
-import type { CallbackKit } from './callback-kit.ts';
 import { createCallbackKit } from './callback-kit.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let kit: CallbackKit;
+const test = serviceTest({
+  time: 'real',
+  productionGateway: true,
+  merchant: { webhooks: false, linkedAccountId: 'acc_Asha' },
+}).extend('kit', { scope: 'file' }, ({ service, merchant }) =>
+  createCallbackKit(service, merchant),
+);
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real', productionGateway: true });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
-  kit = createCallbackKit(service, merchant);
-});
-afterEach(async () => {
+test.afterEach(async ({ service }) => {
   await simulator(service, 'PATCH', '/callbacks', { hold: false });
   await service.clock.set(0);
 });
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
 
 describe('a callback', () => {
-  test('about an unknown order is stored, answered 200, and raises an alert', async () => {
+  test('about an unknown order is stored, answered 200, and raises an alert', async ({
+    service,
+    kit,
+  }) => {
     const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
     const unknown = body
       .replaceAll(order.order_number, 'ORD00000000000000000000000000')
@@ -43,12 +37,12 @@ describe('a callback', () => {
 });
 
 describe('a capture of another amount than the order', () => {
-  test.each([
+  test.for([
     ['less', 49_900],
     ['more', 50_000],
-  ])(
+  ] as const)(
     '(%s) does not make it PAID, is refunded in full, and raises an alert',
-    async (_word, amountPaise) => {
+    async ([_word, amountPaise], { service, merchant, kit }) => {
       const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
       const paymentId = await payAtGateway(service, gatewaySessionId, { amountPaise });
       const refund = service.temporal.client.workflow.getHandle(`refund-${paymentId}`);
@@ -78,19 +72,19 @@ describe('a capture of another amount than the order', () => {
 });
 
 describe("each environment's callbacks touch only its own orders", () => {
-  test("a production order is paid by production's gateway alone", async () => {
+  test("a production order is paid by production's gateway alone", async ({ service, kit }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid('production');
     await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('does not exist');
     await payAtGateway(service, gatewaySessionId, {}, 'production');
     await kit.untilStatus(order, 'PAID', 'production');
   });
 
-  test.each<[Environment, Environment]>([
+  test.for<[Environment, Environment]>([
     ['sandbox', 'production'],
     ['production', 'sandbox'],
   ])(
     'a payment at the gateway of %s that names an order of %s changes nothing',
-    async (own, other) => {
+    async ([own, other], { service, merchant, kit }) => {
       const order = await merchant[other].create();
       const opened = await service.deps.gateways[own]!.openSession({
         orderNumber: order.order_number,

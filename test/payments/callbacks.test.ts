@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import {
   askGateway,
@@ -7,66 +7,58 @@ import {
   payAtGateway,
   simulator,
 } from '../support/gateway.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
 import { until } from '../support/until.ts';
 import type { CallbackKit } from './callback-kit.ts';
 import { createCallbackKit } from './callback-kit.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let kit: CallbackKit;
+const test = serviceTest({
+  time: 'real',
+  productionGateway: true,
+  merchant: { webhooks: false, linkedAccountId: 'acc_Asha' },
+}).extend('kit', { scope: 'file' }, ({ service, merchant }) =>
+  createCallbackKit(service, merchant),
+);
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real', productionGateway: true });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
-  kit = createCallbackKit(service, merchant);
-});
-afterEach(async () => {
+test.afterEach(async ({ service }) => {
   await simulator(service, 'PATCH', '/callbacks', { hold: false });
   await service.clock.set(0);
 });
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
 
 describe('a callback', () => {
-  test.each<[string, (body: string) => Response | Promise<Response>]>([
-    ['without a signature', (body) => kit.callBack(body, { signature: null })],
+  test.for<[string, (kit: CallbackKit, body: string) => Promise<Response>]>([
+    ['without a signature', (kit, body) => kit.callBack(body, { signature: null })],
     [
       'with the signature of another body',
-      (body) => kit.callBack(body, { signature: kit.sign('{}') }),
+      (kit, body) => kit.callBack(body, { signature: kit.sign('{}') }),
     ],
     [
       'with another amount under the right signature',
-      (body) => kit.callBack(body.replace('49950', '49951'), { signature: kit.sign(body) }),
+      (kit, body) => kit.callBack(body.replace('49950', '49951'), { signature: kit.sign(body) }),
     ],
     [
       'that says the same in other bytes',
-      (body) => kit.callBack(`${body} `, { signature: kit.sign(body) }),
+      (kit, body) => kit.callBack(`${body} `, { signature: kit.sign(body) }),
     ],
     [
       'signed with the secret of the other environment',
-      (body) => kit.callBack(body, { signature: kit.sign(body, 'production') }),
+      (kit, body) => kit.callBack(body, { signature: kit.sign(body, 'production') }),
     ],
     [
       'signed for the sandbox, sent to production',
-      (body) => kit.callBack(body, { signature: kit.sign(body), environment: 'production' }),
+      (kit, body) => kit.callBack(body, { signature: kit.sign(body), environment: 'production' }),
     ],
-  ])('%s is 401 and nothing is stored', async (_what, send) => {
+  ])('%s is 401 and nothing is stored', async ([_what, send], { kit }) => {
     const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
-    const answer = await send(body);
+    const answer = await send(kit, body);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('WWW-Authenticate')).toContain('X-Razorpay-Signature');
     expect(await kit.stored(paymentId)).toBe(0);
     expect((await kit.read(order)).status).toBe('ACCEPTED');
   });
 
-  test.each([
+  test.for([
     ['POST', '/callbacks/razorpay/staging', 404],
     ['POST', '/callbacks/razorpay/Sandbox', 404],
     ['POST', '/callbacks/razorpay/sandbox/', 404],
@@ -74,14 +66,20 @@ describe('a callback', () => {
     ['POST', '/callbacks/stripe/sandbox', 404],
     ['GET', '/callbacks/razorpay/staging', 404],
     ['GET', '/callbacks/razorpay/sandbox', 405],
-  ])('at an address that is none is not found: %s %s', async (method, path, status) => {
-    const body = method === 'POST' ? { body: 'no JSON' } : {};
-    const answer = await fetch(service.origin + path, { method, ...body });
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get('Allow')).toBe(status === 405 ? 'OPTIONS, POST' : null);
-  });
+  ] as const)(
+    'at an address that is none is not found: %s %s',
+    async ([method, path, status], { service }) => {
+      const body = method === 'POST' ? { body: 'no JSON' } : {};
+      const answer = await fetch(service.origin + path, { method, ...body });
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('Allow')).toBe(status === 405 ? 'OPTIONS, POST' : null);
+    },
+  );
 
-  test('is stored before anything is done, and answered 200 within 2 s, even while Temporal does not answer', async () => {
+  test('is stored before anything is done, and answered 200 within 2 s, even while Temporal does not answer', async ({
+    service,
+    kit,
+  }) => {
     const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
     const api = await startApiWithSilentTemporal(service);
     const startedAtMs = performance.now();
@@ -96,7 +94,7 @@ describe('a callback', () => {
     await kit.untilStatus(order, 'PAID');
   });
 
-  test('about a failed payment is carried on in the same way', async () => {
+  test('about a failed payment is carried on in the same way', async ({ service, kit }) => {
     const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
     const api = await startApiWithSilentTemporal(service);
     expect((await kit.callBack(body, api)).status).toBe(200);
@@ -105,7 +103,10 @@ describe('a callback', () => {
     await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
   });
 
-  test('that comes many times, at once and later, pays the order once', async () => {
+  test('that comes many times, at once and later, pays the order once', async ({
+    service,
+    kit,
+  }) => {
     const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
     const copies = await Promise.all(Array.from({ length: 20 }, () => kit.callBack(body)));
     expect(new Set(copies.map(({ status }) => status))).toEqual(new Set([200]));
@@ -118,7 +119,7 @@ describe('a callback', () => {
     expect(await madeAtGateway(service, paymentId, 'refunds')).toEqual([]);
   });
 
-  test('of a failure that comes twice is one PAYMENT_FAILED', async () => {
+  test('of a failure that comes twice is one PAYMENT_FAILED', async ({ merchant, kit }) => {
     const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
     await Promise.all([kit.callBack(body), kit.callBack(body)]);
     await kit.release('as_created');
@@ -128,7 +129,7 @@ describe('a callback', () => {
     expect(await kit.events(order)).toEqual(['ORDER_CREATED', 'PAYMENT_FAILED']);
   });
 
-  test('of each of two failures is a PAYMENT_FAILED of its own', async () => {
+  test('of each of two failures is a PAYMENT_FAILED of its own', async ({ service, kit }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
     await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
     await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
@@ -136,7 +137,11 @@ describe('a callback', () => {
     expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_FAILED', 'PAYMENT_FAILED']);
   });
 
-  test('that says failed after one that said paid is ignored', async () => {
+  test('that says failed after one that said paid is ignored', async ({
+    service,
+    merchant,
+    kit,
+  }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
     await kit.hold();
     await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
@@ -148,7 +153,10 @@ describe('a callback', () => {
     expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
   });
 
-  test('that says paid after one that said failed makes the order PAID', async () => {
+  test('that says paid after one that said failed makes the order PAID', async ({
+    service,
+    kit,
+  }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
     await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
     await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
@@ -158,14 +166,21 @@ describe('a callback', () => {
     expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_FAILED', 'PAYMENT_SUCCESS']);
   });
 
-  test('that nobody can read is stored and answered 200 if it is truly from the gateway', async () => {
+  test('that nobody can read is stored and answered 200 if it is truly from the gateway', async ({
+    service,
+    kit,
+  }) => {
     const body = JSON.stringify({ entity: 'event', event: 'payment.captured', payload: 'pay_odd' });
     expect((await kit.callBack(body)).status).toBe(200);
     expect(await kit.stored('pay_odd')).toBe(1);
     expect(service.logged.some(({ alert }) => alert === 'callback_not_understood')).toBe(true);
   });
 
-  test('that says closed does not hide that the session was paid: a cancel finds the order PAID', async () => {
+  test('that says closed does not hide that the session was paid: a cancel finds the order PAID', async ({
+    service,
+    merchant,
+    kit,
+  }) => {
     const { order, gatewaySessionId } = await kit.aPaymentNotYetHeardOf();
     const path = `/v1/payments/qr_codes/${gatewaySessionId}`;
     const entity = await askGateway(service, 'GET', path);
@@ -177,7 +192,7 @@ describe('a callback', () => {
     await kit.untilStatus(order, 'PAID');
   });
 
-  test('about anything else is stored and changes nothing', async () => {
+  test('about anything else is stored and changes nothing', async ({ kit }) => {
     const { order } = await kit.anOrderBeingPaid();
     const body = JSON.stringify({
       entity: 'event',
@@ -190,7 +205,7 @@ describe('a callback', () => {
     expect(await kit.events(order)).toEqual(['ORDER_CREATED']);
   });
 
-  test('about a payment to a suspended merchant counts', async () => {
+  test('about a payment to a suspended merchant counts', async ({ service, merchant, kit }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
     const status = (name: string) => service.sql`
       UPDATE merchants SET status = ${name} WHERE merchant_id = ${merchant.merchantId}`;

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { writeCapture } from '../../src/payments/queries.ts';
 import { untilBlocked } from '../support/locks.ts';
-import { writeOrder } from '../support/orders.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } });
 
-test('a capture waits for a step that moves the clock of its session, and neither dies of it', async () => {
-  const merchant = await service.newMerchant({ webhooks: false });
-  const { order_number: orderNumber, amount_paise: amountPaise } = await writeOrder(
-    service,
-    merchant,
-  );
+test('a capture waits for a step that moves the clock of its session, and neither dies of it', async ({
+  service,
+  orders,
+}) => {
+  const { order_number: orderNumber, amount_paise: amountPaise } = await orders.write();
   const sessionId = `ps_${orderNumber}`;
   await service.sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)

@@ -1,45 +1,36 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { releaseFunds } from '../../src/payments/funds.ts';
 import { GatewayRefused } from '../../src/payments/gateway.ts';
 import { findFunds } from '../../src/payments/queries.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
 interface Named {
   order_number: string;
 }
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Merchant;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real', productionGateway: true });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-beforeEach(() => service.clock.set(0));
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', productionGateway: true, merchant: { webhooks: false } });
 
-const refusals = ({ order_number }: Named) => alerts(service, 'gateway_refused', order_number);
+test.beforeEach(({ service }) => service.clock.set(0));
+
+const refusals = (service: TestService, { order_number }: Named) =>
+  alerts(service, 'gateway_refused', order_number);
 const openInProduction = (by: Merchant, { order_number }: Named) =>
   by.production.post(`/orders/${order_number}/payment-sessions`);
-const giveAccount = ({ merchantId }: Merchant) =>
+const giveAccount = (service: TestService, { merchantId }: Merchant) =>
   changeMerchantStatus({ sql: service.sql, actor: 'test' }, merchantId, 'approve', {
     linkedAccountId: 'acc_Late',
   });
 
-async function aPaidOrder(by = merchant) {
-  const order = await by.sandbox.create();
-  await by.sandbox.help(order, 'pay');
+async function aPaidOrder(service: TestService, merchant: Merchant) {
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.help(order, 'pay');
   const [row] = await service.sql<{ gateway_payment_id: string }[]>`
     SELECT gateway_payment_id FROM orders WHERE order_number = ${order.order_number}`;
   const paymentId = row?.gateway_payment_id ?? '';
@@ -47,48 +38,58 @@ async function aPaidOrder(by = merchant) {
 }
 
 describe('a hold that the gateway refuses for good', () => {
-  test('raises an alert, keeps nobody from settling, and is tried again after an hour', async () => {
-    const { order, paymentId, transfers } = await aPaidOrder();
+  test('raises an alert, keeps nobody from settling, and is tried again after an hour', async ({
+    service,
+    merchant,
+  }) => {
+    const { order, paymentId, transfers } = await aPaidOrder(service, merchant);
     const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
       cause: 'account_closed',
       subjectId: paymentId,
     });
     await reconcilePayments(service.deps);
-    expect(refusals(order)).toHaveLength(1);
+    expect(refusals(service, order)).toHaveLength(1);
     expect((await findFunds(service.sql, order.order_number))?.being_held).not.toBe(true);
     await service.clock.set(50 * MINUTE_MS);
     await reconcilePayments(service.deps);
-    expect(refusals(order)).toHaveLength(1);
+    expect(refusals(service, order)).toHaveLength(1);
     await simulator(service, 'DELETE', `/refusals/${id}`);
     await service.clock.set(61 * MINUTE_MS);
     await reconcilePayments(service.deps);
     expect(await transfers()).toMatchObject([{ on_hold: true }]);
-    expect(refusals(order)).toHaveLength(1);
+    expect(refusals(service, order)).toHaveLength(1);
   });
 });
 
-test.each([1, 2, 3, 200])(
+test.for([1, 2, 3, 200])(
   'a merchant whose name has %i characters is paid out in the sandbox',
-  async (characters) => {
+  async (characters, { service }) => {
     const name = 'A'.repeat(characters);
-    const { transfers } = await aPaidOrder(await service.newMerchant({ name, webhooks: false }));
+    const { transfers } = await aPaidOrder(
+      service,
+      await service.newMerchant({ name, webhooks: false }),
+    );
     await reconcilePayments(service.deps);
     expect(await transfers()).toMatchObject([{ on_hold: true }]);
   },
 );
 
 describe('in production, a merchant without a linked account', () => {
-  test('has orders that nobody can pay: 502 and an alert, until it is given one', async () => {
+  test('has orders that nobody can pay: 502 and an alert, until it is given one', async ({
+    service,
+  }) => {
     const without = await service.newMerchant({ webhooks: false });
     const order = await without.production.create();
     expect((await openInProduction(without, order)).status).toBe(502);
     expect(alerts(service, 'no_linked_account', order.order_number)).toHaveLength(1);
     await expect(sessionOf(service, order)).rejects.toThrow('has no session');
-    await giveAccount(without);
+    await giveAccount(service, without);
     expect((await openInProduction(without, order)).status).toBe(201);
   });
 
-  test('that lost it after it was paid is refused its money, which raises an alert', async () => {
+  test('that lost it after it was paid is refused its money, which raises an alert', async ({
+    service,
+  }) => {
     const { merchantId, production } = await service.newMerchant({
       webhooks: false,
       linkedAccountId: 'acc_Lost',
@@ -102,7 +103,7 @@ describe('in production, a merchant without a linked account', () => {
     await service.sql`
       UPDATE merchants SET linked_accounts = '{}' WHERE merchant_id = ${merchantId}`;
     await reconcilePayments(service.deps);
-    expect(refusals(order)).toHaveLength(1);
+    expect(refusals(service, order)).toHaveLength(1);
     await expect(releaseFunds(service.deps, order.order_number)).rejects.toThrow(GatewayRefused);
   });
 });

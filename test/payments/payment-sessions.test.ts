@@ -1,9 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { alerts, breakGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { startOrder, startOrderIn } from '../support/orders.ts';
+import type { ApiClient } from '../support/api-client.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { alerts, payAtGateway, sessionOf } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { startOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
@@ -20,34 +23,21 @@ interface Named {
   order_number: string;
 }
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterEach(() => simulator(service, 'DELETE', '/faults'));
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-const open = ({ order_number }: Named, by = merchant.sandbox) =>
-  by.call<PaymentSession>('POST', `/orders/${order_number}/payment-sessions`);
-const look = ({ order_number }: Named, session: string, by = merchant.sandbox) =>
-  by.get<PaymentSession>(`/orders/${order_number}/payment-sessions/${session}`);
-const read = async ({ order_number }: Named) =>
-  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data;
-const advance = (order: Named, seconds: number) =>
+const open = (api: ApiClient, { order_number }: Named) =>
+  api.call<PaymentSession>('POST', `/orders/${order_number}/payment-sessions`);
+const look = (api: ApiClient, { order_number }: Named, session: string) =>
+  api.get<PaymentSession>(`/orders/${order_number}/payment-sessions/${session}`);
+const advance = (merchant: Merchant, order: Named, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 
 describe('a payment session', () => {
-  test('is opened by the first post: 201; the next ones answer the same one: 200', async () => {
+  test('is opened by the first post: 201; the next ones answer the same one: 200', async ({
+    merchant,
+  }) => {
     const order = await merchant.sandbox.create({ amount: 123.45 });
-    const first = await open(order);
+    const first = await open(merchant.sandbox, order);
     expect(first.status).toBe(201);
     expect(first.body.data).toEqual({
       session_id: expect.stringMatching(/^ps_/),
@@ -58,31 +48,33 @@ describe('a payment session', () => {
     const lastsMs = Date.parse(first.body.data.expires_at) - Date.parse(order.created_at);
     expect(lastsMs).toBeGreaterThanOrEqual(15 * MINUTE_MS);
     expect(lastsMs).toBeLessThan(16 * MINUTE_MS);
-    const second = await open(order);
+    const second = await open(merchant.sandbox, order);
     expect([second.status, second.body.data]).toEqual([200, first.body.data]);
-    const found = await look(order, first.body.data.session_id);
+    const found = await look(merchant.sandbox, order, first.body.data.session_id);
     expect([found.status, found.body.data]).toEqual([200, first.body.data]);
   });
 
-  test('is one, however many of 50 concurrent posts ask for it', async () => {
+  test('is one, however many of 50 concurrent posts ask for it', async ({ merchant, gateway }) => {
     const order = await merchant.sandbox.create();
-    const { hits } = await breakGateway(service, { kind: 'late', path: OPENING, delayMs: 300 });
-    const answers = await Promise.all(Array.from({ length: 50 }, () => open(order)));
+    const { hits } = await gateway.addFault({ kind: 'late', path: OPENING, delayMs: 300 });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => open(merchant.sandbox, order)),
+    );
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => b - a);
     expect(statuses).toEqual([201, ...Array.from({ length: 49 }, () => 200)]);
     expect(new Set(answers.map(({ body }) => body.data.session_id)).size).toBe(1);
     expect(await hits()).toBe(1);
   });
 
-  test('is paid when the buyer has paid, and the order is PAID', async () => {
+  test('is paid when the buyer has paid, and the order is PAID', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
-    const { session_id } = (await open(order)).body.data;
+    const { session_id } = (await open(merchant.sandbox, order)).body.data;
     await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
-    await until(async () => (await read(order)).status === 'PAID');
-    expect((await look(order, session_id)).body.data.status).toBe('paid');
+    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+    expect((await look(merchant.sandbox, order, session_id)).body.data.status).toBe('paid');
   });
 
-  test.each<OrderStatus>([
+  test.for<OrderStatus>([
     'PAID',
     'DELIVERED',
     'DISPUTE_OPEN',
@@ -90,68 +82,77 @@ describe('a payment session', () => {
     'COMPLETED',
     'REFUNDED',
     'CANCELLED',
-  ])('is refused with 400 for an order that is %s', async (status) => {
-    const { orderNumber } = await startOrderIn(service, status, merchant);
-    const answer = await open({ order_number: orderNumber });
+  ])('is refused with 400 for an order that is %s', async (status, { merchant, orders }) => {
+    const { orderNumber } = await orders.in(status);
+    const answer = await open(merchant.sandbox, { order_number: orderNumber });
     expect([answer.status, answer.body.message]).toEqual([
       400,
       'Cannot pay; order must be in ACCEPTED status',
     ]);
   });
 
-  test('can be had 20 times for an order, the 21st is 400; those that failed do not count', async () => {
+  test('can be had 20 times for an order, the 21st is 400; those that failed do not count', async ({
+    merchant,
+    gateway,
+  }) => {
     const order = await merchant.sandbox.create();
-    await breakGateway(service, { kind: 'error', path: OPENING, count: 3 });
-    for (const _ of [1, 2, 3]) expect((await open(order)).status).toBe(502);
+    await gateway.addFault({ kind: 'error', path: OPENING, count: 3 });
+    for (const _ of [1, 2, 3]) expect((await open(merchant.sandbox, order)).status).toBe(502);
     for (let count = 1; count <= 20; count += 1) {
-      expect([count, (await open(order)).status]).toEqual([count, 201]);
-      await advance(order, 15 * 60);
+      expect([count, (await open(merchant.sandbox, order)).status]).toEqual([count, 201]);
+      await advance(merchant, order, 15 * 60);
     }
-    const answer = await open(order);
+    const answer = await open(merchant.sandbox, order);
     expect([answer.status, answer.body.message]).toEqual([
       400,
       'Cannot open another payment session for this order',
     ]);
   });
 
-  test('is 404 when it is unknown, of another order, or of an unknown order', async () => {
+  test('is 404 when it is unknown, of another order, or of an unknown order', async ({
+    merchant,
+  }) => {
     const [order, other] = [await merchant.sandbox.create(), await merchant.sandbox.create()];
-    const { session_id } = (await open(other)).body.data;
-    expect((await look(order, 'ps_unknown')).status).toBe(404);
-    expect((await look(order, session_id)).status).toBe(404);
+    const { session_id } = (await open(merchant.sandbox, other)).body.data;
+    expect((await look(merchant.sandbox, order, 'ps_unknown')).status).toBe(404);
+    expect((await look(merchant.sandbox, order, session_id)).status).toBe(404);
     const unknown = { order_number: 'ORD00000000000000000000000000' };
-    expect([(await open(unknown)).status, (await look(unknown, session_id)).status]).toEqual([
-      404, 404,
-    ]);
+    expect([
+      (await open(merchant.sandbox, unknown)).status,
+      (await look(merchant.sandbox, unknown, session_id)).status,
+    ]).toEqual([404, 404]);
   });
 
-  test("is 403 for another merchant's order", async () => {
+  test("is 403 for another merchant's order", async ({ service, merchant }) => {
     const stranger = await service.newMerchant({ webhooks: false });
     const order = await merchant.sandbox.create();
-    const { session_id } = (await open(order)).body.data;
-    expect((await open(order, stranger.sandbox)).status).toBe(403);
-    expect((await look(order, session_id, stranger.sandbox)).status).toBe(403);
+    const { session_id } = (await open(merchant.sandbox, order)).body.data;
+    expect((await open(stranger.sandbox, order)).status).toBe(403);
+    expect((await look(stranger.sandbox, order, session_id)).status).toBe(403);
   });
 
-  test('is 403 for a suspended merchant, and none opens', async () => {
+  test('is 403 for a suspended merchant, and none opens', async ({ service }) => {
     const suspended = await service.newMerchant({ webhooks: false });
     const order = await suspended.sandbox.create();
     await service.sql`
       UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
-    const answer = await open(order, suspended.sandbox);
+    const answer = await open(suspended.sandbox, order);
     expect([answer.status, answer.body.message]).toEqual([403, 'Merchant account is not active']);
     await expect(sessionOf(service, order)).rejects.toThrow('has no session');
   });
 });
 
 describe('the expiry of a payment session', () => {
-  test('is 408 with the order still ACCEPTED, and the next post opens a new session', async () => {
+  test('is 408 with the order still ACCEPTED, and the next post opens a new session', async ({
+    service,
+    merchant,
+  }) => {
     const order = await merchant.sandbox.create();
-    const { session_id } = (await open(order)).body.data;
+    const { session_id } = (await open(merchant.sandbox, order)).body.data;
     await service.skip(14 * MINUTE_MS);
-    expect((await look(order, session_id)).status).toBe(200);
+    expect((await look(merchant.sandbox, order, session_id)).status).toBe(200);
     await service.skip(2 * MINUTE_MS);
-    const { status, body } = await look(order, session_id);
+    const { status, body } = await look(merchant.sandbox, order, session_id);
     expect([status, body]).toEqual([
       408,
       {
@@ -161,76 +162,82 @@ describe('the expiry of a payment session', () => {
         timestamp: expect.any(String),
       },
     ]);
-    expect((await read(order)).status).toBe('ACCEPTED');
-    const next = await open(order);
+    expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
+    const next = await open(merchant.sandbox, order);
     expect(next.status).toBe(201);
     expect(next.body.data.session_id).not.toBe(session_id);
-    expect((await look(order, session_id)).status).toBe(408);
+    expect((await look(merchant.sandbox, order, session_id)).status).toBe(408);
   });
 
-  test('comes nearer with `advance`', async () => {
+  test('comes nearer with `advance`', async ({ merchant }) => {
     const order = await merchant.sandbox.create();
-    const before = (await open(order)).body.data;
-    await advance(order, 600);
-    const after = (await look(order, before.session_id)).body.data;
+    const before = (await open(merchant.sandbox, order)).body.data;
+    await advance(merchant, order, 600);
+    const after = (await look(merchant.sandbox, order, before.session_id)).body.data;
     expect(Date.parse(before.expires_at) - Date.parse(after.expires_at)).toBe(600_000);
-    await advance(order, 300);
-    expect((await look(order, before.session_id)).status).toBe(408);
+    await advance(merchant, order, 300);
+    expect((await look(merchant.sandbox, order, before.session_id)).status).toBe(408);
   });
 
-  test('is never later than that of the payment link', async () => {
+  test('is never later than that of the payment link', async ({ merchant }) => {
     const order = await merchant.sandbox.create();
-    await advance(order, DAY_SECONDS - 300);
-    const { status, body } = await open(order);
+    await advance(merchant, order, DAY_SECONDS - 300);
+    const { status, body } = await open(merchant.sandbox, order);
     expect(status).toBe(201);
-    expect(body.data.expires_at).toBe((await read(order)).payment_link_expires_at);
+    expect(body.data.expires_at).toBe((await merchant.sandbox.read(order)).payment_link_expires_at);
   });
 
-  test('does not make money go astray: what is captured after it makes the order PAID', async () => {
+  test('does not make money go astray: what is captured after it makes the order PAID', async ({
+    service,
+    merchant,
+  }) => {
     const order = await merchant.sandbox.create();
-    const { session_id } = (await open(order)).body.data;
-    await advance(order, 15 * 60);
-    expect((await look(order, session_id)).status).toBe(408);
+    const { session_id } = (await open(merchant.sandbox, order)).body.data;
+    await advance(merchant, order, 15 * 60);
+    expect((await look(merchant.sandbox, order, session_id)).status).toBe(408);
     await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
-    await until(async () => (await read(order)).status === 'PAID');
-    expect((await look(order, session_id)).body.data.status).toBe('paid');
+    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+    expect((await look(merchant.sandbox, order, session_id)).body.data.status).toBe('paid');
   });
 });
 
 describe('while the gateway is away, a payment session is 502 and nothing is left behind', () => {
   const MESSAGE = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
   const NOT_AVAILABLE = 'Payments are not available yet for this merchant account';
-  const OUTAGES: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
+  type Switch = (parts: { service: TestService; gateway: Gateway }) => Promise<unknown>;
+  const OUTAGES: [string, Switch, Switch][] = [
     [
       'it refuses connections',
-      () => service.simulator.refuseConnections(),
-      () => service.simulator.acceptConnections(),
+      ({ service }) => service.simulator.refuseConnections(),
+      ({ service }) => service.simulator.acceptConnections(),
     ],
     ...(['error', 'reset', 'drop_answer'] as const).map((kind): (typeof OUTAGES)[number] => [
       `of every call: ${kind}`,
-      () => breakGateway(service, { kind }),
-      () => simulator(service, 'DELETE', '/faults'),
+      ({ gateway }) => gateway.addFault({ kind }),
+      ({ gateway }) => gateway.mend(),
     ]),
   ];
 
-  test.each(OUTAGES)('%s', async (_outage, begin, end) => {
+  test.for(OUTAGES)('%s', async ([_outage, begin, end], { service, merchant, gateway }) => {
     const [order, another] = [await merchant.sandbox.create(), await merchant.sandbox.create()];
-    await begin();
-    const answer = await open(order);
+    await begin({ service, gateway });
+    const answer = await open(merchant.sandbox, order);
     const cancelled = await merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
-    const failed = await open(another);
-    await end();
+    const failed = await open(merchant.sandbox, another);
+    await end({ service, gateway });
     expect([answer.status, answer.body.message]).toEqual([502, MESSAGE]);
     expect(failed.status).toBe(502);
     // Nothing is open, so a cancel has nothing to close and asks nobody.
     expect(cancelled.status).toBe(200);
-    expect((await open(another)).status).toBe(201);
+    expect((await open(merchant.sandbox, another)).status).toBe(201);
   });
 
-  test('production without a configured gateway: not available yet, and an alert names it', async () => {
+  test('production without a configured gateway: not available yet, and an alert names it', async ({
+    service,
+  }) => {
     const payable = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
     const { orderNumber } = await startOrder(service, { ...payable, environment: 'production' });
-    const answer = await open({ order_number: orderNumber }, payable.production);
+    const answer = await open(payable.production, { order_number: orderNumber });
     expect([answer.status, answer.body.message]).toEqual([502, NOT_AVAILABLE]);
     expect(alerts(service, 'no_gateway', orderNumber)).toMatchObject([
       { environment: 'production', merchantId: payable.merchantId },
@@ -252,10 +259,12 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
     ).toHaveLength(0);
   });
 
-  test('production for a merchant without a linked account: the same, and the alert says which', async () => {
+  test('production for a merchant without a linked account: the same, and the alert says which', async ({
+    service,
+  }) => {
     const unlinked = await service.newMerchant({ webhooks: false });
     const { orderNumber } = await startOrder(service, { ...unlinked, environment: 'production' });
-    const answer = await open({ order_number: orderNumber }, unlinked.production);
+    const answer = await open(unlinked.production, { order_number: orderNumber });
     expect([answer.status, answer.body.message]).toEqual([502, NOT_AVAILABLE]);
     expect(alerts(service, 'no_linked_account', orderNumber)).toMatchObject([
       { merchantId: unlinked.merchantId },

@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { payAtGateway, reconcile, sessionOf, simulator } from '../support/gateway.ts';
+import { expect, vi } from 'vitest';
+import { payAtGateway, reconcileAMinuteLater, sessionOf, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { inParallel } from './gateway-harness.ts';
 
 const ORDERS = 500;
 const AMOUNT_PAISE = 49_950;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 interface Buyer {
   pay(attempt?: { vpa?: string; amountPaise?: number; late?: boolean }): Promise<string>;
@@ -77,7 +66,7 @@ const STORIES: Story[] = [
 
 const storyOf = new Map<string, Story>();
 
-async function live(story: Story): Promise<void> {
+async function live(service: TestService, merchant: Merchant, story: Story): Promise<void> {
   const { order_number } = await merchant.sandbox.create();
   storyOf.set(order_number, story);
   await merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
@@ -89,7 +78,7 @@ async function live(story: Story): Promise<void> {
 }
 
 /** The stories that have not ended as they must. */
-async function unfinished(): Promise<string[]> {
+async function unfinished(service: TestService): Promise<string[]> {
   const rows = await service.sql<Record<string, string | number>[]>`
     SELECT order_number, status,
       (SELECT count(*) FROM order_events e
@@ -106,33 +95,28 @@ async function unfinished(): Promise<string[]> {
   });
 }
 
-let minutes = 0;
-/** Lets a minute pass for the database, and runs what the Schedule runs each minute. */
-async function aMinuteLater(): Promise<void> {
-  minutes += 1;
-  await service.clock.set(minutes * 60_000);
-  await reconcile(service);
-}
-
-test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every order ends right within 5 minutes', async () => {
+test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every order ends right within 5 minutes', async ({
+  service,
+  merchant,
+}) => {
   await simulator(service, 'PATCH', '/callbacks', {
     dropProbability: 0.3,
     duplicateProbability: 0.5,
     delayMs: { min: 0, max: 3000 },
   });
   const stories = Array.from({ length: ORDERS }, (_, index) => STORIES[index % STORIES.length]!);
-  await inParallel(stories, 8, live);
+  await inParallel(stories, 8, (story) => live(service, merchant, story));
   await simulator(service, 'POST', '/callbacks/settled');
-  const lost = await unfinished();
+  const lost = await unfinished(service);
   expect(lost.length).toBeGreaterThan(ORDERS / 50);
 
-  await aMinuteLater();
-  await aMinuteLater();
+  await reconcileAMinuteLater(service);
+  await reconcileAMinuteLater(service);
   // A machine with no time to spare may need that of an activity that it lost: 30 s.
   const patience = { timeout: 60_000, interval: 100 };
-  await vi.waitFor(async () => expect(await unfinished()).toEqual([]), patience);
+  await vi.waitFor(async () => expect(await unfinished(service)).toEqual([]), patience);
   // What was paid last is held at the gateway, too.
-  for (let more = 0; more < 3; more += 1) await aMinuteLater();
+  for (let more = 0; more < 3; more += 1) await reconcileAMinuteLater(service);
 
   const [ledger] = await service.sql`
     SELECT sum(amount_paise) FILTER (WHERE credit_account = 'merchant_held')::bigint AS held,

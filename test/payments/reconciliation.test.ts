@@ -1,20 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { RECONCILE_SCHEDULE_ID } from '../../src/contracts/ids.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import {
-  breakGateway,
   captureAtGateway,
   madeAtGateway,
   payAtGateway,
+  reconcileAMinuteLater,
   sessionOf,
-  simulator,
-  withoutCallbacks,
-  reconcile,
 } from '../support/gateway.ts';
-import { startOrder, startOrderIn } from '../support/orders.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 interface Named {
@@ -22,36 +19,9 @@ interface Named {
 }
 const AMOUNT_PAISE = 49_950;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-  await withoutCallbacks(service);
-});
-afterEach(() => simulator(service, 'DELETE', '/faults'));
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-const read = async ({ order_number }: Named) =>
-  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data;
-const untilStatus = (order: Named, status: string) =>
-  until(async () => (await read(order)).status === status);
-
-let minutes = 0;
-/** Lets a minute pass for the database, and runs what the Schedule runs each minute. */
-async function aMinuteLater(): Promise<{ sessions: number; captures: number }> {
-  minutes += 1;
-  await service.clock.set(minutes * 61_000);
-  return reconcile(service);
-}
-
-async function anOrderBeingPaid() {
+async function anOrderBeingPaid(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
   const { gateway_session_id } = await sessionOf(service, order);
@@ -63,99 +33,113 @@ async function anOrderBeingPaid() {
 }
 
 describe('what a lost callback hid is found', () => {
-  test('a payment makes its order PAID', async () => {
-    const { order, pay } = await anOrderBeingPaid();
+  test('a payment makes its order PAID', async ({ service, merchant }) => {
+    const { order, pay } = await anOrderBeingPaid(service, merchant);
     await pay();
-    await aMinuteLater();
-    await untilStatus(order, 'PAID');
+    await reconcileAMinuteLater(service);
+    await merchant.sandbox.untilStatus(order, 'PAID');
   });
 
-  test('a payment makes its order PAID though the session has expired', async () => {
-    const { order, pay } = await anOrderBeingPaid();
+  test('a payment makes its order PAID though the session has expired', async ({
+    service,
+    merchant,
+  }) => {
+    const { order, pay } = await anOrderBeingPaid(service, merchant);
     await merchant.sandbox.help(order, 'advance', { seconds: 15 * 60 });
     await pay();
-    await aMinuteLater();
-    await untilStatus(order, 'PAID');
+    await reconcileAMinuteLater(service);
+    await merchant.sandbox.untilStatus(order, 'PAID');
   });
 
-  test('a failed attempt is told: PAYMENT_FAILED', async () => {
-    const { order, pay } = await anOrderBeingPaid();
+  test('a failed attempt is told: PAYMENT_FAILED', async ({ service, merchant }) => {
+    const { order, pay } = await anOrderBeingPaid(service, merchant);
     await pay({ vpa: 'failure@razorpay' });
-    await aMinuteLater();
+    await reconcileAMinuteLater(service);
     const failures = () => service.sql`
       SELECT 1 FROM order_events
       WHERE order_number = ${order.order_number} AND type = 'PAYMENT_FAILED'`;
     await until(async () => (await failures()).length === 1);
-    await aMinuteLater();
+    await reconcileAMinuteLater(service);
     expect(await failures()).toHaveLength(1);
   });
 
-  test('a payment that came after the cancel goes back to the buyer', async () => {
-    const { order, pay, cancel } = await anOrderBeingPaid();
+  test('a payment that came after the cancel goes back to the buyer', async ({
+    service,
+    merchant,
+  }) => {
+    const { order, pay, cancel } = await anOrderBeingPaid(service, merchant);
     await cancel();
     const paymentId = await pay({ late: true });
-    await aMinuteLater();
-    await until(async () => (await read(order)).refund?.processed_at !== undefined);
-    await until(async () => (await read(order)).refund?.processed_at !== null);
+    await reconcileAMinuteLater(service);
+    await until(
+      async () => (await merchant.sandbox.read(order)).refund?.processed_at !== undefined,
+    );
+    await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });
 
-  test('in one run, however many sessions there are to ask about', async () => {
-    const { order } = await anOrderBeingPaid();
+  test('in one run, however many sessions there are to ask about', async ({
+    service,
+    merchant,
+  }) => {
+    const { order } = await anOrderBeingPaid(service, merchant);
     await service.sql`
       INSERT INTO payment_sessions
         (session_id, order_number, environment, state, gateway_session_id, expires_at)
       SELECT 'ps_' || n, ${order.order_number}, 'sandbox', 'OPEN', 'qr_unknown_' || n,
         service_now() + interval '15 minutes'
       FROM generate_series(1, 450) n`;
-    expect((await aMinuteLater()).sessions).toBeGreaterThan(450);
+    expect((await reconcileAMinuteLater(service)).sessions).toBeGreaterThan(450);
     await service.sql`DELETE FROM payment_sessions WHERE gateway_session_id LIKE 'qr_unknown_%'`;
   });
 
-  test('by the Schedule, without anybody asking', async () => {
-    const { order, pay } = await anOrderBeingPaid();
+  test('by the Schedule, without anybody asking', async ({ service, merchant }) => {
+    const { order, pay } = await anOrderBeingPaid(service, merchant);
     await pay();
     const { client } = service.temporal;
     await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 1000 });
-    await untilStatus(order, 'PAID');
+    await merchant.sandbox.untilStatus(order, 'PAID');
     await client.schedule.getHandle(RECONCILE_SCHEDULE_ID).delete();
   });
 
-  test('by a later run, if the gateway was away', async () => {
-    const { order, pay } = await anOrderBeingPaid();
+  test('by a later run, if the gateway was away', async ({ service, merchant, gateway }) => {
+    const { order, pay } = await anOrderBeingPaid(service, merchant);
     await pay();
-    const { mend } = await breakGateway(service, { kind: 'error' });
-    await aMinuteLater();
-    expect((await read(order)).status).toBe('ACCEPTED');
+    const { mend } = await gateway.addFault({ kind: 'error' });
+    await reconcileAMinuteLater(service);
+    expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
     await mend();
-    await aMinuteLater();
-    await untilStatus(order, 'PAID');
+    await reconcileAMinuteLater(service);
+    await merchant.sandbox.untilStatus(order, 'PAID');
   });
 });
 
 describe('a Signal lost between the book and the workflow is made up for', () => {
-  const capture = (order: { order_number: string; amount_paise: number }) =>
+  const capture = (service: TestService, order: { order_number: string; amount_paise: number }) =>
     captureAtGateway(service, order);
 
-  test('the order becomes PAID', async () => {
-    const order = await startOrder(service, merchant);
-    await capture(await order.row());
-    await aMinuteLater();
+  test('the order becomes PAID', async ({ service, orders }) => {
+    const order = await orders.start();
+    await capture(service, await order.row());
+    await reconcileAMinuteLater(service);
     await order.untilStatus('PAID');
   });
 
-  test('a capture that the order cannot take goes back to the buyer', async () => {
+  test('a capture that the order cannot take goes back to the buyer', async ({
+    service,
+    orders,
+  }) => {
     const [cancelled, paid, accepted] = [
-      await startOrderIn(service, 'CANCELLED', merchant),
-      await startOrderIn(service, 'PAID', merchant),
-      await startOrderIn(service, 'ACCEPTED', merchant),
+      await orders.in('CANCELLED'),
+      await orders.in('PAID'),
+      await orders.in('ACCEPTED'),
     ];
     const paymentIds = [
-      await capture(await cancelled.row()),
-      await capture(await paid.row()),
-      await capture({ ...(await accepted.row()), amount_paise: AMOUNT_PAISE + 100 }),
+      await capture(service, await cancelled.row()),
+      await capture(service, await paid.row()),
+      await capture(service, { ...(await accepted.row()), amount_paise: AMOUNT_PAISE + 100 }),
     ];
-    await aMinuteLater();
+    await reconcileAMinuteLater(service);
     for (const paymentId of paymentIds) {
       await until(async () => {
         const [refund] = await madeAtGateway(service, paymentId, 'refunds');
@@ -166,8 +150,8 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
     expect(statuses.map(({ status }) => status)).toEqual(['CANCELLED', 'PAID', 'ACCEPTED']);
   });
 
-  test('a payment that no session of ours led to is the same', async () => {
-    const order = await startOrder(service, merchant);
+  test('a payment that no session of ours led to is the same', async ({ service, orders }) => {
+    const order = await orders.start();
     const gatewayPaymentId = await captureAtGateway(service, await order.row());
     await writeCapture(service.sql, {
       gatewayPaymentId,
@@ -177,29 +161,32 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
       amountPaise: AMOUNT_PAISE,
       utr: null,
     });
-    await aMinuteLater();
+    await reconcileAMinuteLater(service);
     await order.untilStatus('PAID');
   });
 });
 
 describe("a PAID order's funds", () => {
-  const transfersOf = async (order: Named) => {
+  const transfersOf = async (service: TestService, order: Named) => {
     const [row] = await service.sql<{ gateway_payment_id: string }[]>`
       SELECT gateway_payment_id FROM orders WHERE order_number = ${order.order_number}`;
     return madeAtGateway(service, row?.gateway_payment_id ?? '', 'transfers');
   };
 
-  test('are held at the gateway for the merchant, once', async () => {
+  test('are held at the gateway for the merchant, once', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
-    await aMinuteLater();
-    await aMinuteLater();
-    expect(await transfersOf(order)).toMatchObject([
+    await reconcileAMinuteLater(service);
+    await reconcileAMinuteLater(service);
+    expect(await transfersOf(service, order)).toMatchObject([
       { amount: AMOUNT_PAISE, on_hold: true, status: 'processed' },
     ]);
   });
 
-  test('are held in one run though those of many others cannot be, which are tried once', async () => {
+  test('are held in one run though those of many others cannot be, which are tried once', async ({
+    service,
+    merchant,
+  }) => {
     const stuck = await service.newMerchant({ webhooks: false });
     await service.sql`
       WITH stuck AS (
@@ -215,21 +202,25 @@ describe("a PAID order's funds", () => {
       SELECT gateway_payment_id, 'production', order_number, 50000 FROM stuck`;
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
-    await aMinuteLater();
-    expect(await transfersOf(order)).toMatchObject([{ amount: AMOUNT_PAISE, on_hold: true }]);
+    await reconcileAMinuteLater(service);
+    expect(await transfersOf(service, order)).toMatchObject([
+      { amount: AMOUNT_PAISE, on_hold: true },
+    ]);
     const tried = service.logged.filter((line) =>
       JSON.stringify(line).includes('none is configured for production'),
     );
     expect(tried).toHaveLength(250);
   });
 
-  test('are released by lifting that hold', async () => {
+  test('are released by lifting that hold', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
-    await aMinuteLater();
+    await reconcileAMinuteLater(service);
     await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
     await merchant.sandbox.help(order, 'advance', { seconds: 24 * 3600 });
-    await untilStatus(order, 'COMPLETED');
-    expect(await transfersOf(order)).toMatchObject([{ amount: AMOUNT_PAISE, on_hold: false }]);
+    await merchant.sandbox.untilStatus(order, 'COMPLETED');
+    expect(await transfersOf(service, order)).toMatchObject([
+      { amount: AMOUNT_PAISE, on_hold: false },
+    ]);
   });
 });

@@ -1,37 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { refundSurplus } from '../../src/payments/funds.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
-import {
-  breakGateway,
-  madeAtGateway,
-  payAtGateway,
-  sessionOf,
-  simulator,
-} from '../support/gateway.ts';
+import { madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { inParallel, untilDone } from './gateway-harness.ts';
 
 const AMOUNT_PAISE = 49_950;
 const REFUND = '/v1/payments/*/refund';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 /** A cancelled order whose buyer has a QR code that still takes money. */
-async function aCancelledOrder() {
+async function aCancelledOrder(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
   const { gateway_session_id } = await sessionOf(service, order);
@@ -39,10 +22,16 @@ async function aCancelledOrder() {
   return { order, payLate: () => payAtGateway(service, gateway_session_id, { late: true }) };
 }
 
-test('of 1,000 refunds whose answers are lost, none is made twice', async () => {
+test('of 1,000 refunds whose answers are lost, none is made twice', async ({
+  service,
+  merchant,
+  gateway,
+}) => {
   const ORDERS = 10;
   await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
-  const made = await Promise.all(Array.from({ length: ORDERS }, () => aCancelledOrder()));
+  const made = await Promise.all(
+    Array.from({ length: ORDERS }, () => aCancelledOrder(service, merchant)),
+  );
   const paymentIds: string[] = [];
   await inParallel(
     Array.from({ length: 1000 }, (_, index) => index),
@@ -63,11 +52,11 @@ test('of 1,000 refunds whose answers are lost, none is made twice', async () => 
   );
   // Our own look-up has to do it: the gateway forgets its keys, and loses looks as well.
   await simulator(service, 'PATCH', '/behaviour', { honourIdempotencyKeys: false });
-  const { hits } = await breakGateway(service, { kind: 'drop_answer', path: REFUND });
-  await breakGateway(service, { kind: 'drop_answer', method: 'GET', probability: 0.2 });
+  const { hits } = await gateway.addFault({ kind: 'drop_answer', path: REFUND });
+  await gateway.addFault({ kind: 'drop_answer', method: 'GET', probability: 0.2 });
   await inParallel(paymentIds, 8, (id) => untilDone(() => refundSurplus(service.deps, id)));
   expect(await hits()).toBe(1000);
-  await simulator(service, 'DELETE', '/faults');
+  await gateway.mend();
   const [book] = await service.sql`
     SELECT count(*) AS refunded, sum(amount_paise)::bigint AS paise FROM surplus_refunds
     WHERE processed_at IS NOT NULL AND gateway_payment_id = ANY(${paymentIds})`;

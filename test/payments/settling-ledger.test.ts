@@ -1,34 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { ledgerOf, withoutCallbacks } from '../support/gateway.ts';
-import { startOrderIn } from '../support/orders.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { ledgerOf } from '../support/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
 
 const AMOUNT_PAISE = 49_950;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  await withoutCallbacks(service);
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-const orderIn = (status: OrderStatus) => startOrderIn(service, status, merchant);
+const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
 
 describe('the ledger', () => {
   const CAPTURE = `capture: gateway_clearing → merchant_held ${AMOUNT_PAISE}`;
   const HELD = { gateway_clearing: -AMOUNT_PAISE, merchant_held: AMOUNT_PAISE };
 
-  test.each<[OrderStatus, string[], Record<string, number>]>([
+  test.for<[OrderStatus, string[], Record<string, number>]>([
     ['ACCEPTED', [], {}],
     ['PAID', [CAPTURE], HELD],
     ['DELIVERED', [CAPTURE], HELD],
@@ -47,14 +30,14 @@ describe('the ledger', () => {
     ['CANCELLED', [], {}],
   ])(
     'of an order that is %s says where the money is, and adds up to zero',
-    async (status, lines, balances) => {
-      const order = await orderIn(status);
+    async ([status, lines, balances], { service, orders }) => {
+      const order = await orders.in(status);
       expect(await ledgerOf(service, order.orderNumber)).toEqual({ lines, balances, sum: 0 });
     },
   );
 
-  test('can only be added to', async () => {
-    const order = await orderIn('PAID');
+  test('can only be added to', async ({ service, orders }) => {
+    const order = await orders.in('PAID');
     const { sql } = service;
     const { orderNumber } = order;
     const changes = [
@@ -66,14 +49,14 @@ describe('the ledger', () => {
     expect((await ledgerOf(service, orderNumber)).lines).toEqual([CAPTURE]);
   });
 
-  test.each([
+  test.for([
     ['a second way out', { operation: 'refund', credit_account: 'refunds' }],
     ['the same way out twice', { operation: 'release', credit_account: 'merchant_available' }],
     ['a line from an account to itself', { operation: 'refund', credit_account: 'merchant_held' }],
     ['a line of nothing', { operation: 'refund', credit_account: 'refunds', amount_paise: 0 }],
     ['a line of less than nothing', { operation: 'refund', amount_paise: -AMOUNT_PAISE }],
-  ])('refuses %s', async (_what, line) => {
-    const order = await orderIn('COMPLETED');
+  ] as const)('refuses %s', async ([_what, line], { service, merchant, orders }) => {
+    const order = await orders.in('COMPLETED');
     const entry = {
       gateway_payment_id: (await order.row()).gateway_payment_id,
       order_number: order.orderNumber,

@@ -1,64 +1,54 @@
 import type { WorkerOptions } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { breakGateway, ledgerOf, withoutCallbacks } from '../support/gateway.ts';
+import { ledgerOf } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { startOrderIn } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const NO_WORKFLOWS = { workflowBundle: undefined } as unknown as Partial<WorkerOptions>;
 
-type TestWorker = Awaited<ReturnType<TestService['startWorker']>>;
-let service: TestService;
-/** Carries activities out, and nothing else. */
-let moving: TestWorker;
-/** Decides what happens next, and records it; remembers nothing, so that another can go on. */
-let deciding: TestWorker;
-
-const startDeciding = async () => {
-  deciding = await service.startWorker(
-    {},
-    { enableNonLocalActivities: false, maxCachedWorkflows: 0 },
-  );
-};
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  await withoutCallbacks(service);
-  moving = await service.startWorker({}, NO_WORKFLOWS);
-  await startDeciding();
+const test = serviceTest({
+  time: 'skipping',
+  callbacks: false,
+  // Decides what happens next, and records it; remembers nothing, so that another can go on.
+  worker: { options: { enableNonLocalActivities: false, maxCachedWorkflows: 0 } },
+}).extend('movingWorker', { scope: 'file' }, async ({ service }, { onCleanup }) => {
+  const moving = await service.startWorker({}, NO_WORKFLOWS);
+  onCleanup(() => moving.stop());
+  return moving;
 });
-afterAll(async () => {
-  await deciding?.stop();
-  await moving?.stop();
-  await service?.stop();
-});
+test.beforeAll(({ movingWorker }) => void movingWorker);
 
 const SETTLEMENTS: [
   string,
   OrderStatus,
   string,
-  (order: DirectOrder) => Promise<unknown>,
+  (order: DirectOrder, service: TestService) => Promise<unknown>,
   OrderStatus,
 ][] = [
-  ['releases', 'DELIVERED', 'transfers', () => service.skip(24 * 3_600_000 + 1000), 'COMPLETED'],
+  [
+    'releases',
+    'DELIVERED',
+    'transfers',
+    (_order, service) => service.skip(24 * 3_600_000 + 1000),
+    'COMPLETED',
+  ],
   ['refunds', 'DISPUTE_OPEN', 'refund', (order) => order.update('accept'), 'REFUNDED'],
 ];
 
-test.each(SETTLEMENTS)(
+test.for(SETTLEMENTS)(
   'a settlement outside at the very moment at which the gateway %s ends the order once',
-  async (_does, from, call, begin, ends) => {
-    const merchant = await service.newMerchant();
-    const order = await startOrderIn(service, from, merchant);
+  async ([_does, from, call, begin, ends], { service, worker, merchant, orders, gateway }) => {
+    const order = await orders.in(from);
     const path = `/v1/payments/${(await order.row()).gateway_payment_id}/${call}`;
     const fault = { kind: 'late', method: 'POST', path, delayMs: 1000 } as const;
-    const { hits } = await breakGateway(service, fault);
-    await begin(order);
+    const { hits } = await gateway.addFault(fault);
+    await begin(order, service);
     await until(async () => (await hits()) === 1);
     // Both wait for the order's next step: the operator's word, and the gateway's.
-    await deciding.stop();
+    await worker.stop();
     await service.sql`
       INSERT INTO outside_settlements (order_number, reference, reason, actor)
       VALUES (${order.orderNumber}, 'UTR 4711', 'The gateway was slow', 'operator')`;
@@ -67,7 +57,7 @@ test.each(SETTLEMENTS)(
       const { raw } = await order.handle.describe();
       return (raw.pendingActivities ?? []).length === 0;
     });
-    await startDeciding();
+    await worker.start();
     expect((await order.handle.result()).status).toBe(ends);
     const events = await order.events();
     expect(merchant.receiver.received).toHaveLength(events.length);

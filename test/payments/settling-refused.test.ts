@@ -1,73 +1,57 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
-import {
-  alerts,
-  breakGateway,
-  ledgerOf,
-  madeAtGateway,
-  simulator,
-  withoutCallbacks,
-} from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
-import { startOrderIn } from '../support/orders.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { alerts, ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import type { DirectOrder, Orders } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;
 
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Merchant;
+const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  await withoutCallbacks(service);
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterEach(() => simulator(service, 'DELETE', '/faults'));
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-const orderIn = (status: OrderStatus, by = merchant) => startOrderIn(service, status, by);
 const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
-const windowEnds = () => service.skip(24 * HOUR_MS + 1000);
+const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
 describe('a suspended merchant', () => {
   let suspended: Merchant;
-  const become = (status: 'APPROVED' | 'SUSPENDED') =>
+  const become = (service: TestService, status: 'APPROVED' | 'SUSPENDED') =>
     service.sql`UPDATE merchants SET status = ${status}
       WHERE merchant_id = ${suspended.merchantId}`;
-  beforeAll(async () => {
+  test.beforeAll(async ({ service }) => {
     suspended = await service.newMerchant();
   });
-  afterEach(() => become('APPROVED'));
+  test.afterEach(({ service }) => become(service, 'APPROVED'));
 
-  test('is not paid out: the order stays DELIVERED, and completes within an hour of its activation', async () => {
-    const order = await orderIn('DELIVERED', suspended);
-    await become('SUSPENDED');
-    await windowEnds();
+  test('is not paid out: the order stays DELIVERED, and completes within an hour of its activation', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED', suspended);
+    await become(service, 'SUSPENDED');
+    await windowEnds(service);
     await order.untilStep('RELEASE_STARTED');
     for (const _ of [1, 2, 3, 4, 5, 6]) await service.skip(HOUR_MS);
     expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: { kind: 'releasing' } });
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
     const { status, body } = await suspended.sandbox.get(`/orders/${order.orderNumber}`);
     expect([status, body.message]).toEqual([403, 'Merchant account is not active']);
-    await become('APPROVED');
+    await become(service, 'APPROVED');
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toHaveLength(1);
   });
 
-  test("keeps its buyers' rights: disputes, refunds and webhooks run on", async () => {
-    const order = await orderIn('DELIVERED', suspended);
-    await become('SUSPENDED');
+  test("keeps its buyers' rights: disputes, refunds and webhooks run on", async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED', suspended);
+    await become(service, 'SUSPENDED');
     await order.update('dispute');
     expect((await order.row()).status).toBe('DISPUTE_OPEN');
     await service.skip(72 * HOUR_MS + 1000);
@@ -91,7 +75,7 @@ describe('a suspended merchant', () => {
 /** Money that the gateway refuses to move for good. */
 interface Refused {
   from: OrderStatus;
-  begin(order: DirectOrder): Promise<unknown>;
+  begin(order: DirectOrder, service: TestService): Promise<unknown>;
   cause: 'account_closed' | 'refund_window_over';
   doing: 'releasing' | 'refunding';
   ends: OrderStatus;
@@ -103,7 +87,7 @@ const REFUSED: [string, Refused][] = [
     'a release',
     {
       from: 'DELIVERED',
-      begin: windowEnds,
+      begin: (_order, service) => windowEnds(service),
       cause: 'account_closed',
       doing: 'releasing',
       ends: 'COMPLETED',
@@ -127,27 +111,31 @@ const REFUSED: [string, Refused][] = [
 
 describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) => {
   const { from, begin, cause, doing, ends, made, line } = refused;
-  const alertsOf = ({ orderNumber }: DirectOrder) =>
+  const alertsOf = (service: TestService, { orderNumber }: DirectOrder) =>
     alerts(service, 'gateway_refused', orderNumber).length;
 
   /** An order whose money the gateway has refused to move, once. */
-  async function aRefusedOrder() {
-    const order = await orderIn(from);
+  async function aRefusedOrder(service: TestService, orders: Orders) {
+    const order = await orders.in(from);
     const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
       cause,
       subjectId: await paymentOf(order),
     });
-    await begin(order);
-    await until(() => alertsOf(order) === 1);
+    await begin(order, service);
+    await until(() => alertsOf(service, order) === 1);
     return { order, lift: () => simulator(service, 'DELETE', `/refusals/${id}`) };
   }
 
   /** What an operator writes down after moving the money by other means. */
-  const recordOutsideSettlement = ({ orderNumber }: DirectOrder) =>
+  const recordOutsideSettlement = (service: TestService, { orderNumber }: DirectOrder) =>
     service.sql`INSERT INTO outside_settlements (order_number, reference, reason, actor)
       VALUES (${orderNumber}, 'UTR 4711', 'The gateway refuses', 'operator')`;
 
-  async function assertSettledOutside(order: DirectOrder): Promise<void> {
+  async function assertSettledOutside(
+    service: TestService,
+    gateway: Gateway,
+    order: DirectOrder,
+  ): Promise<void> {
     const eventType = ends === 'COMPLETED' ? 'ORDER_COMPLETED' : 'REFUND_PROCESSED';
     expect((await order.events()).at(-1)).toContain(eventType);
     expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([line]);
@@ -156,18 +144,22 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     const paymentId = await paymentOf(order);
     expect(await madeAtGateway(service, paymentId, made)).toEqual([]);
     const path = `/v1/payments/${paymentId}/${made}`;
-    const { hits } = await breakGateway(service, { kind: 'late', path, delayMs: 0 });
+    const { hits } = await gateway.addFault({ kind: 'late', path, delayMs: 0 });
     await service.skip(3 * HOUR_MS);
     expect(await hits()).toBe(0);
   }
 
-  test('raises an alert and is tried again every hour, until the gateway takes it', async () => {
-    const { order, lift } = await aRefusedOrder();
+  test('raises an alert and is tried again every hour, until the gateway takes it', async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const { order, lift } = await aRefusedOrder(service, orders);
     for (const tries of [2, 3, 4]) {
       await service.skip(HOUR_MS / 2);
-      expect(alertsOf(order)).toBe(tries - 1);
+      expect(alertsOf(service, order)).toBe(tries - 1);
       await service.skip(HOUR_MS / 2 + 60_000);
-      await until(() => alertsOf(order) === tries);
+      await until(() => alertsOf(service, order) === tries);
     }
     expect(await order.row()).toMatchObject({ status: from, busy: { kind: doing } });
     const { body } = await merchant.sandbox.get<Timeline>(`/orders/${order.orderNumber}/timeline`);
@@ -178,25 +170,33 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     expect(await madeAtGateway(service, await paymentOf(order), made)).toHaveLength(1);
   });
 
-  test('ends at once when an operator has settled it outside and says so', async () => {
-    const { order } = await aRefusedOrder();
-    await recordOutsideSettlement(order);
+  test('ends at once when an operator has settled it outside and says so', async ({
+    service,
+    orders,
+    gateway,
+  }) => {
+    const { order } = await aRefusedOrder(service, orders);
+    await recordOutsideSettlement(service, order);
     await order.update('settle', { requestId: 'settle:1' });
     expect((await order.row()).status).toBe(ends);
-    await assertSettledOutside(order);
+    await assertSettledOutside(service, gateway, order);
   });
 
-  test('ends within the hour when an operator has settled it outside and says nothing', async () => {
-    const { order } = await aRefusedOrder();
-    await recordOutsideSettlement(order);
+  test('ends within the hour when an operator has settled it outside and says nothing', async ({
+    service,
+    orders,
+    gateway,
+  }) => {
+    const { order } = await aRefusedOrder(service, orders);
+    await recordOutsideSettlement(service, order);
     await service.skip(HOUR_MS + 60_000);
     await order.untilStatus(ends);
-    await assertSettledOutside(order);
+    await assertSettledOutside(service, gateway, order);
   });
 
-  test('cannot be settled twice: the second time is refused', async () => {
-    const { order } = await aRefusedOrder();
-    await recordOutsideSettlement(order);
+  test('cannot be settled twice: the second time is refused', async ({ service, orders }) => {
+    const { order } = await aRefusedOrder(service, orders);
+    await recordOutsideSettlement(service, order);
     await order.signal('settle');
     await order.signal('settle');
     await order.untilStatus(ends);

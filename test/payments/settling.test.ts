@@ -1,56 +1,38 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
-import type { Timeline } from '../../src/orders/timeline.ts';
-import { breakGateway, madeAtGateway, simulator, withoutCallbacks } from '../support/gateway.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { madeAtGateway } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { startOrderIn } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-
-/** It keeps nothing in memory, so that another one can go on at once. */
-const startWorker = async () => {
-  worker = await service.startWorker({}, { maxCachedWorkflows: 0 });
-};
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  await withoutCallbacks(service);
-  await startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterEach(() => simulator(service, 'DELETE', '/faults'));
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
+const test = serviceTest({
+  time: 'skipping',
+  callbacks: false,
+  // It keeps nothing in memory, so that another one can go on at once.
+  worker: { options: { maxCachedWorkflows: 0 } },
+  merchant: { webhooks: false },
 });
 
-const orderIn = (status: OrderStatus) => startOrderIn(service, status, merchant);
-const read = async ({ orderNumber }: DirectOrder) =>
-  (await merchant.sandbox.get(`/orders/${orderNumber}`)).body.data;
-const timeline = async ({ orderNumber }: DirectOrder) =>
-  (await merchant.sandbox.get<Timeline>(`/orders/${orderNumber}/timeline`)).body.data;
-const post = ({ orderNumber }: DirectOrder, path: string, body?: unknown) =>
+const post = (merchant: Merchant, { orderNumber }: DirectOrder, path: string, body?: unknown) =>
   merchant.sandbox.post(`/orders/${orderNumber}/${path}`, body);
-const help = ({ orderNumber }: DirectOrder, helper: string, body?: unknown) =>
+const help = (merchant: Merchant, { orderNumber }: DirectOrder, helper: string, body?: unknown) =>
   merchant.sandbox.help({ order_number: orderNumber }, helper, body);
-const untilDoing = (order: DirectOrder, doing: 'releasing' | 'refunding') =>
-  until(async () => (await timeline(order)).doing === doing);
+const untilDoing = (merchant: Merchant, order: DirectOrder, doing: 'releasing' | 'refunding') =>
+  until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
 const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
-const gatewayIsAway = () => breakGateway(service, { kind: 'error' });
+const gatewayIsAway = (gateway: Gateway) => gateway.addFault({ kind: 'error' });
 
 /** What ends in a settlement: the way into it, and the status and event at its end. */
 interface Settlement {
   from: OrderStatus;
-  begin(order: DirectOrder): Promise<unknown>;
+  begin(order: DirectOrder, parts: { service: TestService; merchant: Merchant }): Promise<unknown>;
   doing: 'releasing' | 'refunding';
   ends: OrderStatus;
   event: string;
@@ -65,7 +47,7 @@ const SETTLEMENTS: [string, Settlement][] = [
     'after the 24-hour window',
     {
       from: 'DELIVERED',
-      begin: () => service.skip(24 * HOUR_MS + 1000),
+      begin: (_order, { service }) => service.skip(24 * HOUR_MS + 1000),
       doing: 'releasing',
       ends: 'COMPLETED',
       event: 'ORDER_COMPLETED',
@@ -73,11 +55,19 @@ const SETTLEMENTS: [string, Settlement][] = [
   ],
   [
     'when the merchant gives in',
-    { from: 'DISPUTE_OPEN', begin: (order) => post(order, 'dispute/accept'), ...refunding },
+    {
+      from: 'DISPUTE_OPEN',
+      begin: (order, { merchant }) => post(merchant, order, 'dispute/accept'),
+      ...refunding,
+    },
   ],
   [
     'when nobody resolves the dispute within 72 hours',
-    { from: 'DISPUTE_OPEN', begin: () => service.skip(72 * HOUR_MS + 1000), ...refunding },
+    {
+      from: 'DISPUTE_OPEN',
+      begin: (_order, { service }) => service.skip(72 * HOUR_MS + 1000),
+      ...refunding,
+    },
   ],
   [
     'when an operator decides for the buyer',
@@ -90,16 +80,21 @@ const SETTLEMENTS: [string, Settlement][] = [
 ];
 
 describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, ends, event }) => {
-  test(`and only then is the order ${ends}: while the gateway is away it stays ${from}, then it goes on`, async () => {
-    const order = await orderIn(from);
-    const { mend, hits } = await gatewayIsAway();
-    await begin(order);
-    await untilDoing(order, doing);
+  test(`and only then is the order ${ends}: while the gateway is away it stays ${from}, then it goes on`, async ({
+    service,
+    merchant,
+    orders,
+    gateway,
+  }) => {
+    const order = await orders.in(from);
+    const { mend, hits } = await gatewayIsAway(gateway);
+    await begin(order, { service, merchant });
+    await untilDoing(merchant, order, doing);
     await until(async () => (await hits()) >= 2 || (await service.skip(HOUR_MS)));
-    const waiting = await read(order);
+    const waiting = await merchant.sandbox.read(order);
     expect(waiting.status).toBe(from);
     expect(waiting.refund?.processed_at).toBe(doing === 'refunding' ? null : undefined);
-    expect((await timeline(order)).next?.action).toBe(
+    expect((await merchant.sandbox.timeline(order)).next?.action).toBe(
       doing === 'releasing'
         ? 'the funds are being released to the merchant'
         : 'the buyer is being refunded',
@@ -111,7 +106,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
     expect((await order.events()).slice(eventsBefore.length)).toEqual([
       `${eventsBefore.length + 1} ${event}`,
     ]);
-    const settled = await read(order);
+    const settled = await merchant.sandbox.read(order);
     if (doing === 'refunding') expect(settled.refund?.processed_at).toBe(settled.updated_at);
     const made = doing === 'releasing' ? 'transfers' : 'refunds';
     expect(await madeAtGateway(service, await paymentOf(order), made)).toMatchObject([
@@ -123,20 +118,25 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
     ]);
   });
 
-  test('and no command fits any more: 400, word for word', async () => {
-    const order = await orderIn(from);
-    const { mend } = await gatewayIsAway();
-    await begin(order);
-    await untilDoing(order, doing);
-    const before = await read(order);
+  test('and no command fits any more: 400, word for word', async ({
+    service,
+    merchant,
+    orders,
+    gateway,
+  }) => {
+    const order = await orders.in(from);
+    const { mend } = await gatewayIsAway(gateway);
+    await begin(order, { service, merchant });
+    await untilDoing(merchant, order, doing);
+    const before = await merchant.sandbox.read(order);
     const answers = await Promise.all([
-      post(order, 'deliver'),
-      post(order, 'cancel'),
-      help(order, 'dispute', { reason: 'It broke after a day' }),
-      post(order, 'dispute/evidence', { text: 'Signed for' }),
-      post(order, 'dispute/resolve', { resolution: 'A new one' }),
-      post(order, 'dispute/accept'),
-      post(order, 'payment-sessions'),
+      post(merchant, order, 'deliver'),
+      post(merchant, order, 'cancel'),
+      help(merchant, order, 'dispute', { reason: 'It broke after a day' }),
+      post(merchant, order, 'dispute/evidence', { text: 'Signed for' }),
+      post(merchant, order, 'dispute/resolve', { resolution: 'A new one' }),
+      post(merchant, order, 'dispute/accept'),
+      post(merchant, order, 'payment-sessions'),
     ]);
     // With the right status, the order says what it is doing instead.
     const busyIn = (...statuses: OrderStatus[]) =>
@@ -154,7 +154,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
     expect(await order.refusalOf('decide', { for: 'merchant' })).toBe(
       `Cannot decide; order must be in DISPUTE_UNDER_REVIEW status${busyIn(review)}`,
     );
-    expect(await read(order)).toEqual(before);
+    expect(await merchant.sandbox.read(order)).toEqual(before);
     await mend();
     await service.skip(HOUR_MS);
     await order.untilStatus(ends);
@@ -162,29 +162,26 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
 });
 
 describe('a dispute that our database received', () => {
-  const receive = async (order: DirectOrder, requestId: string) =>
+  const receive = async (service: TestService, order: DirectOrder, requestId: string) =>
     writeDispute(service.sql, order.orderNumber, {
       requestId,
       reason: 'It never arrived at all',
     });
 
-  /** What happens meanwhile reaches the order in one activation, when a worker is back. */
-  async function whileNoWorkerRuns(action: () => Promise<void>): Promise<void> {
-    await worker.stop();
-    try {
-      await action();
-    } finally {
-      await startWorker();
-    }
-  }
-
-  test("before the window's end counts, even if the workflow never heard of it", async () => {
-    const order = await orderIn('DELIVERED');
+  // What happens while no worker runs reaches the order in one activation, when one is back.
+  test("before the window's end counts, even if the workflow never heard of it", async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
     await service.skip(24 * HOUR_MS - 60_000);
-    expect(await receive(order, 'dispute:in time')).toMatchObject({ receivedAt: expect.any(Date) });
+    expect(await receive(service, order, 'dispute:in time')).toMatchObject({
+      receivedAt: expect.any(Date),
+    });
     await service.skip(60_000 + 1000);
     await order.untilStatus('DISPUTE_OPEN');
-    expect(await read(order)).toMatchObject({
+    expect(await merchant.sandbox.read(order)).toMatchObject({
       dispute_count: 1,
       dispute: { reason: 'It never arrived at all' },
     });
@@ -192,11 +189,15 @@ describe('a dispute that our database received', () => {
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
   });
 
-  test("before the window's end counts once, if the workflow hears of it later", async () => {
-    const order = await orderIn('DELIVERED');
+  test("before the window's end counts once, if the workflow hears of it later", async ({
+    service,
+    worker,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
     await service.skip(24 * HOUR_MS - 60_000);
-    await whileNoWorkerRuns(async () => {
-      const received = await receive(order, 'dispute:late news');
+    await worker.whileStopped(async () => {
+      const received = await receive(service, order, 'dispute:late news');
       await service.skip(60_000 + 1000);
       const message = {
         requestId: 'dispute:late news',
@@ -208,11 +209,16 @@ describe('a dispute that our database received', () => {
     expect((await order.events()).slice(3)).toEqual(['4 DISPUTE_RAISED']);
   });
 
-  test("after the window's end does not count, even if nothing was released yet", async () => {
-    const order = await orderIn('DELIVERED');
-    await whileNoWorkerRuns(async () => {
+  test("after the window's end does not count, even if nothing was released yet", async ({
+    service,
+    worker,
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await worker.whileStopped(async () => {
       await service.skip(24 * HOUR_MS + 1000);
-      const received = await receive(order, 'dispute:too late');
+      const received = await receive(service, order, 'dispute:too late');
       const message = {
         requestId: 'dispute:too late',
         receivedAtMs: received!.receivedAt.getTime(),
@@ -220,6 +226,6 @@ describe('a dispute that our database received', () => {
       await order.signal('dispute', message);
     });
     await order.untilStatus('COMPLETED');
-    expect(await read(order)).toMatchObject({ dispute_count: 0, dispute: null });
+    expect(await merchant.sandbox.read(order)).toMatchObject({ dispute_count: 0, dispute: null });
   });
 });

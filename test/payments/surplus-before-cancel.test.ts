@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
 import { payAtGateway, sessionOf } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { writePayment } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 interface Named {
@@ -13,26 +14,17 @@ interface Named {
 const AMOUNT_PAISE = 49_950;
 const WRONG_PAISE = 49_900;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
+const test = serviceTest({ time: 'real' });
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-const read = async ({ order_number }: Named) =>
-  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data;
-const cancel = ({ order_number }: Named) => merchant.sandbox.post(`/orders/${order_number}/cancel`);
+const cancel = (merchant: Merchant, { order_number }: Named) =>
+  merchant.sandbox.post(`/orders/${order_number}/cancel`);
 
 /** A capture in the book that is to go back, and has not yet. */
-async function aSurplus({ order_number }: Named, amountPaise: number): Promise<string> {
+async function aSurplus(
+  service: TestService,
+  { order_number }: Named,
+  amountPaise: number,
+): Promise<string> {
   const capture = { order_number, amount_paise: amountPaise, environment: 'sandbox' } as const;
   const gatewayPaymentId = await writePayment(service, capture);
   await claimSurplus(service.sql, gatewayPaymentId);
@@ -40,7 +32,10 @@ async function aSurplus({ order_number }: Named, amountPaise: number): Promise<s
 }
 
 describe('a capture of a wrong amount that went back before the cancel', () => {
-  test('is the refund of the CANCELLED order, and of its webhook', async () => {
+  test('is the refund of the CANCELLED order, and of its webhook', async ({
+    service,
+    merchant,
+  }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
     const { gateway_session_id } = await sessionOf(service, order);
@@ -50,11 +45,11 @@ describe('a capture of a wrong amount that went back before the cancel', () => {
         WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
       return rows.length === 1;
     });
-    expect((await read(order)).refund).toBeNull();
-    const { body } = await cancel(order);
+    expect((await merchant.sandbox.read(order)).refund).toBeNull();
+    const { body } = await cancel(merchant, order);
     const refund = { amount: 499, reason: 'wrong_amount', processed_at: expect.any(String) };
     expect(body.data).toMatchObject({ status: 'CANCELLED', refund });
-    expect((await read(order)).refund).toEqual(body.data.refund);
+    expect((await merchant.sandbox.read(order)).refund).toEqual(body.data.refund);
     const [told] = await merchant.receiver.until(
       1,
       ({ event, body: sent }) =>
@@ -63,44 +58,50 @@ describe('a capture of a wrong amount that went back before the cancel', () => {
     expect(told?.body.data['refund']).toEqual(body.data.refund);
   });
 
-  test('is the one that shows, with its own time, though a later one goes back sooner', async () => {
+  test('is the one that shows, with its own time, though a later one goes back sooner', async ({
+    service,
+    merchant,
+  }) => {
     const order = await merchant.sandbox.create();
-    const earlier = await aSurplus(order, WRONG_PAISE);
-    await cancel(order);
-    const later = await aSurplus(order, AMOUNT_PAISE);
+    const earlier = await aSurplus(service, order, WRONG_PAISE);
+    await cancel(merchant, order);
+    const later = await aSurplus(service, order, AMOUNT_PAISE);
     await finishSurplus(service.sql, later);
     const refund = { amount: 499, reason: 'wrong_amount' };
-    expect((await read(order)).refund).toEqual({ ...refund, processed_at: null });
+    expect((await merchant.sandbox.read(order)).refund).toEqual({ ...refund, processed_at: null });
     await finishSurplus(service.sql, earlier);
-    expect((await read(order)).refund).toEqual({ ...refund, processed_at: expect.any(String) });
+    expect((await merchant.sandbox.read(order)).refund).toEqual({
+      ...refund,
+      processed_at: expect.any(String),
+    });
   });
 });
 
 describe('a refund that comes to its end at the moment of the cancel shows', () => {
-  test('when the cancel waits for it', async () => {
+  test('when the cancel waits for it', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
-    const surplus = await aSurplus(order, WRONG_PAISE);
+    const surplus = await aSurplus(service, order, WRONG_PAISE);
     const cancelling = await service.sql.begin(async (sql) => {
       await sql`SELECT FROM orders WHERE order_number = ${order.order_number} FOR NO KEY UPDATE`;
-      const answer = cancel(order);
+      const answer = cancel(merchant, order);
       await untilBlocked(service, 'record_step');
       await sql`UPDATE surplus_refunds SET processed_at = service_now()
         WHERE gateway_payment_id = ${surplus}`;
       return { answer };
     });
     expect((await cancelling.answer).status).toBe(200);
-    expect((await read(order)).refund?.processed_at).toEqual(expect.any(String));
+    expect((await merchant.sandbox.read(order)).refund?.processed_at).toEqual(expect.any(String));
   });
 
-  test.each([
+  test.for([
     ['its end', finishSurplus],
     ['its beginning', claimSurplus],
-  ])('when %s waits for the cancel', async (what, write) => {
+  ] as const)('when %s waits for the cancel', async ([what, write], { service, merchant }) => {
     const order = await merchant.sandbox.create();
     const capture = { ...order, amount_paise: WRONG_PAISE, environment: 'sandbox' } as const;
     const isBegun = what === 'its end';
     const surplus = isBegun
-      ? await aSurplus(order, WRONG_PAISE)
+      ? await aSurplus(service, order, WRONG_PAISE)
       : await writePayment(service, capture);
     const writing = await service.sql.begin(async (sql) => {
       await sql`UPDATE orders SET status = 'CANCELLED' WHERE order_number = ${order.order_number}`;

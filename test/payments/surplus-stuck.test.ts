@@ -1,67 +1,54 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
+import type { Gateway } from '../support/gateway.ts';
 import {
-  breakGateway,
   ledgerOf,
   madeAtGateway,
   payAtGateway,
+  reconcileAMinuteLater,
   sessionOf,
-  withoutCallbacks,
-  reconcile,
 } from '../support/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  await withoutCallbacks(service);
-  worker = await service.startWorker();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', callbacks: false });
 
 /** An order that is PAID, and a second capture of it that the gateway will not give back. */
-async function stuckSurplus() {
+async function stuckSurplus(service: TestService, gateway: Gateway) {
   const merchant = await service.newMerchant({ webhooks: false });
   const order = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
   const { gateway_session_id: sessionId } = await sessionOf(service, order);
   await payAtGateway(service, sessionId);
   const surplusId = await payAtGateway(service, sessionId, { late: true });
-  const { mend } = await breakGateway(service, { kind: 'error', path: '/v1/payments/*/refund' });
-  await aMinuteLater();
+  const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
+  await reconcileAMinuteLater(service);
   const refund = service.temporal.client.workflow.getHandle(refundWorkflowId(surplusId));
   await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
   return { order, surplusId, refund, mend };
 }
 
-let minutes = 0;
-async function aMinuteLater(): Promise<void> {
-  minutes += 1;
-  await service.clock.set(minutes * 60_000);
-  await reconcile(service);
-}
-
-test('a surplus capture that the gateway will not give back costs its order nothing', async () => {
-  const { order, surplusId, mend } = await stuckSurplus();
+test('a surplus capture that the gateway will not give back costs its order nothing', async ({
+  service,
+  gateway,
+}) => {
+  const { order, surplusId, mend } = await stuckSurplus(service, gateway);
   const handle = service.temporal.client.workflow.getHandle(order.order_number);
-  await aMinuteLater();
+  await reconcileAMinuteLater(service);
   const { historyLength } = await handle.describe();
-  for (let more = 0; more < 3; more += 1) await aMinuteLater();
+  for (let more = 0; more < 3; more += 1) await reconcileAMinuteLater(service);
   expect((await handle.describe()).historyLength).toBe(historyLength);
   await mend();
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);
 });
 
-test('what an operator gave back outside is booked, and the gateway is asked for nothing more', async () => {
-  const { order, surplusId, refund, mend } = await stuckSurplus();
+test('what an operator gave back outside is booked, and the gateway is asked for nothing more', async ({
+  service,
+  gateway,
+}) => {
+  const { order, surplusId, refund, mend } = await stuckSurplus(service, gateway);
   const { sql, deps } = service;
   const settlement = { orderNumber: order.order_number, reference: 'UTR 4711', reason: 'Refused' };
   const by = { sql, workflows: deps.workflows, actor: 'operator' };

@@ -39,8 +39,8 @@ export function serviceTest({
   callbacks = true,
   ...options
 }: ServiceTestOptions) {
-  const startService = once(async (onCleanup: OnCleanup) => {
-    const service = await startTestService(options);
+  const startService = once(async (what: TestServiceOptions, onCleanup: OnCleanup) => {
+    const service = await startTestService(what);
     onCleanup(() => service.stop());
     if (!callbacks) await withoutCallbacks(service);
     return service;
@@ -59,9 +59,8 @@ export function serviceTest({
 
   const test = base
     .extend('options', { scope: 'file' }, options)
-    // vitest reads the names of what a fixture needs from its first argument, so it must have one.
-    .extend('service', { scope: 'file' }, ({ options: _ }, { onCleanup }) =>
-      startService(onCleanup),
+    .extend('service', { scope: 'file' }, ({ options: what }, { onCleanup }) =>
+      startService(what, onCleanup),
     )
     .extend('worker', { scope: 'file' }, ({ service }, { onCleanup }) =>
       startWorker(service, onCleanup),

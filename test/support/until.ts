@@ -9,7 +9,8 @@ export async function until<T>(condition: () => T | Promise<T>): Promise<T> {
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`Not true within ${TIMEOUT_MS} ms: ${condition}`);
+    if (Date.now() > deadline)
+      throw new Error(`Not true within ${TIMEOUT_MS} ms: ${condition.toString()}`);
     await delay(INTERVAL_MS);
   }
 }

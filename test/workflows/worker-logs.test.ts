@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 import { reconcile, simulator } from '../support/gateway.ts';
 import type { PartLine } from '../support/log-lines.ts';
 import { linesIn } from '../support/log-lines.ts';
@@ -14,49 +14,46 @@ import { startWorkerProcess } from '../support/worker-process.ts';
 const [INFO, WARN, ERROR] = [30, 40, 50];
 
 const test = serviceTest({ time: 'real', worker: false })
-  .extend('temporal', { scope: 'file' }, async ({ service: _ }, { onCleanup }) => {
-    const proxy = await startTcpProxy(inject('temporalAddress'));
+  .extend('temporal', { scope: 'file' }, async ({ service }, { onCleanup }) => {
+    const proxy = await startTcpProxy(service.temporal.address);
     onCleanup(() => proxy.stop());
     return proxy;
   })
-  .extend('folder', { scope: 'file' }, async ({ service: _ }, { onCleanup }) => {
+  .extend('workerProcess', { scope: 'file' }, async ({ service, temporal }, { onCleanup }) => {
     const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-worker-'));
-    onCleanup(() => rm(folder, { recursive: true }));
-    return folder;
-  })
-  .extend(
-    'workerProcess',
-    { scope: 'file' },
-    async ({ service, temporal, folder }, { onCleanup }) => {
-      const output = openSync(join(folder, 'worker.log'), 'a');
-      const settings = { LOG_LEVEL: 'info', TEMPORAL_ADDRESS: temporal.address };
-      const worker = await startWorkerProcess(service, { output, settings });
-      onCleanup(async () => {
-        await worker.kill();
-        closeSync(output);
-      });
-      return worker;
-    },
-  );
+    const logFile = join(folder, 'worker.log');
+    const output = openSync(logFile, 'a');
+    const settings = { LOG_LEVEL: 'info', TEMPORAL_ADDRESS: temporal.address };
+    const worker = await startWorkerProcess(service, { output, settings });
+    onCleanup(async () => {
+      await worker.kill();
+      closeSync(output);
+      await rm(folder, { recursive: true });
+    });
+    return { ...worker, logFile };
+  });
 test.beforeAll(({ workerProcess }) => void workerProcess);
 
 /** The log so far, each line of which must be a line of a log. */
-const lines = (folder: string) => linesIn(join(folder, 'worker.log'));
+const lines = (logFile: string) => linesIn(logFile);
 
 /** Waits for a line with all of these fields. */
-async function untilLine(folder: string, fields: Partial<PartLine>): Promise<PartLine> {
+async function untilLine(logFile: string, fields: Partial<PartLine>): Promise<PartLine> {
   const fits = (line: PartLine) =>
     Object.entries(fields).every(([name, value]) => line[name] === value);
-  return (await until(() => lines(folder).find(fits))) as PartLine;
+  return (await until(() => lines(logFile).find(fits))) as PartLine;
 }
 
 test('a failed webhook attempt is a line with its order, merchant, event, status and duration', async ({
   merchant,
-  folder,
+  workerProcess,
 }) => {
   merchant.receiver.answerWith(() => 503);
   const { order_number: orderNumber } = await merchant.sandbox.create();
-  const line = await untilLine(folder, { msg: 'webhook attempt failed', orderNumber });
+  const line = await untilLine(workerProcess.logFile, {
+    msg: 'webhook attempt failed',
+    orderNumber,
+  });
   expect(line).toMatchObject({
     level: WARN,
     name: 'worker',
@@ -77,7 +74,7 @@ test('a failed webhook attempt is a line with its order, merchant, event, status
 test('a gateway call and an alert of an order are lines with its number', async ({
   service,
   merchant,
-  folder,
+  workerProcess,
 }) => {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
@@ -86,11 +83,13 @@ test('a gateway call and an alert of an order are lines with its number', async 
   });
   await reconcile(service);
   const orderNumber = order.order_number;
-  expect(await untilLine(folder, { alert: 'gateway_refused', orderNumber })).toMatchObject({
+  expect(
+    await untilLine(workerProcess.logFile, { alert: 'gateway_refused', orderNumber }),
+  ).toMatchObject({
     level: ERROR,
   });
   const transferring = { route: '/v1/payments/{id}/transfers', orderNumber, level: WARN };
-  expect(await untilLine(folder, transferring)).toMatchObject({
+  expect(await untilLine(workerProcess.logFile, transferring)).toMatchObject({
     gateway: 'razorpay',
     method: 'POST',
     status: 400,
@@ -102,31 +101,36 @@ test('a gateway call and an alert of an order are lines with its number', async 
   await merchant.sandbox.help(order, 'dispute', refund);
   await merchant.sandbox.post(`/orders/${orderNumber}/dispute/accept`);
   expect(
-    await untilLine(folder, { route: '/v1/payments/{id}/refund', orderNumber, level: INFO }),
+    await untilLine(workerProcess.logFile, {
+      route: '/v1/payments/{id}/refund',
+      orderNumber,
+      level: INFO,
+    }),
   ).toMatchObject({ method: 'POST', status: 200, activityType: 'refundPayment' });
 });
 
 test('what a workflow logs is a line with the number of its order', async ({
   service,
   merchant,
-  folder,
+  workerProcess,
 }) => {
   const { order_number: orderNumber } = await merchant.sandbox.create();
   const handle = service.temporal.client.workflow.getHandle(orderNumber);
   await handle.signal('failPayment', { requestId: { not: 'text' } });
-  expect(await untilLine(folder, { msg: 'Signal dropped', orderNumber })).toMatchObject({
+  expect(
+    await untilLine(workerProcess.logFile, { msg: 'Signal dropped', orderNumber }),
+  ).toMatchObject({
     level: WARN,
   });
 });
 
 test("the SDK's own lines and those of its native half are lines of the log, to the last one", async ({
-  workerProcess,
   merchant,
   temporal,
-  folder,
+  workerProcess,
 }) => {
   await temporal.refuse();
-  await untilLine(folder, { sdkComponent: 'core' });
+  await untilLine(workerProcess.logFile, { sdkComponent: 'core' });
   await temporal.forward();
   const { order_number: orderNumber } = await merchant.sandbox.create();
   await until(async () => {
@@ -134,5 +138,8 @@ test("the SDK's own lines and those of its native half are lines of the log, to 
     return JSON.stringify(body).includes('ORDER_CREATED');
   });
   expect(await workerProcess.stop()).toBe(0);
-  expect(lines(folder).at(-1)).toMatchObject({ sdkComponent: 'worker', state: 'STOPPED' });
+  expect(lines(workerProcess.logFile).at(-1)).toMatchObject({
+    sdkComponent: 'worker',
+    state: 'STOPPED',
+  });
 });
