@@ -1,37 +1,28 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { AuditEntry } from '../../src/merchants/audit-log.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import type { TestDatabase } from '../support/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
 
-let database: TestDatabase;
-let cli: AdminCli;
-let merchantId: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  cli = adminCli({ DATABASE_URL: database.url });
-  const create = ['merchant', 'create', '--name', 'Asha', '--email', 'a@example.com'];
-  ({ merchantId } = await cli.json<{ merchantId: string }>(...create));
-  const suspend = [
-    'merchant',
-    'suspend',
-    '--merchant',
-    merchantId,
-    '--reason',
-    'Too many disputes',
-  ];
-  await cli.json('merchant', 'approve', '--merchant', merchantId);
-  await cli.json(...suspend);
-});
-afterAll(() => database?.drop());
+const test = databaseTest()
+  .extend('cli', { scope: 'file' }, ({ database }) => adminCli({ DATABASE_URL: database.url }))
+  /** A merchant who was created, approved and suspended. */
+  .extend('merchantId', { scope: 'file' }, async ({ cli }) => {
+    const create = ['merchant', 'create', '--name', 'Asha', '--email', 'a@example.com'];
+    const { merchantId } = await cli.json<{ merchantId: string }>(...create);
+    const of = ['--merchant', merchantId];
+    await cli.json('merchant', 'approve', ...of);
+    await cli.json('merchant', 'suspend', ...of, '--reason', 'Too many disputes');
+    return merchantId;
+  });
+test.beforeAll(({ merchantId }) => void merchantId);
 
-const audit = async (...options: string[]) =>
+const audit = async (cli: AdminCli, ...options: string[]) =>
   cli.json<{ entries: AuditEntry[]; hasMore: boolean }>('audit', 'list', ...options);
 const actionsOf = ({ entries }: { entries: AuditEntry[] }) => entries.map(({ action }) => action);
 
-test('the list says who did what, why and when, the latest first', async () => {
-  const { entries, hasMore } = await audit('--merchant', merchantId);
+test('the list says who did what, why and when, the latest first', async ({ cli, merchantId }) => {
+  const { entries, hasMore } = await audit(cli, '--merchant', merchantId);
   expect(hasMore).toBe(false);
   expect(actionsOf({ entries })).toEqual([
     'merchant.suspend',
@@ -52,13 +43,13 @@ test('the list says who did what, why and when, the latest first', async () => {
   expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +mer_\S+ +- +Too many disputes$/m);
 });
 
-test('the list can be of one actor, action or time, and limited', async () => {
-  const [latest] = (await audit()).entries;
-  expect(actionsOf(await audit('--action', 'merchant.approve'))).toEqual(['merchant.approve']);
-  expect((await audit('--actor', latest?.actor ?? '')).entries).toHaveLength(3);
-  expect((await audit('--actor', 'cli:nobody')).entries).toEqual([]);
-  expect(actionsOf(await audit('--since', String(latest?.at)))).toEqual(['merchant.suspend']);
-  expect(await audit('--limit', '1')).toEqual({ entries: [latest], hasMore: true });
+test('the list can be of one actor, action or time, and limited', async ({ cli }) => {
+  const [latest] = (await audit(cli)).entries;
+  expect(actionsOf(await audit(cli, '--action', 'merchant.approve'))).toEqual(['merchant.approve']);
+  expect((await audit(cli, '--actor', latest?.actor ?? '')).entries).toHaveLength(3);
+  expect((await audit(cli, '--actor', 'cli:nobody')).entries).toEqual([]);
+  expect(actionsOf(await audit(cli, '--since', String(latest?.at)))).toEqual(['merchant.suspend']);
+  expect(await audit(cli, '--limit', '1')).toEqual({ entries: [latest], hasMore: true });
   const { stdout } = await cli.run('audit', 'list', '--limit', '1');
   expect(stdout).toContain('There are more');
   expect(await cli.refusal('audit', 'list', '--since', 'yesterday')).toBe(
@@ -66,7 +57,11 @@ test('the list can be of one actor, action or time, and limited', async () => {
   );
 });
 
-test('the list of an order has what was done to its deliveries, and the words of its disputes', async () => {
+test('the list of an order has what was done to its deliveries, and the words of its disputes', async ({
+  database,
+  cli,
+  merchantId,
+}) => {
   const { sql } = database;
   await sql`
     INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
@@ -88,7 +83,7 @@ test('the list of an order has what was done to its deliveries, and the words of
       ('cli:asha', 'dispute.raise', ${merchantId}, 'ORD1', '{"requestId": "req_1"}'),
       ('cli:asha', 'delivery.retry', ${merchantId}, 'dlv_1', '{}'),
       ('cli:asha', 'order.retry', ${merchantId}, 'ORD2', '{"reason": "Another order"}')`;
-  const { entries } = await audit('--order', 'ORD1');
+  const { entries } = await audit(cli, '--order', 'ORD1');
   expect(entries.map(({ action, reason }) => [action, reason])).toEqual([
     ['delivery.retry', null],
     ['dispute.raise', 'It never arrived'],

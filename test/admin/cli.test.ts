@@ -1,20 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import type { TestDatabase } from '../support/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
 const KEYS = { apiKey: '', apiSecret: '' };
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database?.drop());
+const test = databaseTest();
 
 /** A data directory in which a service says that it runs with these settings. */
 function dataDirOf(environment: Record<string, string>): string {
@@ -105,23 +100,25 @@ describe('finding the service', () => {
     expect(line).toMatch(/No service is running on DATA_DIR .* start it with npm start, or set/);
   });
 
-  test('through the settings that npm start left in DATA_DIR', async () => {
+  test('through the settings that npm start left in DATA_DIR', async ({ database }) => {
     const DATA_DIR = dataDirOf({ DATABASE_URL: database.url });
     expect(await adminCli({ DATA_DIR }).json('merchant', 'list')).toEqual([]);
   });
 
-  test('through DATABASE_URL alone', async () => {
+  test('through DATABASE_URL alone', async ({ database }) => {
     const cli = adminCli({ DATABASE_URL: database.url });
     expect(await cli.json('merchant', 'list')).toEqual([]);
   });
 
-  test("the process's own settings win over those in DATA_DIR", async () => {
+  test("the process's own settings win over those in DATA_DIR", async ({ database }) => {
     const DATA_DIR = dataDirOf({ DATABASE_URL: database.url, API_SECRET_PEPPER: PEPPER });
     const cli = adminCli({ DATA_DIR, API_SECRET_PEPPER: 'short' });
     expect(await cli.refusal('merchant', 'list')).toContain('API_SECRET_PEPPER is wrong');
   });
 
-  test('another DATABASE_URL is another service: the secrets in DATA_DIR are not its own', async () => {
+  test('another DATABASE_URL is another service: the secrets in DATA_DIR are not its own', async ({
+    database,
+  }) => {
     const environment = { DATABASE_URL: 'postgres://a@127.0.0.1:1/x', API_SECRET_PEPPER: PEPPER };
     const cli = adminCli({ DATA_DIR: dataDirOf(environment), DATABASE_URL: database.url });
     const create = ['merchant', 'create', '--name', 'A', '--email', 'a@example.com'];
@@ -137,7 +134,7 @@ describe('finding the service', () => {
     expect(line).not.toContain('hidden');
   });
 
-  test('a Temporal that does not answer is one line', async () => {
+  test('a Temporal that does not answer is one line', async ({ database }) => {
     await database.sql`
       INSERT INTO merchants (merchant_id, name, email) VALUES ('mer_1', 'A', 'a@example.com')`;
     await database.sql`

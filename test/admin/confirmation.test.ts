@@ -1,29 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import { simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { PART_ENVIRONMENT } from '../support/part-environment.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick instead of a kurta';
 const ADMIN = join(import.meta.dirname, '../../src/main/admin.ts');
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
@@ -32,7 +22,7 @@ const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
  *
  * @returns what the terminal showed, and how the command ended
  */
-async function onTerminal(answer: string, ...args: string[]) {
+async function onTerminal(service: TestService, answer: string, ...args: string[]) {
   const command = [process.execPath, ADMIN, ...args].map(quoted).join(' ');
   const child = spawn('script', ['-qec', command, '/dev/null'], {
     env: { ...PART_ENVIRONMENT, PATH: process.env['PATH'], SHELL: '/bin/sh', ...service.env },
@@ -50,12 +40,10 @@ async function onTerminal(answer: string, ...args: string[]) {
   return { code, shown: shown.replaceAll('\r', ''), isAnswered };
 }
 
-const read = async ({ order_number }: Order) =>
-  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data;
-const audits = ({ order_number }: Order, action: string) => service.sql`
+const audits = (service: TestService, { order_number }: Order, action: string) => service.sql`
   SELECT 1 FROM audit_log WHERE subject = ${order_number} AND action = ${action}`;
 
-async function orderUnderReview(): Promise<Order> {
+async function orderUnderReview(merchant: Merchant): Promise<Order> {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
   await merchant.sandbox.help(order, 'dispute', { reason: REASON });
@@ -69,41 +57,48 @@ const decide = ({ order_number }: Order, winner: string, ...more: string[]) => {
 };
 
 describe('dispute decide asks on a terminal', () => {
-  test('showing both sides, the amount and what will happen; a no does nothing', async () => {
-    const order = await orderUnderReview();
+  test('showing both sides, the amount and what will happen; a no does nothing', async ({
+    service,
+    merchant,
+  }) => {
+    const order = await orderUnderReview(merchant);
     for (const no of ['\n', 'n\n', 'yes please\n', '\u0004', '\u0003']) {
-      const { code, shown } = await onTerminal(no, ...decide(order, 'buyer'));
+      const { code, shown } = await onTerminal(service, no, ...decide(order, 'buyer'));
       expect(code).toBe(1);
       expect(shown).toMatch(/Nothing was done\n$/);
     }
-    const { shown } = await onTerminal('n\n', ...decide(order, 'buyer'));
+    const { shown } = await onTerminal(service, 'n\n', ...decide(order, 'buyer'));
     expect(shown).toContain(REASON);
     expect(shown).toContain('It was sent by courier');
     expect(shown).toContain(
       'Decided for the buyer: INR 499.50 goes back to the buyer, and the order becomes REFUNDED.',
     );
     expect(shown).toContain('Both sides will read:\n  No proof of delivery\n');
-    expect((await read(order)).status).toBe('DISPUTE_UNDER_REVIEW');
-    expect(await audits(order, 'dispute.decide')).toHaveLength(0);
+    expect((await merchant.sandbox.read(order)).status).toBe('DISPUTE_UNDER_REVIEW');
+    expect(await audits(service, order, 'dispute.decide')).toHaveLength(0);
   });
 
-  test('a yes decides', async () => {
-    const order = await orderUnderReview();
-    const { code, shown } = await onTerminal('y\n', ...decide(order, 'merchant'));
+  test('a yes decides', async ({ service, merchant }) => {
+    const order = await orderUnderReview(merchant);
+    const { code, shown } = await onTerminal(service, 'y\n', ...decide(order, 'merchant'));
     expect(shown).toContain(
       'Decided for the merchant: the order is DELIVERED again, and INR 499.50',
     );
     expect(shown).toContain('after 24 h without another dispute.');
     expect(code).toBe(0);
-    expect((await read(order)).status).toBe('DELIVERED');
+    expect((await merchant.sandbox.read(order)).status).toBe('DELIVERED');
   });
 
-  test('not with --yes, and not when there is nothing to decide', async () => {
-    const order = await orderUnderReview();
-    const { code, isAnswered } = await onTerminal('', ...decide(order, 'merchant', '--yes'));
+  test('not with --yes, and not when there is nothing to decide', async ({ service, merchant }) => {
+    const order = await orderUnderReview(merchant);
+    const { code, isAnswered } = await onTerminal(
+      service,
+      '',
+      ...decide(order, 'merchant', '--yes'),
+    );
     expect({ code, isAnswered }).toEqual({ code: 0, isAnswered: false });
-    expect((await read(order)).status).toBe('DELIVERED');
-    const again = await onTerminal('', ...decide(order, 'buyer'));
+    expect((await merchant.sandbox.read(order)).status).toBe('DELIVERED');
+    const again = await onTerminal(service, '', ...decide(order, 'buyer'));
     expect(again).toMatchObject({ code: 1, isAnswered: false });
     expect(again.shown).toContain('Cannot decide; order must be in DISPUTE_UNDER_REVIEW status');
   });
@@ -115,27 +110,30 @@ describe('order settle asks on a terminal', () => {
     return [...command, '--reference', 'UTR 417', '--reason', 'The account was closed'];
   };
 
-  test('showing the amount and what will happen; then both sides see the reason', async () => {
-    const order = await orderUnderReview();
+  test('showing the amount and what will happen; then both sides see the reason', async ({
+    service,
+    merchant,
+  }) => {
+    const order = await orderUnderReview(merchant);
     const [row] = await service.sql<{ id: string }[]>`
       SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
     const refusal = { cause: 'refund_window_over', subjectId: row?.id };
     await simulator(service, 'POST', '/refusals', refusal);
-    const early = await onTerminal('', ...settle(order));
+    const early = await onTerminal(service, '', ...settle(order));
     expect(early).toMatchObject({ code: 1, isAnswered: false });
     expect(early.shown).toContain('Cannot settle; order must be releasing or refunding its money');
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
-    await until(async () => (await read(order)).refund !== null);
+    await until(async () => (await merchant.sandbox.read(order)).refund !== null);
 
-    const no = await onTerminal('n\n', ...settle(order));
+    const no = await onTerminal(service, 'n\n', ...settle(order));
     expect(no.code).toBe(1);
     expect(no.shown).toContain(
       'INR 499.50 counts as sent back to the buyer by you: the order becomes REFUNDED',
     );
-    expect(await audits(order, 'order.settle')).toHaveLength(0);
+    expect(await audits(service, order, 'order.settle')).toHaveLength(0);
 
-    expect((await onTerminal('y\n', ...settle(order))).code).toBe(0);
-    expect((await read(order)).status).toBe('REFUNDED');
+    expect((await onTerminal(service, 'y\n', ...settle(order))).code).toBe(0);
+    expect((await merchant.sandbox.read(order)).status).toBe('REFUNDED');
     const timeline = await merchant.sandbox.get<{ entries: unknown[] }>(
       `/orders/${order.order_number}/timeline`,
     );

@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let cli: AdminCli;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  cli = adminCli(service.env);
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ service }) =>
+  adminCli(service.env),
+);
 
 /** A merchant with so many orders, each of whose first webhooks was refused once. */
-async function merchantWithRefusals(count: number) {
+async function merchantWithRefusals(service: TestService, cli: AdminCli, count: number) {
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);
   for (let index = 0; index < count; index += 1) await merchant.sandbox.create();
@@ -37,13 +28,16 @@ async function merchantWithRefusals(count: number) {
   return { ...merchant, list };
 }
 
-const failAll = (merchantId: string) => service.sql`
+const failAll = (service: TestService, merchantId: string) => service.sql`
   UPDATE webhook_deliveries SET state = 'FAILED', settled_at = clock_timestamp(),
     next_attempt_at = NULL
   WHERE merchant_id = ${merchantId}`;
 
-test('the list has every delivery with its attempts and the time of the next one', async () => {
-  const { list, receiver, sandbox } = await merchantWithRefusals(1);
+test('the list has every delivery with its attempts and the time of the next one', async ({
+  service,
+  cli,
+}) => {
+  const { list, receiver, sandbox } = await merchantWithRefusals(service, cli, 1);
   receiver.answerWith(() => 204);
   const second = await sandbox.create();
   await until(async () => (await list('--state', 'DELIVERED')).length === 1);
@@ -80,8 +74,11 @@ test('the list has every delivery with its attempts and the time of the next one
   expect(waitMs).toBeLessThan(315_000);
 });
 
-test('the list can be of one order, environment or state, and limited', async () => {
-  const { list, merchantId } = await merchantWithRefusals(3);
+test('the list can be of one order, environment or state, and limited', async ({
+  service,
+  cli,
+}) => {
+  const { list, merchantId } = await merchantWithRefusals(service, cli, 3);
   const all = await list();
   expect(all).toHaveLength(3);
   const [newest] = all;
@@ -97,8 +94,11 @@ test('the list can be of one order, environment or state, and limited', async ()
   expect(await cli.refusal('delivery', 'list', '--limit', '0')).toContain('--limit must be');
 });
 
-test('one delivery is shown with the answers, which do nothing to a terminal', async () => {
-  const { list, receiver } = await merchantWithRefusals(1);
+test('one delivery is shown with the answers, which do nothing to a terminal', async ({
+  service,
+  cli,
+}) => {
+  const { list, receiver } = await merchantWithRefusals(service, cli, 1);
   const [listed] = await list();
   const show = ['delivery', 'show', '--delivery', listed?.deliveryId ?? ''];
   const [attempt] = listed?.attempts ?? [];
@@ -116,8 +116,11 @@ test('one delivery is shown with the answers, which do nothing to a terminal', a
   );
 });
 
-test('a retry says what came of it, exits 1 when it is refused, and is in the list as manual', async () => {
-  const { list, receiver } = await merchantWithRefusals(1);
+test('a retry says what came of it, exits 1 when it is refused, and is in the list as manual', async ({
+  service,
+  cli,
+}) => {
+  const { list, receiver } = await merchantWithRefusals(service, cli, 1);
   const [{ deliveryId } = { deliveryId: '' }] = await list();
   const retry = ['delivery', 'retry', '--delivery', deliveryId];
   expect(await cli.jsonOfFailure(...retry)).toEqual({
@@ -139,10 +142,10 @@ test('a retry says what came of it, exits 1 when it is refused, and is in the li
   );
 });
 
-test('all that failed since a time is retried', async () => {
-  const { list, receiver, merchantId } = await merchantWithRefusals(3);
+test('all that failed since a time is retried', async ({ service, cli }) => {
+  const { list, receiver, merchantId } = await merchantWithRefusals(service, cli, 3);
   const before = new Date().toISOString();
-  await failAll(merchantId);
+  await failAll(service, merchantId);
   receiver.answerWith(() => 200);
   const retry = ['delivery', 'retry-failed', '--merchant', merchantId, '--since'];
   const later = new Date(Date.now() + 60_000).toISOString();
@@ -155,8 +158,11 @@ test('all that failed since a time is retried', async () => {
   );
 });
 
-test('all that failed since a time is retried while it is PENDING, too', async () => {
-  const { list, receiver, merchantId, sandbox } = await merchantWithRefusals(2);
+test('all that failed since a time is retried while it is PENDING, too', async ({
+  service,
+  cli,
+}) => {
+  const { list, receiver, merchantId, sandbox } = await merchantWithRefusals(service, cli, 2);
   receiver.answerWith(() => 200);
   await sandbox.create();
   await until(async () => (await list('--state', 'DELIVERED')).length === 1);

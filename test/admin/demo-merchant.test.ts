@@ -1,52 +1,54 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { DemoMerchant } from '../../src/local/dev-facts.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { runPart } from '../support/run-part.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-let service: TestService;
-beforeAll(async () => void (service = await startTestService({ time: 'real' })));
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false });
 
 /** What every `npm start` does on this data directory. */
-async function seed(dataDir: string, settings: Record<string, string> = {}): Promise<DemoMerchant> {
+async function seed(
+  service: TestService,
+  dataDir: string,
+  settings: Record<string, string> = {},
+): Promise<DemoMerchant> {
   const env = { ...service.env, DATA_DIR: dataDir, ...settings };
   expect(await runPart('seed.ts', env)).toEqual({ code: 0, stdout: '', stderr: '' });
   return JSON.parse(readFileSync(join(dataDir, 'demo-merchant.json'), 'utf8'));
 }
 
-const statusWith = async (keys: KeyPair) =>
+const statusWith = async (service: TestService, keys: KeyPair) =>
   (await createApiClient(service.origin, keys, 'sandbox').get('/orders')).status;
 
 describe('the keys of the demo merchant that a start prints', () => {
-  test('are the same at every start', async () => {
+  test('are the same at every start', async ({ service }) => {
     const dataDir = temporaryFolder();
-    const first = await seed(dataDir);
-    expect(await statusWith(first.sandbox)).toBe(200);
-    expect(await seed(dataDir)).toEqual(first);
+    const first = await seed(service, dataDir);
+    expect(await statusWith(service, first.sandbox)).toBe(200);
+    expect(await seed(service, dataDir)).toEqual(first);
   });
 
-  test('work after one of them was rotated, and the other stays', async () => {
+  test('work after one of them was rotated, and the other stays', async ({ service }) => {
     const dataDir = temporaryFolder();
-    const { merchantId, sandbox, production } = await seed(dataDir);
+    const { merchantId, sandbox, production } = await seed(service, dataDir);
     await adminCli(service.env).json('key', 'rotate', '--merchant', merchantId);
-    expect(await statusWith(sandbox)).toBe(401);
-    const after = await seed(dataDir);
+    expect(await statusWith(service, sandbox)).toBe(401);
+    const after = await seed(service, dataDir);
     expect(after.sandbox.apiKey).toBe(sandbox.apiKey);
-    expect(await statusWith(after.sandbox)).toBe(200);
+    expect(await statusWith(service, after.sandbox)).toBe(200);
     expect(after.production).toEqual(production);
-    expect(await seed(dataDir)).toEqual(after);
+    expect(await seed(service, dataDir)).toEqual(after);
   });
 
-  test('work after the pepper has changed', async () => {
+  test('work after the pepper has changed', async ({ service }) => {
     const dataDir = temporaryFolder();
-    await seed(dataDir, { API_SECRET_PEPPER: 'another pepper, also of 32 characters' });
-    expect(await statusWith((await seed(dataDir)).sandbox)).toBe(200);
+    await seed(service, dataDir, { API_SECRET_PEPPER: 'another pepper, also of 32 characters' });
+    expect(await statusWith(service, (await seed(service, dataDir)).sandbox)).toBe(200);
   });
 });

@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { listRunningDisputes } from '../../src/orders/disputes.ts';
@@ -9,18 +9,14 @@ import { findFailing } from '../../src/webhooks/failing-deliveries.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
 
 const ORDERS = 20_000;
 
-let database: TestDatabase;
-let cli: AdminCli;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  cli = adminCli({ DATABASE_URL: database.url });
-  await fill(database.sql);
-});
-afterAll(() => database?.drop());
+const test = databaseTest().extend('cli', { scope: 'file' }, ({ database }) =>
+  adminCli({ DATABASE_URL: database.url }),
+);
+test.beforeAll(({ database }) => fill(database.sql));
 
 /** Order number N is ORDN, of buyer N % 1000, one second later than the one before. */
 async function fill(sql: Sql): Promise<void> {
@@ -67,14 +63,14 @@ async function fill(sql: Sql): Promise<void> {
   await sql`ANALYZE`;
 }
 
-const find = (...options: string[]) =>
+const find = (cli: AdminCli, ...options: string[]) =>
   cli.json<{ orders: FoundOrder[]; hasMore: boolean }>('order', 'find', ...options);
 const numbersOf = ({ orders }: { orders: FoundOrder[] }) =>
   orders.map(({ orderNumber }) => orderNumber);
 
 describe('order find', () => {
-  test('finds by number, and shows what tells orders apart', async () => {
-    expect(await find('--order', 'ORD7')).toEqual({
+  test('finds by number, and shows what tells orders apart', async ({ cli }) => {
+    expect(await find(cli, '--order', 'ORD7')).toEqual({
       orders: [
         {
           orderNumber: 'ORD7',
@@ -90,42 +86,50 @@ describe('order find', () => {
       ],
       hasMore: false,
     });
-    expect(await find('--order', 'ORDX')).toEqual({ orders: [], hasMore: false });
+    expect(await find(cli, '--order', 'ORDX')).toEqual({ orders: [], hasMore: false });
   });
 
-  test.each([
+  test.for([
     ["the merchant's own id", ['--merchant-order-id', 'cart-7']],
     [
       'the e-mail, in any letters',
       ['--email', 'bUYER7@example.com', '--merchant-order-id', 'cart-7'],
     ],
-  ])('finds by %s, the newest first', async (_, options) => {
-    expect(numbersOf(await find(...options))).toEqual(['ORD15007', 'ORD10007', 'ORD5007', 'ORD7']);
+  ] as const)('finds by %s, the newest first', async ([_what, options], { cli }) => {
+    expect(numbersOf(await find(cli, ...options))).toEqual([
+      'ORD15007',
+      'ORD10007',
+      'ORD5007',
+      'ORD7',
+    ]);
   });
 
-  test('finds by phone, with and without its country code', async () => {
-    const whole = await find('--phone', '+910000000042');
+  test('finds by phone, with and without its country code', async ({ cli }) => {
+    const whole = await find(cli, '--phone', '+910000000042');
     expect(numbersOf(whole).slice(0, 2)).toEqual(['ORD19042', 'ORD18042']);
-    expect(await find('--phone', '00000-00042')).toEqual(whole);
+    expect(await find(cli, '--phone', '00000-00042')).toEqual(whole);
   });
 
-  test("finds by the UTR of the buyer's payment, or of a settlement outside", async () => {
-    expect(numbersOf(await find('--utr', 'UTR12'))).toEqual(['ORD12']);
-    expect(numbersOf(await find('--utr', 'BANK 11'))).toEqual(['ORD11']);
+  test("finds by the UTR of the buyer's payment, or of a settlement outside", async ({ cli }) => {
+    expect(numbersOf(await find(cli, '--utr', 'UTR12'))).toEqual(['ORD12']);
+    expect(numbersOf(await find(cli, '--utr', 'BANK 11'))).toEqual(['ORD11']);
   });
 
-  test('is bounded, and says that there are more', async () => {
+  test('is bounded, and says that there are more', async ({ cli }) => {
     const email = ['--email', 'buyer7@example.com'];
-    expect(await find(...email, '--limit', '3')).toMatchObject({ hasMore: true });
+    expect(await find(cli, ...email, '--limit', '3')).toMatchObject({ hasMore: true });
     const { stdout } = await cli.run('order', 'find', ...email, '--limit', '3');
     expect(stdout.split('\n')).toHaveLength(7);
     expect(stdout).toContain('There are more: say more of what to look for, or raise --limit.');
     const all = await cli.run('order', 'find', ...email);
     expect(all.stdout).not.toContain('There are more');
-    expect(await find(...email, '--merchant', 'mer_1')).toEqual({ orders: [], hasMore: false });
+    expect(await find(cli, ...email, '--merchant', 'mer_1')).toEqual({
+      orders: [],
+      hasMore: false,
+    });
   });
 
-  test('wants something to look for', async () => {
+  test('wants something to look for', async ({ cli }) => {
     expect(await cli.refusal('order', 'find', '--merchant', 'mer_1')).toBe(
       'Say what to look for: --order, --merchant-order-id, --email, --phone or --utr',
     );
@@ -136,7 +140,10 @@ describe('order find', () => {
 });
 
 /** How PostgreSQL carries out the one statement that a call makes. */
-async function planOf(call: (sql: Sql) => Promise<unknown>): Promise<string> {
+async function planOf(
+  database: TestDatabase,
+  call: (sql: Sql) => Promise<unknown>,
+): Promise<string> {
   const statements: [string, never[]][] = [];
   const sql = postgres(database.url, {
     max: 1,
@@ -153,39 +160,39 @@ async function planOf(call: (sql: Sql) => Promise<unknown>): Promise<string> {
 }
 
 describe('what operators look for is found by an index, among many rows', () => {
-  test.each<[string, OrderClues, string]>([
+  test.for<[string, OrderClues, string]>([
     ['the number', { orderNumber: 'ORD7' }, 'orders_pkey'],
     ["the merchant's own id", { merchantOrderId: 'cart-7' }, 'orders_by_any_merchant_order_id'],
     ['the e-mail', { email: 'buyer7@example.com' }, 'orders_by_any_buyer_email'],
     ['the phone', { phone: '+910000000007' }, 'orders_by_any_buyer_phone'],
     ['the UTR', { utr: 'UTR7' }, 'payments_by_utr'],
     ['the UTR of a settlement', { utr: 'UTR7' }, 'outside_settlements_by_reference'],
-  ])('an order by %s', async (_, clues, index) => {
-    const plan = await planOf((sql) => findOrders(sql, clues, 50));
+  ])('an order by %s', async ([_what, clues, index], { database }) => {
+    const plan = await planOf(database, (sql) => findOrders(sql, clues, 50));
     expect(plan).toContain(index);
     expect(plan).not.toContain('Seq Scan');
   });
 
-  test('the disputes that are running', async () => {
-    const plan = await planOf((sql) => listRunningDisputes(sql, {}, 50));
+  test('the disputes that are running', async ({ database }) => {
+    const plan = await planOf(database, (sql) => listRunningDisputes(sql, {}, 50));
     expect(plan).toContain('orders_in_dispute');
     expect(plan).not.toMatch(/Seq Scan|Sort/);
   });
 
-  test.each([
+  test.for([
     ['an order', { orderNumber: 'ORD7' }, 'audit_log_by_subject'],
     ['a merchant', { merchantId: 'mer_7' }, 'audit_log_by_merchant'],
     ['an actor', { actor: 'cli:7' }, 'audit_log_by_actor'],
     ['an action', { action: 'action.7' }, 'audit_log_by_action'],
     ['anybody since a time', { since: new Date() }, 'audit_log_by_time'],
-  ])('the audit of %s', async (_, filter, index) => {
-    const plan = await planOf((sql) => listAudit(sql, filter, 50));
+  ] as const)('the audit of %s', async ([_what, filter, index], { database }) => {
+    const plan = await planOf(database, (sql) => listAudit(sql, filter, 50));
     expect(plan).toContain(index);
     expect(plan).not.toContain('Seq Scan on audit_log');
   });
 
-  test('the deliveries that fail', async () => {
-    const plan = await planOf((sql) => findFailing(sql, new Date(0), {}));
+  test('the deliveries that fail', async ({ database }) => {
+    const plan = await planOf(database, (sql) => findFailing(sql, new Date(0), {}));
     expect(plan).toContain('webhook_attempts_failed');
     expect(plan).toContain('webhook_deliveries_failed');
     expect(plan).not.toContain('Seq Scan on webhook_attempts');

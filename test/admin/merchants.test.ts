@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { StatusChange } from '../../src/merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { auditOf } from '../support/audit.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 
 interface Merchant {
   merchantId: string;
@@ -23,15 +23,13 @@ interface Keys {
   apiSecret: string;
 }
 
-let service: TestService;
-let cli: AdminCli;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  cli = adminCli(service.env);
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false }).extend(
+  'cli',
+  { scope: 'file' },
+  ({ service }) => adminCli(service.env),
+);
 
-async function aMerchant(...changes: StatusChange[]): Promise<string> {
+async function aMerchant(service: TestService, ...changes: StatusChange[]): Promise<string> {
   const deps = { sql: service.sql, actor: 'test' };
   const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
   const { merchant_id: merchantId } = await createMerchant(deps, merchant);
@@ -39,16 +37,23 @@ async function aMerchant(...changes: StatusChange[]): Promise<string> {
   return merchantId;
 }
 
-const createKey = (merchantId: string, environment = 'sandbox') =>
+const createKey = (cli: AdminCli, merchantId: string, environment = 'sandbox') =>
   cli.json<Keys>('key', 'create', '--merchant', merchantId, '--environment', environment);
 
-async function statusWith(keys: Keys, headers: Record<string, string> = {}): Promise<number> {
+async function statusWith(
+  service: TestService,
+  keys: Keys,
+  headers: Record<string, string> = {},
+): Promise<number> {
   const api = createApiClient(service.origin, keys, 'sandbox');
   return (await api.call('GET', '/orders', undefined, headers)).status;
 }
 
 describe('a merchant', () => {
-  test('is created, approved, suspended, activated and rejected, each with an audit row', async () => {
+  test('is created, approved, suspended, activated and rejected, each with an audit row', async ({
+    service,
+    cli,
+  }) => {
     const created = ['merchant', 'create', '--name', ' Asha ', '--email', 'asha@example.com'];
     const merchant = await cli.json<Merchant>(...created);
     expect(merchant).toMatchObject({ name: 'Asha', status: 'PENDING', linkedAccounts: {} });
@@ -74,27 +79,33 @@ describe('a merchant', () => {
     expect(audit[4]?.actor).toMatch(/^cli:./);
   });
 
-  test('that is pending cannot be activated past its approval', async () => {
-    const merchantId = await aMerchant();
+  test('that is pending cannot be activated past its approval', async ({ service, cli }) => {
+    const merchantId = await aMerchant(service);
     const line = await cli.refusal('merchant', 'activate', '--merchant', merchantId);
     expect(line).toBe('Cannot activate; merchant must be SUSPENDED or APPROVED, and is PENDING');
   });
 
-  test('that does not exist is named in the refusal, and leaves no audit row', async () => {
+  test('that does not exist is named in the refusal, and leaves no audit row', async ({
+    service,
+    cli,
+  }) => {
     const line = await cli.refusal('merchant', 'approve', '--merchant', 'mer_none');
     expect(line).toBe('Merchant not found: mer_none');
     expect(await auditOf(service.sql, 'mer_none')).toEqual([]);
   });
 
-  test.each([
+  test.for([
     ['--name', ' ', '--email', 'a@example.com', 'name must not be blank'],
     ['--name', 'A', '--email', 'nobody', 'email must be a valid email address'],
-  ])('is refused with %s "%s" %s "%s"', async (...args) => {
+  ] as const)('is refused with %s "%s" %s "%s"', async ([...args], { cli }) => {
     expect(await cli.refusal('merchant', 'create', ...args.slice(0, 4))).toBe(args[4]);
   });
 
-  test('is approved for the sandbox without a linked account, with a warning about payouts', async () => {
-    const merchantId = await aMerchant();
+  test('is approved for the sandbox without a linked account, with a warning about payouts', async ({
+    service,
+    cli,
+  }) => {
+    const merchantId = await aMerchant(service);
     const approve = ['merchant', 'approve', '--merchant', merchantId];
     const first = await cli.json<Merchant>(...approve);
     expect(first).toMatchObject({ linkedAccounts: {}, status: 'APPROVED' });
@@ -108,9 +119,9 @@ describe('a merchant', () => {
     expect(third).toContain('must be an id of the gateway');
   });
 
-  test('is listed with the others, the newest first, and by status', async () => {
-    const older = await aMerchant();
-    const newer = await aMerchant('approve', 'suspend');
+  test('is listed with the others, the newest first, and by status', async ({ service, cli }) => {
+    const older = await aMerchant(service);
+    const newer = await aMerchant(service, 'approve', 'suspend');
     const ids = async (...options: string[]) =>
       (await cli.json<Merchant[]>('merchant', 'list', ...options)).map(
         ({ merchantId }) => merchantId,
@@ -124,8 +135,8 @@ describe('a merchant', () => {
 });
 
 describe('keys', () => {
-  test('come after the approval', async () => {
-    const merchantId = await aMerchant();
+  test('come after the approval', async ({ service, cli }) => {
+    const merchantId = await aMerchant(service);
     expect(await cli.refusal('key', 'create', '--merchant', merchantId)).toBe(
       'Merchant must be approved first',
     );
@@ -134,35 +145,44 @@ describe('keys', () => {
     ]);
   });
 
-  test('of both environments have their own prefixes and work at once', async () => {
-    const merchantId = await aMerchant('approve');
-    const sandbox = await createKey(merchantId);
-    const production = await createKey(merchantId, 'production');
+  test('of both environments have their own prefixes and work at once', async ({
+    service,
+    cli,
+  }) => {
+    const merchantId = await aMerchant(service, 'approve');
+    const sandbox = await createKey(cli, merchantId);
+    const production = await createKey(cli, merchantId, 'production');
     expect(sandbox).toMatchObject({ merchantId, environment: 'sandbox' });
     expect(sandbox.apiKey).toMatch(/^mk_test_[0-9A-Za-z]{36}$/);
     expect(sandbox.apiSecret).toMatch(/^sk_test_[0-9A-Za-z]{36}$/);
     expect(production.apiKey).toMatch(/^mk_live_/);
     expect(production.apiSecret).toMatch(/^sk_live_/);
-    expect(await statusWith(sandbox)).toBe(200);
-    expect(await statusWith(production)).toBe(401);
+    expect(await statusWith(service, sandbox)).toBe(200);
+    expect(await statusWith(service, production)).toBe(401);
   });
 
-  test('are one pair for each environment: a second create names the rotation', async () => {
-    const merchantId = await aMerchant('approve');
-    const keys = await createKey(merchantId);
+  test('are one pair for each environment: a second create names the rotation', async ({
+    service,
+    cli,
+  }) => {
+    const merchantId = await aMerchant(service, 'approve');
+    const keys = await createKey(cli, merchantId);
     const line = await cli.refusal('key', 'create', '--merchant', merchantId);
     expect(line).toContain('rotate its secret');
-    expect(await statusWith(keys)).toBe(200);
+    expect(await statusWith(service, keys)).toBe(200);
   });
 
-  test('rotated: the key stays, the old secret is 401 on the very next request', async () => {
-    const merchantId = await aMerchant('approve');
-    const before = await createKey(merchantId);
+  test('rotated: the key stays, the old secret is 401 on the very next request', async ({
+    service,
+    cli,
+  }) => {
+    const merchantId = await aMerchant(service, 'approve');
+    const before = await createKey(cli, merchantId);
     const after = await cli.json<Keys>('key', 'rotate', '--merchant', merchantId);
     expect(after.apiKey).toBe(before.apiKey);
     expect(after.apiSecret).not.toBe(before.apiSecret);
-    expect(await statusWith(before)).toBe(401);
-    expect(await statusWith(after)).toBe(200);
+    expect(await statusWith(service, before)).toBe(401);
+    expect(await statusWith(service, after)).toBe(200);
     const [created, ...rotated] = (await auditOf(service.sql, merchantId)).slice(-2);
     expect(created?.action).toBe('key.create');
     const { apiKey, apiSecret } = after;
@@ -171,14 +191,17 @@ describe('keys', () => {
     expect(JSON.stringify(rotated)).not.toContain(apiSecret);
   });
 
-  test('cannot be rotated before there is one', async () => {
-    const merchantId = await aMerchant('approve');
+  test('cannot be rotated before there is one', async ({ service, cli }) => {
+    const merchantId = await aMerchant(service, 'approve');
     expect(await cli.refusal('key', 'rotate', '--merchant', merchantId)).toContain('create one');
   });
 
-  test('are listed without their secrets, which the audit does not hold either', async () => {
-    const merchantId = await aMerchant('approve');
-    const { apiKey, apiSecret } = await createKey(merchantId);
+  test('are listed without their secrets, which the audit does not hold either', async ({
+    service,
+    cli,
+  }) => {
+    const merchantId = await aMerchant(service, 'approve');
+    const { apiKey, apiSecret } = await createKey(cli, merchantId);
     const list = ['key', 'list', '--merchant', merchantId];
     const [listed] = await cli.json<Record<string, unknown>[]>(...list);
     expect(listed).toMatchObject({ apiKey, environment: 'sandbox', rotatedAt: null });
@@ -187,26 +210,26 @@ describe('keys', () => {
     expect(audit.at(-1)).toMatchObject({ action: 'key.create', subject: apiKey });
   });
 
-  test('of a suspended merchant answer 403 until it is active again', async () => {
-    const merchantId = await aMerchant('approve');
-    const keys = await createKey(merchantId);
+  test('of a suspended merchant answer 403 until it is active again', async ({ service, cli }) => {
+    const merchantId = await aMerchant(service, 'approve');
+    const keys = await createKey(cli, merchantId);
     await cli.json('merchant', 'suspend', '--merchant', merchantId);
-    expect(await statusWith(keys)).toBe(403);
+    expect(await statusWith(service, keys)).toBe(403);
     await cli.json('merchant', 'activate', '--merchant', merchantId);
-    expect(await statusWith(keys)).toBe(200);
+    expect(await statusWith(service, keys)).toBe(200);
   });
 });
 
 describe('origins', () => {
-  const set = (merchantId: string, origins: string) => {
+  const set = (cli: AdminCli, merchantId: string, origins: string) => {
     const command = ['origins', 'set', '--merchant', merchantId, '--origins', origins];
     return cli.json<{ origins: string[] }>(...command);
   };
 
-  test('are kept as browsers send them, without repeats', async () => {
-    const merchantId = await aMerchant('approve');
+  test('are kept as browsers send them, without repeats', async ({ service, cli }) => {
+    const merchantId = await aMerchant(service, 'approve');
     const given = 'https://Shop.Example.com:443/, shop.example.com,http://localhost:3000,दुकान.भारत';
-    const { origins } = await set(merchantId, given);
+    const { origins } = await set(cli, merchantId, given);
     expect(origins).toEqual([
       'https://shop.example.com',
       'http://localhost:3000',
@@ -220,25 +243,28 @@ describe('origins', () => {
     });
   });
 
-  test('decide who may call from a browser, and an empty list lets all in', async () => {
-    const merchantId = await aMerchant('approve');
-    const keys = await createKey(merchantId);
-    await set(merchantId, 'https://shop.example.com');
-    expect(await statusWith(keys, { origin: 'https://shop.example.com' })).toBe(200);
-    expect(await statusWith(keys, { origin: 'https://evil.example.com' })).toBe(403);
-    expect(await statusWith(keys)).toBe(200);
-    expect((await set(merchantId, '')).origins).toEqual([]);
-    expect(await statusWith(keys, { origin: 'https://evil.example.com' })).toBe(200);
+  test('decide who may call from a browser, and an empty list lets all in', async ({
+    service,
+    cli,
+  }) => {
+    const merchantId = await aMerchant(service, 'approve');
+    const keys = await createKey(cli, merchantId);
+    await set(cli, merchantId, 'https://shop.example.com');
+    expect(await statusWith(service, keys, { origin: 'https://shop.example.com' })).toBe(200);
+    expect(await statusWith(service, keys, { origin: 'https://evil.example.com' })).toBe(403);
+    expect(await statusWith(service, keys)).toBe(200);
+    expect((await set(cli, merchantId, '')).origins).toEqual([]);
+    expect(await statusWith(service, keys, { origin: 'https://evil.example.com' })).toBe(200);
   });
 
-  test.each([
+  test.for([
     'https://shop.example.com/path',
     'https://user@shop.example.com',
     'https://*.example.com',
     'ftp://shop.example.com',
     'https://',
     'https://shop.example.com?x',
-  ])('refuse %s', async (origin) => {
+  ])('refuse %s', async (origin, { cli }) => {
     const args = ['--merchant', 'mer_none', '--origins', origin];
     expect(await cli.refusal('origins', 'set', ...args)).toContain('is no origin');
   });

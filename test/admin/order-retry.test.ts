@@ -1,55 +1,41 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { GatewayCall, RetriedCall } from '../../src/payments/gateway-calls.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import {
-  breakGateway,
-  CLOSING,
-  madeAtGateway,
-  payAtGateway,
-  sessionOf,
-  simulator,
-} from '../support/gateway.ts';
+import { CLOSING, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const HOUR_MS = 3_600_000;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let cli: AdminCli;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  cli = adminCli(service.env);
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'cli',
+  { scope: 'file' },
+  ({ service }) => adminCli(service.env),
+);
 
 type Shown = { status: string; doing: string | null; gatewayCalls: GatewayCall[] };
 type Retried = { orderNumber: string; calls: RetriedCall[] };
 
-const show = ({ order_number }: Order) => cli.json<Shown>('order', 'show', '--order', order_number);
+const show = (cli: AdminCli, { order_number }: Order) =>
+  cli.json<Shown>('order', 'show', '--order', order_number);
 const retry = ({ order_number }: Order, reason = 'The bank has answered') => {
   const command = ['order', 'retry', '--order', order_number];
   return [...command, '--reason', reason];
 };
-const statusOf = async ({ order_number }: Order) =>
+const statusOf = async (merchant: Merchant, { order_number }: Order) =>
   (await merchant.sandbox.get(`/orders/${order_number}`)).body.data.status;
-const untilStatus = (order: Order, status: string) =>
-  until(async () => (await statusOf(order)) === status);
-const audit = ({ order_number }: Order) => service.sql<{ action: string; details: unknown }[]>`
+const audit = (service: TestService, { order_number }: Order) => service.sql<
+  { action: string; details: unknown }[]
+>`
   SELECT action, details FROM audit_log WHERE subject = ${order_number} ORDER BY audit_id`;
 
-async function paidOrder() {
+async function paidOrder(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
   const [row] = await service.sql<{ id: string }[]>`
@@ -58,14 +44,22 @@ async function paidOrder() {
 }
 
 /** The gateway refuses for good, until that is taken back. */
-async function refuse(cause: 'account_closed' | 'refund_window_over', subjectId: string | null) {
+async function refuse(
+  service: TestService,
+  cause: 'account_closed' | 'refund_window_over',
+  subjectId: string | null,
+) {
   const refusal = { cause, subjectId };
   const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', refusal);
   return () => simulator(service, 'DELETE', `/refusals/${id}`);
 }
 
 /** The call waits for a try that no test waits for. */
-async function untilWaiting(workflowId: string, untilMs: number): Promise<void> {
+async function untilWaiting(
+  service: TestService,
+  workflowId: string,
+  untilMs: number,
+): Promise<void> {
   const handle = service.temporal.client.workflow.getHandle(workflowId);
   await until(async () => {
     const { raw } = await handle.describe();
@@ -75,19 +69,23 @@ async function untilWaiting(workflowId: string, untilMs: number): Promise<void> 
 }
 
 /** An order whose refund the gateway has refused: its next try is an hour away. */
-async function refusedRefund() {
-  const { order, gatewayPaymentId } = await paidOrder();
-  const lift = await refuse('refund_window_over', gatewayPaymentId);
+async function refusedRefund(service: TestService, merchant: Merchant) {
+  const { order, gatewayPaymentId } = await paidOrder(service, merchant);
+  const lift = await refuse(service, 'refund_window_over', gatewayPaymentId);
   await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
   await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
-  await untilWaiting(order.order_number, HOUR_MS / 2);
+  await untilWaiting(service, order.order_number, HOUR_MS / 2);
   return { order, gatewayPaymentId, lift };
 }
 
 describe('a stuck call to the gateway is tried now', () => {
-  test('a refund: show names it, its error and its next try; after the retry it is done', async () => {
-    const { order, gatewayPaymentId, lift } = await refusedRefund();
-    const before = await show(order);
+  test('a refund: show names it, its error and its next try; after the retry it is done', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const { order, gatewayPaymentId, lift } = await refusedRefund(service, merchant);
+    const before = await show(cli, order);
     expect(before.doing).toBe('refunding');
     expect(before.gatewayCalls).toMatchObject([
       {
@@ -104,9 +102,9 @@ describe('a stuck call to the gateway is tried now', () => {
       orderNumber: order.order_number,
       calls: [{ what: 'refund of the buyer', result: { outcome: 'done' } }],
     });
-    await untilStatus(order, 'REFUNDED');
+    await merchant.sandbox.untilStatus(order, 'REFUNDED');
     expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toHaveLength(1);
-    expect((await audit(order)).filter(({ action }) => action === 'order.retry')).toEqual([
+    expect((await audit(service, order)).filter(({ action }) => action === 'order.retry')).toEqual([
       {
         action: 'order.retry',
         details: {
@@ -122,66 +120,79 @@ describe('a stuck call to the gateway is tried now', () => {
         },
       },
     ]);
-    expect((await show(order)).gatewayCalls).toEqual([]);
+    expect((await show(cli, order)).gatewayCalls).toEqual([]);
   });
 
-  test('one that the gateway refuses again says so with exit 1, and waits for its next try', async () => {
-    const { order, lift } = await refusedRefund();
+  test('one that the gateway refuses again says so with exit 1, and waits for its next try', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const { order, lift } = await refusedRefund(service, merchant);
     const { code, stdout, stderr } = await cli.run(...retry(order));
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toMatch(/^The refund of the buyer: failed again, next try 20\d\d-\d\d-\d\d /);
     expect(stdout).toContain('more than 6 months old');
-    expect((await show(order)).gatewayCalls).toMatchObject([{ state: 'waiting' }]);
+    expect((await show(cli, order)).gatewayCalls).toMatchObject([{ state: 'waiting' }]);
     await lift();
     await cli.json(...retry(order));
-    await untilStatus(order, 'REFUNDED');
+    await merchant.sandbox.untilStatus(order, 'REFUNDED');
   });
 
-  test('a release', async () => {
-    const { order, gatewayPaymentId } = await paidOrder();
+  test('a release', async ({ service, merchant, gateway, cli }) => {
+    const { order, gatewayPaymentId } = await paidOrder(service, merchant);
     await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
-    const { mend } = await breakGateway(service, {
+    const { mend } = await gateway.addFault({
       kind: 'error',
       path: '/v1/payments/*/transfers',
     });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
-    await untilWaiting(order.order_number, 6000);
+    await untilWaiting(service, order.order_number, 6000);
     await mend();
     expect(await cli.json<Retried>(...retry(order))).toMatchObject({
       calls: [{ activityType: 'releaseFunds', result: { outcome: 'done' } }],
     });
-    await untilStatus(order, 'COMPLETED');
+    await merchant.sandbox.untilStatus(order, 'COMPLETED');
     expect(await madeAtGateway(service, gatewayPaymentId, 'transfers')).toMatchObject([
       { on_hold: false },
     ]);
   });
 
-  test('the closing of a payment session, before an expired order is cancelled', async () => {
+  test('the closing of a payment session, before an expired order is cancelled', async ({
+    service,
+    merchant,
+    gateway,
+    cli,
+  }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { mend } = await breakGateway(service, { kind: 'error', path: CLOSING });
+    const { mend } = await gateway.addFault({ kind: 'error', path: CLOSING });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
-    await untilWaiting(order.order_number, 6000);
+    await untilWaiting(service, order.order_number, 6000);
     await mend();
     expect(await cli.json<Retried>(...retry(order))).toMatchObject({
       calls: [{ what: 'closing of the payment session', result: { outcome: 'done' } }],
     });
-    await untilStatus(order, 'CANCELLED');
+    await merchant.sandbox.untilStatus(order, 'CANCELLED');
   });
 
-  test('the refund of a payment that the order could not take', async () => {
+  test('the refund of a payment that the order could not take', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
     const { gateway_session_id: sessionId } = await sessionOf(service, order);
     await payAtGateway(service, sessionId);
-    await untilStatus(order, 'PAID');
-    const lift = await refuse('refund_window_over', null);
+    await merchant.sandbox.untilStatus(order, 'PAID');
+    const lift = await refuse(service, 'refund_window_over', null);
     const surplusId = await payAtGateway(service, sessionId, { late: true });
     const workflowId = refundWorkflowId(surplusId);
     const refund = service.temporal.client.workflow.getHandle(workflowId);
     await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
-    await untilWaiting(workflowId, HOUR_MS / 2);
-    expect(await show(order)).toMatchObject({
+    await untilWaiting(service, workflowId, HOUR_MS / 2);
+    expect(await show(cli, order)).toMatchObject({
       status: 'PAID',
       doing: null,
       gatewayCalls: [{ workflowId, state: 'waiting' }],
@@ -191,13 +202,17 @@ describe('a stuck call to the gateway is tried now', () => {
       calls: [{ workflowId, result: { outcome: 'done' } }],
     });
     expect(await madeAtGateway(service, surplusId, 'refunds')).toHaveLength(1);
-    expect(await statusOf(order)).toBe('PAID');
+    expect(await statusOf(merchant, order)).toBe('PAID');
   });
 });
 
 describe('a retry is refused in one line, and leaves no audit row', () => {
-  test('when nothing waits, when there is no such order, and without a reason', async () => {
-    const { order } = await paidOrder();
+  test('when nothing waits, when there is no such order, and without a reason', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const { order } = await paidOrder(service, merchant);
     expect(await cli.refusal(...retry(order))).toBe(
       `Nothing to retry: order ${order.order_number} waits for no call to the gateway`,
     );
@@ -210,13 +225,13 @@ describe('a retry is refused in one line, and leaves no audit row', () => {
     expect(await cli.refusal('order', 'retry', '--order', order.order_number)).toContain(
       '--reason TEXT is missing',
     );
-    expect(await audit(order)).toEqual([]);
+    expect(await audit(service, order)).toEqual([]);
   });
 
-  test('while the call is being tried', async () => {
-    const { order } = await paidOrder();
+  test('while the call is being tried', async ({ service, merchant, gateway, cli }) => {
+    const { order } = await paidOrder(service, merchant);
     const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 8000 } as const;
-    const { mend, hits } = await breakGateway(service, late);
+    const { mend, hits } = await gateway.addFault(late);
     await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
     await until(async () => (await hits()) > 0);
@@ -224,11 +239,11 @@ describe('a retry is refused in one line, and leaves no audit row', () => {
       'Nothing to retry: the refund of the buyer is being tried right now',
     );
     await mend();
-    await untilStatus(order, 'REFUNDED');
+    await merchant.sandbox.untilStatus(order, 'REFUNDED');
   });
 
-  test('when Temporal does not answer; show then shows the rest', async () => {
-    const { order } = await paidOrder();
+  test('when Temporal does not answer; show then shows the rest', async ({ service, merchant }) => {
+    const { order } = await paidOrder(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(await away.refusal(...retry(order))).toContain('Temporal cannot be reached');
     const command = ['order', 'show', '--order', order.order_number];

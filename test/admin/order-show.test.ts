@@ -1,39 +1,31 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Order } from '../../src/orders/schemas.ts';
-import type { FoundOrder } from '../../src/orders/find-orders.ts';
+import { describe, expect } from 'vitest';
 import type { DisputeRecord, RunningDispute } from '../../src/orders/disputes.ts';
+import type { FoundOrder } from '../../src/orders/find-orders.ts';
+import type { Order } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick\u001b[2J instead of a kurta';
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let cli: AdminCli;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  cli = adminCli(service.env);
-  merchant = await service.newMerchant();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ service }) =>
+  adminCli(service.env),
+);
 
-const post = ({ order_number }: Order, path: string, body?: unknown) =>
+const post = (merchant: Merchant, { order_number }: Order, path: string, body?: unknown) =>
   merchant.sandbox.post(`/orders/${order_number}/${path}`, body);
-const decide = ({ order_number }: Order, winner: string, reason: string) => {
+const decide = (cli: AdminCli, { order_number }: Order, winner: string, reason: string) => {
   const command = ['dispute', 'decide', '--order', order_number];
   return cli.json(...command, '--for', winner, '--reason', reason);
 };
 
-async function disputedOrder(overrides: Record<string, unknown> = {}): Promise<Order> {
+async function disputedOrder(
+  merchant: Merchant,
+  overrides: Record<string, unknown> = {},
+): Promise<Order> {
   const order = await merchant.sandbox.create(overrides);
   await merchant.sandbox.help(order, 'pay');
   return (await merchant.sandbox.help(order, 'dispute', { reason: REASON })).body.data;
@@ -42,8 +34,8 @@ async function disputedOrder(overrides: Record<string, unknown> = {}): Promise<O
 describe('order show', () => {
   const show = ({ order_number }: Order) => ['order', 'show', '--order', order_number];
 
-  test('shows everything about an order that an operator needs', async () => {
-    const order = await disputedOrder({ merchantOrderId: 'cart-77', buyerName: 'Asha' });
+  test('shows everything about an order that an operator needs', async ({ merchant, cli }) => {
+    const order = await disputedOrder(merchant, { merchantOrderId: 'cart-77', buyerName: 'Asha' });
     const shown = await cli.json<{ payments: { utr: string }[] }>(...show(order));
     expect(shown).toMatchObject({
       orderNumber: order.order_number,
@@ -83,8 +75,11 @@ describe('order show', () => {
     expect(found.orders).toMatchObject([{ orderNumber: order.order_number }]);
   });
 
-  test('says it for people, and a stranger’s text does nothing to the terminal', async () => {
-    const order = await disputedOrder({ description: 'कुर्ता\u200d \u009b31m' });
+  test('says it for people, and a stranger’s text does nothing to the terminal', async ({
+    merchant,
+    cli,
+  }) => {
+    const order = await disputedOrder(merchant, { description: 'कुर्ता\u200d \u009b31m' });
     const { code, stdout } = await cli.run(...show(order));
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Status +DISPUTE_OPEN$/m);
@@ -96,9 +91,9 @@ describe('order show', () => {
     expect(stdout).toMatch(/^dlv_\S+ +DISPUTE_RAISED +/m);
   });
 
-  test('says where the money went once it has moved', async () => {
-    const order = await disputedOrder();
-    await post(order, 'dispute/accept');
+  test('says where the money went once it has moved', async ({ merchant, cli }) => {
+    const order = await disputedOrder(merchant);
+    await post(merchant, order, 'dispute/accept');
     await until(async () => {
       const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
       return data.status === 'REFUNDED';
@@ -111,17 +106,17 @@ describe('order show', () => {
     });
   });
 
-  test('of no order is one line', async () => {
+  test('of no order is one line', async ({ cli }) => {
     expect(await cli.refusal('order', 'show', '--order', 'ORDX')).toBe('Order not found: ORDX');
   });
 });
 
 describe('disputes', () => {
-  const list = (...options: string[]) =>
+  const list = (cli: AdminCli, ...options: string[]) =>
     cli.json<{ disputes: RunningDispute[]; hasMore: boolean }>('dispute', 'list', ...options);
   const show = ({ order_number }: Order) => ['dispute', 'show', '--order', order_number];
 
-  test('are listed while they run, the nearest deadline first', async () => {
+  test('are listed while they run, the nearest deadline first', async ({ service, cli }) => {
     const other = await service.newMerchant({ webhooks: false });
     const mine = ['--merchant', other.merchantId];
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => other.sandbox.create()));
@@ -132,7 +127,7 @@ describe('disputes', () => {
     const evidence = { text: 'It was sent' };
     await other.sandbox.post(`/orders/${second!.order_number}/dispute/evidence`, evidence);
     await other.sandbox.help(third!, 'advance', { seconds: 3600 });
-    const { disputes, hasMore } = await list(...mine);
+    const { disputes, hasMore } = await list(cli, ...mine);
     expect(hasMore).toBe(false);
     expect(disputes.map(({ orderNumber, status }) => [orderNumber, status])).toEqual([
       [third!.order_number, 'DISPUTE_OPEN'],
@@ -147,31 +142,34 @@ describe('disputes', () => {
       respondBy: ISO,
       isRefunding: false,
     });
-    const reviewed = await list(...mine, '--status', 'DISPUTE_UNDER_REVIEW');
+    const reviewed = await list(cli, ...mine, '--status', 'DISPUTE_UNDER_REVIEW');
     expect(reviewed.disputes).toEqual([disputes[2]]);
-    expect(await list(...mine, '--limit', '1')).toEqual({
+    expect(await list(cli, ...mine, '--limit', '1')).toEqual({
       disputes: disputes.slice(0, 1),
       hasMore: true,
     });
-    expect((await list(...mine, '--environment', 'production')).disputes).toEqual([]);
+    expect((await list(cli, ...mine, '--environment', 'production')).disputes).toEqual([]);
     const resolution = { resolution: 'A new one is on its way' };
     await other.sandbox.post(`/orders/${first!.order_number}/dispute/resolve`, resolution);
-    expect((await list(...mine)).disputes).toHaveLength(2);
+    expect((await list(cli, ...mine)).disputes).toHaveLength(2);
     expect(await cli.refusal('dispute', 'list', '--status', 'PAID')).toBe(
       '--status must be DISPUTE_OPEN or DISPUTE_UNDER_REVIEW',
     );
   });
 
-  test('of one order are shown with the words of both sides, the earlier ones too', async () => {
-    const order = await disputedOrder();
-    await post(order, 'dispute/resolve', { resolution: 'A new one is on its way' });
+  test('of one order are shown with the words of both sides, the earlier ones too', async ({
+    merchant,
+    cli,
+  }) => {
+    const order = await disputedOrder(merchant);
+    await post(merchant, order, 'dispute/resolve', { resolution: 'A new one is on its way' });
     const again = ['dispute', 'raise', '--order', order.order_number];
     await cli.json(...again, '--reason', 'It is torn at the sleeve');
-    await post(order, 'dispute/evidence', { text: 'It was whole when it left' });
-    await decide(order, 'merchant', 'The photo shows another kurta');
+    await post(merchant, order, 'dispute/evidence', { text: 'It was whole when it left' });
+    await decide(cli, order, 'merchant', 'The photo shows another kurta');
     await merchant.sandbox.help(order, 'dispute', { reason: 'Nobody answers my letters' });
-    await post(order, 'dispute/evidence', { text: 'No letter came' });
-    await decide(order, 'buyer', 'The letters were sent');
+    await post(merchant, order, 'dispute/evidence', { text: 'No letter came' });
+    await decide(cli, order, 'buyer', 'The letters were sent');
     await until(async () => {
       const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
       return data.status === 'REFUNDED';
@@ -224,7 +222,7 @@ describe('disputes', () => {
     expect(stdout).toMatch(/^Decided for the buyer by cli:\S+:\n {2}The letters were sent$/m);
   });
 
-  test('of an order that never had one, or of none, are one line', async () => {
+  test('of an order that never had one, or of none, are one line', async ({ merchant, cli }) => {
     const order = await merchant.sandbox.create();
     expect(await cli.refusal(...show(order))).toBe(
       `Order ${order.order_number} was never disputed`,

@@ -1,67 +1,65 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
+import { verifyLedger } from '../../src/ledger/verify.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { refundOrder } from '../../src/payments/funds.ts';
-import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditRow } from '../support/audit.ts';
 import { auditOf } from '../support/audit.ts';
 import { alerts, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick instead of a kurta';
 const DAY_SECONDS = 24 * 3600;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let cli: AdminCli;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  cli = adminCli(service.env);
-  merchant = await service.newMerchant();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ service }) =>
+  adminCli(service.env),
+);
 
-type Sandbox = TestMerchant['sandbox'];
-type TestMerchant = Awaited<ReturnType<TestService['newMerchant']>>;
+type Sandbox = Merchant['sandbox'];
 
-async function paidOrder(sandbox: Sandbox = merchant.sandbox): Promise<Order> {
+async function paidOrder(merchant: Merchant, sandbox: Sandbox = merchant.sandbox): Promise<Order> {
   const order = await sandbox.create();
   return (await sandbox.help(order, 'pay')).body.data;
 }
 
-async function deliveredOrder(sandbox: Sandbox = merchant.sandbox): Promise<Order> {
-  const { order_number } = await paidOrder(sandbox);
+async function deliveredOrder(
+  merchant: Merchant,
+  sandbox: Sandbox = merchant.sandbox,
+): Promise<Order> {
+  const { order_number } = await paidOrder(merchant, sandbox);
   return (await sandbox.post(`/orders/${order_number}/deliver`)).body.data;
 }
 
-async function orderUnderReview(): Promise<Order> {
-  const order = await paidOrder();
+async function orderUnderReview(merchant: Merchant): Promise<Order> {
+  const order = await paidOrder(merchant);
   await merchant.sandbox.help(order, 'dispute', { reason: REASON });
   const evidence = `/orders/${order.order_number}/dispute/evidence`;
   return (await merchant.sandbox.post(evidence, { text: 'It was sent' })).body.data;
 }
 
-const statusOf = async ({ order_number }: Order): Promise<string> =>
+const statusOf = async (merchant: Merchant, { order_number }: Order): Promise<string> =>
   (await merchant.sandbox.get(`/orders/${order_number}`)).body.data.status;
 
-const untilStatus = (order: Order, status: string) =>
-  until(async () => (await statusOf(order)) === status);
-
-const auditOfOrder = async ({ order_number }: Order, owner = merchant): Promise<AuditRow[]> =>
-  (await auditOf(service.sql, owner.merchantId)).filter(({ subject }) => subject === order_number);
+const auditOfOrder = async (
+  service: TestService,
+  merchant: Merchant,
+  { order_number }: Order,
+): Promise<AuditRow[]> =>
+  (await auditOf(service.sql, merchant.merchantId)).filter(
+    ({ subject }) => subject === order_number,
+  );
 
 describe('a dispute', () => {
-  test('is raised for a buyer under the same rules, and audited in the same statement', async () => {
-    const order = await paidOrder();
+  test('is raised for a buyer under the same rules, and audited in the same statement', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await paidOrder(merchant);
     const raise = ['dispute', 'raise', '--order', order.order_number];
     const raised = await cli.json(...raise, '--reason', REASON);
     expect(raised).toMatchObject({
@@ -71,7 +69,7 @@ describe('a dispute', () => {
     });
     const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
     expect(data.dispute?.reason).toBe(REASON);
-    const [audit] = await auditOfOrder(order);
+    const [audit] = await auditOfOrder(service, merchant, order);
     expect(audit).toMatchObject({ action: 'dispute.raise', actor: expect.stringMatching(/^cli:/) });
     const [step] = await service.sql<{ request_id: string }[]>`
       SELECT request_id FROM order_steps
@@ -79,7 +77,11 @@ describe('a dispute', () => {
     expect(audit?.details).toEqual({ requestId: step?.request_id });
   });
 
-  test('cannot be raised where a buyer could not, and then leaves no audit row', async () => {
+  test('cannot be raised where a buyer could not, and then leaves no audit row', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
     const order = await merchant.sandbox.create();
     const raise = ['dispute', 'raise', '--order', order.order_number, '--reason'];
     expect(await cli.refusal(...raise, REASON)).toBe(
@@ -91,7 +93,7 @@ describe('a dispute', () => {
     expect(await cli.refusal('dispute', 'raise', '--order', 'ORDX', '--reason', REASON)).toBe(
       'Order not found: ORDX',
     );
-    expect(await auditOfOrder(order)).toEqual([]);
+    expect(await auditOfOrder(service, merchant, order)).toEqual([]);
   });
 
   const decide = ({ order_number }: Order, winner: string, reason: string) => {
@@ -99,22 +101,26 @@ describe('a dispute', () => {
     return [...command, '--for', winner, '--reason', reason];
   };
 
-  test('under review is decided for the merchant: DELIVERED, with a fresh window', async () => {
-    const order = await orderUnderReview();
+  test('under review is decided for the merchant: DELIVERED, with a fresh window', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await orderUnderReview(merchant);
     const decided = await cli.json<{ completesAt: string }>(
       ...decide(order, 'merchant', 'The parcel was weighed: no brick'),
     );
     expect(decided).toMatchObject({ status: 'DELIVERED' });
     const windowMs = new Date(decided.completesAt).getTime() - Date.now();
     expect(windowMs).toBeGreaterThan((DAY_SECONDS - 60) * 1000);
-    expect((await auditOfOrder(order)).at(-1)).toMatchObject({
+    expect((await auditOfOrder(service, merchant, order)).at(-1)).toMatchObject({
       action: 'dispute.decide',
       details: { for: 'merchant', reason: 'The parcel was weighed: no brick' },
     });
   });
 
-  test('decided for the merchant shows the reason to both sides', async () => {
-    const order = await orderUnderReview();
+  test('decided for the merchant shows the reason to both sides', async ({ merchant, cli }) => {
+    const order = await orderUnderReview(merchant);
     const reason = 'The parcel was weighed: <no brick>';
     await cli.json(...decide(order, 'merchant', reason));
     const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
@@ -133,25 +139,32 @@ describe('a dispute', () => {
     expect(page).toContain('The parcel was weighed: &lt;no brick>');
   });
 
-  test('is not decided without a reason, and nothing is written then', async () => {
-    const order = await orderUnderReview();
-    const before = (await auditOfOrder(order)).length;
+  test('is not decided without a reason, and nothing is written then', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await orderUnderReview(merchant);
+    const before = (await auditOfOrder(service, merchant, order)).length;
     for (const reason of [' ', 'x'.repeat(2001)]) {
       expect(await cli.refusal(...decide(order, 'buyer', reason))).toBe(
         'The reason must be 1 to 2000 characters and not blank',
       );
     }
-    expect(await statusOf(order)).toBe('DISPUTE_UNDER_REVIEW');
-    expect(await auditOfOrder(order)).toHaveLength(before);
+    expect(await statusOf(merchant, order)).toBe('DISPUTE_UNDER_REVIEW');
+    expect(await auditOfOrder(service, merchant, order)).toHaveLength(before);
   });
 
-  test('under review is decided for the buyer: REFUNDED once the gateway has refunded', async () => {
-    const order = await orderUnderReview();
+  test('under review is decided for the buyer: REFUNDED once the gateway has refunded', async ({
+    merchant,
+    cli,
+  }) => {
+    const order = await orderUnderReview(merchant);
     const decideForBuyer = decide(order, 'buyer', 'No proof of delivery');
     expect(await cli.json(...decideForBuyer)).toMatchObject({
       refund: { amount: 499.5, reason: 'dispute_decided_for_buyer' },
     });
-    await untilStatus(order, 'REFUNDED');
+    await merchant.sandbox.untilStatus(order, 'REFUNDED');
     const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
     expect(data.dispute).toMatchObject({
       respond_by: null,
@@ -172,8 +185,8 @@ describe('a settlement made outside the gateway', () => {
   };
 
   /** An order whose refund the gateway has refused for good: its next try is an hour away. */
-  async function refusedRefund(): Promise<Order> {
-    const order = await orderUnderReview();
+  async function refusedRefund(service: TestService, merchant: Merchant): Promise<Order> {
+    const order = await orderUnderReview(merchant);
     const [row] = await service.sql<{ id: string }[]>`
       SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
     const refusal = { cause: 'refund_window_over', subjectId: row?.id };
@@ -184,7 +197,10 @@ describe('a settlement made outside the gateway', () => {
   }
 
   /** Makes the row say that the order was finished; its money has not moved, and so it is put back. */
-  async function pretendFinished({ order_number: orderNumber }: Order): Promise<void> {
+  async function pretendFinished(
+    service: TestService,
+    { order_number: orderNumber }: Order,
+  ): Promise<void> {
     const handle = service.temporal.client.workflow.getHandle(orderNumber);
     await handle.terminate('Its row is written by hand');
     await service.sql`
@@ -195,9 +211,13 @@ describe('a settlement made outside the gateway', () => {
     });
   }
 
-  test('finishes a refund that the gateway refuses, once, with its ledger line and audit row', async () => {
-    const order = await refusedRefund();
-    expect(await statusOf(order)).toBe('DISPUTE_UNDER_REVIEW');
+  test('finishes a refund that the gateway refuses, once, with its ledger line and audit row', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await refusedRefund(service, merchant);
+    expect(await statusOf(merchant, order)).toBe('DISPUTE_UNDER_REVIEW');
     expect(await cli.json(...settle(order))).toEqual({
       orderNumber: order.order_number,
       status: 'REFUNDED',
@@ -219,7 +239,7 @@ describe('a settlement made outside the gateway', () => {
     expect(await cli.refusal(...settle(order, 'UTR 418'))).toContain(
       'is settled outside already, with reference UTR 417',
     );
-    const settlements = (await auditOfOrder(order)).filter(
+    const settlements = (await auditOfOrder(service, merchant, order)).filter(
       ({ action }) => action === 'order.settle',
     );
     expect(settlements).toMatchObject([
@@ -227,9 +247,9 @@ describe('a settlement made outside the gateway', () => {
     ]);
   });
 
-  test('finishes a release that waits', async () => {
+  test('finishes a release that waits', async ({ service, merchant, cli }) => {
     const suspended = await service.newMerchant();
-    const order = await deliveredOrder(suspended.sandbox);
+    const order = await deliveredOrder(merchant, suspended.sandbox);
     const deps = { sql: service.sql, actor: 'test' };
     await suspended.sandbox.help(order, 'advance', { seconds: DAY_SECONDS - 1 });
     await changeMerchantStatus(deps, suspended.merchantId, 'suspend');
@@ -241,27 +261,39 @@ describe('a settlement made outside the gateway', () => {
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
   });
 
-  test('that the order finds by itself, before it is told, is no reason for a warning', async () => {
-    const order = await refusedRefund();
+  test('that the order finds by itself, before it is told, is no reason for a warning', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await refusedRefund(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     await away.refusal(...settle(order));
     // What the order's next try within the hour does.
     await refundOrder(service.deps, order.order_number, 'dispute_accepted');
-    await pretendFinished(order);
+    await pretendFinished(service, order);
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
   });
 
-  test('is refused while the order is not releasing or refunding, and leaves nothing', async () => {
-    const order = await deliveredOrder();
+  test('is refused while the order is not releasing or refunding, and leaves nothing', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await deliveredOrder(merchant);
     expect(await cli.refusal(...settle(order))).toBe(
       'Cannot settle; order must be releasing or refunding its money',
     );
     expect(await cli.refusal(...settle(order, ' '))).toContain('The reference must be 1 to 200');
-    expect(await auditOfOrder(order)).toEqual([]);
+    expect(await auditOfOrder(service, merchant, order)).toEqual([]);
   });
 
-  test('survives a Temporal that does not answer: the line says so, and a repeat tells the order', async () => {
-    const order = await refusedRefund();
+  test('survives a Temporal that does not answer: the line says so, and a repeat tells the order', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await refusedRefund(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(await away.refusal(...settle(order))).toBe(
       `The settlement is recorded, but order ${order.order_number} could not be told: run the command again`,
@@ -269,19 +301,23 @@ describe('a settlement made outside the gateway', () => {
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
   });
 
-  test('that comes after the order was finished by itself is recorded with a warning', async () => {
-    const order = await refusedRefund();
+  test('that comes after the order was finished by itself is recorded with a warning', async ({
+    service,
+    merchant,
+    cli,
+  }) => {
+    const order = await refusedRefund(service, merchant);
     // This settlement was written, and the gateway refunded after all before the order heard of it.
     await service.sql`
       INSERT INTO outside_settlements (order_number, reference, reason, actor)
       VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'test')`;
-    await pretendFinished(order);
+    await pretendFinished(service, order);
     const { warning } = await cli.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');
   });
 });
 
-test('after all of this the ledger is sound', async () => {
+test('after all of this the ledger is sound', async ({ service, cli }) => {
   expect((await verifyLedger(service.sql)).faults).toEqual([]);
   expect(await cli.json('ledger', 'verify')).toMatchObject({ ok: true, faultCount: 0 });
 });

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { orderSchema } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import type { ReceivedWebhook, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 interface Endpoint {
@@ -21,23 +21,27 @@ interface TestResult {
   eventId: string;
 }
 
-let service: TestService;
-let cli: AdminCli;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  cli = adminCli(service.env);
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false }).extend(
+  'cli',
+  { scope: 'file' },
+  ({ service }) => adminCli(service.env),
+);
 
 /** An approved merchant whose receiver listens, and whose URL is not set yet. */
-async function aMerchant(): Promise<{ merchantId: string; receiver: WebhookReceiver }> {
+async function aMerchant(
+  service: TestService,
+): Promise<{ merchantId: string; receiver: WebhookReceiver }> {
   return service.newMerchant({ webhooks: false });
 }
 
-const webhook = <Data = Endpoint>(verb: string, merchantId: string, ...options: string[]) =>
-  cli.json<Data>('webhook', verb, '--merchant', merchantId, ...options);
+const webhook = <Data = Endpoint>(
+  cli: AdminCli,
+  verb: string,
+  merchantId: string,
+  ...options: string[]
+) => cli.json<Data>('webhook', verb, '--merchant', merchantId, ...options);
 
-const actionsOf = async (merchantId: string) =>
+const actionsOf = async (service: TestService, merchantId: string) =>
   (await auditOf(service.sql, merchantId))
     .map(({ action }) => action)
     .filter((action) => action.startsWith('webhook.'));
@@ -57,7 +61,7 @@ function signatureWith(secret: string | null, { headers, rawBody }: ReceivedWebh
 }
 
 /** Every row of every table, as text: what a stolen dump would show. */
-async function dump(): Promise<string> {
+async function dump(service: TestService): Promise<string> {
   const tables = await service.sql<{ name: string }[]>`
     SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
   const rows = await Promise.all(
@@ -67,36 +71,43 @@ async function dump(): Promise<string> {
 }
 
 describe('the webhook URL', () => {
-  test('gets its secret at the first save, shown once; environments have separate ones', async () => {
-    const { merchantId, receiver } = await aMerchant();
-    const first = await webhook('set', merchantId, '--url', receiver.url);
+  test('gets its secret at the first save, shown once; environments have separate ones', async ({
+    service,
+    cli,
+  }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    const first = await webhook(cli, 'set', merchantId, '--url', receiver.url);
     expect(first).toMatchObject({ url: receiver.url, warning: null });
     expect(first.secret).toMatch(/^whsec_[0-9A-Za-z]{36}$/);
-    const second = await webhook('set', merchantId, '--url', `${receiver.url}/2`);
+    const second = await webhook(cli, 'set', merchantId, '--url', `${receiver.url}/2`);
     expect(second.secret).toBeNull();
-    const shown = await webhook('show', merchantId);
+    const shown = await webhook(cli, 'show', merchantId);
     expect(shown).toMatchObject({ url: `${receiver.url}/2`, hasSecret: true });
     expect(JSON.stringify(shown)).not.toContain('whsec_');
     const production = ['--environment', 'production', '--url', 'https://example.com/hooks'];
-    const other = await webhook('set', merchantId, ...production);
+    const other = await webhook(cli, 'set', merchantId, ...production);
     expect(other.secret).toMatch(/^whsec_/);
     expect(other.secret).not.toBe(first.secret);
-    expect(await actionsOf(merchantId)).toEqual(['webhook.set', 'webhook.set', 'webhook.set']);
+    expect(await actionsOf(service, merchantId)).toEqual([
+      'webhook.set',
+      'webhook.set',
+      'webhook.set',
+    ]);
   });
 
-  test.each([
+  test.for([
     ['production', 'http://example.com/', 'must use https in production'],
     ['sandbox', 'http://10.0.0.1/', 'must not point to the address 10.0.0.1'],
     ['sandbox', 'http://metadata.google.internal/', 'must not point to a local or internal'],
     ['sandbox', 'https://example.com:7233/', 'must not use port 7233'],
-  ])('in %s, %s is refused: it %s', async (environment, url, reason) => {
+  ] as const)('in %s, %s is refused: it %s', async ([environment, url, reason], { cli }) => {
     const args = ['--merchant', 'mer_x', '--environment', environment, '--url', url];
     expect(await cli.refusal('webhook', 'set', ...args)).toContain(`The webhook URL ${reason}`);
   });
 
-  test.each(['PORT', 'DATABASE_URL', 'TEMPORAL_ADDRESS'] as const)(
+  test.for(['PORT', 'DATABASE_URL', 'TEMPORAL_ADDRESS'] as const)(
     'on the port of our own %s is refused, also on an opened address',
-    async (setting) => {
+    async (setting, { service, cli }) => {
       const port = setting === 'PORT' ? '8080' : /:(\d+)(?:\/|$)/.exec(service.env[setting])?.[1];
       const args = ['--merchant', 'mer_x', '--url', `http://127.0.0.1:${port}/`];
       const line = await cli.refusal('webhook', 'set', ...args);
@@ -104,33 +115,36 @@ describe('the webhook URL', () => {
     },
   );
 
-  test('whose name does not resolve today is saved, with a warning', async () => {
-    const { merchantId } = await aMerchant();
+  test('whose name does not resolve today is saved, with a warning', async ({ service, cli }) => {
+    const { merchantId } = await aMerchant(service);
     const url = 'https://no-such-host.invalid/hooks';
-    const saved = await webhook('set', merchantId, '--url', url);
+    const saved = await webhook(cli, 'set', merchantId, '--url', url);
     expect(saved.warning).toContain('cannot be resolved now');
-    expect(await webhook('show', merchantId)).toMatchObject({ url });
+    expect(await webhook(cli, 'show', merchantId)).toMatchObject({ url });
   });
 
-  test('of an unknown merchant is refused', async () => {
-    const { receiver } = await aMerchant();
+  test('of an unknown merchant is refused', async ({ service, cli }) => {
+    const { receiver } = await aMerchant(service);
     const args = ['--merchant', 'mer_none', '--url', receiver.url];
     expect(await cli.refusal('webhook', 'set', ...args)).toBe('Merchant not found: mer_none');
   });
 
-  test('removed: nothing is sent, and the secret stays for the next URL', async () => {
-    const { merchantId, receiver } = await aMerchant();
-    const { secret } = await webhook('set', merchantId, '--url', receiver.url);
-    expect(await webhook('remove', merchantId)).toMatchObject({ url: null });
-    expect(await webhook('show', merchantId)).toMatchObject({ url: null, hasSecret: true });
+  test('removed: nothing is sent, and the secret stays for the next URL', async ({
+    service,
+    cli,
+  }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    expect(await webhook(cli, 'remove', merchantId)).toMatchObject({ url: null });
+    expect(await webhook(cli, 'show', merchantId)).toMatchObject({ url: null, hasSecret: true });
     expect(await cli.refusal('webhook', 'remove', '--merchant', merchantId)).toBe(
       'No webhook URL is configured in sandbox',
     );
-    expect((await webhook('set', merchantId, '--url', receiver.url)).secret).toBeNull();
-    await webhook('test', merchantId);
+    expect((await webhook(cli, 'set', merchantId, '--url', receiver.url)).secret).toBeNull();
+    await webhook(cli, 'test', merchantId);
     const sent = onlyWebhook(receiver);
     expect(sent.headers['x-service-signature']).toBe(signatureWith(secret, sent));
-    expect(await actionsOf(merchantId)).toEqual([
+    expect(await actionsOf(service, merchantId)).toEqual([
       'webhook.set',
       'webhook.remove',
       'webhook.set',
@@ -140,30 +154,33 @@ describe('the webhook URL', () => {
 });
 
 describe('the webhook secret', () => {
-  test('rotated: the next webhook is signed with the new one, and the old one is dead', async () => {
-    const { merchantId, receiver } = await aMerchant();
-    const before = await webhook('set', merchantId, '--url', receiver.url);
-    const after = await webhook('rotate-secret', merchantId);
+  test('rotated: the next webhook is signed with the new one, and the old one is dead', async ({
+    service,
+    cli,
+  }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    const before = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const after = await webhook(cli, 'rotate-secret', merchantId);
     expect(after.secret).toMatch(/^whsec_/);
-    await webhook('test', merchantId);
+    await webhook(cli, 'test', merchantId);
     const sent = onlyWebhook(receiver);
     expect(sent.headers['x-service-signature']).toBe(signatureWith(after.secret, sent));
     expect(sent.headers['x-service-signature']).not.toBe(signatureWith(before.secret, sent));
-    expect(await actionsOf(merchantId)).toContain('webhook.rotate_secret');
+    expect(await actionsOf(service, merchantId)).toContain('webhook.rotate_secret');
   });
 
-  test('cannot be rotated before a URL was saved', async () => {
-    const { merchantId } = await aMerchant();
+  test('cannot be rotated before a URL was saved', async ({ service, cli }) => {
+    const { merchantId } = await aMerchant(service);
     expect(await cli.refusal('webhook', 'rotate-secret', '--merchant', merchantId)).toBe(
       'No webhook URL is configured in sandbox',
     );
   });
 
-  test('is nowhere in the database in the clear', async () => {
-    const { merchantId, receiver } = await aMerchant();
-    const { secret } = await webhook('set', merchantId, '--url', receiver.url);
-    const { secret: rotated } = await webhook('rotate-secret', merchantId);
-    const text = await dump();
+  test('is nowhere in the database in the clear', async ({ service, cli }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const { secret: rotated } = await webhook(cli, 'rotate-secret', merchantId);
+    const text = await dump(service);
     expect(text).toContain(merchantId);
     expect(text).not.toContain('whsec_');
     expect(text).not.toContain((secret ?? '').slice('whsec_'.length));
@@ -172,10 +189,13 @@ describe('the webhook secret', () => {
 });
 
 describe('the test event', () => {
-  test('has the shape of every webhook, an order that does not exist, and a type of its own', async () => {
-    const { merchantId, receiver } = await aMerchant();
-    await webhook('set', merchantId, '--url', receiver.url);
-    const result = await webhook<TestResult>('test', merchantId);
+  test('has the shape of every webhook, an order that does not exist, and a type of its own', async ({
+    service,
+    cli,
+  }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const result = await webhook<TestResult>(cli, 'test', merchantId);
     expect(result).toMatchObject({ delivered: true, statusCode: 200, error: null });
     const { headers, body } = onlyWebhook(receiver);
     expect(headers).toMatchObject({
@@ -192,9 +212,9 @@ describe('the test event', () => {
     expect(orderSchema.safeParse(body.data).error).toBeUndefined();
   });
 
-  test('that is not taken is exit 1 with the reason, and no delivery', async () => {
-    const { merchantId, receiver } = await aMerchant();
-    await webhook('set', merchantId, '--url', receiver.url);
+  test('that is not taken is exit 1 with the reason, and no delivery', async ({ service, cli }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    await webhook(cli, 'set', merchantId, '--url', receiver.url);
     receiver.answerWith(() => 500);
     const { code, stdout } = await cli.run('webhook', 'test', '--merchant', merchantId, '--json');
     expect(code).toBe(1);
@@ -207,8 +227,8 @@ describe('the test event', () => {
     expect(await cli.json('delivery', 'list', '--merchant', merchantId)).toEqual([]);
   });
 
-  test('needs a URL', async () => {
-    const { merchantId } = await aMerchant();
+  test('needs a URL', async ({ service, cli }) => {
+    const { merchantId } = await aMerchant(service);
     expect(await cli.refusal('webhook', 'test', '--merchant', merchantId)).toBe(
       'No webhook URL is configured in sandbox',
     );

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { createAuthenticate } from '../../src/merchants/authenticate.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
@@ -8,27 +8,23 @@ import { rotateSecret } from '../../src/merchants/keys.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { expectRefusal, expectSuccess, expectViolations } from './expectations.ts';
 
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
-let service: TestService;
-let merchant: Merchant;
-let other: Merchant;
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } }).extend(
+  'other',
+  { scope: 'file' },
+  ({ service }) => newMerchant(service),
+);
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  [merchant, other] = await Promise.all([newMerchant(), newMerchant()]);
-});
-afterAll(async () => service?.stop());
-
-const newMerchant = () => service.newMerchant({ webhooks: false });
-const admin = () => ({ sql: service.sql, actor: 'test' });
+const newMerchant = (service: TestService) => service.newMerchant({ webhooks: false });
+const admin = (service: TestService) => ({ sql: service.sql, actor: 'test' });
 const ORDERS = '/sandbox/api/merchant/v1/orders';
 
 /** One keep-alive connection, and headers that `fetch` would not send. */
-function createRawClient() {
+function createRawClient(service: TestService) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const { port } = new URL(service.origin);
   return {
@@ -63,7 +59,7 @@ const keyOf = (apiKey: string, apiSecret: string) => ({
 });
 
 /** The ways to be nobody, which a caller must not be able to tell apart. */
-function nobodies(): Record<string, Record<string, string>> {
+function nobodies(merchant: Merchant, other: Merchant): Record<string, Record<string, string>> {
   const { sandbox, production } = merchant.keys;
   const utf8AsLatin1 = Buffer.from('mk_test_₹ключ😀').toString('latin1');
   return {
@@ -87,10 +83,14 @@ function nobodies(): Record<string, Record<string, string>> {
 }
 
 describe('who may call', () => {
-  test('whatever is wrong with the credentials, the 401 is one and the same, headers and all', async () => {
-    const client = createRawClient();
+  test('whatever is wrong with the credentials, the 401 is one and the same, headers and all', async ({
+    service,
+    merchant,
+    other,
+  }) => {
+    const client = createRawClient(service);
     const answers = [];
-    for (const [what, headers] of Object.entries(nobodies())) {
+    for (const [what, headers] of Object.entries(nobodies(merchant, other))) {
       const answer = await client.get(headers);
       const { timestamp, ...body } = JSON.parse(answer.body) as Record<string, unknown>;
       expect([what, answer.status, timestamp]).toEqual([what, 401, expect.any(String)]);
@@ -106,7 +106,10 @@ describe('who may call', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
-  test('over 10,000 tries an unknown key takes as long as a wrong secret or another environment', async () => {
+  test('over 10,000 tries an unknown key takes as long as a wrong secret or another environment', async ({
+    service,
+    merchant,
+  }) => {
     const { sandbox, production } = merchant.keys;
     const pepper = service.config.apiSecretPepper ?? '';
     const authenticate = createAuthenticate({ sql: service.sql, pepper });
@@ -135,32 +138,38 @@ describe('who may call', () => {
     expect(Math.max(...quartiles) / Math.min(...quartiles)).toBeLessThan(1.1);
   });
 
-  test.each([
+  test.for([
     ['reject', 'Merchant must be approved first'],
     ['suspend', 'Merchant account is not active'],
   ] as const)(
     'a merchant after %s is 403 "%s", and an approved one again at once',
-    async (change, message) => {
-      const { merchantId, sandbox, production } = await newMerchant();
-      await changeMerchantStatus(admin(), merchantId, change, { reason: 'Documents missing' });
+    async ([change, message], { service }) => {
+      const { merchantId, sandbox, production } = await newMerchant(service);
+      await changeMerchantStatus(admin(service), merchantId, change, {
+        reason: 'Documents missing',
+      });
       for (const client of [sandbox, production]) {
         expectRefusal(await client.get('/orders'), 403, message);
       }
       const back = change === 'suspend' ? 'activate' : 'approve';
-      await changeMerchantStatus(admin(), merchantId, back);
+      await changeMerchantStatus(admin(service), merchantId, back);
       expectSuccess(await sandbox.get('/orders'), 200);
     },
   );
 
-  test('a merchant that nobody has decided about is 403 "Merchant must be approved first"', async () => {
-    const { merchantId, sandbox } = await newMerchant();
+  test('a merchant that nobody has decided about is 403 "Merchant must be approved first"', async ({
+    service,
+  }) => {
+    const { merchantId, sandbox } = await newMerchant(service);
     await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
     expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
   });
 
-  test('a wrong secret of a merchant that is not approved is 401: nobody learns of it', async () => {
-    const { merchantId, keys } = await newMerchant();
-    await changeMerchantStatus(admin(), merchantId, 'suspend');
+  test('a wrong secret of a merchant that is not approved is 401: nobody learns of it', async ({
+    service,
+  }) => {
+    const { merchantId, keys } = await newMerchant(service);
+    await changeMerchantStatus(admin(service), merchantId, 'suspend');
     const wrong = { ...keys.sandbox, apiSecret: 'sk_test_wrong' };
     const client = createApiClient(service.origin, wrong, 'sandbox');
     expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
@@ -172,13 +181,18 @@ describe('the approved-domain list', () => {
   const callFrom = (client: Merchant['sandbox'], origin: string) =>
     client.call('GET', '/orders', undefined, { Origin: origin });
 
-  test('without a list every Origin may call', async () => {
+  test('without a list every Origin may call', async ({ merchant }) => {
     expectSuccess(await callFrom(merchant.sandbox, 'https://anywhere.example'), 200);
   });
 
-  test('an Origin on the list may call, any other is 403, and no Origin is never blocked', async () => {
-    const { merchantId, sandbox } = await newMerchant();
-    await setOrigins(admin(), merchantId, 'sandbox', ['https://shop.example', 'pay.example']);
+  test('an Origin on the list may call, any other is 403, and no Origin is never blocked', async ({
+    service,
+  }) => {
+    const { merchantId, sandbox } = await newMerchant(service);
+    await setOrigins(admin(service), merchantId, 'sandbox', [
+      'https://shop.example',
+      'pay.example',
+    ]);
     for (const origin of ['https://shop.example', 'https://pay.example']) {
       expectSuccess(await callFrom(sandbox, origin), 200);
     }
@@ -196,28 +210,30 @@ describe('the approved-domain list', () => {
     expectSuccess(await sandbox.get('/orders'), 200);
   });
 
-  test('each environment has a list of its own', async () => {
-    const { merchantId, sandbox, production } = await newMerchant();
-    await setOrigins(admin(), merchantId, 'production', ['https://shop.example']);
+  test('each environment has a list of its own', async ({ service }) => {
+    const { merchantId, sandbox, production } = await newMerchant(service);
+    await setOrigins(admin(service), merchantId, 'production', ['https://shop.example']);
     expectSuccess(await callFrom(sandbox, 'https://test.example'), 200);
     expectRefusal(await callFrom(production, 'https://test.example'), 403, REFUSED);
   });
 
-  test('an emptied list lets every Origin call again', async () => {
-    const { merchantId, sandbox } = await newMerchant();
-    await setOrigins(admin(), merchantId, 'sandbox', ['https://shop.example']);
-    await setOrigins(admin(), merchantId, 'sandbox', []);
+  test('an emptied list lets every Origin call again', async ({ service }) => {
+    const { merchantId, sandbox } = await newMerchant(service);
+    await setOrigins(admin(service), merchantId, 'sandbox', ['https://shop.example']);
+    await setOrigins(admin(service), merchantId, 'sandbox', []);
     expectSuccess(await callFrom(sandbox, 'https://anywhere.example'), 200);
   });
 });
 
 describe('rotation', () => {
-  test('the old secret is 401 on the very next request, on every API process', async () => {
-    const { merchantId, keys, sandbox } = await newMerchant();
+  test('the old secret is 401 on the very next request, on every API process', async ({
+    service,
+  }) => {
+    const { merchantId, keys, sandbox } = await newMerchant(service);
     const second = await startApiProcess(service);
     const processes = [sandbox, second.as(keys)];
     for (const client of processes) expectSuccess(await client.get('/orders'), 200);
-    const deps = { ...admin(), pepper: service.config.apiSecretPepper ?? '' };
+    const deps = { ...admin(service), pepper: service.config.apiSecretPepper ?? '' };
     const rotated = await rotateSecret(deps, merchantId, 'sandbox');
     for (const client of processes) {
       expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
@@ -232,12 +248,12 @@ describe('rotation', () => {
 
 describe('the order of the checks', () => {
   /** A request that is wrong in every way, mended from the front, one fault at a time. */
-  async function callWith(mended: number) {
-    const wrong = await newMerchant();
+  async function callWith(service: TestService, other: Merchant, mended: number) {
+    const wrong = await newMerchant(service);
     const theirs = await other.sandbox.create();
     const own = await wrong.sandbox.create();
-    if (mended < 2) await changeMerchantStatus(admin(), wrong.merchantId, 'suspend');
-    await setOrigins(admin(), wrong.merchantId, 'sandbox', ['https://shop.example']);
+    if (mended < 2) await changeMerchantStatus(admin(service), wrong.merchantId, 'suspend');
+    await setOrigins(admin(service), wrong.merchantId, 'sandbox', ['https://shop.example']);
     const keys = mended < 1 ? { ...wrong.keys.sandbox, apiSecret: 'x' } : wrong.keys.sandbox;
     const orders = { 6: theirs.order_number, 7: own.order_number } as Record<number, string>;
     const environment: Environment = 'sandbox';
@@ -252,31 +268,37 @@ describe('the order of the checks', () => {
     );
   }
 
-  test.each([
+  test.for([
     [0, 401, 'Missing or invalid API key or secret'],
     [1, 403, 'Merchant account is not active'],
     [2, 403, 'Access denied: Origin not allowed'],
     [3, 400, 'Unsupported API version'],
     [5, 404, 'Order not found: ORD0'],
     [6, 403, 'Access denied: this order does not belong to your merchant account'],
-  ])('with %i faults mended the next one answers: %i %s', async (mended, status, message) => {
-    expectRefusal(await callWith(mended), status, message);
-  });
+  ] as const)(
+    'with %i faults mended the next one answers: %i %s',
+    async ([mended, status, message], { service, other }) => {
+      expectRefusal(await callWith(service, other, mended), status, message);
+    },
+  );
 
-  test('with the version mended the input answers: 400 with its violations', async () => {
-    expectViolations(await callWith(4), {
+  test('with the version mended the input answers: 400 with its violations', async ({
+    service,
+    other,
+  }) => {
+    expectViolations(await callWith(service, other, 4), {
       resolution: 'must be 1 to 1000 characters and not blank',
     });
   });
 
-  test('the state of the order comes last: 400 in its own words', async () => {
+  test('the state of the order comes last: 400 in its own words', async ({ service, other }) => {
     const worker = await service.startWorker();
-    const answer = await callWith(7);
+    const answer = await callWith(service, other, 7);
     await worker.stop();
     expectRefusal(answer, 400, 'Cannot resolve; order must be in DISPUTE status');
   });
 
-  test('the rate limit comes before all of them', async () => {
+  test('the rate limit comes before all of them', async ({ service }) => {
     const limited = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: '10' });
     const nobody = createApiClient(limited.origin, { apiKey: 'x', apiSecret: 'y' }, 'sandbox');
     const answers = await Promise.all(Array.from({ length: 60 }, () => nobody.get('/nothing')));

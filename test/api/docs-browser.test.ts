@@ -1,34 +1,33 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TestBrowser } from '../checkout/browser.ts';
+import { expect } from 'vitest';
 import { launchBrowser, violationsOf } from '../checkout/browser.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 
-let service: TestService;
-let browser: TestBrowser;
-beforeAll(async () => {
-  [service, browser] = await Promise.all([startTestService({ time: 'real' }), launchBrowser()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', worker: false }).extend(
+  'browser',
+  { scope: 'file' },
+  ({ service: _service }, { onCleanup }) => stoppedAtEnd(launchBrowser(), onCleanup),
+);
 
 interface OpenApi {
   paths: Record<string, Record<string, { operationId: string }>>;
   webhooks: Record<string, object>;
 }
 
-const readDocument = async () =>
+const readDocument = async (service: TestService) =>
   (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApi;
 
-test('/docs shows every operation and event under its own Content-Security-Policy, and asks nobody else', async () => {
+test('/docs shows every operation and event under its own Content-Security-Policy, and asks nobody else', async ({
+  service,
+  browser,
+}) => {
   const { context, page, complaints } = await browser.newPhone();
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).origin));
   const answer = await page.goto(`${service.origin}/docs`);
   expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'");
-  const { paths, webhooks } = await readDocument();
+  const { paths, webhooks } = await readDocument(service);
   const operationIds = Object.values(paths).flatMap((path) =>
     Object.values(path).flatMap(({ operationId }) => operationId ?? []),
   );
@@ -43,7 +42,10 @@ test('/docs shows every operation and event under its own Content-Security-Polic
   await context.close();
 });
 
-test('/docs tells a newcomer how to begin, what errors there are, and the rules of webhooks', async () => {
+test('/docs tells a newcomer how to begin, what errors there are, and the rules of webhooks', async ({
+  service,
+  browser,
+}) => {
   const { context, page } = await browser.newPhone();
   await page.goto(`${service.origin}/docs`);
   const text = await page.locator('main').innerText();
@@ -66,13 +68,13 @@ const SCREENS = [
   ['a desk', { width: 1440, height: 900 }],
 ] as const;
 
-test.each(
+test.for(
   SCREENS.flatMap(([name, size]) =>
     (['light', 'dark'] as const).map((scheme) => [scheme, name, size] as const),
   ),
 )(
   '/docs in %s on %s: axe-core finds nothing, and nothing is wider than the screen',
-  async (colorScheme, _name, viewport) => {
+  async ([colorScheme, _name, viewport], { service, browser }) => {
     const { context, page } = await browser.newPhone({ colorScheme, viewport });
     await page.goto(`${service.origin}/docs`);
     const [background = 0] = await page.evaluate<number[]>(

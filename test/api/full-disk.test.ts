@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { anOrder } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import type { PartLine } from '../support/log-lines.ts';
 import { linesIn, linesOf } from '../support/log-lines.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { onSmallDisk, requireMounting, smallDiskOf } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
@@ -18,19 +18,8 @@ import { expectSuccess } from './expectations.ts';
 const MANY = 2500;
 const WITHIN_MS = 5_000;
 const INFO = { LOG_LEVEL: 'info' };
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 /** Runs a command with its output, errors too, in this file. */
 const printingTo = (file: string, command: string[]) => [
@@ -55,7 +44,7 @@ async function sendMany({ origin }: ApiProcess): Promise<void> {
 }
 
 /** What a merchant does, each step within the contract's 5 s. */
-async function useApi(api: ApiProcess): Promise<void> {
+async function useApi(merchant: Merchant, api: ApiProcess): Promise<void> {
   const client = api.as(merchant.keys);
   const startedAtMs = performance.now();
   const created = await client.post('/orders', anOrder());
@@ -70,17 +59,24 @@ const requestsIn = (lines: PartLine[]) =>
 const droppedIn = (lines: PartLine[]) =>
   lines.reduce((sum, { droppedLines = 0 }) => sum + Number(droppedLines), 0);
 
-test('the API serves and stops as ever while its log can take no line', async () => {
+test('the API serves and stops as ever while its log can take no line', async ({
+  service,
+  merchant,
+}) => {
   const api = await startApiProcess(service, INFO, (command) => printingTo('/dev/full', command));
-  await useApi(api);
+  await useApi(merchant, api);
   await sendMany(api);
-  await useApi(api);
+  await useApi(merchant, api);
   process.kill(api.pid, 'SIGTERM');
   expect(await api.exited).toEqual({ code: 0, signal: null });
   await api.stop();
 });
 
-test('a worker does its work while its log can take no line', async () => {
+test('a worker does its work while its log can take no line', async ({
+  service,
+  worker,
+  merchant,
+}) => {
   const output = openSync('/dev/full', 'w');
   const onFullDisk = await startWorkerProcess(service, { output, settings: INFO });
   await worker.stop();
@@ -89,23 +85,27 @@ test('a worker does its work while its log can take no line', async () => {
   expectSuccess(await merchant.sandbox.post(`/orders/${order.order_number}/deliver`), 200);
   expect(await onFullDisk.stop()).toBe(0);
   closeSync(output);
-  worker = await service.startWorker();
+  await worker.start();
 });
 
-test('when the disk is full requests are answered, and the log goes on when there is space', async (context) => {
-  requireMounting(context);
+test('when the disk is full requests are answered, and the log goes on when there is space', async ({
+  skip,
+  service,
+  merchant,
+}) => {
+  requireMounting({ skip });
   const api = await startApiProcess(service, INFO, (command, folder) =>
     onSmallDisk(folder, 4096, printingTo(join(folder, 'full.log'), command)),
   );
   const disk = smallDiskOf(api.pid, api.folder);
-  await useApi(api);
+  await useApi(merchant, api);
   disk.fill();
   await sendMany(api);
-  await useApi(api);
+  await useApi(merchant, api);
   disk.free();
   const log = disk.path('full.log');
   await until(() => droppedIn(linesIn(log)) > 0);
-  await useApi(api);
+  await useApi(merchant, api);
   const lines = linesIn(log);
   expect(requestsIn(lines) + droppedIn(lines)).toBeGreaterThanOrEqual(MANY);
   expect(lines.at(-1)).toMatchObject({
@@ -128,7 +128,10 @@ function readAvailable(descriptor: number): string {
   }
 }
 
-test('a reader of the log that sleeps holds nobody up, and gets whole lines when it wakes', async () => {
+test('a reader of the log that sleeps holds nobody up, and gets whole lines when it wakes', async ({
+  service,
+  merchant,
+}) => {
   let reader = -1;
   const api = await startApiProcess(service, INFO, (command, folder) => {
     const pipe = join(folder, 'pipe');
@@ -137,7 +140,7 @@ test('a reader of the log that sleeps holds nobody up, and gets whole lines when
     return printingTo(pipe, command);
   });
   await sendMany(api);
-  await useApi(api);
+  await useApi(merchant, api);
   let text = '';
   await until(() => droppedIn(linesOf((text += readAvailable(reader)))) > 0);
   const lines = linesOf(text);

@@ -3,30 +3,23 @@ import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { anOrder } from '../support/api-client.ts';
-import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { expectSuccess } from './expectations.ts';
 
-let service: TestService;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let api: ApiProcess;
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } }).extend(
+  'api',
+  { scope: 'file' },
+  ({ service }, { onCleanup }) => stoppedAtEnd(startApiProcess(service), onCleanup),
+);
+
 const ORDERS = '/sandbox/api/merchant/v1/orders';
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  merchant = await service.newMerchant({ webhooks: false });
-  api = await startApiProcess(service);
-});
-afterAll(async () => {
-  await api?.stop();
-  await service?.stop();
-});
-
-const credentials = () => {
+const credentials = (merchant: Merchant) => {
   const { apiKey, apiSecret } = merchant.keys.sandbox;
   return { 'X-API-Key': apiKey, 'X-API-Secret': apiSecret };
 };
@@ -48,8 +41,11 @@ async function drip(port: number, start: string): Promise<void> {
   clearInterval(timer);
 }
 
-test('500 sockets that drip headers or bodies are gone within 15 s while a healthy client is served', async () => {
-  const headers = { Host: 'a', ...credentials() };
+test('500 sockets that drip headers or bodies are gone within 15 s while a healthy client is served', async ({
+  merchant,
+  api,
+}) => {
+  const headers = { Host: 'a', ...credentials(merchant) };
   const body = { ...headers, 'Content-Type': 'application/json', 'Content-Length': '20000' };
   const starts = [
     `GET ${ORDERS} HTTP/1.1\r\nHost: a\r\nX-Drip: `,
@@ -75,10 +71,20 @@ test('500 sockets that drip headers or bodies are gone within 15 s while a healt
 });
 
 /** A client with one kept connection, which it uses until it is told to close it. */
-async function useUntilClosed(port: number, onAnswer: () => void): Promise<void> {
+async function useUntilClosed(
+  merchant: Merchant,
+  port: number,
+  onAnswer: () => void,
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (;;) {
-    const asked = request({ agent, port, host: '127.0.0.1', path: ORDERS, headers: credentials() });
+    const asked = request({
+      agent,
+      port,
+      host: '127.0.0.1',
+      path: ORDERS,
+      headers: credentials(merchant),
+    });
     asked.end();
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
     response.resume();
@@ -89,7 +95,10 @@ async function useUntilClosed(port: number, onAnswer: () => void): Promise<void>
   }
 }
 
-test('SIGTERM: not ready at once, every request that was sent is answered, and the process ends', async () => {
+test('SIGTERM: not ready at once, every request that was sent is answered, and the process ends', async ({
+  service,
+  merchant,
+}) => {
   const stopping = await startApiProcess(service);
   // A body of which the second half comes after the signal.
   const text = JSON.stringify(anOrder());
@@ -99,7 +108,7 @@ test('SIGTERM: not ready at once, every request that was sent is answered, and t
   const slowEnded = once(slow, 'close');
   const headers = {
     Host: 'a',
-    ...credentials(),
+    ...credentials(merchant),
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(text)),
   };
@@ -107,7 +116,9 @@ test('SIGTERM: not ready at once, every request that was sent is answered, and t
   const underLoad = Promise.withResolvers<void>();
   let answers = 0;
   const onAnswer = () => (answers += 1) > 100 && underLoad.resolve();
-  const busy = Array.from({ length: 30 }, () => useUntilClosed(stopping.port, () => onAnswer()));
+  const busy = Array.from({ length: 30 }, () =>
+    useUntilClosed(merchant, stopping.port, () => onAnswer()),
+  );
   await underLoad.promise;
 
   process.kill(stopping.pid, 'SIGTERM');
@@ -122,7 +133,7 @@ test('SIGTERM: not ready at once, every request that was sent is answered, and t
   await stopping.stop();
 });
 
-test.each([
+test.for([
   ['security headers', '/docs', 'x-content-type-options', 'nosniff'],
   [
     'a strict policy',
@@ -134,7 +145,7 @@ test.each([
   ['no cache for private data', `${ORDERS}?size=1`, 'cache-control', 'no-store'],
   ['no ETag for private data', `${ORDERS}?size=1`, 'etag', null],
   ['no word about the software', `${ORDERS}?size=1`, 'x-powered-by', null],
-])('every answer has %s', async (_what, path, name, value) => {
-  const response = await fetch(api.origin + path, { headers: credentials() });
+] as const)('every answer has %s', async ([_what, path, name, value], { merchant, api }) => {
+  const response = await fetch(api.origin + path, { headers: credentials(merchant) });
   expect([response.status, response.headers.get(name)]).toEqual([200, value]);
 });

@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { RawRequest } from '../support/raw-request.ts';
 import { rawRequest } from '../support/raw-request.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import {
   expectApiHeaders,
   expectRefusal,
@@ -13,23 +14,13 @@ import {
   expectViolations,
 } from './expectations.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let orderNumber: string;
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'orderNumber',
+  { scope: 'file' },
+  async ({ merchant }) => (await merchant.sandbox.create()).order_number,
+);
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-  ({ order_number: orderNumber } = await merchant.sandbox.create());
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-const send = (request: RawRequest): Promise<ApiAnswer> =>
+const send = (service: TestService, merchant: Merchant, request: RawRequest): Promise<ApiAnswer> =>
   rawRequest(service.origin, merchant.keys.sandbox, request);
 
 /** Every POST, each with the name of a text field that it reads, if it reads one. */
@@ -79,21 +70,29 @@ const hostileBodies = (field: string): Record<string, string | Buffer> => ({
 });
 
 describe('hostile bodies are never a fault of ours', () => {
-  test.each(POSTS)('POST %s', async (path, field) => {
+  test.for(POSTS)('POST %s', async ([path, field], { service, merchant, orderNumber }) => {
     for (const [what, body] of Object.entries(hostileBodies(field || 'x'))) {
-      const answer = await send({ method: 'POST', path: path.replace('{id}', orderNumber), body });
+      const answer = await send(service, merchant, {
+        method: 'POST',
+        path: path.replace('{id}', orderNumber),
+        body,
+      });
       expect([what, answer.status]).toEqual([what, expect.toSatisfy((status) => status < 500)]);
       expectApiHeaders(answer);
       expect(answer.body).toHaveProperty('message');
     }
   });
 
-  test('what they meant has not happened, and the service is as before', async () => {
+  test('what they meant has not happened, and the service is as before', async ({ merchant }) => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
     expectSuccess(await merchant.sandbox.post('/orders', anOrder()), 201);
   });
 
-  test('text that the database cannot hold is a violation of its field', async () => {
+  test('text that the database cannot hold is a violation of its field', async ({
+    service,
+    merchant,
+    orderNumber,
+  }) => {
     const messages = {
       '\\ud800': 'must not contain NUL characters or unpaired surrogates',
       '\\udfff': 'must not contain NUL characters or unpaired surrogates',
@@ -101,7 +100,11 @@ describe('hostile bodies are never a fault of ours', () => {
     };
     for (const [escape, message] of Object.entries(messages)) {
       const path = `/orders/${orderNumber}/dispute/evidence`;
-      const answer = await send({ method: 'POST', path, body: `{"text":"Signed ${escape}"}` });
+      const answer = await send(service, merchant, {
+        method: 'POST',
+        path,
+        body: `{"text":"Signed ${escape}"}`,
+      });
       expectViolations(answer, { text: message });
     }
   });
@@ -109,15 +112,20 @@ describe('hostile bodies are never a fault of ours', () => {
 
 describe('the form of a body', () => {
   const body = JSON.stringify(anOrder());
-  const post = (headers: Record<string, string>, text: string | Buffer = body) =>
-    send({ method: 'POST', path: '/orders', body: text, headers });
+  const post = (
+    service: TestService,
+    merchant: Merchant,
+    headers: Record<string, string>,
+    text: string | Buffer = body,
+  ) => send(service, merchant, { method: 'POST', path: '/orders', body: text, headers });
 
-  test.each(['application/json', 'application/json;charset=utf-8', 'Application/JSON; a=b'])(
+  test.for(['application/json', 'application/json;charset=utf-8', 'Application/JSON; a=b'])(
     'Content-Type %s is JSON',
-    async (type) => expectSuccess(await post({ 'Content-Type': type }), 201),
+    async (type, { service, merchant }) =>
+      expectSuccess(await post(service, merchant, { 'Content-Type': type }), 201),
   );
 
-  test.each([
+  test.for([
     'text/plain',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
@@ -125,54 +133,86 @@ describe('the form of a body', () => {
     'application/json-patch+json',
     '',
     'é',
-  ])('Content-Type %j is 400', async (type) => {
-    const answer = await post({ 'Content-Type': type });
+  ])('Content-Type %j is 400', async (type, { service, merchant }) => {
+    const answer = await post(service, merchant, { 'Content-Type': type });
     expectRefusal(answer, 400, 'Content-Type must be application/json');
   });
 
-  test('32 KiB are accepted; a byte more is 413, on every operation', async () => {
+  test('32 KiB are accepted; a byte more is 413, on every operation', async ({
+    service,
+    merchant,
+    orderNumber,
+  }) => {
     const room = 32 * 1024 - JSON.stringify(anOrder({ x: '' })).length;
     const ofSize = (extra: number) => JSON.stringify(anOrder({ x: 'x'.repeat(room + extra) }));
-    expectSuccess(await post({}, ofSize(0)), 201);
-    expectRefusal(await post({}, ofSize(1)), 413, 'Request body is larger than 32 KiB');
+    expectSuccess(await post(service, merchant, {}, ofSize(0)), 201);
+    expectRefusal(
+      await post(service, merchant, {}, ofSize(1)),
+      413,
+      'Request body is larger than 32 KiB',
+    );
     for (const [path] of POSTS) {
       const request = { method: 'POST', path: path.replace('{id}', orderNumber), body: ofSize(1) };
-      expectRefusal(await send(request), 413, 'Request body is larger than 32 KiB');
+      expectRefusal(
+        await send(service, merchant, request),
+        413,
+        'Request body is larger than 32 KiB',
+      );
     }
   });
 
-  test.each(POSTS)(
+  test.for(POSTS)(
     'POST %s: 40 KiB of unannounced length are 413, malformed JSON is 400',
-    async (path) => {
+    async ([path], { service, merchant, orderNumber }) => {
       const request = { method: 'POST', path: path.replace('{id}', orderNumber) };
       const headers = { 'Transfer-Encoding': 'chunked' };
-      const tooLarge = await send({ ...request, headers, body: ' '.repeat(40 * 1024) });
+      const tooLarge = await send(service, merchant, {
+        ...request,
+        headers,
+        body: ' '.repeat(40 * 1024),
+      });
       expectRefusal(tooLarge, 413, 'Request body is larger than 32 KiB');
-      expectRefusal(await send({ ...request, body: '{' }), 400, 'Malformed JSON');
+      expectRefusal(
+        await send(service, merchant, { ...request, body: '{' }),
+        400,
+        'Malformed JSON',
+      );
     },
   );
 
-  test('a compressed body is refused before it can unpack, in words that say so', async () => {
+  test('a compressed body is refused before it can unpack, in words that say so', async ({
+    service,
+    merchant,
+  }) => {
     const message = 'The request body must not be compressed; send it without Content-Encoding';
-    expectRefusal(await post({ 'Content-Encoding': 'gzip' }), 400, message);
+    expectRefusal(await post(service, merchant, { 'Content-Encoding': 'gzip' }), 400, message);
     const packed = gzipSync(body);
-    expectRefusal(await post({ 'Content-Encoding': 'gzip' }, packed), 400, message);
+    expectRefusal(
+      await post(service, merchant, { 'Content-Encoding': 'gzip' }, packed),
+      400,
+      message,
+    );
   });
 
-  test('a body in UTF-16 is refused in words that say so', async () => {
+  test('a body in UTF-16 is refused in words that say so', async ({ service, merchant }) => {
     const headers = { 'Content-Type': 'application/json; charset=utf-16' };
-    const answer = await post(headers, Buffer.from(body, 'utf16le'));
+    const answer = await post(service, merchant, headers, Buffer.from(body, 'utf16le'));
     expectRefusal(answer, 400, 'The charset of the request body must be UTF-8');
   });
 
-  test('the last of duplicate keys counts', async () => {
-    const answer = await post({}, `{"amount":1,${body.slice(1, -1)},"amount":7.5}`);
+  test('the last of duplicate keys counts', async ({ service, merchant }) => {
+    const answer = await post(
+      service,
+      merchant,
+      {},
+      `{"amount":1,${body.slice(1, -1)},"amount":7.5}`,
+    );
     expect([answer.status, answer.body.data.amount]).toEqual([201, 7.5]);
   });
 });
 
 describe('hostile queries and paths', () => {
-  test.each([
+  test.for([
     'page=%00',
     'page=%ED%A0%80',
     'page=%zz',
@@ -194,13 +234,13 @@ describe('hostile queries and paths', () => {
     "status=PAID'--",
     '&&&===???',
     '%',
-  ])('GET /orders?%s', async (query) => {
-    const answer = await send({ method: 'GET', path: `/orders?${query}` });
+  ])('GET /orders?%s', async (query, { service, merchant }) => {
+    const answer = await send(service, merchant, { method: 'GET', path: `/orders?${query}` });
     expect([200, 400]).toContain(answer.status);
     expectApiHeaders(answer);
   });
 
-  test.each([
+  test.for([
     ['%00', '\uFFFD'],
     ['%F0%9F%98%80', '😀'],
     ['%2e%2e%2f', '../'],
@@ -210,37 +250,49 @@ describe('hostile queries and paths', () => {
     ['%zz', '%zz'],
     ['%ED%A0%80', '%ED%A0%80'],
     ['%', '%'],
-  ])('an order number of %s is unknown', async (id, shown) => {
+  ] as const)('an order number of %s is unknown', async ([id, shown], { service, merchant }) => {
     for (const path of ['', '/timeline', '/payment-sessions/ps_1']) {
-      const answer = await send({ method: 'GET', path: `/orders/${id}${path}` });
+      const answer = await send(service, merchant, { method: 'GET', path: `/orders/${id}${path}` });
       expectRefusal(answer, 404, `Order not found: ${shown}`);
     }
-    const cancelled = await send({ method: 'POST', path: `/orders/${id}/cancel` });
+    const cancelled = await send(service, merchant, {
+      method: 'POST',
+      path: `/orders/${id}/cancel`,
+    });
     expectRefusal(cancelled, 404, `Order not found: ${shown}`);
   });
 
-  test('an unknown payment session of an order is 404', async () => {
+  test('an unknown payment session of an order is 404', async ({
+    service,
+    merchant,
+    orderNumber,
+  }) => {
     for (const session of ['ps_1', '%00', '%zz', 'x'.repeat(5_000)]) {
       const path = `/orders/${orderNumber}/payment-sessions/${session}`;
-      expectRefusal(await send({ method: 'GET', path }), 404, 'Payment session not found');
+      expectRefusal(
+        await send(service, merchant, { method: 'GET', path }),
+        404,
+        'Payment session not found',
+      );
     }
   });
 
-  test.each(['/', '//', '/orders/', '/Orders', '/orders//', '/orders/x/y/z', '/..', '/%2e%2e'])(
+  test.for(['/', '//', '/orders/', '/Orders', '/orders//', '/orders/x/y/z', '/..', '/%2e%2e'])(
     'a path that is none of ours is 404: %s',
-    async (path) => expectRefusal(await send({ method: 'GET', path }), 404, 'Not found'),
+    async (path, { service, merchant }) =>
+      expectRefusal(await send(service, merchant, { method: 'GET', path }), 404, 'Not found'),
   );
 
-  test.each(['PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE'])(
+  test.for(['PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE'])(
     '%s is 405 and names what there is',
-    async (method) => {
-      const answer = await send({ method, path: `/orders/${orderNumber}` });
+    async (method, { service, merchant, orderNumber }) => {
+      const answer = await send(service, merchant, { method, path: `/orders/${orderNumber}` });
       expectRefusal(answer, 405, 'Method not allowed');
       expect(answer.headers.get('Allow')).toBe('GET, HEAD, OPTIONS');
     },
   );
 
-  test('test helpers do not exist in production', async () => {
+  test('test helpers do not exist in production', async ({ merchant, orderNumber }) => {
     const { production } = merchant;
     for (const helper of ['pay', 'fail-payment', 'dispute', 'advance']) {
       const answer = await production.post(`/test-helpers/orders/${orderNumber}/${helper}`, {});

@@ -1,19 +1,16 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createPostgresRateLimiter } from '../../src/http/rate-limit-postgres.ts';
-import { createTestDatabase } from '../support/database.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
 import { SANDBOX, serve } from './http-support.ts';
 
 const log = pino({ level: 'silent' });
 const IP = '192.0.2.1';
-let database: TestDatabase;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(async () => database.drop());
-beforeEach(async () => {
+const test = databaseTest();
+
+test.beforeEach(async ({ database }) => {
   await database.sql`
     CREATE UNLOGGED TABLE IF NOT EXISTS rate_limits (
       client text PRIMARY KEY,
@@ -23,7 +20,7 @@ beforeEach(async () => {
 });
 
 /** Two API processes are two limiters: they have nothing in common but the table. */
-function twoProcesses(limitPerSecond = 10) {
+function twoProcesses(database: TestDatabase, limitPerSecond = 10) {
   const limiters = [1, 2].map(() =>
     createPostgresRateLimiter(database.sql, { limitPerSecond, log }),
   );
@@ -32,19 +29,23 @@ function twoProcesses(limitPerSecond = 10) {
 }
 
 /** Instead of waiting, everything that was admitted becomes older. */
-const age = async (ms: number) =>
+const age = async (database: TestDatabase, ms: number) =>
   database.sql`
     UPDATE rate_limits
     SET admitted_at = ARRAY(SELECT at - ${ms} * interval '1 ms' FROM unnest(admitted_at) AS at)`;
 
-test('of a hundred concurrent requests over two processes exactly ten are admitted', async () => {
-  const admit = twoProcesses();
+test('of a hundred concurrent requests over two processes exactly ten are admitted', async ({
+  database,
+}) => {
+  const admit = twoProcesses(database);
   const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => admit(index)));
   expect(answers.filter(Boolean)).toHaveLength(10);
 });
 
-test('never an eleventh within any one second under sustained load from two processes', async () => {
-  const admit = twoProcesses();
+test('never an eleventh within any one second under sustained load from two processes', async ({
+  database,
+}) => {
+  const admit = twoProcesses(database);
   let admitted = 0;
   const startMs = performance.now();
   const endMs = startMs + 3500;
@@ -62,30 +63,32 @@ test('never an eleventh within any one second under sustained load from two proc
   expect(admitted).toBeLessThanOrEqual(10 * windows);
 });
 
-test('the window slides: what is older than a second makes room', async () => {
-  const admit = twoProcesses(2);
+test('the window slides: what is older than a second makes room', async ({ database }) => {
+  const admit = twoProcesses(database, 2);
   expect([await admit(0), await admit(1), await admit(0)]).toEqual([true, true, false]);
-  await age(600);
+  await age(database, 600);
   expect(await admit(0)).toBe(false);
-  await age(600);
+  await age(database, 600);
   expect([await admit(0), await admit(1), await admit(0)]).toEqual([true, true, false]);
 });
 
-test('each address has its own limit, an IPv6 customer one for the whole /64', async () => {
-  const admit = twoProcesses(1);
+test('each address has its own limit, an IPv6 customer one for the whole /64', async ({
+  database,
+}) => {
+  const admit = twoProcesses(database, 1);
   expect(await admit(0, '2001:db8:1:2::1')).toBe(true);
   expect(await admit(1, '2001:db8:1:2::2')).toBe(false);
   expect(await admit(1, '2001:db8:1:3::1')).toBe(true);
 });
 
-test('a database clock that was set back shuts nobody out', async () => {
-  const admit = twoProcesses(1);
+test('a database clock that was set back shuts nobody out', async ({ database }) => {
+  const admit = twoProcesses(database, 1);
   expect([await admit(0), await admit(0)]).toEqual([true, false]);
-  await age(-3_600_000);
+  await age(database, -3_600_000);
   expect(await admit(0)).toBe(true);
 });
 
-test('rows of clients that went away are removed, those of others stay', async () => {
+test('rows of clients that went away are removed, those of others stay', async ({ database }) => {
   let nowMs = 0;
   const limiter = createPostgresRateLimiter(database.sql, {
     limitPerSecond: 1,
@@ -93,7 +96,7 @@ test('rows of clients that went away are removed, those of others stay', async (
     nowMs: () => nowMs,
   });
   await limiter.admit('192.0.2.1');
-  await age(120_000);
+  await age(database, 120_000);
   await limiter.admit('192.0.2.2');
   nowMs = 60_000;
   await limiter.admit('192.0.2.3');
@@ -104,7 +107,7 @@ test('rows of clients that went away are removed, those of others stay', async (
   await expect.poll(clients).toEqual(['192.0.2.2', '192.0.2.3']);
 });
 
-test('without its table the limiter fails, and the API serves on', async () => {
+test('without its table the limiter fails, and the API serves on', async ({ database }) => {
   await database.sql`DROP TABLE rate_limits`;
   const rateLimiter = createPostgresRateLimiter(database.sql, { limitPerSecond: 1, log });
   await using server = await serve({ rateLimiter });

@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
-import type { TwoProcesses } from './two-processes.ts';
-import { startTwoProcesses } from './two-processes.ts';
+import { twoProcessTest } from './two-processes.ts';
 
 const CONCURRENT = 50;
-let two: TwoProcesses;
-let api: ApiClient;
-let both: readonly [ApiClient, ApiClient];
 
-beforeAll(async () => {
-  two = await startTwoProcesses();
-  ({ api, both } = two);
-});
-afterAll(async () => two?.stop());
+const test = twoProcessTest();
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
@@ -93,13 +85,13 @@ function ask(client: ApiClient, name: string, order: Order, headers: Record<stri
   return client.post(path.replace('{id}', order.order_number), body, headers);
 }
 
-async function orderIn(status: OrderStatus): Promise<Order> {
+async function orderIn(api: ApiClient, status: OrderStatus): Promise<Order> {
   const order = await api.create();
   for (const name of WAYS[status] ?? []) expectSuccess(await ask(api, name, order), 200);
   return order;
 }
 
-const read = async ({ order_number }: Order) =>
+const read = async (api: ApiClient, { order_number }: Order) =>
   (await api.get(`/orders/${order_number}`)).body.data;
 
 /** What an answer says of its key. */
@@ -109,8 +101,12 @@ const replayOf = ({ headers }: { headers: Headers }) => ({
 });
 
 describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards = [] }) => {
-  test('fifty equal commands at once, over two processes, happen once: one is no repeat', async () => {
-    const order = await orderIn(fits);
+  test('fifty equal commands at once, over two processes, happen once: one is no repeat', async ({
+    api,
+    both,
+    stepsOf,
+  }) => {
+    const order = await orderIn(api, fits);
     const key = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: CONCURRENT }, (_, index) =>
@@ -124,32 +120,36 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards 
     }
     expect(answers.filter((answer) => replayOf(answer).replayed !== 'true')).toHaveLength(1);
     expect(answers.filter((answer) => replayOf(answer).mismatch !== null)).toEqual([]);
-    const steps = await two.stepsOf(order.order_number);
+    const steps = await stepsOf(order.order_number);
     expect(steps.filter((kind) => kind === step)).toHaveLength(1);
   });
 
-  test('a repeat with the same key is answered with the order as it is now', async () => {
-    const order = await orderIn(fits);
+  test('a repeat with the same key is answered with the order as it is now', async ({
+    api,
+    both,
+    stepsOf,
+  }) => {
+    const order = await orderIn(api, fits);
     const key = randomUUID();
     const answer = await ask(api, name, order, withKey(key));
     expectSuccess(answer, 200);
     expect(replayOf(answer)).toEqual({ replayed: null, mismatch: null });
     for (const next of afterwards) expectSuccess(await ask(api, next, order), 200);
-    await untilSettled(order);
+    await untilSettled(api, order);
     for (const client of both) {
       const again = await ask(client, name, order, withKey(key));
-      expect([again.status, again.body.data]).toEqual([200, await read(order)]);
+      expect([again.status, again.body.data]).toEqual([200, await read(api, order)]);
       expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: null });
     }
-    const steps = await two.stepsOf(order.order_number);
+    const steps = await stepsOf(order.order_number);
     expect(steps.filter((kind) => kind === step)).toHaveLength(1);
   });
 });
 
 /** Waits until a refund that has begun is done, so that the order stays what it is. */
-const untilSettled = (order: Order) =>
+const untilSettled = (api: ApiClient, order: Order) =>
   until(async () => {
-    const { refund } = await read(order);
+    const { refund } = await read(api, order);
     return refund === null || refund.processed_at !== null;
   });
 
@@ -162,22 +162,22 @@ describe('a repeat with the same key and another body', () => {
     advance: { seconds: 61 },
   };
 
-  test.each(Object.entries(OTHER_BODIES))(
+  test.for(Object.entries(OTHER_BODIES))(
     '%s: says that the key does not match, and changes nothing',
-    async (name, body) => {
+    async ([name, body], { api }) => {
       const { fits, path } = OPERATIONS[name] as Operation;
-      const order = await orderIn(fits);
+      const order = await orderIn(api, fits);
       const key = randomUUID();
       expectSuccess(await ask(api, name, order, withKey(key)), 200);
-      const before = await read(order);
+      const before = await read(api, order);
       const again = await api.post(path.replace('{id}', order.order_number), body, withKey(key));
       expect([again.status, again.body.data]).toEqual([200, before]);
       expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: 'true' });
     },
   );
 
-  test('an absent field, null and an unknown field make no other body', async () => {
-    const order = await orderIn('PAID');
+  test('an absent field, null and an unknown field make no other body', async ({ api }) => {
+    const order = await orderIn(api, 'PAID');
     const path = `/orders/${order.order_number}/deliver`;
     const key = withKey(randomUUID());
     expectSuccess(await api.post(path, undefined, key), 200);
@@ -187,8 +187,10 @@ describe('a repeat with the same key and another body', () => {
 });
 
 describe('keys of commands', () => {
-  test('a repeat without a key, or with another one, is refused about the state', async () => {
-    const order = await orderIn('PAID');
+  test('a repeat without a key, or with another one, is refused about the state', async ({
+    api,
+  }) => {
+    const order = await orderIn(api, 'PAID');
     await ask(api, 'deliver', order, withKey('first'));
     for (const headers of [{}, withKey('second')]) {
       const message = 'Cannot mark as delivered; order must be in PAID status';
@@ -196,8 +198,8 @@ describe('keys of commands', () => {
     }
   });
 
-  test('one key can be used for different operations and different orders', async () => {
-    for (const order of [await orderIn('PAID'), await orderIn('PAID')]) {
+  test('one key can be used for different operations and different orders', async ({ api }) => {
+    for (const order of [await orderIn(api, 'PAID'), await orderIn(api, 'PAID')]) {
       expectSuccess(await ask(api, 'deliver', order, withKey('same')), 200);
       expectSuccess(await ask(api, 'dispute', order, withKey('same')), 200);
       const resolved = await ask(api, 'resolve', order, withKey('same'));
@@ -205,8 +207,10 @@ describe('keys of commands', () => {
     }
   });
 
-  test('a refused command leaves nothing behind: with the same key it succeeds once it fits', async () => {
-    const order = await orderIn('ACCEPTED');
+  test('a refused command leaves nothing behind: with the same key it succeeds once it fits', async ({
+    api,
+  }) => {
+    const order = await orderIn(api, 'ACCEPTED');
     const headers = withKey(randomUUID());
     expect((await ask(api, 'deliver', order, headers)).status).toBe(400);
     await ask(api, 'pay', order);
@@ -225,19 +229,25 @@ describe('payment sessions', () => {
       withKey(key),
     );
 
-  test('fifty equal posts at once, over two processes, open one session', async () => {
+  test('fifty equal posts at once, over two processes, open one session', async ({
+    service,
+    api,
+    both,
+  }) => {
     const order = await api.create();
     const key = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: CONCURRENT }, (_, index) => open(both[index % 2] ?? api, order, key)),
     );
     expect(new Set(answers.map(({ body }) => body.data.session_id)).size).toBe(1);
-    const rows = await two.service.sql`
+    const rows = await service.sql`
       SELECT FROM payment_sessions WHERE order_number = ${order.order_number}`;
     expect(rows).toHaveLength(1);
   });
 
-  test('a repeat with the same key is the same session as it is now: open, then paid', async () => {
+  test('a repeat with the same key is the same session as it is now: open, then paid', async ({
+    api,
+  }) => {
     const order = await api.create();
     const key = randomUUID();
     const first = await open(api, order, key);
@@ -252,7 +262,10 @@ describe('payment sessions', () => {
     expect(replayOf(paid).replayed).toBe('true');
   });
 
-  test('a repeat whose session has expired meanwhile is 408, and opens nothing', async () => {
+  test('a repeat whose session has expired meanwhile is 408, and opens nothing', async ({
+    api,
+    both,
+  }) => {
     const order = await api.create();
     const key = randomUUID();
     const { session_id } = (await open(api, order, key)).body.data;

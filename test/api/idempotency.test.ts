@@ -1,34 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
+import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { expectSuccess, expectViolations } from './expectations.ts';
-import type { TwoProcesses } from './two-processes.ts';
-import { startTwoProcesses } from './two-processes.ts';
+import { twoProcessTest } from './two-processes.ts';
 
 const CONCURRENT = 50;
-let two: TwoProcesses;
-let api: ApiClient;
-let both: readonly [ApiClient, ApiClient];
 
-beforeAll(async () => {
-  two = await startTwoProcesses();
-  ({ api, both } = two);
-});
-afterAll(async () => two?.stop());
+const test = twoProcessTest();
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
 const replayedOf = ({ headers }: ApiAnswer<unknown>) => headers.get('Idempotent-Replayed');
-const read = async (order: Order) => (await api.get(`/orders/${order.order_number}`)).body.data;
-const countOrders = async (key: string) =>
-  (await two.service.sql`SELECT FROM orders WHERE idempotency_key = ${key}`).length;
+const read = async (api: ApiClient, order: Order) =>
+  (await api.get(`/orders/${order.order_number}`)).body.data;
+const countOrders = async (service: TestService, key: string) =>
+  (await service.sql`SELECT FROM orders WHERE idempotency_key = ${key}`).length;
 
 describe('POST /orders', () => {
-  test('the same key twice answers the existing order, as it stands now, and creates no other', async () => {
+  test('the same key twice answers the existing order, as it stands now, and creates no other', async ({
+    service,
+    api,
+  }) => {
     const key = randomUUID();
     const created = await api.post('/orders', anOrder(), withKey(key));
     expectSuccess(created, 201);
@@ -37,12 +34,14 @@ describe('POST /orders', () => {
     const again = await api.post('/orders', anOrder(), withKey(key));
     expectSuccess(again, 201);
     expect([again.headers.get('Idempotency-Key'), replayedOf(again)]).toEqual([key, 'true']);
-    expect(again.body.data).toEqual(await read(created.body.data));
+    expect(again.body.data).toEqual(await read(api, created.body.data));
     expect(again.body.data.status).toBe('PAID');
-    expect(await countOrders(key)).toBe(1);
+    expect(await countOrders(service, key)).toBe(1);
   });
 
-  test('without a key one is generated and named, and a repeat with it answers that order', async () => {
+  test('without a key one is generated and named, and a repeat with it answers that order', async ({
+    api,
+  }) => {
     const [one, other] = await Promise.all([
       api.post('/orders', anOrder()),
       api.post('/orders', anOrder()),
@@ -56,7 +55,10 @@ describe('POST /orders', () => {
     ]);
   });
 
-  test('another body under the same key answers the existing order, says so, and is logged', async () => {
+  test('another body under the same key answers the existing order, says so, and is logged', async ({
+    both,
+    second,
+  }) => {
     const key = randomUUID();
     const [, elsewhere] = both;
     const { body } = await elsewhere.post('/orders', anOrder(), withKey(key));
@@ -64,12 +66,12 @@ describe('POST /orders', () => {
     expectSuccess(again, 201);
     expect(again.body.data).toMatchObject({ order_number: body.data.order_number, amount: 499.5 });
     expect(again.headers.get('Idempotency-Key-Mismatch')).toBe('true');
-    const log = () => readFile(two.second.logFile, 'utf8');
+    const log = () => readFile(second.logFile, 'utf8');
     await until(async () => (await log()).includes('Idempotency-Key used for another body'));
     expect(await log()).not.toContain('asha@example.com');
   });
 
-  test('the same order written differently is no other body', async () => {
+  test('the same order written differently is no other body', async ({ api }) => {
     const key = randomUUID();
     await api.post('/orders', anOrder(), withKey(key));
     const { description, ...rest } = anOrder();
@@ -81,7 +83,7 @@ describe('POST /orders', () => {
     expect(again.headers.get('Idempotency-Key-Mismatch')).toBeNull();
   });
 
-  test('a body that fails validation is 400, key known or not', async () => {
+  test('a body that fails validation is 400, key known or not', async ({ api }) => {
     const key = randomUUID();
     await api.post('/orders', anOrder(), withKey(key));
     for (const known of [key, randomUUID()]) {
@@ -90,11 +92,11 @@ describe('POST /orders', () => {
     }
   });
 
-  test('a key belongs to one merchant and one environment', async () => {
+  test('a key belongs to one merchant and one environment', async ({ service, merchant, api }) => {
     const key = randomUUID();
-    const other = await two.service.newMerchant({ webhooks: false });
+    const other = await service.newMerchant({ webhooks: false });
     const answers = await Promise.all(
-      [api, two.merchant.production, other.sandbox].map((client) =>
+      [api, merchant.production, other.sandbox].map((client) =>
         client.post('/orders', anOrder(), withKey(key)),
       ),
     );
@@ -102,7 +104,12 @@ describe('POST /orders', () => {
     expect(new Set(answers.map(({ body }) => body.data.order_number)).size).toBe(3);
   });
 
-  test('fifty equal posts at once, over two processes, are one order and one workflow', async () => {
+  test('fifty equal posts at once, over two processes, are one order and one workflow', async ({
+    service,
+    api,
+    both,
+    stepsOf,
+  }) => {
     const key = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: CONCURRENT }, (_, index) =>
@@ -111,22 +118,26 @@ describe('POST /orders', () => {
     );
     const numbers = new Set(answers.map(({ body }) => body.data.order_number));
     expect(answers.map(({ status }) => status)).toEqual(Array(CONCURRENT).fill(201));
-    expect([numbers.size, await countOrders(key)]).toEqual([1, 1]);
+    expect([numbers.size, await countOrders(service, key)]).toEqual([1, 1]);
     expect(answers.filter((answer) => replayedOf(answer) === null).length).toBe(1);
     const [orderNumber = ''] = numbers;
-    await until(async () => (await two.stepsOf(orderNumber)).length > 0);
-    expect(await two.stepsOf(orderNumber)).toEqual(['ORDER_CREATED']);
-    const handle = two.service.temporal.client.workflow.getHandle(orderNumber);
+    await until(async () => (await stepsOf(orderNumber)).length > 0);
+    expect(await stepsOf(orderNumber)).toEqual(['ORDER_CREATED']);
+    const handle = service.temporal.client.workflow.getHandle(orderNumber);
     expect((await handle.describe()).status.name).toBe('RUNNING');
   });
 
-  test('a replay starts no second workflow, also when Temporal has forgotten the first', async () => {
+  test('a replay starts no second workflow, also when Temporal has forgotten the first', async ({
+    service,
+    merchant,
+    api,
+  }) => {
     const key = randomUUID();
     const { body } = await api.post('/orders', anOrder(), withKey(key));
     await api.post(`/orders/${body.data.order_number}/cancel`);
     // A namespace that does not exist remembers nothing, and refuses to start anything.
-    const forgetful = await startApiProcess(two.service, { TEMPORAL_NAMESPACE: 'forgotten' });
-    const client = forgetful.as(two.merchant.keys);
+    const forgetful = await startApiProcess(service, { TEMPORAL_NAMESPACE: 'forgotten' });
+    const client = forgetful.as(merchant.keys);
     const again = await client.post('/orders', anOrder(), withKey(key));
     const other = await client.post('/orders', anOrder());
     await forgetful.stop();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { SEAL_BLOCKS_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
@@ -12,9 +12,10 @@ import {
 } from '../../src/orders/order-blocks.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { anOrder } from '../support/api-client.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 
 interface OrderPage {
   content: Order[];
@@ -23,20 +24,12 @@ interface OrderPage {
   number: number;
   size: number;
 }
-type Merchant = Awaited<ReturnType<TestService['newMerchant']>>;
 const HOUR_MS = 3_600_000;
 const ORDERS_PER_BLOCK = 7;
 const MATCHED = 'shop-1';
 const BUYER = 'Regular.Buyer@example.com';
 
-let service: TestService;
-let merchant: Merchant;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  merchant = await service.newMerchant({ webhooks: false });
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } });
 
 const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!;
 const filterOf = ({ merchantId }: Merchant): OrderFilter => ({
@@ -45,7 +38,11 @@ const filterOf = ({ merchantId }: Merchant): OrderFilter => ({
 });
 
 /** Orders of the past hours with any status, several of them of the same moment. */
-async function writePastOrders({ merchantId }: Merchant, count: number): Promise<void> {
+async function writePastOrders(
+  service: TestService,
+  { merchantId }: Merchant,
+  count: number,
+): Promise<void> {
   const startMs = Date.now() - 30 * HOUR_MS;
   const rows = Array.from({ length: count }, (_, index) => {
     const request = { merchantId, environment: 'sandbox' as const, idempotencyKey: randomUUID() };
@@ -70,7 +67,7 @@ interface Listed {
 }
 
 /** The list as the contract describes it, by looking at every order. */
-async function everyMatching(filter: OrderFilter): Promise<string[]> {
+async function everyMatching(service: TestService, filter: OrderFilter): Promise<string[]> {
   const rows = await service.sql<Listed[]>`
     SELECT order_number, status, merchant_order_id, buyer_email, created_at FROM orders
     WHERE merchant_id = ${filter.merchantId} AND environment = ${filter.environment}`;
@@ -93,7 +90,7 @@ async function everyMatching(filter: OrderFilter): Promise<string[]> {
 }
 
 /** A filter of any kind; its times lie on, between and beyond the orders'. */
-async function anyFilter(base: OrderFilter): Promise<OrderFilter> {
+async function anyFilter(service: TestService, base: OrderFilter): Promise<OrderFilter> {
   const rows = await service.sql<{ created_at: Date }[]>`
     SELECT created_at FROM orders WHERE merchant_id = ${base.merchantId}`;
   const moment = () => {
@@ -110,15 +107,22 @@ async function anyFilter(base: OrderFilter): Promise<OrderFilter> {
   };
 }
 
-async function assertListsAreExact(base: OrderFilter, times: number): Promise<void> {
+async function assertListsAreExact(
+  service: TestService,
+  base: OrderFilter,
+  times: number,
+): Promise<void> {
   for (let time = 0; time < times; time += 1) {
-    const filter = time === 0 ? base : await anyFilter(base);
-    const expected = await everyMatching(filter);
+    const filter = time === 0 ? base : await anyFilter(service, base);
+    const expected = await everyMatching(service, filter);
     const size = pick([1, 3, 10, 100]);
     const last = Math.ceil(expected.length / size);
     for (const number of [0, Math.floor(last / 2), Math.max(0, last - 1), last + 1]) {
-      const { orders, totalElements } = await listOrders(service.sql, filter, { number, size });
-      const numbers = orders.map(({ order_number }) => order_number);
+      const { orders: listed, totalElements } = await listOrders(service.sql, filter, {
+        number,
+        size,
+      });
+      const numbers = listed.map(({ order_number }) => order_number);
       const page = expected.slice(number * size, (number + 1) * size);
       expect({ filter, totalElements, numbers }).toEqual({
         filter,
@@ -130,7 +134,7 @@ async function assertListsAreExact(base: OrderFilter, times: number): Promise<vo
 }
 
 /** What the blocks say beside what is true. */
-async function assertBlocksAreTrue({ merchantId }: Merchant): Promise<void> {
+async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchant): Promise<void> {
   const wrong = await service.sql`
     SELECT b.ends_at, b.orders, b.by_status, counted.* FROM (
       SELECT *, lag(ends_at, 1, '-infinity') OVER (ORDER BY ends_at) AS begins_at
@@ -148,23 +152,27 @@ async function assertBlocksAreTrue({ merchantId }: Merchant): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
-const seal = () => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
+const seal = (service: TestService) => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
 
 describe('a list with blocks', () => {
-  test('is exact for every filter and page, before and after its orders are cut into blocks', async () => {
+  test('is exact for every filter and page, before and after its orders are cut into blocks', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(shop, 150);
-    await assertListsAreExact(filterOf(shop), 20);
+    await writePastOrders(service, shop, 150);
+    await assertListsAreExact(service, filterOf(shop), 20);
 
-    expect(await seal()).toBeGreaterThan(10);
-    await assertBlocksAreTrue(shop);
-    await assertListsAreExact(filterOf(shop), 60);
+    expect(await seal(service)).toBeGreaterThan(10);
+    await assertBlocksAreTrue(service, shop);
+    await assertListsAreExact(service, filterOf(shop), 60);
   });
 
-  test('stays exact when orders change, new ones come, and old ones are imported', async () => {
+  test('stays exact when orders change, new ones come, and old ones are imported', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(shop, 80);
-    await seal();
+    await writePastOrders(service, shop, 80);
+    await seal(service);
     await service.sql`
       UPDATE orders SET status = 'COMPLETED'
       WHERE merchant_id = ${shop.merchantId} AND status IN ('PAID', 'DELIVERED')`;
@@ -175,13 +183,15 @@ describe('a list with blocks', () => {
         'order_number', 'ORDIMPORTED' || o.order_number, 'payment_token', o.order_number,
         'idempotency_key', 'imported ' || o.order_number)) AS imported
       WHERE o.merchant_id = ${shop.merchantId} LIMIT 5`;
-    await assertBlocksAreTrue(shop);
-    await assertListsAreExact(filterOf(shop), 40);
+    await assertBlocksAreTrue(service, shop);
+    await assertListsAreExact(service, filterOf(shop), 40);
   });
 
-  test('stays exact while orders are written and changed as blocks are cut', async () => {
+  test('stays exact while orders are written and changed as blocks are cut', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(shop, 60);
+    await writePastOrders(service, shop, 60);
     let isOver = false;
     const change = async () => {
       while (!isOver) {
@@ -192,17 +202,21 @@ describe('a list with blocks', () => {
       }
     };
     const changing = Array.from({ length: 8 }, change);
-    const [sealed, none] = await Promise.all([seal(), seal(), writeOrder(service, shop)]);
+    const [sealed, none] = await Promise.all([
+      seal(service),
+      seal(service),
+      writeOrder(service, shop),
+    ]);
     isOver = true;
     await Promise.all(changing);
     expect(sealed + none).toBeGreaterThan(3);
-    await assertBlocksAreTrue(shop);
-    await assertListsAreExact(filterOf(shop), 20);
+    await assertBlocksAreTrue(service, shop);
+    await assertListsAreExact(service, filterOf(shop), 20);
   });
 
-  test('is cut by the workflow that the Schedule runs', async () => {
+  test('is cut by the workflow that the Schedule runs', async ({ service }) => {
     const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(shop, ORDERS_PER_BLOCK_IN_SERVICE + 1);
+    await writePastOrders(service, shop, ORDERS_PER_BLOCK_IN_SERVICE + 1);
     const worker = await service.startWorker();
     const { client } = service.temporal;
     await client.workflow.execute(SEAL_BLOCKS_WORKFLOW, {
@@ -214,14 +228,16 @@ describe('a list with blocks', () => {
       SELECT orders FROM order_blocks WHERE merchant_id = ${shop.merchantId}`;
     // Orders of the same moment are never parted.
     expect(block?.orders).toBeGreaterThanOrEqual(ORDERS_PER_BLOCK_IN_SERVICE);
-    await assertListsAreExact(filterOf(shop), 5);
+    await assertListsAreExact(service, filterOf(shop), 5);
   });
 
-  test('cuts no orders of the last minute, nor any while a transaction of then is open', async () => {
+  test('cuts no orders of the last minute, nor any while a transaction of then is open', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
     for (let index = 0; index < 20; index += 1) await writeOrder(service, shop);
     const blocks = async () => {
-      await seal();
+      await seal(service);
       const [row] = await service.sql<{ count: number }[]>`
         SELECT count(*) FROM order_blocks WHERE merchant_id = ${shop.merchantId}`;
       return row?.count;
@@ -234,41 +250,41 @@ describe('a list with blocks', () => {
 });
 
 describe('GET /orders', () => {
-  const list = async (query: string, shop = merchant) => {
-    const { status, body } = await shop.sandbox.get<OrderPage>(`/orders?${query}`);
+  const list = async (merchant: Merchant, query: string) => {
+    const { status, body } = await merchant.sandbox.get<OrderPage>(`/orders?${query}`);
     expect(status).toBe(200);
     const { content, ...metadata } = body.data;
     return { metadata, numbers: content.map(({ order_number }) => order_number) };
   };
 
-  test('has the page metadata, newest first, 20 a page', async () => {
+  test('has the page metadata, newest first, 20 a page', async ({ merchant }) => {
     const made: string[] = [];
     for (let index = 0; index < 23; index += 1) {
       made.unshift((await merchant.sandbox.create()).order_number);
     }
-    expect(await list('')).toEqual({
+    expect(await list(merchant, '')).toEqual({
       metadata: { totalElements: 23, totalPages: 2, number: 0, size: 20 },
       numbers: made.slice(0, 20),
     });
-    expect(await list('page=1')).toEqual({
+    expect(await list(merchant, 'page=1')).toEqual({
       metadata: { totalElements: 23, totalPages: 2, number: 1, size: 20 },
       numbers: made.slice(20),
     });
-    expect(await list('page=7&size=5')).toEqual({
+    expect(await list(merchant, 'page=7&size=5')).toEqual({
       metadata: { totalElements: 23, totalPages: 5, number: 7, size: 5 },
       numbers: [],
     });
   });
 
-  test('keeps its order while new orders arrive', async () => {
-    const before = await list('size=100');
+  test('keeps its order while new orders arrive', async ({ merchant }) => {
+    const before = await list(merchant, 'size=100');
     const more = await Promise.all(Array.from({ length: 10 }, () => merchant.sandbox.create()));
-    const after = await list('size=100');
+    const after = await list(merchant, 'size=100');
     expect(after.numbers.slice(more.length)).toEqual(before.numbers);
     expect(after.metadata).toMatchObject({ totalElements: before.metadata.totalElements + 10 });
   });
 
-  test('filters by status, by the merchant’s own id and by time', async () => {
+  test('filters by status, by the merchant’s own id and by time', async ({ service }) => {
     const shop = await service.newMerchant({ webhooks: false });
     const worker = await service.startWorker();
     const merchantOrderId = randomUUID();
@@ -279,7 +295,7 @@ describe('GET /orders', () => {
     ] as const;
     await shop.sandbox.help(second, 'pay');
     await worker.stop();
-    const numbers = async (query: string) => (await list(query, shop)).numbers;
+    const numbers = async (query: string) => (await list(shop, query)).numbers;
     expect(await numbers('status=PAID')).toEqual([second.order_number]);
     expect(await numbers('status=COMPLETED')).toEqual([]);
     const own = [third.order_number, first.order_number];
@@ -293,7 +309,9 @@ describe('GET /orders', () => {
     );
   });
 
-  test('filters by the buyer’s e-mail address, in any case, and by nothing that is like it', async () => {
+  test('filters by the buyer’s e-mail address, in any case, and by nothing that is like it', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
     const name = randomUUID();
     const first = await shop.sandbox.create({ buyerEmail: `${name}@example.com` });
@@ -301,29 +319,31 @@ describe('GET /orders', () => {
     const second = await shop.sandbox.create({ buyerEmail: `${name.toUpperCase()}@Example.com` });
     const found = [second.order_number, first.order_number];
     for (const email of [`${name}@example.com`, `${name}@EXAMPLE.COM`]) {
-      expect(await list(`buyerEmail=${email}`, shop)).toEqual({
+      expect(await list(shop, `buyerEmail=${email}`)).toEqual({
         metadata: { totalElements: 2, totalPages: 1, number: 0, size: 20 },
         numbers: found,
       });
     }
-    const page = await list(`buyerEmail=${name}@example.com&size=1&page=1`, shop);
+    const page = await list(shop, `buyerEmail=${name}@example.com&size=1&page=1`);
     expect(page).toEqual({
       metadata: { totalElements: 2, totalPages: 2, number: 1, size: 1 },
       numbers: [first.order_number],
     });
     const since = `createdFrom=${second.created_at}`;
-    expect((await list(`buyerEmail=${name}@example.com&${since}`, shop)).numbers).toEqual([
+    expect((await list(shop, `buyerEmail=${name}@example.com&${since}`)).numbers).toEqual([
       second.order_number,
     ]);
   });
 
-  test('takes every filter as requests and as answers spell it; of two, the request’s counts', async () => {
+  test('takes every filter as requests and as answers spell it; of two, the request’s counts', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
     const [older, newer] = [
       await shop.sandbox.create({ merchantOrderId: 'older', buyerEmail: 'older@example.com' }),
       await shop.sandbox.create({ merchantOrderId: 'newer', buyerEmail: 'newer@example.com' }),
     ] as const;
-    const numbers = async (query: string) => (await list(query, shop)).numbers;
+    const numbers = async (query: string) => (await list(shop, query)).numbers;
     for (const query of [
       'merchantOrderId=newer',
       'merchant_order_id=newer',
@@ -340,9 +360,11 @@ describe('GET /orders', () => {
     }
   });
 
-  test('of one buyer counts and skips in an index alone, however many other orders there are', async () => {
+  test('of one buyer counts and skips in an index alone, however many other orders there are', async ({
+    service,
+  }) => {
     const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(shop, 3000);
+    await writePastOrders(service, shop, 3000);
     await service.sql`VACUUM ANALYZE orders`;
     const filter = { ...filterOf(shop), buyerEmail: BUYER };
     const query = orderPageQuery(service.sql, filter, { number: 2, size: 100 });
@@ -353,9 +375,9 @@ describe('GET /orders', () => {
     expect(lines.filter((line) => counted.test(line))).toHaveLength(2);
   });
 
-  test('shows nothing of another merchant or environment', async () => {
+  test('shows nothing of another merchant or environment', async ({ service, merchant }) => {
     const stranger = await service.newMerchant({ webhooks: false });
-    expect(await list('', stranger)).toEqual({
+    expect(await list(stranger, '')).toEqual({
       metadata: { totalElements: 0, totalPages: 0, number: 0, size: 20 },
       numbers: [],
     });

@@ -2,44 +2,38 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, inject } from 'vitest';
 import { createCallbackKit } from '../payments/callback-kit.ts';
 import { anOrder } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import { breakGateway, sessionOf } from '../support/gateway.ts';
+import { sessionOf } from '../support/gateway.ts';
 import { linesIn, linesOf } from '../support/log-lines.ts';
 import { runPart } from '../support/run-part.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 import { expectSuccess } from './expectations.ts';
 
 const SANDBOX = '/sandbox/api/merchant/v1';
 const WARN = 40;
 const FATAL = 60;
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let api: ApiProcess;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-  api = await startApiProcess(service, { LOG_LEVEL: 'info' });
-});
-afterAll(async () => {
-  await api?.stop();
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'api',
+  { scope: 'file' },
+  ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startApiProcess(service, { LOG_LEVEL: 'info' }), onCleanup),
+);
 
 /** The lines about one request; each line of the whole log must be one. */
-const linesOfRequest = (id: string) =>
+const linesOfRequest = (api: ApiProcess, id: string) =>
   linesIn(api.logFile).filter(({ requestId }) => requestId === id);
 
-test('a request is a line with order number, merchant, route, status, duration and request id', async () => {
+test('a request is a line with order number, merchant, route, status, duration and request id', async ({
+  merchant,
+  api,
+}) => {
   const client = api.as(merchant.keys);
   const [creating, reading, lost] = [randomUUID(), randomUUID(), randomUUID()];
   const created = await client.post('/orders', anOrder(), { 'X-Request-Id': creating });
@@ -52,34 +46,44 @@ test('a request is a line with order number, merchant, route, status, duration a
   const durationMs = expect.any(Number);
   const request = { msg: 'request', merchantId, durationMs };
   const route = `${SANDBOX}/orders/{id}`;
-  expect(linesOfRequest(creating)).toMatchObject([
+  expect(linesOfRequest(api, creating)).toMatchObject([
     { ...request, orderNumber, method: 'POST', route: `${SANDBOX}/orders`, status: 201 },
   ]);
-  expect(linesOfRequest(reading)).toMatchObject([
+  expect(linesOfRequest(api, reading)).toMatchObject([
     { ...request, orderNumber, method: 'GET', route, status: 200 },
   ]);
-  expect(linesOfRequest(lost)).toMatchObject([{ ...request, method: 'GET', route, status: 404 }]);
-  expect(linesOfRequest(lost)[0]).not.toHaveProperty('orderNumber');
+  expect(linesOfRequest(api, lost)).toMatchObject([
+    { ...request, method: 'GET', route, status: 404 },
+  ]);
+  expect(linesOfRequest(api, lost)[0]).not.toHaveProperty('orderNumber');
 });
 
-test("a buyer's page is a line with its order, and never with the buyer's link", async () => {
+test("a buyer's page is a line with its order, and never with the buyer's link", async ({
+  merchant,
+  api,
+}) => {
   const order = await api.as(merchant.keys).create();
   const token = new URL(order.payment_url).pathname.split('/').at(-1) ?? '';
   const id = randomUUID();
   const page = await fetch(`${api.origin}/pay/${token}`, { headers: { 'X-Request-Id': id } });
   expect([page.status, page.headers.get('X-Request-Id')]).toEqual([200, id]);
-  expect(linesOfRequest(id)).toMatchObject([
+  expect(linesOfRequest(api, id)).toMatchObject([
     { orderNumber: order.order_number, merchantId: merchant.merchantId, route: '/pay/{token}' },
   ]);
   expect(JSON.stringify(linesIn(api.logFile))).not.toContain(token);
 });
 
-test('each call of the gateway is a line of the request that made it, at warn when it fails', async () => {
+test('each call of the gateway is a line of the request that made it, at warn when it fails', async ({
+  service,
+  merchant,
+  gateway,
+  api,
+}) => {
   const client = api.as(merchant.keys);
   const order = await client.create();
   const path = `/orders/${order.order_number}/payment-sessions`;
   const [failing, working] = [randomUUID(), randomUUID()];
-  const fault = await breakGateway(service, { kind: 'error', status: 503 });
+  const fault = await gateway.addFault({ kind: 'error', status: 503 });
   expect((await client.post(path, {}, { 'X-Request-Id': failing })).status).toBe(502);
   await fault.mend();
   expect((await client.post(path, {}, { 'X-Request-Id': working })).status).toBe(201);
@@ -90,7 +94,8 @@ test('each call of the gateway is a line of the request that made it, at warn wh
     route: '/v1/payments/qr_codes',
     durationMs: expect.any(Number),
   };
-  const calls = (id: string) => linesOfRequest(id).filter(({ gateway }) => gateway !== undefined);
+  const calls = (id: string) =>
+    linesOfRequest(api, id).filter((line) => line.gateway !== undefined);
   expect(calls(failing)).toMatchObject([{ ...call, status: 503, level: WARN }]);
   expect(calls(working)).toMatchObject([{ ...call, status: 200, level: 30 }]);
   const { gateway_session_id: gatewaySessionId } = await sessionOf(service, order);
@@ -99,12 +104,16 @@ test('each call of the gateway is a line of the request that made it, at warn wh
   expect(JSON.stringify(linesIn(api.logFile))).not.toContain(gatewaySessionId);
 });
 
-test("a gateway's callback is a line with the order that it is about", async () => {
+test("a gateway's callback is a line with the order that it is about", async ({
+  service,
+  merchant,
+  api,
+}) => {
   const kit = createCallbackKit(service, merchant);
   const { order, body } = await kit.aPaymentNotYetHeardOf();
   const { status, headers } = await kit.callBack(body, { origin: api.origin });
   expect(status).toBe(200);
-  expect(linesOfRequest(headers.get('X-Request-Id') ?? '')).toMatchObject([
+  expect(linesOfRequest(api, headers.get('X-Request-Id') ?? '')).toMatchObject([
     {
       msg: 'request',
       orderNumber: order.order_number,
@@ -116,7 +125,9 @@ test("a gateway's callback is a line with the order that it is about", async () 
   await kit.release('as_created');
 });
 
-test('what ends a part is a line of its log, unless the person at the terminal can repair it', async () => {
+test('what ends a part is a line of its log, unless the person at the terminal can repair it', async ({
+  service,
+}) => {
   const noSuchDatabase = new URL(service.config.databaseUrl ?? '');
   noSuchDatabase.pathname = '/no_such_database';
   const env = { TEMPORAL_ADDRESS: inject('temporalAddress') };
@@ -138,7 +149,7 @@ test('what ends a part is a line of its log, unless the person at the terminal c
   expect(await runPart('worker.ts', {})).toMatchObject({ code: 1, stdout: '' });
 });
 
-test('what Node and libraries print becomes lines of the log', async () => {
+test('what Node and libraries print becomes lines of the log', async ({ service }) => {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-logs-'));
   const library = join(folder, 'library.mjs');
   const speak = "process.emitWarning('an old API'); console.error('a library says %s', 'hello');";

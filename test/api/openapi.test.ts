@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { z } from 'zod';
 import { paiseFromRupees } from '../../src/domain/index.ts';
 import { createOpenApiDocument } from '../../src/http/openapi.ts';
+import type { Order } from '../../src/orders/schemas.ts';
 import { createOrderSchema } from '../../src/orders/schemas.ts';
 import { WEBHOOK_EVENTS } from '../../src/orders/webhook-events.ts';
-import type { Order } from '../../src/orders/schemas.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 
 type Schema = Record<string, unknown>;
 interface Media {
@@ -38,24 +38,15 @@ interface OpenApi {
   components: { schemas: Record<string, { properties: Record<string, Schema> }> };
 }
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let document: OpenApi;
+const test = serviceTest({ time: 'real' }).extend(
+  'document',
+  { scope: 'file' },
+  async ({ service }) => (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApi,
+);
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant();
-  const response = await fetch(`${service.origin}/openapi.json`);
-  document = (await response.json()) as OpenApi;
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
-
-test('the document has every operation of the contract, relative to the two base paths', () => {
+test('the document has every operation of the contract, relative to the two base paths', ({
+  document,
+}) => {
   const { openapi, servers, paths } = document;
   expect(openapi).toBe('3.1.0');
   expect(servers.map(({ url }) => url)).toEqual(['/sandbox/api/merchant/v1', '/api/merchant/v1']);
@@ -88,7 +79,7 @@ test('the document has every operation of the contract, relative to the two base
 /** Whatever is asked: some of them are said before there is a route. */
 const ALWAYS_POSSIBLE = ['400', '401', '403', '405', '408', '413', '429', '431', '500'];
 
-test('every operation documents what every operation can answer', () => {
+test('every operation documents what every operation can answer', ({ document }) => {
   for (const methods of Object.values(document.paths)) {
     for (const { operationId, responses } of Object.values(methods)) {
       if (operationId === undefined) continue;
@@ -101,47 +92,47 @@ test('every operation documents what every operation can answer', () => {
 });
 
 /** What brings an order, created for it, to send each event. */
-const WAYS: Record<string, (order: Order) => Promise<unknown>> = {
+const WAYS: Record<string, (merchant: Merchant, order: Order) => Promise<unknown>> = {
   ORDER_CREATED: async () => undefined,
-  PAYMENT_SUCCESS: (order) => help(order, 'pay'),
-  PAYMENT_FAILED: (order) => help(order, 'fail-payment'),
-  ORDER_CANCELLED: (order) => post(order, 'cancel'),
-  async DELIVERY_CONFIRMED(order) {
-    await help(order, 'pay');
-    await post(order, 'deliver');
+  PAYMENT_SUCCESS: (merchant, order) => help(merchant, order, 'pay'),
+  PAYMENT_FAILED: (merchant, order) => help(merchant, order, 'fail-payment'),
+  ORDER_CANCELLED: (merchant, order) => post(merchant, order, 'cancel'),
+  async DELIVERY_CONFIRMED(merchant, order) {
+    await help(merchant, order, 'pay');
+    await post(merchant, order, 'deliver');
   },
-  async DISPUTE_RAISED(order) {
-    await WAYS['DELIVERY_CONFIRMED']?.(order);
-    await help(order, 'dispute', { reason: 'It never arrived at my door' });
+  async DISPUTE_RAISED(merchant, order) {
+    await WAYS['DELIVERY_CONFIRMED']?.(merchant, order);
+    await help(merchant, order, 'dispute', { reason: 'It never arrived at my door' });
   },
-  async DISPUTE_RESOLVED(order) {
-    await WAYS['DISPUTE_RAISED']?.(order);
-    await post(order, 'dispute/resolve', { resolution: 'A new one is on its way' });
+  async DISPUTE_RESOLVED(merchant, order) {
+    await WAYS['DISPUTE_RAISED']?.(merchant, order);
+    await post(merchant, order, 'dispute/resolve', { resolution: 'A new one is on its way' });
   },
-  async REFUND_PROCESSED(order) {
-    await WAYS['DISPUTE_RAISED']?.(order);
-    await post(order, 'dispute/accept');
+  async REFUND_PROCESSED(merchant, order) {
+    await WAYS['DISPUTE_RAISED']?.(merchant, order);
+    await post(merchant, order, 'dispute/accept');
   },
-  async ORDER_COMPLETED(order) {
-    await WAYS['DELIVERY_CONFIRMED']?.(order);
-    await help(order, 'advance', { seconds: 24 * 3600 });
+  async ORDER_COMPLETED(merchant, order) {
+    await WAYS['DELIVERY_CONFIRMED']?.(merchant, order);
+    await help(merchant, order, 'advance', { seconds: 24 * 3600 });
   },
 };
-const help = (order: Order, helper: string, body?: unknown) =>
+const help = (merchant: Merchant, order: Order, helper: string, body?: unknown) =>
   merchant.sandbox.help(order, helper, body);
-const post = (order: Order, path: string, body?: unknown) =>
+const post = (merchant: Merchant, order: Order, path: string, body?: unknown) =>
   merchant.sandbox.post(`/orders/${order.order_number}/${path}`, body);
 
-test('the nine events of the specification are in the document', () => {
+test('the nine events of the specification are in the document', ({ document }) => {
   expect(Object.keys(document.webhooks)).toEqual(WEBHOOK_EVENTS.map(({ event }) => event));
   expect(Object.keys(document.webhooks).sort()).toEqual(Object.keys(WAYS).sort());
 });
 
-test.each(WEBHOOK_EVENTS)(
+test.for(WEBHOOK_EVENTS)(
   'a $event that was sent is what the document says, to the last field and header',
-  async ({ event, payload, headers }) => {
+  async ({ event, payload, headers }, { merchant, document }) => {
     const order = await merchant.sandbox.create({ merchantOrderId: 'shop-1', buyerName: 'Asha' });
-    await WAYS[event]?.(order);
+    await WAYS[event]?.(merchant, order);
     const [webhook] = await merchant.receiver.until(
       1,
       (one) => one.event === event && one.body.data['order_number'] === order.order_number,
@@ -156,7 +147,7 @@ test.each(WEBHOOK_EVENTS)(
   },
 );
 
-test('the order in a webhook and in an answer is one and the same schema', () => {
+test('the order in a webhook and in an answer is one and the same schema', ({ document }) => {
   const { schemas } = document.components;
   const references = JSON.stringify(document).match(/#\/components\/schemas\/Order"/g) ?? [];
   expect(schemas).toHaveProperty('Order');
@@ -173,13 +164,13 @@ test('the order in a webhook and in an answer is one and the same schema', () =>
   );
 });
 
-const operations = () =>
+const operations = (document: OpenApi) =>
   Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).filter(({ operationId }) => operationId !== undefined),
   );
 
 /** A reader of a part of the document, who knows nothing else of the service. */
-function readerOf(schema: Schema) {
+function readerOf(document: OpenApi, schema: Schema) {
   const whole = { ...schema, $defs: document.components.schemas };
   const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
   return z.fromJSONSchema(JSON.parse(local));
@@ -206,7 +197,9 @@ describe('amounts', () => {
       }
     });
 
-  test('every one from 5.00 to 10000.00 with two decimals is valid by the document, and for us', () => {
+  test('every one from 5.00 to 10000.00 with two decimals is valid by the document, and for us', ({
+    document,
+  }) => {
     const schema = document.components.schemas['CreateOrder']?.properties['amount'] ?? {};
     const refused: string[] = [];
     for (let paise = 500; paise <= 1_000_000; paise += 1) {
@@ -220,14 +213,18 @@ describe('amounts', () => {
     expect(schema['description']).toContain('at most two decimals');
   });
 
-  test('those that floating point cannot hold exactly are taken as they were written', async () => {
+  test('those that floating point cannot hold exactly are taken as they were written', async ({
+    merchant,
+  }) => {
     for (const amount of [5.1, 8.29, 19.99, 64.1, 1001.1, 4096.03, 9999.99]) {
       expect((await merchant.sandbox.create({ amount })).amount).toBe(amount);
     }
   });
 });
 
-test('every pattern in the document compiles with and without the u flag, and means the same', () => {
+test('every pattern in the document compiles with and without the u flag, and means the same', ({
+  document,
+}) => {
   const patterns = new Set(
     [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(
       ([, literal = '""']) => JSON.parse(literal) as string,
@@ -248,8 +245,8 @@ test('every pattern in the document compiles with and without the u flag, and me
 });
 
 describe('examples', () => {
-  test('every body and every answer has one, and it is valid by the document', () => {
-    for (const { operationId, requestBody, responses } of operations()) {
+  test('every body and every answer has one, and it is valid by the document', ({ document }) => {
+    for (const { operationId, requestBody, responses } of operations(document)) {
       const bodies = requestBody ? [['body', requestBody] as const] : [];
       for (const [place, { content }] of [...bodies, ...Object.entries(responses)]) {
         const { schema, example, examples = {} } = content['application/json'];
@@ -258,12 +255,14 @@ describe('examples', () => {
           ...Object.values(examples).map(({ value }) => value),
         ];
         expect([operationId, place, given.length > 0]).toEqual([operationId, place, true]);
-        for (const value of given) expect(readerOf(schema).parse(value)).toEqual(value);
+        for (const value of given) expect(readerOf(document, schema).parse(value)).toEqual(value);
       }
     }
   });
 
-  test('all tell of one order, whose status fits the event, with times in their order', () => {
+  test('all tell of one order, whose status fits the event, with times in their order', ({
+    document,
+  }) => {
     const STATUS_AFTER: Record<string, string> = {
       ORDER_CREATED: 'ACCEPTED',
       PAYMENT_SUCCESS: 'PAID',
@@ -279,7 +278,7 @@ describe('examples', () => {
     for (const [event, { post: webhook }] of Object.entries(document.webhooks)) {
       const { schema, example } = webhook.requestBody!.content['application/json'];
       const body = example as { event: string; timestamp: string; data: Order };
-      expect(readerOf(schema).parse(body)).toEqual(body);
+      expect(readerOf(document, schema).parse(body)).toEqual(body);
       expect([event, body.event, body.data.status]).toEqual([event, event, STATUS_AFTER[event]]);
       expect(body.timestamp).toBe(body.data.updated_at);
       expect(body.data.created_at <= body.data.updated_at).toBe(true);
@@ -288,17 +287,17 @@ describe('examples', () => {
     expect(numbers.size).toBe(1);
   });
 
-  test('name no year that is far away and no largest integer of JavaScript', () => {
+  test('name no year that is far away and no largest integer of JavaScript', ({ document }) => {
     const text = JSON.stringify(document);
     expect(text).not.toContain('9007199254740991');
     const years = [...text.matchAll(/"(\d{4})-\d\d-\d\dT/g)].map(([, year]) => year);
     expect(new Set(years)).toEqual(new Set(['2026']));
   });
 
-  test('of an answer to a command say what the service says', async () => {
+  test('of an answer to a command say what the service says', async ({ merchant, document }) => {
     const order = await merchant.sandbox.create();
-    const { body } = await help(order, 'pay');
-    const pay = operations().find(({ operationId }) => operationId === 'testPay');
+    const { body } = await help(merchant, order, 'pay');
+    const pay = operations(document).find(({ operationId }) => operationId === 'testPay');
     const example = pay?.responses['200']?.content['application/json'].example;
     expect(example).toMatchObject({ success: true, message: body.message });
     expect(Object.keys((example as { data: Order }).data)).toEqual(
@@ -308,8 +307,12 @@ describe('examples', () => {
 });
 
 describe('links', () => {
-  test('lead from a new order to all that can be asked of it, each by its own parameters', () => {
-    const known = new Map(operations().map((operation) => [operation.operationId, operation]));
+  test('lead from a new order to all that can be asked of it, each by its own parameters', ({
+    document,
+  }) => {
+    const known = new Map(
+      operations(document).map((operation) => [operation.operationId, operation]),
+    );
     const created = known.get('createOrder')?.responses['201']?.links ?? {};
     const ofOneOrder = [...known.values()].filter(
       ({ parameters }) =>
@@ -342,7 +345,10 @@ describe('links', () => {
   });
 });
 
-test('the sample receiver in the guide believes what we send, and nothing else', async () => {
+test('the sample receiver in the guide believes what we send, and nothing else', async ({
+  merchant,
+  document,
+}) => {
   const { description } = (document as unknown as { info: { description: string } }).info;
   const source = /```js\n([\s\S]*?)```/.exec(description)?.[1] ?? '';
   const sample = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {

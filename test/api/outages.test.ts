@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { isUnstarted } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import { simulator } from '../support/gateway.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
@@ -18,58 +18,55 @@ import { expectRefusal, expectSuccess } from './expectations.ts';
 const WITHIN_MS = 5_000;
 /** The service answers half a second before the bound: a machine that is too busy gets another try. */
 const TIMED = { retry: 2 };
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let temporal: TcpProxy;
-let postgres: TcpProxy;
-let behindProxies: ApiProcess;
-let api: ApiClient;
 
-function proxied(): Record<string, string> {
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
+  .extend('temporal', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startTcpProxy(service.temporal.address), onCleanup),
+  )
+  .extend('postgres', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startTcpProxy(new URL(service.config.databaseUrl ?? '').host), onCleanup),
+  )
+  .extend('behindProxies', { scope: 'file' }, ({ service, temporal, postgres }, { onCleanup }) =>
+    stoppedAtEnd(startApiProcess(service, proxied(service, temporal, postgres)), onCleanup),
+  )
+  .extend('api', { scope: 'file' }, ({ merchant, behindProxies }) =>
+    behindProxies.as(merchant.keys),
+  );
+
+function proxied(
+  service: TestService,
+  temporal: TcpProxy,
+  postgres: TcpProxy,
+): Record<string, string> {
   const databaseUrl = new URL(service.config.databaseUrl ?? '');
   databaseUrl.port = String(postgres.port);
   return { TEMPORAL_ADDRESS: temporal.address, DATABASE_URL: databaseUrl.href };
 }
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-  temporal = await startTcpProxy(inject('temporalAddress'));
-  postgres = await startTcpProxy(new URL(service.config.databaseUrl ?? '').host);
-  behindProxies = await startApiProcess(service, proxied());
-  api = behindProxies.as(merchant.keys);
-});
-afterAll(async () => {
-  await behindProxies?.stop();
-  await temporal?.stop();
-  await postgres?.stop();
-  await worker?.stop();
-  await service?.stop();
-});
-
 // Also after a failure: the next test must not find the network cut.
-afterEach(async () => {
+test.afterEach(async ({ temporal, postgres }) => {
   await temporal.forward();
   await postgres.forward();
-  await simulator(service, 'DELETE', '/faults');
 });
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
-const rowsOf = (key: string) => service.sql<{ order_number: string }[]>`
+const rowsOf = (service: TestService, key: string) => service.sql<{ order_number: string }[]>`
   SELECT order_number FROM orders WHERE idempotency_key = ${key}`;
-const stepsOf = (orderNumber: string) => service.sql`
+const stepsOf = (service: TestService, orderNumber: string) => service.sql`
   SELECT FROM order_steps WHERE order_number = ${orderNumber}`;
-const isReady = async () => (await fetch(`${behindProxies.origin}/readyz`)).ok;
+const isReady = async (behindProxies: ApiProcess) =>
+  (await fetch(`${behindProxies.origin}/readyz`)).ok;
 
-async function expectUnready(checks: Record<string, string>): Promise<void> {
+async function expectUnready(
+  behindProxies: ApiProcess,
+  checks: Record<string, string>,
+): Promise<void> {
   const ready = await fetch(`${behindProxies.origin}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable', checks }]);
   expect((await fetch(`${behindProxies.origin}/healthz`)).status).toBe(200);
 }
 
-async function expectReadable(path: string): Promise<void> {
+async function expectReadable(api: ApiClient, path: string): Promise<void> {
   expectSuccess(await api.get(path), 200);
   expectSuccess(await api.get(`${path}/timeline`), 200);
   expectSuccess(await api.get('/orders'), 200);
@@ -88,12 +85,12 @@ async function expectFault(asked: Promise<ApiAnswer>): Promise<void> {
 }
 
 /** The key's one order, which has begun: its row and its workflow are there. */
-async function expectOneOrder(key: string): Promise<void> {
-  const rows = await rowsOf(key);
+async function expectOneOrder(service: TestService, key: string): Promise<void> {
+  const rows = await rowsOf(service, key);
   expect(rows).toHaveLength(1);
   const orderNumber = rows[0]!.order_number;
   await until(async () => !(await isUnstarted(service.sql, orderNumber)));
-  expect(await stepsOf(orderNumber)).toHaveLength(1);
+  expect(await stepsOf(service, orderNumber)).toHaveLength(1);
 }
 
 const OUTAGES = {
@@ -102,7 +99,12 @@ const OUTAGES = {
 } as const;
 
 describe.each(Object.entries(OUTAGES))('Temporal %s', TIMED, (_how, cut) => {
-  test('writing is 500 within 5 s, reading goes on, and a retry with the same key happens once', async () => {
+  test('writing is 500 within 5 s, reading goes on, and a retry with the same key happens once', async ({
+    service,
+    temporal,
+    behindProxies,
+    api,
+  }) => {
     const key = randomUUID();
     const order = await api.create();
     const path = `/orders/${order.order_number}`;
@@ -112,22 +114,27 @@ describe.each(Object.entries(OUTAGES))('Temporal %s', TIMED, (_how, cut) => {
       expectFault(api.post('/orders', anOrder(), withKey(key))),
       // More than may be under way at once: those that wait for their turn are answered in time, too.
       ...Array.from({ length: 10 }, cancel),
-      expectReadable(path),
-      expectUnready({ database: 'up', temporal: 'down' }),
+      expectReadable(api, path),
+      expectUnready(behindProxies, { database: 'up', temporal: 'down' }),
     ]);
     await temporal.forward();
-    const { ms } = await timed(retryUntilCreated(key));
+    const { ms } = await timed(retryUntilCreated(api, key));
     expect(ms).toBeLessThan(WITHIN_MS);
-    await expectOneOrder(key);
+    await expectOneOrder(service, key);
     const cancelled = await api.post(`${path}/cancel`, undefined, withKey('cancel'));
     expect([cancelled.status, cancelled.body.data.status]).toEqual([200, 'CANCELLED']);
-    expect(await stepsOf(order.order_number)).toHaveLength(2);
-    await until(isReady);
+    expect(await stepsOf(service, order.order_number)).toHaveLength(2);
+    await until(() => isReady(behindProxies));
   });
 });
 
 describe.each(Object.entries(OUTAGES))('PostgreSQL %s', TIMED, (_how, cut) => {
-  test('every request is 500 within 5 s, many at once too, and it recovers by itself', async () => {
+  test('every request is 500 within 5 s, many at once too, and it recovers by itself', async ({
+    service,
+    postgres,
+    behindProxies,
+    api,
+  }) => {
     const order = await api.create();
     const key = randomUUID();
     await cut(postgres);
@@ -137,30 +144,30 @@ describe.each(Object.entries(OUTAGES))('PostgreSQL %s', TIMED, (_how, cut) => {
       expectFault(api.get('/nothing')),
       expectFault(api.post(`/orders/${order.order_number}/cancel`)),
       ...Array.from({ length: 16 }, () => expectFault(api.get(`/orders/${order.order_number}`))),
-      expectUnready({ database: 'down', temporal: 'up' }),
+      expectUnready(behindProxies, { database: 'down', temporal: 'up' }),
     ]);
     await postgres.forward();
-    const { ms } = await timed(retryUntilCreated(key));
+    const { ms } = await timed(retryUntilCreated(api, key));
     expect(ms).toBeLessThan(WITHIN_MS);
-    await expectOneOrder(key);
-    await until(isReady);
+    await expectOneOrder(service, key);
+    await until(() => isReady(behindProxies));
   });
 });
 
 test(
   'the gateway hangs: opening a session and cancelling are 502 within 5 s, and nothing has changed',
   TIMED,
-  async () => {
+  async ({ gateway, api }) => {
     const [fresh, withSession] = [await api.create(), await api.create()];
     const pathOf = (order: Order, operation: string) =>
       `/orders/${order.order_number}/${operation}`;
     expectSuccess(await api.post(pathOf(withSession, 'payment-sessions')), 201);
-    await simulator(service, 'POST', '/faults', { kind: 'late' });
+    await gateway.addFault({ kind: 'late' });
     const asked = await Promise.all([
       timed(api.post(pathOf(fresh, 'payment-sessions'))),
       timed(api.post(pathOf(withSession, 'cancel'))),
     ]);
-    await simulator(service, 'DELETE', '/faults');
+    await gateway.mend();
     for (const { answer, ms } of asked) {
       expect(answer.body.message).toMatch(
         /^The UPI payment gateway is temporarily unavailable; retry/,
@@ -177,7 +184,7 @@ test(
 );
 
 /** Retries as the specification asks of clients, only faster. */
-async function retryUntilCreated(key: string): Promise<ApiAnswer> {
+async function retryUntilCreated(api: ApiClient, key: string): Promise<ApiAnswer> {
   let answer = await api.post('/orders', anOrder(), withKey(key));
   await until(async () => {
     if (answer.status === 500) answer = await api.post('/orders', anOrder(), withKey(key));
@@ -188,14 +195,16 @@ async function retryUntilCreated(key: string): Promise<ApiAnswer> {
 }
 
 /** The texts of a command are written down before its order hears of it. */
-const requestHasArrived = (orderNumber: string) =>
+const requestHasArrived = (service: TestService, orderNumber: string) =>
   until(
     async () =>
       (await service.sql`SELECT FROM order_requests WHERE order_number = ${orderNumber}`).length >
       0,
   );
 
-test('SIGTERM while Temporal is down ends the process as at any other time', async () => {
+test('SIGTERM while Temporal is down ends the process as at any other time', async ({
+  service,
+}) => {
   const stopping = await startApiProcess(service, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
   expect((await fetch(`${stopping.origin}/readyz`)).status).toBe(503);
   await stopping.stop();
@@ -203,26 +212,34 @@ test('SIGTERM while Temporal is down ends the process as at any other time', asy
 });
 
 describe('an API process that is killed', () => {
-  test('between the row and the workflow: a retry with the same key on another process repairs it', async () => {
-    const hung = await startTcpProxy(inject('temporalAddress'));
+  test('between the row and the workflow: a retry with the same key on another process repairs it', async ({
+    service,
+    merchant,
+    api,
+  }) => {
+    const hung = await startTcpProxy(service.temporal.address);
     const doomed = await startApiProcess(service, { TEMPORAL_ADDRESS: hung.address });
     hung.hang();
     const key = randomUUID();
     const lost = doomed.as(merchant.keys).post('/orders', anOrder(), withKey(key));
     const isLost = expect(lost).rejects.toThrow('fetch failed');
-    await until(async () => (await rowsOf(key)).length === 1);
+    await until(async () => (await rowsOf(service, key)).length === 1);
     await doomed.kill();
     await isLost;
     await doomed.stop();
     await hung.stop();
-    const [row] = await rowsOf(key);
+    const [row] = await rowsOf(service, key);
     expect(await isUnstarted(service.sql, row!.order_number)).toBe(true);
     const retried = await api.post('/orders', anOrder(), withKey(key));
     expectSuccess(retried, 201);
-    await expectOneOrder(key);
+    await expectOneOrder(service, key);
   });
 
-  test('in the middle of forty requests: each key has one order after a retry, and no more', async () => {
+  test('in the middle of forty requests: each key has one order after a retry, and no more', async ({
+    service,
+    merchant,
+    api,
+  }) => {
     const doomed = await startApiProcess(service);
     const client = doomed.as(merchant.keys);
     const keys = Array.from({ length: 40 }, () => randomUUID());
@@ -237,17 +254,21 @@ describe('an API process that is killed', () => {
       keys.map((key) => api.post('/orders', anOrder(), withKey(key))),
     );
     expect(new Set(retried.map(({ status }) => status))).toEqual(new Set([201]));
-    for (const key of keys) await expectOneOrder(key);
+    for (const key of keys) await expectOneOrder(service, key);
   });
 
-  test('in the middle of a delivery: a retry with the same key gets the answer', async () => {
+  test('in the middle of a delivery: a retry with the same key gets the answer', async ({
+    service,
+    merchant,
+    api,
+  }) => {
     const order = await api.create();
     await api.help(order, 'pay');
     const doomed = await startApiProcess(service);
     const path = `/orders/${order.order_number}/deliver`;
     const lost = doomed.as(merchant.keys).post(path, { note: 'Sent' }, withKey('deliver'));
     const ended = Promise.allSettled([lost]);
-    await Promise.race([lost, requestHasArrived(order.order_number)]);
+    await Promise.race([lost, requestHasArrived(service, order.order_number)]);
     await doomed.kill();
     await ended;
     await doomed.stop();

@@ -1,35 +1,28 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { ApiClient } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { expectApiHeaders } from './expectations.ts';
 
 const LIMIT = 10;
-let service: TestService;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let first: ApiProcess;
-let second: ApiProcess;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  merchant = await service.newMerchant({ webhooks: false });
-  const settings = {
-    RATE_LIMIT_PER_SECOND: String(LIMIT),
-    RATE_LIMIT_STORE: 'postgres',
-    TRUSTED_PROXIES: '127.0.0.1',
-  };
-  [first, second] = await Promise.all([
-    startApiProcess(service, settings),
-    startApiProcess(service, settings),
-  ]);
-});
-afterAll(async () => {
-  await Promise.all([first?.stop(), second?.stop()]);
-  await service?.stop();
-});
+const SETTINGS = {
+  RATE_LIMIT_PER_SECOND: String(LIMIT),
+  RATE_LIMIT_STORE: 'postgres',
+  TRUSTED_PROXIES: '127.0.0.1',
+};
+
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } })
+  .extend('first', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startApiProcess(service, SETTINGS), onCleanup),
+  )
+  .extend('second', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startApiProcess(service, SETTINGS), onCleanup),
+  );
 
 let clients = 0;
 /** An address that no other test uses: each has a limit of its own. */
@@ -40,7 +33,12 @@ const admitted = (answers: readonly { status: number }[]) =>
   answers.filter(({ status }) => status !== 429).length;
 
 /** So many at once, in turn to each of the processes, and how many windows that took at most. */
-async function burst(count: number, processes: readonly ApiProcess[], address: string) {
+async function burst(
+  merchant: Merchant,
+  count: number,
+  processes: readonly ApiProcess[],
+  address: string,
+) {
   const startedAtMs = performance.now();
   const asked = Array.from({ length: count }, (_, index) => {
     const process = processes[index % processes.length] as ApiProcess;
@@ -50,8 +48,11 @@ async function burst(count: number, processes: readonly ApiProcess[], address: s
   return { answers, windows: Math.ceil((performance.now() - startedAtMs) / 1000) };
 }
 
-test('ten requests at once are admitted, more are 429 with exactly the specified body', async () => {
-  const { answers, windows } = await burst(30, [first], freshAddress());
+test('ten requests at once are admitted, more are 429 with exactly the specified body', async ({
+  merchant,
+  first,
+}) => {
+  const { answers, windows } = await burst(merchant, 30, [first], freshAddress());
   expect(admitted(answers)).toBeGreaterThanOrEqual(LIMIT);
   expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
   const refused = answers.find(({ status }) => status === 429);
@@ -60,7 +61,10 @@ test('ten requests at once are admitted, more are 429 with exactly the specified
   if (refused) expectApiHeaders(refused);
 });
 
-test('never an eleventh in any trailing second, under three seconds of load', async () => {
+test('never an eleventh in any trailing second, under three seconds of load', async ({
+  merchant,
+  first,
+}) => {
   const address = freshAddress();
   const client = first.as(merchant.keys);
   const admissions: { sentAtMs: number; answeredAtMs: number }[] = [];
@@ -79,13 +83,20 @@ test('never an eleventh in any trailing second, under three seconds of load', as
   expect(admissions.length).toBeLessThanOrEqual(4 * LIMIT);
 });
 
-test('two API processes that share PostgreSQL share one limit', async () => {
-  const { answers, windows } = await burst(40, [first, second], freshAddress());
+test('two API processes that share PostgreSQL share one limit', async ({
+  merchant,
+  first,
+  second,
+}) => {
+  const { answers, windows } = await burst(merchant, 40, [first, second], freshAddress());
   expect(admitted(answers)).toBeGreaterThanOrEqual(LIMIT);
   expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
 });
 
-test('every address has its own limit; an IPv6 customer has one for the whole /64', async () => {
+test('every address has its own limit; an IPv6 customer has one for the whole /64', async ({
+  merchant,
+  first,
+}) => {
   const oneCustomer = Array.from({ length: 30 }, (_, index) => `2001:db8:1:2::${index + 1}`);
   const client = first.as(merchant.keys);
   const startedAtMs = performance.now();
@@ -96,7 +107,10 @@ test('every address has its own limit; an IPv6 customer has one for the whole /6
   expect((await ask(client, freshAddress())).status).toBe(200);
 });
 
-test('a forwarded address is believed only from a configured proxy', async () => {
+test('a forwarded address is believed only from a configured proxy', async ({
+  service,
+  merchant,
+}) => {
   const direct = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: String(LIMIT) });
   const client = direct.as(merchant.keys);
   const startedAtMs = performance.now();
@@ -107,16 +121,22 @@ test('a forwarded address is believed only from a configured proxy', async () =>
   expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
 });
 
-test('the limit covers the merchant API alone: health, document and docs are not counted', async () => {
+test('the limit covers the merchant API alone: health, document and docs are not counted', async ({
+  first,
+}) => {
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs']) {
     const answers = await Promise.all(Array.from({ length: 15 }, () => fetch(first.origin + path)));
     expect([path, ...new Set(answers.map(({ status }) => status))]).toEqual([path, 200]);
   }
 });
 
-test('a limiter that fails lets requests through and says so in the log', async () => {
+test('a limiter that fails lets requests through and says so in the log', async ({
+  service,
+  merchant,
+  first,
+}) => {
   await service.sql`ALTER TABLE rate_limits RENAME TO rate_limits_gone`;
-  const { answers } = await burst(30, [first], freshAddress());
+  const { answers } = await burst(merchant, 30, [first], freshAddress());
   await service.sql`ALTER TABLE rate_limits_gone RENAME TO rate_limits`;
   expect(admitted(answers)).toBe(30);
   expect(await readFile(first.logFile, 'utf8')).toContain('The rate limiter failed');

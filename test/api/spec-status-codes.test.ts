@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
-import { anOrder, createApiClient } from '../support/api-client.ts';
 import type { ApiClient } from '../support/api-client.ts';
+import { anOrder, createApiClient } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import { simulator } from '../support/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import {
   expectApiHeaders,
   expectRefusal,
@@ -14,29 +13,23 @@ import {
   expectViolations,
 } from './expectations.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let api: ApiClient;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant({ webhooks: false });
-  api = merchant.sandbox;
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'api',
+  { scope: 'file' },
+  ({ merchant }) => merchant.sandbox,
+);
 
 const UNKNOWN = 'ORD01ARZ3NDEKTSV4RRFFQ69G5FAV';
 const NOT_YOURS = 'Access denied: this order does not belong to your merchant account';
-const anotherMerchant = () => service.newMerchant({ webhooks: false });
-const admin = () => ({ sql: service.sql, actor: 'test' });
+const anotherMerchant = (service: TestService) => service.newMerchant({ webhooks: false });
+const admin = (service: TestService) => ({ sql: service.sql, actor: 'test' });
 
 /** What the API answers with other credential headers; undefined leaves one out. */
-async function answerTo(apiKey: string | undefined, apiSecret: string | undefined) {
+async function answerTo(
+  service: TestService,
+  apiKey: string | undefined,
+  apiSecret: string | undefined,
+) {
   const response = await fetch(`${service.origin}/sandbox/api/merchant/v1/orders`, {
     headers: {
       ...(apiKey !== undefined && { 'X-API-Key': apiKey }),
@@ -46,7 +39,7 @@ async function answerTo(apiKey: string | undefined, apiSecret: string | undefine
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-async function openSession(): Promise<{ order: string; session: string }> {
+async function openSession(api: ApiClient): Promise<{ order: string; session: string }> {
   const order = await api.create();
   const path = `/orders/${order.order_number}/payment-sessions`;
   const { body } = await api.call<{ session_id: string }>('POST', path);
@@ -54,21 +47,21 @@ async function openSession(): Promise<{ order: string; session: string }> {
 }
 
 describe('status codes of the specification', () => {
-  test('200 OK · Request succeeded', async () => {
+  test('200 OK · Request succeeded', async ({ api }) => {
     const { order_number: orderNumber } = await api.create();
     expectSuccess(await api.get('/orders'), 200);
     expectSuccess(await api.get(`/orders/${orderNumber}`), 200);
     expectSuccess(await api.post(`/orders/${orderNumber}/cancel`), 200);
   });
 
-  test('201 Created · Order created', async () => {
+  test('201 Created · Order created', async ({ api }) => {
     const answer = await api.post('/orders', anOrder({ merchantOrderId: 'shop-42' }));
     expectSuccess(answer, 201);
     expect(answer.body.data).toMatchObject({ status: 'ACCEPTED', merchant_order_id: 'shop-42' });
     expect(answer.headers.get('Idempotency-Key')).toMatch(/^[!-~]{1,255}$/);
   });
 
-  test('400 Bad Request · Validation failed: missing fields', async () => {
+  test('400 Bad Request · Validation failed: missing fields', async ({ api }) => {
     expectViolations(await api.post('/orders', {}), {
       amount: 'must be greater than or equal to 5.0',
       buyerEmail: 'must be a valid email address',
@@ -77,77 +70,84 @@ describe('status codes of the specification', () => {
     });
   });
 
-  test('400 Bad Request · Validation failed: invalid amount', async () => {
+  test('400 Bad Request · Validation failed: invalid amount', async ({ api }) => {
     expectViolations(await api.post('/orders', anOrder({ amount: 4.99 })), {
       amount: 'must be greater than or equal to 5.0',
     });
   });
 
-  test('400 Bad Request · Validation failed: wrong phone format', async () => {
+  test('400 Bad Request · Validation failed: wrong phone format', async ({ api }) => {
     expectViolations(await api.post('/orders', anOrder({ buyerPhone: '+91 98765 43210' })), {
       buyerPhone: 'must match "^\\+91[0-9]{10}$"',
     });
   });
 
-  test("400 Bad Request · the order's current status does not allow the operation", async () => {
+  test("400 Bad Request · the order's current status does not allow the operation", async ({
+    api,
+  }) => {
     const { order_number: orderNumber } = await api.create();
     const answer = await api.post(`/orders/${orderNumber}/deliver`);
     expectRefusal(answer, 400, 'Cannot mark as delivered; order must be in PAID status');
   });
 
-  test.each([
+  test.for([
     ['missing API key', undefined, 'right'],
     ['invalid API key', 'mk_test_nobody', 'right'],
     ['missing API secret', 'right', undefined],
     ['invalid API secret', 'right', 'sk_test_wrong'],
     ['both missing', undefined, undefined],
-  ])('401 Unauthorized · %s', async (_what, key, secret) => {
+  ] as const)('401 Unauthorized · %s', async ([_what, key, secret], { service, merchant }) => {
     const { apiKey, apiSecret } = merchant.keys.sandbox;
     const answer = await answerTo(
+      service,
       key === 'right' ? apiKey : key,
       secret === 'right' ? apiSecret : secret,
     );
     expectRefusal(answer, 401, 'Missing or invalid API key or secret');
   });
 
-  test('403 Forbidden · Merchant not approved', async () => {
-    const rejected = await anotherMerchant();
-    await changeMerchantStatus(admin(), rejected.merchantId, 'reject', { reason: 'No documents' });
+  test('403 Forbidden · Merchant not approved', async ({ service }) => {
+    const rejected = await anotherMerchant(service);
+    await changeMerchantStatus(admin(service), rejected.merchantId, 'reject', {
+      reason: 'No documents',
+    });
     expectRefusal(await rejected.sandbox.get('/orders'), 403, 'Merchant must be approved first');
   });
 
-  test('403 Forbidden · Merchant not active', async () => {
-    const suspended = await anotherMerchant();
-    await changeMerchantStatus(admin(), suspended.merchantId, 'suspend');
+  test('403 Forbidden · Merchant not active', async ({ service }) => {
+    const suspended = await anotherMerchant(service);
+    await changeMerchantStatus(admin(service), suspended.merchantId, 'suspend');
     expectRefusal(await suspended.sandbox.get('/orders'), 403, 'Merchant account is not active');
   });
 
-  test('403 Forbidden · Order belongs to another merchant', async () => {
-    const order = await (await anotherMerchant()).sandbox.create();
+  test('403 Forbidden · Order belongs to another merchant', async ({ service, api }) => {
+    const order = await (await anotherMerchant(service)).sandbox.create();
     expectRefusal(await api.get(`/orders/${order.order_number}`), 403, NOT_YOURS);
   });
 
-  test('403 Forbidden · Origin not whitelisted', async () => {
-    const { merchantId, sandbox } = await anotherMerchant();
-    await setOrigins(admin(), merchantId, 'sandbox', ['https://shop.example']);
+  test('403 Forbidden · Origin not whitelisted', async ({ service }) => {
+    const { merchantId, sandbox } = await anotherMerchant(service);
+    await setOrigins(admin(service), merchantId, 'sandbox', ['https://shop.example']);
     const headers = { Origin: 'https://evil.example' };
     const answer = await sandbox.call('GET', '/orders', undefined, headers);
     expectRefusal(answer, 403, 'Access denied: Origin not allowed');
   });
 
-  test('404 Not Found · The order number does not exist', async () => {
+  test('404 Not Found · The order number does not exist', async ({ api }) => {
     expectRefusal(await api.get(`/orders/${UNKNOWN}`), 404, `Order not found: ${UNKNOWN}`);
   });
 
-  test('408 Request Timeout · Payment session expired, and the order stays ACCEPTED', async () => {
-    const { order, session } = await openSession();
+  test('408 Request Timeout · Payment session expired, and the order stays ACCEPTED', async ({
+    api,
+  }) => {
+    const { order, session } = await openSession(api);
     await api.help({ order_number: order }, 'advance', { seconds: 15 * 60 });
     const answer = await api.get(`/orders/${order}/payment-sessions/${session}`);
     expectRefusal(answer, 408, 'Payment session expired');
     expect((await api.get(`/orders/${order}`)).body.data.status).toBe('ACCEPTED');
   });
 
-  test('429 Too Many Requests · Rate limit exceeded', async () => {
+  test('429 Too Many Requests · Rate limit exceeded', async ({ service, merchant }) => {
     const limited = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: '10' });
     const client = limited.as(merchant.keys);
     const answers = await Promise.all(Array.from({ length: 20 }, () => client.get('/orders')));
@@ -158,7 +158,10 @@ describe('status codes of the specification', () => {
     if (refused) expectApiHeaders(refused);
   });
 
-  test('500 Internal Server Error · Server fault, in words that give nothing away', async () => {
+  test('500 Internal Server Error · Server fault, in words that give nothing away', async ({
+    service,
+    merchant,
+  }) => {
     const nowhere = 'postgres://nobody:secret@127.0.0.1:1/nothing';
     const broken = await startApiProcess(service, { DATABASE_URL: nowhere });
     const answer = await broken.as(merchant.keys).post('/orders', anOrder());
@@ -166,11 +169,14 @@ describe('status codes of the specification', () => {
     expectRefusal(answer, 500, 'Internal server error');
   });
 
-  test('502 Bad Gateway · The UPI payment gateway is temporarily unavailable', async () => {
+  test('502 Bad Gateway · The UPI payment gateway is temporarily unavailable', async ({
+    gateway,
+    api,
+  }) => {
     const order = await api.create();
-    await simulator(service, 'POST', '/faults', { kind: 'error' });
+    await gateway.addFault({ kind: 'error' });
     const answer = await api.post(`/orders/${order.order_number}/payment-sessions`);
-    await simulator(service, 'DELETE', '/faults');
+    await gateway.mend();
     const message = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
     expectRefusal(answer, 502, message);
     const retried = await api.post(`/orders/${order.order_number}/payment-sessions`);
@@ -179,21 +185,21 @@ describe('status codes of the specification', () => {
 });
 
 describe('messages of the specification', () => {
-  test('Deliver when status is not PAID', async () => {
+  test('Deliver when status is not PAID', async ({ api }) => {
     const { order_number: orderNumber } = await api.create();
     const answer = await api.post(`/orders/${orderNumber}/deliver`);
     expectRefusal(answer, 400, 'Cannot mark as delivered; order must be in PAID status');
   });
 
-  test('Cancel when status is not ACCEPTED', async () => {
+  test('Cancel when status is not ACCEPTED', async ({ api }) => {
     const order = await api.create();
     await api.help(order, 'pay');
     const answer = await api.post(`/orders/${order.order_number}/cancel`);
     expectRefusal(answer, 400, 'Cannot cancel; order must be in ACCEPTED status');
   });
 
-  test('Order of a different merchant, whatever is asked of it', async () => {
-    const { order_number: theirs } = await (await anotherMerchant()).sandbox.create();
+  test('Order of a different merchant, whatever is asked of it', async ({ service, api }) => {
+    const { order_number: theirs } = await (await anotherMerchant(service)).sandbox.create();
     const asked = await Promise.all([
       api.get(`/orders/${theirs}`),
       api.get(`/orders/${theirs}/timeline`),
@@ -209,16 +215,18 @@ describe('messages of the specification', () => {
     for (const answer of asked) expectRefusal(answer, 403, NOT_YOURS);
   });
 
-  test('Merchant not approved, on every operation and before the input is looked at', async () => {
-    const { merchantId, sandbox } = await anotherMerchant();
-    await changeMerchantStatus(admin(), merchantId, 'reject', { reason: 'No documents' });
+  test('Merchant not approved, on every operation and before the input is looked at', async ({
+    service,
+  }) => {
+    const { merchantId, sandbox } = await anotherMerchant(service);
+    await changeMerchantStatus(admin(service), merchantId, 'reject', { reason: 'No documents' });
     const asked = [sandbox.post('/orders', {}), sandbox.get(`/orders/${UNKNOWN}`)];
     for (const answer of await Promise.all(asked)) {
       expectRefusal(answer, 403, 'Merchant must be approved first');
     }
   });
 
-  test('Unknown order, followed by the order number, whatever is asked of it', async () => {
+  test('Unknown order, followed by the order number, whatever is asked of it', async ({ api }) => {
     for (const id of [UNKNOWN, 'x', 'ORD', '%E2%82%B9', '%00']) {
       const shown = decodeURIComponent(id).replace('\0', '\uFFFD');
       expectRefusal(await api.get(`/orders/${id}`), 404, `Order not found: ${shown}`);
@@ -226,13 +234,16 @@ describe('messages of the specification', () => {
     }
   });
 
-  test('an order of the other environment is an unknown order', async () => {
+  test('an order of the other environment is an unknown order', async ({ merchant, api }) => {
     const order = await api.create();
     const answer = await merchant.production.get(`/orders/${order.order_number}`);
     expectRefusal(answer, 404, `Order not found: ${order.order_number}`);
   });
 
-  test('a production key under the sandbox path is an unknown key', async () => {
+  test('a production key under the sandbox path is an unknown key', async ({
+    service,
+    merchant,
+  }) => {
     const client = createApiClient(service.origin, merchant.keys.production, 'sandbox');
     expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
   });

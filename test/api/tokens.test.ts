@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { expect } from 'vitest';
+import { serviceTest } from '../support/service-test.ts';
 
-let service: TestService;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  merchant = await service.newMerchant();
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false });
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const valueOf = (digits: string) =>
@@ -24,7 +17,9 @@ function crc32(text: string): number {
   return ~rest >>> 0;
 }
 
-test('keys and secrets are 30 random base62 characters and 6 of CRC32 that verify', () => {
+test('keys and secrets are 30 random base62 characters and 6 of CRC32 that verify', ({
+  merchant,
+}) => {
   const { keys, webhookSecret } = merchant;
   const tokens = {
     mk_test_: keys.sandbox.apiKey,
@@ -41,7 +36,9 @@ test('keys and secrets are 30 random base62 characters and 6 of CRC32 that verif
   expect(new Set(bodies).size).toBe(bodies.length);
 });
 
-test('an order number is ORD and the 26 Crockford characters of a ULID of this moment', async () => {
+test('an order number is ORD and the 26 Crockford characters of a ULID of this moment', async ({
+  merchant,
+}) => {
   const { order_number: orderNumber, created_at: createdAt } = await merchant.sandbox.create();
   expect(orderNumber).toMatch(/^ORD[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
   const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { describe, expect } from 'vitest';
+import type { ApiAnswer } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { rawRequest } from '../support/raw-request.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { expectRefusal, expectSuccess, expectViolations } from './expectations.ts';
 
-let service: TestService;
-let merchant: Awaited<ReturnType<TestService['newMerchant']>>;
-let api: ApiClient;
-
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  merchant = await service.newMerchant({ webhooks: false });
-  api = merchant.sandbox;
-});
-afterAll(async () => service?.stop());
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } }).extend(
+  'api',
+  { scope: 'file' },
+  ({ merchant }) => merchant.sandbox,
+);
 
 const TOO_LITTLE = 'must be greater than or equal to 5.0';
 const TOO_MUCH = 'must be less than or equal to 10000.0';
@@ -28,16 +24,16 @@ const BLANK = 'must not be blank';
 const ORDER_ID = 'must be 1 to 64 of A-Z a-z 0-9 . _ -';
 
 /** POST /orders with a body that is text, so that numbers stay as they were written. */
-const postText = (body: string): Promise<ApiAnswer> =>
+const postText = (service: TestService, merchant: Merchant, body: string): Promise<ApiAnswer> =>
   rawRequest(service.origin, merchant.keys.sandbox, { method: 'POST', path: '/orders', body });
 
-const withAmount = (amount: string) => {
+const withAmount = (service: TestService, merchant: Merchant, amount: string) => {
   const { amount: _, ...rest } = anOrder();
-  return postText(`{"amount":${amount},${JSON.stringify(rest).slice(1)}`);
+  return postText(service, merchant, `{"amount":${amount},${JSON.stringify(rest).slice(1)}`);
 };
 
 describe('amounts', () => {
-  test.each([
+  test.for([
     ['5', 500],
     ['5.0', 500],
     ['5.00', 500],
@@ -56,10 +52,10 @@ describe('amounts', () => {
     ['9999.99', 999_999],
     ['10000', 1_000_000],
     ['10000.00', 1_000_000],
-  ])(
+  ] as const)(
     '%s rupees are exactly %i paise in the database, and the same rupees again',
-    async (text, paise) => {
-      const answer = await withAmount(text);
+    async ([text, paise], { service, merchant, api }) => {
+      const answer = await withAmount(service, merchant, text);
       expectSuccess(answer, 201);
       const [row] = await service.sql<{ amount_paise: number }[]>`
       SELECT amount_paise FROM orders WHERE order_number = ${answer.body.data.order_number}`;
@@ -69,7 +65,7 @@ describe('amounts', () => {
     },
   );
 
-  test.each([
+  test.for([
     ['4.99', TOO_LITTLE],
     ['4.999999999999999', TOO_LITTLE],
     ['0', TOO_LITTLE],
@@ -104,18 +100,21 @@ describe('amounts', () => {
     ['9999.9900000000000000000001', DECIMALS],
     ['10000.00000000000000001', TOO_MUCH],
     ['1e-4000000000000000', TOO_LITTLE],
-  ])('an amount of %s is refused: %s', async (text, message) => {
-    expectViolations(await withAmount(text), { amount: message });
+  ] as const)('an amount of %s is refused: %s', async ([text, message], { service, merchant }) => {
+    expectViolations(await withAmount(service, merchant, text), { amount: message });
   });
 
-  test.each(['NaN', 'Infinity', '-Infinity', '0x10', '05', '.5', '5.', '5,00', '+5', '5_000'])(
+  test.for(['NaN', 'Infinity', '-Infinity', '0x10', '05', '.5', '5.', '5,00', '+5', '5_000'])(
     '%s is no JSON',
-    async (text) => expectRefusal(await withAmount(text), 400, 'Malformed JSON'),
+    async (text, { service, merchant }) =>
+      expectRefusal(await withAmount(service, merchant, text), 400, 'Malformed JSON'),
   );
 });
 
 describe('every field of an order has its rule and its words', () => {
-  test('a missing, a null and a wrong field are all told at once, with the wrong key beside them', async () => {
+  test('a missing, a null and a wrong field are all told at once, with the wrong key beside them', async ({
+    api,
+  }) => {
     const answer = await api.post(
       '/orders',
       { amount: '500', buyerEmail: null, description: ' ', buyerName: 7, currency: 'USD' },
@@ -132,7 +131,7 @@ describe('every field of an order has its rule and its words', () => {
     });
   });
 
-  test.each([
+  test.for([
     ['buyerEmail', EMAIL, [null, '', 'asha', 'asha@example', 'a b@example.com', 'a@@example.com']],
     ['buyerEmail', EMAIL, ['.a@example.com', 'a@example.com\n', `${'a'.repeat(65)}@example.com`]],
     ['buyerEmail', EMAIL, [5, true, ['a@example.com'], { a: 1 }, `a@${'b.'.repeat(126)}com`]],
@@ -143,7 +142,7 @@ describe('every field of an order has its rule and its words', () => {
     ['buyerName', 'must be at most 100 characters', ['x'.repeat(101), '😀'.repeat(101), 5, []]],
     ['merchantOrderId', ORDER_ID, ['', 'a b', 'a/b', 'é', 'a\n', 'x'.repeat(65), 5]],
     ['currency', 'must be "INR"', ['USD', 'inr', '', 5]],
-  ])('%s: %s', async (field, message, values) => {
+  ] as const)('%s: %s', async ([field, message, values], { api }) => {
     for (const value of values) {
       expectViolations(await api.post('/orders', anOrder({ [field]: value })), {
         [field]: message,
@@ -163,14 +162,14 @@ describe('every field of an order has its rule and its words', () => {
     0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x2060, 0x2800, 0x3164, 0xfeff, 0xe0020,
   ];
 
-  test('a description of nothing but white space of any kind is blank', async () => {
+  test('a description of nothing but white space of any kind is blank', async ({ api }) => {
     const blanks = UNSEEN.map((codePoint) => String.fromCodePoint(codePoint));
     for (const description of [...blanks, blanks.join('')]) {
       expectViolations(await api.post('/orders', anOrder({ description })), { description: BLANK });
     }
   });
 
-  test.each([
+  test.for([
     ['white space around', '\u2003 kurta \u3000'],
     ['another script', 'नीला कुर्ता'],
     ['emoji and joiners', '👩‍👩‍👧‍👦 👍🏽'],
@@ -180,14 +179,17 @@ describe('every field of an order has its rule and its words', () => {
     ['line separators', 'a\u2028b\u2029c\r\nd'],
     ['control characters', 'a\u0001\u001fb\u007f'],
     ['30,000 characters', 'x'.repeat(30_000)],
-  ])('a description is kept to the last character: %s', async (_what, description) => {
-    const answer = await api.post('/orders', anOrder({ description }));
-    expectSuccess(answer, 201);
-    const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
-    expect(body.data.description).toBe(description);
-  });
+  ] as const)(
+    'a description is kept to the last character: %s',
+    async ([_what, description], { api }) => {
+      const answer = await api.post('/orders', anOrder({ description }));
+      expectSuccess(answer, 201);
+      const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
+      expect(body.data.description).toBe(description);
+    },
+  );
 
-  test('what may be left out may be null, and unknown fields are ignored', async () => {
+  test('what may be left out may be null, and unknown fields are ignored', async ({ api }) => {
     const optional = { buyerName: null, merchantOrderId: null, currency: null };
     const answer = await api.post('/orders', anOrder({ ...optional, status: 'PAID', x: [1] }));
     expectSuccess(answer, 201);
@@ -195,7 +197,7 @@ describe('every field of an order has its rule and its words', () => {
     expect(answer.body.data).not.toHaveProperty('merchant_order_id');
   });
 
-  test('the longest that is allowed is accepted', async () => {
+  test('the longest that is allowed is accepted', async ({ api }) => {
     const longest = { buyerName: '😀'.repeat(100), merchantOrderId: 'A.z_9-'.repeat(10) + '1234' };
     const answer = await api.post('/orders', anOrder({ ...longest, currency: 'INR' }));
     expectSuccess(answer, 201);
@@ -209,42 +211,38 @@ describe('every field of an order has its rule and its words', () => {
 describe('NUL or half a surrogate pair, in any text, is what the answer speaks of', () => {
   const UNSAFE_TEXTS = ['a\0b', '\0', 'long enough \ud800', '\udc00'];
 
-  test.each([
-    'buyerEmail',
-    'buyerPhone',
-    'description',
-    'buyerName',
-    'merchantOrderId',
-    'currency',
-  ])('%s of an order', async (field) => {
-    for (const value of UNSAFE_TEXTS) {
-      const body = JSON.stringify(anOrder({ [field]: value }));
-      expectViolations(await postText(body), { [field]: UNSAFE });
-    }
-  });
+  test.for(['buyerEmail', 'buyerPhone', 'description', 'buyerName', 'merchantOrderId', 'currency'])(
+    '%s of an order',
+    async (field, { service, merchant }) => {
+      for (const value of UNSAFE_TEXTS) {
+        const body = JSON.stringify(anOrder({ [field]: value }));
+        expectViolations(await postText(service, merchant, body), { [field]: UNSAFE });
+      }
+    },
+  );
 
-  test.each([
+  test.for([
     ['/orders/ORD0/deliver', 'trackingId'],
     ['/orders/ORD0/deliver', 'note'],
     ['/orders/ORD0/cancel', 'reason'],
     ['/orders/ORD0/dispute/evidence', 'text'],
     ['/orders/ORD0/dispute/resolve', 'resolution'],
     ['/test-helpers/orders/ORD0/dispute', 'reason'],
-  ])('%s: %s', async (path, field) => {
+  ] as const)('%s: %s', async ([path, field], { api }) => {
     for (const value of UNSAFE_TEXTS) {
       expectViolations(await api.post(path, { [field]: value }), { [field]: UNSAFE });
     }
   });
 
-  test.each(['page', 'size', 'status', 'merchantOrderId', 'buyer_email', 'createdFrom'])(
+  test.for(['page', 'size', 'status', 'merchantOrderId', 'buyer_email', 'createdFrom'])(
     '%s of a list',
-    async (name) => {
+    async (name, { api }) => {
       expectViolations(await api.get(`/orders?${name}=a%00b`), { [name]: UNSAFE });
     },
   );
 
-  test('but an amount is no text', async () => {
-    expectViolations(await withAmount('"5\\u0000"'), { amount: NO_NUMBER });
+  test('but an amount is no text', async ({ service, merchant }) => {
+    expectViolations(await withAmount(service, merchant, '"5\\u0000"'), { amount: NO_NUMBER });
   });
 });
 
@@ -254,7 +252,7 @@ describe('every other operation has its rules too', () => {
     `must be ${least} to ${most} characters and not blank`;
   const SECONDS = 'must be a whole number from 1 to 2592000';
 
-  test.each([
+  test.for([
     ['/orders/{id}/deliver', 'trackingId', AT_MOST(200), ['x'.repeat(201), 5]],
     ['/orders/{id}/deliver', 'note', AT_MOST(1000), ['x'.repeat(1001), []]],
     ['/orders/{id}/cancel', 'reason', AT_MOST(1000), ['x'.repeat(1001), {}]],
@@ -271,14 +269,14 @@ describe('every other operation has its rules too', () => {
     ],
     ['/test-helpers/orders/{id}/advance', 'seconds', SECONDS, [undefined, null, 0, -1, 1.5, '60']],
     ['/test-helpers/orders/{id}/advance', 'seconds', SECONDS, [2_592_001, 1e300, [], true]],
-  ])('%s %s: %s', async (path, field, message, values) => {
+  ] as const)('%s %s: %s', async ([path, field, message, values], { api }) => {
     for (const value of values) {
       const answer = await api.post(path.replace('{id}', 'ORD0'), { [field]: value });
       expectViolations(answer, { [field]: message });
     }
   });
 
-  test.each([
+  test.for([
     '/orders',
     '/orders/ORD0/deliver',
     '/orders/ORD0/cancel',
@@ -290,7 +288,7 @@ describe('every other operation has its rules too', () => {
     '/test-helpers/orders/ORD0/fail-payment',
     '/test-helpers/orders/ORD0/dispute',
     '/test-helpers/orders/ORD0/advance',
-  ])('an Idempotency-Key is 1 to 255 visible ASCII characters: POST %s', async (path) => {
+  ])('an Idempotency-Key is 1 to 255 visible ASCII characters: POST %s', async (path, { api }) => {
     for (const key of ['', 'with blank', 'é', 'x'.repeat(256)]) {
       const answer = await api.post(path, {}, { 'Idempotency-Key': key });
       expect([answer.status, answer.body.validationErrors?.['Idempotency-Key']]).toEqual([
@@ -302,7 +300,7 @@ describe('every other operation has its rules too', () => {
 
   const WRONG_EMAIL = 'must be a valid email address; write a + as %2B';
   const WRONG_MOMENT = 'must be an ISO-8601 time such as 2026-11-20T09:30:00Z';
-  test.each([
+  test.for([
     ['page', 'must be a whole number from 0', ['-1', '1.5', 'one', '', '1e1', '0x1']],
     ['size', 'must be a whole number from 1 to 100', ['0', '101', '-1', '1.5', '', 'all']],
     ['status', 'must be an order status', ['OPEN', 'paid', '', 'DISPUTE_*']],
@@ -322,16 +320,16 @@ describe('every other operation has its rules too', () => {
       'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
       ['1795147200', '2026-11-20T09:30:00', '%2B275760-09-13T00:00:00Z'],
     ],
-  ])('GET /orders?%s: %s', async (name, message, values) => {
+  ] as const)('GET /orders?%s: %s', async ([name, message, values], { api }) => {
     for (const value of values) {
       expectViolations(await api.get(`/orders?${name}=${value}`), { [name]: message });
     }
     expectViolations(await api.get(`/orders?${name}=1&${name}=1`), { [name]: message });
   });
 
-  test.each(['1000000001', '9'.repeat(17), '9'.repeat(400)])(
+  test.for(['1000000001', '9'.repeat(17), '9'.repeat(400)])(
     'a page beyond what can be counted is told the limit: %s',
-    async (page) => {
+    async (page, { api }) => {
       expectViolations(await api.get(`/orders?page=${page}`), {
         page: 'must be less than or equal to 1000000000',
       });
@@ -339,9 +337,9 @@ describe('every other operation has its rules too', () => {
     },
   );
 
-  test.each(['createdFrom', 'createdTo', 'created_from', 'created_to'])(
+  test.for(['createdFrom', 'createdTo', 'created_from', 'created_to'])(
     'an offset of %s whose plus was not encoded is told how to write it',
-    async (name) => {
+    async (name, { api }) => {
       for (const moment of ['2026-01-01T00:00:00+05:30', '2026-01-01T00:00:00.5+0530']) {
         expectViolations(await api.get(`/orders?${name}=${moment}`), {
           [name]: `${WRONG_MOMENT}; write the + of an offset as %2B`,
@@ -351,7 +349,7 @@ describe('every other operation has its rules too', () => {
     },
   );
 
-  test('all wrong parameters of a query are told at once', async () => {
+  test('all wrong parameters of a query are told at once', async ({ api }) => {
     expectViolations(await api.get('/orders?page=-1&size=1000&status=x'), {
       page: 'must be a whole number from 0',
       size: 'must be a whole number from 1 to 100',
@@ -359,7 +357,9 @@ describe('every other operation has its rules too', () => {
     });
   });
 
-  test('moments that are far away select as they say, and are no fault of ours', async () => {
+  test('moments that are far away select as they say, and are no fault of ours', async ({
+    api,
+  }) => {
     await api.create();
     const far = [
       '0000-01-01T00:00:00Z',

@@ -29,7 +29,7 @@ export async function launchBrowser() {
       context.on('weberror', (error) => complaints.push(String(error.error())));
       return { context, page: await context.newPage(), complaints };
     },
-    close: () => browser.close(),
+    stop: () => browser.close(),
   };
 }
 /** A running Chromium. */

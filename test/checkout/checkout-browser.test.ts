@@ -1,32 +1,17 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { simulator } from '../support/gateway.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
-import type { TestBrowser } from './browser.ts';
+import { describe, expect } from 'vitest';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { launchBrowser, violationsOf } from './browser.ts';
-import type { Stage, TestMerchant } from './states.ts';
+import type { Stage } from './states.ts';
 import { advance, stageOf, untilStatus, VARIANTS, WAYS } from './states.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: TestMerchant;
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
-  service = await startTestService({ time: 'real', settings });
-  [worker, merchant, browser] = await Promise.all([
-    service.startWorker(),
-    service.newMerchant(),
-    launchBrowser(),
-  ]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({
+  time: 'real',
+  settings: { BUYER_RATE_LIMIT_PER_SECOND: '100000' },
+}).extend('browser', { scope: 'file' }, ({ service: _service }, { onCleanup }) =>
+  stoppedAtEnd(launchBrowser(), onCleanup),
+);
 
 const titled = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const buttonOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -45,7 +30,11 @@ async function payThrough(page: Page, context: BrowserContext, { order }: Stage)
 }
 
 describe('without JavaScript', () => {
-  test('a buyer pays, follows the order and raises a dispute', async () => {
+  test('a buyer pays, follows the order and raises a dispute', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page, complaints } = await browser.newPhone({ javaScriptEnabled: false });
     const stage = await stageOf(service, merchant);
     await payThrough(page, context, stage);
@@ -75,7 +64,11 @@ describe('without JavaScript', () => {
     await context.close();
   });
 
-  test('an expired session says so, and the buyer starts again', async () => {
+  test('an expired session says so, and the buyer starts again', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone({ javaScriptEnabled: false });
     const stage = await stageOf(service, merchant, WAYS.waiting);
     await page.goto(stage.order.payment_url);
@@ -89,7 +82,11 @@ describe('without JavaScript', () => {
 });
 
 describe('with JavaScript', () => {
-  test('the page shows by itself that the buyer has paid', async () => {
+  test('the page shows by itself that the buyer has paid', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page, complaints } = await browser.newPhone();
     const stage = await stageOf(service, merchant);
     await payThrough(page, context, stage);
@@ -98,7 +95,11 @@ describe('with JavaScript', () => {
     await context.close();
   });
 
-  test('the seconds run, and the page shows by itself that they are over', async () => {
+  test('the seconds run, and the page shows by itself that they are over', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     await page.clock.install();
     const stage = await stageOf(service, merchant, WAYS.waiting);
@@ -113,7 +114,11 @@ describe('with JavaScript', () => {
     await context.close();
   });
 
-  test('a page that was left for the UPI app looks at once when the buyer comes back', async () => {
+  test('a page that was left for the UPI app looks at once when the buyer comes back', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     await page.clock.install();
     const stage = await stageOf(service, merchant, WAYS.waiting);
@@ -124,7 +129,11 @@ describe('with JavaScript', () => {
     await context.close();
   });
 
-  test('what the buyer is typing is not taken away by news of the order', async () => {
+  test('what the buyer is typing is not taken away by news of the order', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     await page.clock.install();
     const stage = await stageOf(service, merchant, WAYS.paid);
@@ -138,7 +147,11 @@ describe('with JavaScript', () => {
     await context.close();
   });
 
-  test('a status that cannot be had is asked for again, ever more slowly', async () => {
+  test('a status that cannot be had is asked for again, ever more slowly', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     await page.clock.install();
     const stage = await stageOf(service, merchant, WAYS.waiting);
@@ -163,15 +176,20 @@ describe('with JavaScript', () => {
     await context.close();
   });
 
-  test('a page that came as the answer to a form is not sent again by the island', async () => {
+  test('a page that came as the answer to a form is not sent again by the island', async ({
+    service,
+    merchant,
+    gateway,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     await page.clock.install();
     const stage = await stageOf(service, merchant);
     await page.goto(stage.order.payment_url);
-    await simulator(service, 'POST', '/faults', { kind: 'error', method: 'POST' });
+    await gateway.addFault({ kind: 'error', method: 'POST' });
     await buttonOf(page, 'Pay now').click();
     await page.getByRole('alert').waitFor();
-    await simulator(service, 'DELETE', '/faults');
+    await gateway.mend();
     await merchant.sandbox.help(stage.order, 'pay');
     await page.clock.runFor(15_000);
     await titled(page, 'Payment successful').waitFor();
@@ -187,9 +205,9 @@ describe('for every buyer', () => {
       'document.documentElement.scrollWidth > document.documentElement.clientWidth',
     );
 
-  test.each(Object.entries({ ...WAYS, ...VARIANTS }))(
+  test.for(Object.entries({ ...WAYS, ...VARIANTS }))(
     'the page is accessible, fits a small phone and breaks no rule of its own: %s',
-    async (name, way) => {
+    async ([name, way], { service, merchant, browser }) => {
       const { context, page, complaints } = await browser.newPhone();
       const own = name === 'merchant_unavailable' ? await service.newMerchant() : merchant;
       const description = `Kurta ${'x'.repeat(200)}`;
@@ -207,7 +225,11 @@ describe('for every buyer', () => {
     },
   );
 
-  test('a form that comes back leads to what is wrong with it, also for a screen reader', async () => {
+  test('a form that comes back leads to what is wrong with it, also for a screen reader', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     const { order } = await stageOf(service, merchant, WAYS.paid);
     await page.goto(order.payment_url);
@@ -221,7 +243,10 @@ describe('for every buyer', () => {
     await context.close();
   });
 
-  test('the page of a link that nobody was given is accessible too', async () => {
+  test('the page of a link that nobody was given is accessible too', async ({
+    service,
+    browser,
+  }) => {
     const { context, page } = await browser.newPhone();
     await page.goto(`${service.origin}/pay/nobody`);
     await titled(page, 'Payment page not found').waitFor();
@@ -229,7 +254,11 @@ describe('for every buyer', () => {
     await context.close();
   });
 
-  test('the policy of the page stops what somebody might smuggle in', async () => {
+  test('the policy of the page stops what somebody might smuggle in', async ({
+    service,
+    merchant,
+    browser,
+  }) => {
     const { context, page, complaints } = await browser.newPhone();
     const { order } = await stageOf(service, merchant);
     await page.goto(order.payment_url);

@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import type { PageAnswer } from './buyer.ts';
 import { open, post, textOf } from './buyer.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-
-beforeAll(async () => {
-  const settings = {
+const test = serviceTest({
+  time: 'real',
+  settings: {
     BUYER_RATE_LIMIT_PER_SECOND: '3',
     PUBLIC_BASE_URL: 'https://shop.example/orders/',
-  };
-  service = await startTestService({ time: 'real', settings });
-  worker = await service.startWorker();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
+  },
 });
 
 /** The page as this machine reaches it, behind the proxy that adds the path. */
-const localUrl = (paymentUrl: string) => service.origin + new URL(paymentUrl).pathname.slice(7);
+const localUrl = (service: TestService, paymentUrl: string) =>
+  service.origin + new URL(paymentUrl).pathname.slice(7);
 
 /** What a request is answered once the limit lets it through. */
 async function admitted(request: () => Promise<PageAnswer>): Promise<PageAnswer> {
@@ -29,9 +22,11 @@ async function admitted(request: () => Promise<PageAnswer>): Promise<PageAnswer>
   return answer.status === 429 ? admitted(request) : answer;
 }
 
-test('many buyers may share an address, but not without end: 429 as a page, and only there', async () => {
+test('many buyers may share an address, but not without end: 429 as a page, and only there', async ({
+  service,
+}) => {
   const { sandbox } = await service.newMerchant({ webhooks: false });
-  const url = localUrl((await sandbox.create()).payment_url);
+  const url = localUrl(service, (await sandbox.create()).payment_url);
   const answers = await Promise.all(Array.from({ length: 10 }, () => open(url)));
   const refused = answers.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
@@ -40,21 +35,21 @@ test('many buyers may share an address, but not without end: 429 as a page, and 
   expect(textOf(first?.html ?? '')).toContain('Too many requests');
   // A refused page can still be shown as it should look, and merchants notice nothing.
   const [, style = ''] = /href="([^"]+\.css)"/.exec(first?.html ?? '') ?? [];
-  expect((await open(localUrl(new URL(style, service.origin).href))).status).toBe(200);
+  expect((await open(localUrl(service, new URL(style, service.origin).href))).status).toBe(200);
   const orders = await Promise.all(Array.from({ length: 10 }, () => sandbox.get('/orders')));
   expect(orders.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
 });
 
-test('behind a path prefix every address of the page has the prefix', async () => {
+test('behind a path prefix every address of the page has the prefix', async ({ service }) => {
   const { sandbox } = await service.newMerchant({ webhooks: false });
   const order = await sandbox.create();
   const { pathname } = new URL(order.payment_url);
   expect(pathname).toMatch(/^\/orders\/pay\/[A-Za-z0-9_-]{32}$/);
-  const page = await admitted(() => open(localUrl(order.payment_url)));
+  const page = await admitted(() => open(localUrl(service, order.payment_url)));
   const paths = [...page.html.matchAll(/(?:href|src|action|data-page|data-status)="([^"]+)"/g)];
   expect(paths.length).toBeGreaterThan(4);
   for (const [, path] of paths) expect(path).toMatch(/^\/orders\/pay\//);
-  const url = `${localUrl(order.payment_url)}/sessions`;
+  const url = `${localUrl(service, order.payment_url)}/sessions`;
   const { headers } = await admitted(() => post(url, {}, { redirect: 'manual' }));
   expect(headers.get('location')).toBe(pathname);
 });

@@ -1,25 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { CheckoutState } from '../../src/checkout/state.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { open, textOf } from './buyer.ts';
-import type { TestMerchant } from './states.ts';
 import { advance, openSession, stageOf, VARIANTS, WAYS } from './states.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
-  service = await startTestService({ time: 'real', settings });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', settings: { BUYER_RATE_LIMIT_PER_SECOND: '100000' } });
 
 /** What the page of each state says, and the status that it comes with. */
 const SAYS: Record<CheckoutState, readonly [status: number, says: string]> = {
@@ -46,26 +31,31 @@ const PAYS: readonly CheckoutState[] = ['payable', 'session_expired'];
 const DISPUTES: readonly CheckoutState[] = ['paid', 'delivered'];
 
 describe('the page of an order', () => {
-  test.each(STATES)('says in plain words what is going on: %s', async (state) => {
-    const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
-    const { order } = await stageOf(service, own, WAYS[state]);
-    const { status, html } = await open(order.payment_url);
-    expect(status).toBe(SAYS[state][0]);
-    expect(textOf(html)).toContain(SAYS[state][1]);
-    expect(html.includes(`action="${new URL(order.payment_url).pathname}/sessions"`)).toBe(
-      PAYS.includes(state),
-    );
-    expect(html.includes(`/dispute"`)).toBe(DISPUTES.includes(state));
-    expect(html.includes('upi://pay')).toBe(state === 'waiting');
+  test.for(STATES)(
+    'says in plain words what is going on: %s',
+    async (state, { service, merchant }) => {
+      const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
+      const { order } = await stageOf(service, own, WAYS[state]);
+      const { status, html } = await open(order.payment_url);
+      expect(status).toBe(SAYS[state][0]);
+      expect(textOf(html)).toContain(SAYS[state][1]);
+      expect(html.includes(`action="${new URL(order.payment_url).pathname}/sessions"`)).toBe(
+        PAYS.includes(state),
+      );
+      expect(html.includes(`/dispute"`)).toBe(DISPUTES.includes(state));
+      expect(html.includes('upi://pay')).toBe(state === 'waiting');
 
-    const answer = await fetch(`${order.payment_url}/status`);
-    const answered: { state: string; version: string } = await answer.json();
-    expect([answer.status, answered.state]).toEqual([200, state]);
-    const followed = ['completed', 'refunded', 'cancelled'].includes(state);
-    expect(html.includes(`data-version="${answered.version}"`)).toBe(!followed);
-  });
+      const answer = await fetch(`${order.payment_url}/status`);
+      const answered: { state: string; version: string } = await answer.json();
+      expect([answer.status, answered.state]).toEqual([200, state]);
+      const followed = ['completed', 'refunded', 'cancelled'].includes(state);
+      expect(html.includes(`data-version="${answered.version}"`)).toBe(!followed);
+    },
+  );
 
-  test('shows amount, merchant, description and references, and escapes them all', async () => {
+  test('shows amount, merchant, description and references, and escapes them all', async ({
+    service,
+  }) => {
     const shady = await service.newMerchant({ name: 'Bits & <b>Bytes</b>' });
     const { order } = await stageOf(service, shady, WAYS.payable, {
       amount: 10_000,
@@ -79,14 +69,20 @@ describe('the page of an order', () => {
     expect(text).toContain(`Reference SHOP-1042 Order ${order.order_number}`);
   });
 
-  test('shows nothing personal of the buyer, in no state, and has none in its address', async () => {
+  test('shows nothing personal of the buyer, in no state, and has none in its address', async ({
+    service,
+    merchant,
+  }) => {
     const { order } = await stageOf(service, merchant, WAYS.disputed, { buyerName: 'Asha Rao' });
     const { html, url } = await open(order.payment_url);
     expect(url).toMatch(/\/pay\/[A-Za-z0-9_-]{32}$/);
     expect(html).not.toMatch(/asha@example\.com|9876543210|Asha Rao/);
   });
 
-  test('tells the sandbox from production, where there is no link to play with', async () => {
+  test('tells the sandbox from production, where there is no link to play with', async ({
+    service,
+    merchant,
+  }) => {
     const played = await stageOf(service, merchant, WAYS.waiting);
     expect(textOf((await open(played.order.payment_url)).html)).toMatch(
       /^Sandbox : no real money moves here\..*Pay in the sandbox UPI app/,
@@ -96,7 +92,10 @@ describe('the page of an order', () => {
     expect(textOf(html)).toMatch(/^Asha Textiles/);
   });
 
-  test('opens the UPI app with exactly what the gateway asked for, and draws it as a QR code', async () => {
+  test('opens the UPI app with exactly what the gateway asked for, and draws it as a QR code', async ({
+    service,
+    merchant,
+  }) => {
     const { order } = await stageOf(service, merchant, WAYS.waiting);
     const { html } = await open(order.payment_url);
     const { href = '' } = /href="(?<href>upi:[^"]+)"/.exec(html)?.groups ?? {};
@@ -105,7 +104,7 @@ describe('the page of an order', () => {
     expect(html).toMatch(/<svg class="qr" [^>]*role="img" aria-label="QR code to pay/);
   });
 
-  test('makes no link of an address that is not for paying', async () => {
+  test('makes no link of an address that is not for paying', async ({ service, merchant }) => {
     const { order } = await stageOf(service, merchant, WAYS.waiting);
     await service.sql`UPDATE payment_sessions
       SET upi_intent = 'javascript:alert(1)', page_url = 'data:text/html,x'
@@ -114,7 +113,10 @@ describe('the page of an order', () => {
     expect(html).not.toMatch(/javascript:|data:text/);
   });
 
-  test('counts the time that is left by the clock of the deadlines', async () => {
+  test('counts the time that is left by the clock of the deadlines', async ({
+    service,
+    merchant,
+  }) => {
     const stage = await stageOf(service, merchant, WAYS.waiting);
     await advance(stage, 14 * 60);
     const { html } = await open(stage.order.payment_url);
@@ -123,14 +125,20 @@ describe('the page of an order', () => {
     expect(Number(left)).toBeLessThanOrEqual(60);
   });
 
-  test('tells that a try to pay has failed, and leaves the way open', async () => {
+  test('tells that a try to pay has failed, and leaves the way open', async ({
+    service,
+    merchant,
+  }) => {
     const { order } = await stageOf(service, merchant, VARIANTS.failed_attempt);
     const { html } = await open(order.payment_url);
     expect(textOf(html)).toContain('Your last payment did not go through. You can try again.');
     expect(html).toContain('upi://pay');
   });
 
-  test('shows the way of the order since it was paid, and what comes next', async () => {
+  test('shows the way of the order since it was paid, and what comes next', async ({
+    service,
+    merchant,
+  }) => {
     const { order } = await stageOf(service, merchant, VARIANTS.under_review);
     const text = textOf((await open(order.payment_url)).html);
     expect(text).toMatch(
@@ -141,14 +149,17 @@ describe('the page of an order', () => {
     expect(text).not.toContain('photographs');
   });
 
-  test('tells an expired link from an order that the merchant cancelled', async () => {
+  test('tells an expired link from an order that the merchant cancelled', async ({
+    service,
+    merchant,
+  }) => {
     const { order } = await stageOf(service, merchant, VARIANTS.link_expired_and_cancelled);
     expect(textOf((await open(order.payment_url)).html)).toContain(
       'The order was not paid in time and is cancelled. Nothing was charged.',
     );
   });
 
-  test('says what became of money that the order could not take', async () => {
+  test('says what became of money that the order could not take', async ({ service, merchant }) => {
     const { order } = await stageOf(service, merchant, VARIANTS.late_payment);
     const refunded = textOf((await open(order.payment_url)).html);
     expect(refunded).toContain('A payment of ₹499.50 came after this order was cancelled. It was');
@@ -160,7 +171,10 @@ describe('the page of an order', () => {
     expect(html).toContain('data-poll-seconds');
   });
 
-  test('changes its version when it looks different, and only then', async () => {
+  test('changes its version when it looks different, and only then', async ({
+    service,
+    merchant,
+  }) => {
     const stage = await stageOf(service, merchant);
     const version = async () => {
       const answer = await fetch(`${stage.order.payment_url}/status`);
@@ -178,19 +192,25 @@ describe('the page of an order', () => {
 
 describe('around the page', () => {
   const unknown = ['', '/status', '/sessions', '/dispute'];
-  test.each(unknown)('a link that nobody was given is a 404: /pay/{token}%s', async (path) => {
-    const { origin } = new URL((await merchant.sandbox.create()).payment_url);
-    const url = `${origin}/pay/${'x'.repeat(32)}${path}`;
-    const { status, html, headers } = await open(url);
-    expect(status).toBe(404);
-    expect(html).toContain(path === '/status' ? '"Not found"' : 'Payment page not found');
-    // Whoever asks for help can name the request.
-    const id = headers.get('X-Request-Id') ?? '';
-    expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    if (path !== '/status') expect(textOf(html)).toContain(`Reference for support: ${id}`);
-  });
+  test.for(unknown)(
+    'a link that nobody was given is a 404: /pay/{token}%s',
+    async (path, { merchant }) => {
+      const { origin } = new URL((await merchant.sandbox.create()).payment_url);
+      const url = `${origin}/pay/${'x'.repeat(32)}${path}`;
+      const { status, html, headers } = await open(url);
+      expect(status).toBe(404);
+      expect(html).toContain(path === '/status' ? '"Not found"' : 'Payment page not found');
+      // Whoever asks for help can name the request.
+      const id = headers.get('X-Request-Id') ?? '';
+      expect(id).toMatch(/^[0-9a-f-]{36}$/);
+      if (path !== '/status') expect(textOf(html)).toContain(`Reference for support: ${id}`);
+    },
+  );
 
-  test('lets in nothing but its own files, and tells nobody where it is', async () => {
+  test('lets in nothing but its own files, and tells nobody where it is', async ({
+    service,
+    merchant,
+  }) => {
     const { order } = await stageOf(service, merchant, WAYS.waiting);
     const { html, headers } = await open(order.payment_url);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -209,7 +229,10 @@ describe('around the page', () => {
     expect(html).not.toMatch(/<style| style=| on[a-z]+=|<script(?! src="\/pay\/files\/)/);
   });
 
-  test('is small: everything together below 30 KB, its script below 10', async () => {
+  test('is small: everything together below 30 KB, its script below 10', async ({
+    service,
+    merchant,
+  }) => {
     const description = 'Kurta, '.repeat(4000);
     const { order } = await stageOf(service, merchant, WAYS.waiting, { description });
     const { html } = await open(order.payment_url);

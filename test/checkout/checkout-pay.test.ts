@@ -1,41 +1,30 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { checkoutRoutes } from '../../src/checkout/routes.ts';
 import { errorOf } from '../../src/http/errors.ts';
 import { createMemoryRateLimiter } from '../../src/http/rate-limit.ts';
 import { serve } from '../api/http-support.ts';
 import { simulator } from '../support/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { open, post, textOf } from './buyer.ts';
-import type { Stage, TestMerchant } from './states.ts';
+import type { Stage } from './states.ts';
 import { gatewaySessionOf, stageOf, untilStatus, WAYS } from './states.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
-  service = await startTestService({ time: 'real', settings });
-  worker = await service.startWorker();
-  merchant = await service.newMerchant();
-});
-afterEach(() => simulator(service, 'DELETE', '/faults'));
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real', settings: { BUYER_RATE_LIMIT_PER_SECOND: '100000' } });
 
 const pressPay = ({ order }: Stage, init: RequestInit = {}) =>
   post(`${order.payment_url}/sessions`, {}, init);
 
-const countSessions = async ({ order }: Stage) => {
+const countSessions = async (service: TestService, { order }: Stage) => {
   const rows = await service.sql`SELECT FROM payment_sessions
     WHERE order_number = ${order.order_number}`;
   return rows.length;
 };
 
-test('a buyer pays with nothing but forms and links, and sees it on the page', async () => {
+test('a buyer pays with nothing but forms and links, and sees it on the page', async ({
+  service,
+  merchant,
+}) => {
   const stage = await stageOf(service, merchant);
   const waiting = await pressPay(stage);
   expect(waiting.url).toBe(stage.order.payment_url);
@@ -45,22 +34,28 @@ test('a buyer pays with nothing but forms and links, and sees it on the page', a
   expect(textOf((await open(stage.order.payment_url)).html)).toContain('Payment successful');
 });
 
-test('the form answers 303, so that a reload sends nothing again', async () => {
+test('the form answers 303, so that a reload sends nothing again', async ({
+  service,
+  merchant,
+}) => {
   const stage = await stageOf(service, merchant);
   const { status, headers } = await pressPay(stage, { redirect: 'manual' });
   const { pathname } = new URL(stage.order.payment_url);
   expect([status, headers.get('location')]).toEqual([303, pathname]);
 });
 
-test('pressing twice opens one session', async () => {
+test('pressing twice opens one session', async ({ service, merchant }) => {
   const stage = await stageOf(service, merchant);
   const pages = await Promise.all([pressPay(stage), pressPay(stage), pressPay(stage)]);
   expect(pages.map(({ status }) => status)).toEqual([200, 200, 200]);
   await pressPay(stage);
-  expect(await countSessions(stage)).toBe(1);
+  expect(await countSessions(service, stage)).toBe(1);
 });
 
-test('after an expired session the button opens a new one, and the order is still ACCEPTED', async () => {
+test('after an expired session the button opens a new one, and the order is still ACCEPTED', async ({
+  service,
+  merchant,
+}) => {
   const stage = await stageOf(service, merchant, WAYS.session_expired);
   expect((await open(stage.order.payment_url)).status).toBe(408);
   const { body } = await merchant.sandbox.get(`/orders/${stage.order.order_number}`);
@@ -70,30 +65,38 @@ test('after an expired session the button opens a new one, and the order is stil
     200,
     true,
   ]);
-  expect(await countSessions(stage)).toBe(2);
+  expect(await countSessions(service, stage)).toBe(2);
 });
 
-test('while the gateway is away the page says so with 502, and the button stays', async () => {
+test('while the gateway is away the page says so with 502, and the button stays', async ({
+  service,
+  merchant,
+  gateway,
+}) => {
   const stage = await stageOf(service, merchant);
-  await simulator(service, 'POST', '/faults', { kind: 'error', method: 'POST' });
+  await gateway.addFault({ kind: 'error', method: 'POST' });
   const { status, html, headers } = await pressPay(stage);
   expect(status).toBe(502);
   expect(textOf(html)).toContain('The UPI payment system cannot be reached at the moment.');
   expect(textOf(html)).toContain(`Reference for support: ${headers.get('X-Request-Id')}`);
   expect(html).toMatch(/role="alert"/);
   expect(html).toContain('/sessions"');
-  await simulator(service, 'DELETE', '/faults');
+  await gateway.mend();
   expect((await pressPay(stage)).status).toBe(200);
 });
 
-test('production without a gateway is a 502 too: nothing in production is simulated', async () => {
+test('production without a gateway is a 502 too: nothing in production is simulated', async ({
+  merchant,
+}) => {
   const order = await merchant.production.create();
   const { status, html } = await post(`${order.payment_url}/sessions`);
   expect(status).toBe(502);
   expect(html).not.toContain('andbox');
 });
 
-test('for a suspended merchant no session opens, and an open one is no longer offered', async () => {
+test('for a suspended merchant no session opens, and an open one is no longer offered', async ({
+  service,
+}) => {
   const suspended = await service.newMerchant();
   const [fresh, waiting] = [
     await stageOf(service, suspended),
@@ -106,7 +109,7 @@ test('for a suspended merchant no session opens, and an open one is no longer of
     expect([status, html.includes('upi://')]).toEqual([403, false]);
     expect(textOf(html)).toContain('Asha Textiles cannot take payments now.');
   }
-  expect(await countSessions(fresh)).toBe(0);
+  expect(await countSessions(service, fresh)).toBe(0);
   // What is captured counts all the same, and the buyer sees it.
   const pay = { vpa: 'success@razorpay' };
   await simulator(service, 'POST', `/qr_codes/${gatewaySession}/pay`, pay);
@@ -115,7 +118,7 @@ test('for a suspended merchant no session opens, and an open one is no longer of
     .toContain('Payment successful');
 });
 
-test('the 21st session is refused in words', async () => {
+test('the 21st session is refused in words', async ({ service, merchant }) => {
   const stage = await stageOf(service, merchant);
   const { order_number } = stage.order;
   await service.sql`
@@ -127,18 +130,21 @@ test('the 21st session is refused in words', async () => {
   expect(textOf(html)).toContain('No further payment can be started for this order.');
 });
 
-test.each(['paid', 'closing', 'link_expired', 'completed', 'cancelled'] as const)(
+test.for(['paid', 'closing', 'link_expired', 'completed', 'cancelled'] as const)(
   'the button of an old page leads to what has become of the order: %s',
-  async (state) => {
+  async (state, { service, merchant }) => {
     const stage = await stageOf(service, merchant, WAYS[state]);
-    const before = await countSessions(stage);
+    const before = await countSessions(service, stage);
     const { status, html } = await pressPay(stage);
     expect([status, html]).toEqual([200, (await open(stage.order.payment_url)).html]);
-    expect(await countSessions(stage)).toBe(before);
+    expect(await countSessions(service, stage)).toBe(before);
   },
 );
 
-test('an order that is paid while the button is pressed shows that, and no refusal', async () => {
+test('an order that is paid while the button is pressed shows that, and no refusal', async ({
+  service,
+  merchant,
+}) => {
   const stage = await stageOf(service, merchant);
   await using server = await serve({
     routes: checkoutRoutes({
@@ -158,26 +164,29 @@ test('an order that is paid while the button is pressed shows that, and no refus
   expect([status, textOf(html).includes('Payment successful')]).toEqual([200, true]);
 });
 
-test('only a form of our own page opens a session', async () => {
+test('only a form of our own page opens a session', async ({ service, merchant }) => {
   const stage = await stageOf(service, merchant);
   const from = (headers: Record<string, string>) => pressPay(stage, { headers });
   expect((await from({ 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
   expect((await from({ Origin: 'https://evil.example' })).status).toBe(403);
-  expect(await countSessions(stage)).toBe(0);
+  expect(await countSessions(service, stage)).toBe(0);
   const { origin } = new URL(stage.order.payment_url);
   expect((await from({ Origin: origin })).status).toBe(200);
 });
 
-test.each(['sessions', 'dispute'])(
+test.for(['sessions', 'dispute'])(
   'whoever opens the address of a form gets the page: /%s',
-  async (form) => {
+  async (form, { service, merchant }) => {
     const { order } = await stageOf(service, merchant);
     const { status, url } = await open(`${order.payment_url}/${form}`);
     expect([status, url]).toEqual([200, order.payment_url]);
   },
 );
 
-test('a fault of ours is a page that tells the buyer what to do, and no more', async () => {
+test('a fault of ours is a page that tells the buyer what to do, and no more', async ({
+  service,
+  merchant,
+}) => {
   const stage = await stageOf(service, merchant);
   await service.sql`ALTER FUNCTION reserve_payment_session RENAME TO away`;
   const { status, html, headers } = await pressPay(stage);

@@ -1,17 +1,15 @@
 import type { CheckoutState } from '../../src/checkout/state.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { post } from './buyer.ts';
 
-/** An approved merchant with keys. */
-export type TestMerchant = Awaited<ReturnType<TestService['newMerchant']>>;
-
 /** One order and all who have to do with it. */
 export interface Stage {
   service: TestService;
-  merchant: TestMerchant;
+  merchant: Merchant;
   order: Order;
 }
 
@@ -142,7 +140,7 @@ export const VARIANTS = {
 /** A fresh order, brought where a test wants it. */
 export async function stageOf(
   service: TestService,
-  merchant: TestMerchant,
+  merchant: Merchant,
   way: (stage: Stage) => Promise<unknown> = WAYS.payable,
   overrides: Record<string, unknown> = {},
 ): Promise<Stage> {

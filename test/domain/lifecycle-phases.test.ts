@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Busy, CommandType, OrderStatus } from '../../src/domain/index.ts';
 import { decide, isFinal, REFUSALS } from '../../src/domain/index.ts';
 import {
@@ -50,7 +50,7 @@ describe('while an order is busy', () => {
     return OTHERWISE[status]?.includes(type) ? `; ${doing}` : '';
   };
 
-  it.each(PHASES)(
+  test.each(PHASES)(
     '%s, %o: only %s still fit, and a refusal says what the order is doing',
     (status, busy, fits) => {
       const order = orderIn(status, { busy });
@@ -64,7 +64,7 @@ describe('while an order is busy', () => {
     },
   );
 
-  it('a payment that comes while the session is closed makes the order PAID, no longer busy', () => {
+  test('a payment that comes while the session is closed makes the order PAID, no longer busy', () => {
     const order = orderIn('ACCEPTED', { busy: { kind: 'closing', because: 'cancel' } });
     expect(changeOf(order, { type: 'pay' }).state).toMatchObject({
       status: 'PAID',
@@ -73,14 +73,14 @@ describe('while an order is busy', () => {
     });
   });
 
-  it('a payment that fails while the session is closed does not end the closing', () => {
+  test('a payment that fails while the session is closed does not end the closing', () => {
     const busy = { kind: 'closing', because: 'cancel' } as const;
     const { state, step } = changeOf(orderIn('ACCEPTED', { busy }), { type: 'failPayment' });
     expect(step.event?.type).toBe('PAYMENT_FAILED');
     expect(state).toMatchObject({ status: 'ACCEPTED', busy });
   });
 
-  it.each([
+  test.each([
     ['DELIVERED', { kind: 'releasing' }, 'COMPLETED', 'ORDER_COMPLETED'],
     [
       'DISPUTE_OPEN',
@@ -97,7 +97,7 @@ describe('while an order is busy', () => {
     },
   );
 
-  it('a session that cannot be closed leaves the order as it was, and the timeline says so', () => {
+  test('a session that cannot be closed leaves the order as it was, and the timeline says so', () => {
     const before = orderIn('ACCEPTED');
     const busy = { kind: 'closing', because: 'cancel' } as const;
     const { state, step } = changeOf({ ...before, busy }, { type: 'closeFailed' });
@@ -109,14 +109,14 @@ describe('while an order is busy', () => {
 describe('deadlines', () => {
   const laterMs = NOW_MS + 5 * HOUR_MS;
 
-  it('a delivery opens a window of 24 hours', () => {
+  test('a delivery opens a window of 24 hours', () => {
     expect(changeOf(orderIn('PAID'), { type: 'deliver' }, laterMs).state.deadline).toEqual({
       kind: 'completion',
       atMs: laterMs + 24 * HOUR_MS,
     });
   });
 
-  it.each(['resolve', 'decideForMerchant'] as const)('%s opens a fresh one', (type) => {
+  test.each(['resolve', 'decideForMerchant'] as const)('%s opens a fresh one', (type) => {
     const disputed = orderIn('DISPUTE_UNDER_REVIEW', { disputeCount: 1 });
     expect(changeOf(disputed, { type }, laterMs).state.deadline).toEqual({
       kind: 'completion',
@@ -124,7 +124,7 @@ describe('deadlines', () => {
     });
   });
 
-  it.each(['PAID', 'DELIVERED'] as const)(
+  test.each(['PAID', 'DELIVERED'] as const)(
     'a dispute of a %s order is to be answered within 72 hours',
     (status) => {
       const receivedAtMs = NOW_MS;
@@ -134,22 +134,22 @@ describe('deadlines', () => {
     },
   );
 
-  it('evidence gives 72 hours from its own moment', () => {
+  test('evidence gives 72 hours from its own moment', () => {
     expect(
       changeOf(orderIn('DISPUTE_OPEN'), { type: 'submitEvidence' }, laterMs).state.deadline,
     ).toEqual({ kind: 'dispute_answer', atMs: laterMs + 72 * HOUR_MS });
   });
 
-  it('a failed payment does not prolong the payment link', () => {
+  test('a failed payment does not prolong the payment link', () => {
     const before = orderIn('ACCEPTED');
     expect(changeOf(before, { type: 'failPayment' }).state.deadline).toEqual(before.deadline);
   });
 
-  it('a payment ends the link, and waiting for the merchant has no deadline', () => {
+  test('a payment ends the link, and waiting for the merchant has no deadline', () => {
     expect(changeOf(orderIn('ACCEPTED'), { type: 'pay' }).state.deadline).toBeNull();
   });
 
-  it.each(STATUSES.filter((status) => !isFinal(status)))(
+  test.each(STATUSES.filter((status) => !isFinal(status)))(
     'advance brings the deadline of a sandbox order in %s nearer, and changes nothing else',
     (status) => {
       const before = orderIn(status, { disputeCount: 2 });

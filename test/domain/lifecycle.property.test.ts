@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Command, OrderState, OrderStatus, Step } from '../../src/domain/index.ts';
 import { createOrder, decide, isFinal } from '../../src/domain/index.ts';
 import type { Facts } from './lifecycle-model.ts';
@@ -137,7 +137,7 @@ function assertCanEnd(pair: Pair): void {
   assert.ok(isFinal(state.status), `${state.status} cannot end`);
 }
 
-it('10,000 random lives keep to the rules: no illegal state, no gap, and each can still end', () => {
+test('10,000 random lives keep to the rules: no illegal state, no gap, and each can still end', () => {
   const visits = new Map<OrderStatus, number>();
   let lives = 0;
   fc.assert(

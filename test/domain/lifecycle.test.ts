@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CommandType, OrderState, OrderStatus } from '../../src/domain/index.ts';
 import { createOrder, decide } from '../../src/domain/index.ts';
 import {
@@ -19,7 +19,7 @@ const passed = (status: OrderStatus): OrderState => {
 };
 
 describe('each row of the transition table', () => {
-  it('(none) · create order via API → ACCEPTED, ORDER_CREATED', () => {
+  test('(none) · create order via API → ACCEPTED, ORDER_CREATED', () => {
     const { terms } = orderIn('ACCEPTED');
     const { state, step } = createOrder(terms, NOW_MS, NOW_MS + 24 * HOUR_MS);
     expect(state).toEqual({
@@ -56,7 +56,7 @@ describe('each row of the transition table', () => {
     ['DISPUTE_UNDER_REVIEW', 'decideForMerchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_OPEN', 'submitEvidence', 'DISPUTE_UNDER_REVIEW', 'EVIDENCE_SUBMITTED', 'none'],
   ];
-  it.each(AT_ONCE)('%s · %s → %s, %s', (from, command, next, kind, event) => {
+  test.each(AT_ONCE)('%s · %s → %s, %s', (from, command, next, kind, event) => {
     const before = orderIn(from);
     const { state, step } = changeOf(before, aCommand(command));
     expect(state.status).toBe(next);
@@ -98,7 +98,7 @@ describe('each row of the transition table', () => {
       'REFUND_PROCESSED',
     ],
   ] as const;
-  it.each(AFTER_THE_GATEWAY)(
+  test.each(AFTER_THE_GATEWAY)(
     '%s · %s → %s (%s), and only then %s, %s',
     (from, command, busy, startedKind, final, event) => {
       const started = changeOf(passed(from), aCommand(command));
@@ -117,7 +117,7 @@ describe('each row of the transition table', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['expire', 'dispute_not_resolved_in_time'],
     ['accept', 'dispute_accepted'],
     ['decideForBuyer', 'dispute_decided_for_buyer'],
@@ -126,7 +126,7 @@ describe('each row of the transition table', () => {
     expect(state.busy).toEqual({ kind: 'refunding', reason });
   });
 
-  it.each([
+  test.each([
     ['cancel', 'cancel'],
     ['expire', 'expiry'],
   ] as const)('a cancellation by %s names its cause: %s', (command, because) => {
@@ -210,7 +210,7 @@ describe('each refusal, word for word', () => {
     ),
   );
 
-  it.each(refused)('%s in %s: "%s"', (type, status, refusal) => {
+  test.each(refused)('%s in %s: "%s"', (type, status, refusal) => {
     const before = passed(status);
     const decision = decide(before, aCommand(type), NOW_MS);
     expect(decision).toMatchObject({ outcome: 'refused', error: { code: 'INVALID_STATE' } });
@@ -218,7 +218,7 @@ describe('each refusal, word for word', () => {
     expect(before).toEqual(passed(status));
   });
 
-  it.each(types.flatMap((type) => RULES[type].fits.map((status) => [type, status] as const)))(
+  test.each(types.flatMap((type) => RULES[type].fits.map((status) => [type, status] as const)))(
     '%s in %s is not refused',
     (type, status) => {
       const order = type === 'expire' ? passed(status) : orderIn(status);
@@ -226,13 +226,13 @@ describe('each refusal, word for word', () => {
     },
   );
 
-  it('a production order has no clock to advance', () => {
+  test('a production order has no clock to advance', () => {
     const { terms } = orderIn('ACCEPTED');
     const order = orderIn('ACCEPTED', { terms: { ...terms, environment: 'production' } });
     expect(decide(order, aCommand('advance'), NOW_MS).outcome).toBe('refused');
   });
 
-  it('a deadline that has not passed does nothing, not even a millisecond early', () => {
+  test('a deadline that has not passed does nothing, not even a millisecond early', () => {
     for (const status of STATUSES) {
       const order = orderIn(status);
       const early = (order.deadline?.atMs ?? NOW_MS) - 1;
@@ -242,7 +242,7 @@ describe('each refusal, word for word', () => {
     }
   });
 
-  it('a dispute counts by its time of receipt: the last millisecond of the window, not its end', () => {
+  test('a dispute counts by its time of receipt: the last millisecond of the window, not its end', () => {
     const order = orderIn('DELIVERED');
     const endMs = NOW_MS + HOUR_MS;
     const received = (receivedAtMs: number) =>

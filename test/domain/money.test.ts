@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { paiseFromRupees, rupeesFromPaise } from '../../src/domain/index.ts';
 import { createOrderSchema } from '../../src/orders/schemas.ts';
 import { anOrder } from '../support/api-client.ts';
@@ -20,7 +20,7 @@ function written(paise: number): string {
 }
 
 describe('every amount that an order may have', () => {
-  it('is the same paise after a round trip through rupees, JSON text included', () => {
+  test('is the same paise after a round trip through rupees, JSON text included', () => {
     const wrong: number[] = [];
     for (let paise = MIN_PAISE; paise <= MAX_PAISE; paise += 1) {
       const wire = JSON.stringify(rupeesFromPaise(paise));
@@ -30,7 +30,7 @@ describe('every amount that an order may have', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is understood as a merchant writes it, with two decimals', () => {
+  test('is understood as a merchant writes it, with two decimals', () => {
     const wrong: number[] = [];
     for (let paise = MIN_PAISE; paise <= MAX_PAISE; paise += 1) {
       if (paiseFromRupees(JSON.parse(written(paise)) as number) !== paise) wrong.push(paise);
@@ -38,7 +38,7 @@ describe('every amount that an order may have', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('never grows a tail of decimals on the wire', () => {
+  test('never grows a tail of decimals on the wire', () => {
     const wrong: number[] = [];
     for (let paise = MIN_PAISE; paise <= MAX_PAISE; paise += 1) {
       if (!/^\d+(\.\d{1,2})?$/.test(JSON.stringify(rupeesFromPaise(paise)))) wrong.push(paise);
@@ -48,7 +48,7 @@ describe('every amount that an order may have', () => {
 });
 
 describe('the boundaries of an amount', () => {
-  it.each([
+  test.each([
     ['5', 500],
     ['5.0', 500],
     ['5.00', 500],
@@ -71,16 +71,16 @@ describe('the boundaries of an amount', () => {
     expect(paiseFromRupees(JSON.parse(text) as number)).toBe(paise);
   });
 
-  it.each(['4.99', '4.999', '0', '-0', '-5', '-1e3', '0.05', '1e-7'])(
+  test.each(['4.99', '4.999', '0', '-0', '-5', '-1e3', '0.05', '1e-7'])(
     '%s is too little: "must be greater than or equal to 5.0"',
     (text) => expect(violationOf(text)).toBe('must be greater than or equal to 5.0'),
   );
 
-  it.each(['10000.01', '10000.001', '1e5', '1e308'])('%s is too much', (text) =>
+  test.each(['10000.01', '10000.001', '1e5', '1e308'])('%s is too much', (text) =>
     expect(violationOf(text)).toBe('must be less than or equal to 10000.0'),
   );
 
-  it.each(['5.001', '5.005', '9.999', '9999.999', '100.0001', '7.0000001', '1.0005e1'])(
+  test.each(['5.001', '5.005', '9.999', '9999.999', '100.0001', '7.0000001', '1.0005e1'])(
     '%s has more than two decimals',
     (text) => {
       expect(violationOf(text)).toBe('must have at most two decimals');
@@ -88,14 +88,14 @@ describe('the boundaries of an amount', () => {
     },
   );
 
-  it.each(['"5.00"', '"abc"', 'true', '[]', '[5]', '{}'])('%s is no number', (text) =>
+  test.each(['"5.00"', '"abc"', 'true', '[]', '[5]', '{}'])('%s is no number', (text) =>
     expect(violationOf(text)).toBe('must be a number'),
   );
 
-  it('null gets the violation message of the amount', () =>
+  test('null gets the violation message of the amount', () =>
     expect(violationOf('null')).toBe('must be greater than or equal to 5.0'));
 
-  it('a missing amount gets the violation message of the amount', () => {
+  test('a missing amount gets the violation message of the amount', () => {
     const { amount: _, ...body } = anOrder();
     expect(createOrderSchema.safeParse(body).error?.issues[0]?.message).toBe(
       'must be greater than or equal to 5.0',

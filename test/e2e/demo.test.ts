@@ -1,27 +1,18 @@
 import { once } from 'node:events';
 import { createServer, request as sendOn } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { writeDevFacts } from '../../src/local/dev-facts.ts';
+import { describe, expect, onTestFinished } from 'vitest';
 import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import { writeDevFacts } from '../../src/local/dev-facts.ts';
 import { runPart } from '../support/run-part.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await service.startWorker();
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'real' });
 
 /** The service, but for requests whose path ends so: those it refuses. */
-async function serviceRefusing(ending: string): Promise<string> {
+async function serviceRefusing(service: TestService, ending: string): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url?.endsWith(ending)) {
       response.writeHead(400).end(JSON.stringify({ message: 'Refused on purpose', data: null }));
@@ -39,7 +30,7 @@ async function serviceRefusing(ending: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function demoAgainst(apiBaseUrl: string) {
+async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const dataDir = temporaryFolder();
   const keys = { apiKey: '', apiSecret: '' };
   writeDevFacts(dataDir, {
@@ -54,18 +45,21 @@ async function demoAgainst(apiBaseUrl: string) {
 }
 
 describe('npm run demo', () => {
-  test('ends well when every step is as specified', async () => {
-    const { code, stdout, stderr } = await demoAgainst(service.origin);
+  test('ends well when every step is as specified', async ({ service }) => {
+    const { code, stdout, stderr } = await demoAgainst(service, service.origin);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('Every step was as the specification says.');
   });
 
-  test.each([
+  test.for([
     ['/orders', 'The merchant creates an order of ₹499.50'],
     ['/deliver', 'The merchant marks it delivered'],
     ['/advance', '24 hours pass on the sandbox clock'],
-  ])('ends with 1 at the step that differs: %s', async (ending, step) => {
-    const { code, stdout, stderr } = await demoAgainst(await serviceRefusing(ending));
+  ] as const)('ends with 1 at the step that differs: %s', async ([ending, step], { service }) => {
+    const { code, stdout, stderr } = await demoAgainst(
+      service,
+      await serviceRefusing(service, ending),
+    );
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${step}: not as specified`)]);
     expect(stdout).not.toContain('Every step was as');
   });

@@ -2,33 +2,33 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { startGuard, type Guard } from '../../src/local/guard.ts';
 import { describeProcess, isRunning } from '../../src/local/process-table.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { freePorts, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-given-servers-'));
 const dataDir = join(folder, 'data');
+const test = serviceTest({ time: 'real', worker: false });
 let guard: Guard;
-let given: TestService;
 let run: NpmRun | undefined;
 
 beforeAll(async () => {
   guard = await startGuard([folder]);
-  given = await startTestService({ time: 'real' });
 });
 
 afterAll(async () => {
   await run?.stop();
-  await given?.stop();
   await guard?.release();
   await rm(folder, { recursive: true, force: true });
 });
 
-test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C stops the rest', async () => {
+test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C stops the rest', async ({
+  service: given,
+}) => {
   const { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = given.env;
   const servers = { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
   run = runNpm(['start'], { ...(await freePorts()), ...servers, DATA_DIR: dataDir });

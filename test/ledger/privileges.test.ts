@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { expect } from 'vitest';
+import { databaseTest } from '../support/fixtures.ts';
 
-let database: TestDatabase;
+const test = databaseTest();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
-
-test.each([
+test.for([
   ['change a table', 'ALTER TABLE orders ADD COLUMN note text', 'must be owner of table orders'],
   ['make a table', 'CREATE TABLE notes (text text)', 'permission denied for schema public'],
   ['rewrite the ledger', 'UPDATE ledger_transfers SET amount_paise = 1', 'permission denied'],
@@ -17,6 +12,6 @@ test.each([
   ['delete an order', 'DELETE FROM orders', 'permission denied'],
   ['empty a table', 'TRUNCATE webhook_attempts', 'permission denied'],
   ['say that a migration has run', 'DELETE FROM schema_version', 'permission denied'],
-])("the service's login cannot %s", async (_what, statement, refusal) => {
+] as const)("the service's login cannot %s", async ([_what, statement, refusal], { database }) => {
   await expect(database.serviceSql.unsafe(statement)).rejects.toThrow(refusal);
 });

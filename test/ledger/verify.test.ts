@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
 import { showLedger, verifyLedger } from '../../src/ledger/verify.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
 import { writeSoundBook } from './book.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await writeSoundBook(database.sql);
-});
-afterAll(() => database?.drop());
+const test = databaseTest();
+test.beforeAll(({ database }) => writeSoundBook(database.sql));
 
 /** What `verify` finds after somebody has tampered with the book, who is then undone. */
-async function verifyAfter(tamper: (sql: Sql) => Promise<unknown>): Promise<Verification> {
+async function verifyAfter(
+  database: TestDatabase,
+  tamper: (sql: Sql) => Promise<unknown>,
+): Promise<Verification> {
   const undone = new Error('undone');
   let result: Verification | undefined;
   await database.sql
@@ -41,7 +41,7 @@ const named = ({ faults }: Verification) =>
   faults.filter(({ rule }) => rule !== 'account').map(({ rule, subject }) => `${rule} ${subject}`);
 
 describe('a sound book', () => {
-  test('sums to zero, account by account as the orders say', async () => {
+  test('sums to zero, account by account as the orders say', async ({ database }) => {
     const book = await verifyLedger(database.sql);
     expect(book).toMatchObject({
       ok: true,
@@ -68,8 +68,9 @@ describe('a sound book', () => {
     expect(book.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
   });
 
-  test('stays sound while a capture is on its way to its order', async () => {
+  test('stays sound while a capture is on its way to its order', async ({ database }) => {
     const book = await verifyAfter(
+      database,
       (sql) => sql`
         INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise)
         VALUES ('pay_new', 'sandbox', 'ORD_ACCEPTED', 10000)`,
@@ -85,7 +86,7 @@ describe('a sound book', () => {
 });
 
 describe('a book that was tampered with is found out', () => {
-  test.each<[string, (sql: Sql) => Promise<unknown>, string[]]>([
+  test.for<[string, (sql: Sql) => Promise<unknown>, string[]]>([
     [
       'a capture whose line is gone',
       (sql) => sql`DELETE FROM ledger_transfers WHERE gateway_payment_id = 'pay_ORD_PAID'`,
@@ -187,14 +188,16 @@ describe('a book that was tampered with is found out', () => {
       (sql) => sql`DELETE FROM surplus_refunds WHERE gateway_payment_id = 'pay_waiting'`,
       ['surplus pay_waiting'],
     ],
-  ])('%s', async (_name, tamper, expected) => {
-    const book = await verifyAfter(tamper);
+  ])('%s', async ([_name, tamper, expected], { database }) => {
+    const book = await verifyAfter(database, tamper);
     expect(book.ok).toBe(false);
     expect(named(book)).toEqual(expected);
   });
 
-  test('an order whose amount was changed contradicts its lines and the accounts', async () => {
-    const book = await verifyAfter(async (sql) => {
+  test('an order whose amount was changed contradicts its lines and the accounts', async ({
+    database,
+  }) => {
+    const book = await verifyAfter(database, async (sql) => {
       await sql`UPDATE orders SET amount_paise = 9999 WHERE order_number = 'ORD_PAID'`;
     });
     expect(named(book)).toEqual(['order ORD_PAID']);
@@ -203,7 +206,9 @@ describe('a book that was tampered with is found out', () => {
 });
 
 describe('the command', () => {
-  test('prints the figures and ends with 0 on a sound book, and with 1 on another', async () => {
+  test('prints the figures and ends with 0 on a sound book, and with 1 on another', async ({
+    database,
+  }) => {
     const cli = adminCli({ DATABASE_URL: database.url });
     const sound = await cli.run('ledger', 'verify');
     expect(sound.code).toBe(0);
@@ -230,7 +235,7 @@ describe('the command', () => {
     });
   });
 
-  test("shows an order's lines", async () => {
+  test("shows an order's lines", async ({ database }) => {
     const { lines, balances, ...order } = await showLedger(database.sql, 'ORD_REFUNDED');
     expect(order).toMatchObject({ status: 'REFUNDED', amountPaise: 30_000 });
     expect(lines.map(({ operation, from, to }) => [operation, from, to])).toEqual([

@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { expect, test as base } from 'vitest';
 import { z } from 'zod';
 import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts';
 import type { GatewaySimulatorOptions } from '../../src/gateway-simulator/simulator.ts';
 import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import type { RazorpayGatewayOptions } from '../../src/payments/razorpay/gateway.ts';
+import type { OnCleanup } from '../support/fixtures.ts';
+import { once as oncePerFile } from '../support/fixtures.ts';
 
 export const KEYS = {
   keyId: 'rzp_test_harness',
@@ -163,6 +166,29 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
   };
 }
 export type Harness = Awaited<ReturnType<typeof startHarness>>;
+
+/**
+ * The `test` of a file whose tests need the gateway alone. A test's faults are over with it, and at
+ * the end the money at the gateway adds up.
+ */
+export function harnessTest() {
+  const start = oncePerFile(async (options: HarnessOptions, onCleanup: OnCleanup) => {
+    const harness = await startHarness(options);
+    onCleanup(() => harness.close());
+    return harness;
+  });
+  const options: HarnessOptions = {};
+  const test = base
+    .extend('harnessOptions', { scope: 'file' }, options)
+    .extend('harness', { scope: 'file' }, ({ harnessOptions }, { onCleanup }) =>
+      start(harnessOptions, onCleanup),
+    );
+  test.afterEach(({ harness }) => harness.clearFaults());
+  test.afterAll(async ({ harness }) => {
+    expect(await harness.totals()).toMatchObject({ isBalanced: true });
+  });
+  return test;
+}
 
 export function accountInput(email: string) {
   return {

@@ -1,16 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { startHarness } from './gateway-harness.ts';
-import type { Harness } from './gateway-harness.ts';
+import { describe, expect } from 'vitest';
+import { harnessTest, startHarness } from './gateway-harness.ts';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterEach(() => harness.clearFaults());
-afterAll(() => harness.close());
+const test = harnessTest();
 
 describe('a fault', () => {
-  test('strikes its route only, as often as it was told, and tells how often', async () => {
+  test('strikes its route only, as often as it was told, and tells how often', async ({
+    harness,
+  }) => {
     const id = await harness.fault({ kind: 'error', path: '/v1/payments/*/refund', count: 2 });
     const path = `/v1/payments/${await harness.capture()}/refund`;
     const answers = [];
@@ -20,14 +16,13 @@ describe('a fault', () => {
     expect(body['faults']).toMatchObject([{ id, hits: 2 }]);
   });
 
-  test('is over when it is switched off', async () => {
+  test('is over when it is switched off', async ({ harness }) => {
     await harness.fault({ kind: 'reset' });
     await expect(harness.call('GET', '/v1/payments/qr_codes')).rejects.toThrow('fetch failed');
-    await harness.clearFaults();
     expect((await harness.call('GET', '/v1/payments/qr_codes')).status).toBe(200);
   });
 
-  test('strikes the same calls again for the same seed', async () => {
+  test('strikes the same calls again for the same seed', async ({ harness }) => {
     const run = async () => {
       await harness.call('POST', '/simulator/seed', { seed: 42 });
       const statuses: number[] = [];

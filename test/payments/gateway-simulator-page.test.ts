@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHarness } from './gateway-harness.ts';
-import type { Harness } from './gateway-harness.ts';
+import { describe, expect } from 'vitest';
+import { harnessTest } from './gateway-harness.ts';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const test = harnessTest();
 
 /** What a browser without JavaScript does with the form. */
 async function submit(pageUrl: string, fields: Record<string, string>): Promise<string> {
@@ -17,7 +12,9 @@ async function submit(pageUrl: string, fields: Record<string, string>): Promise<
 }
 
 describe('the page that plays the UPI app', () => {
-  test('shows amount and description, and lets nothing but its own style in', async () => {
+  test('shows amount and description, and lets nothing but its own style in', async ({
+    harness,
+  }) => {
     const { pageUrl } = await harness.openSession();
     const response = await fetch(pageUrl);
     const html = await response.text();
@@ -32,7 +29,7 @@ describe('the page that plays the UPI app', () => {
     expect(style.headers.get('content-type')).toContain('text/css');
   });
 
-  test('pays', async () => {
+  test('pays', async ({ harness }) => {
     const { pageUrl, gatewaySessionId } = await harness.openSession();
     const html = await submit(pageUrl, { action: 'pay', vpa: 'success@razorpay' });
     expect(html).toContain('Paid');
@@ -41,16 +38,16 @@ describe('the page that plays the UPI app', () => {
     expect(payment?.status).toBe('captured');
   });
 
-  test('pays from any other address too, and shows it harmlessly', async () => {
+  test('pays from any other address too, and shows it harmlessly', async ({ harness }) => {
     const { pageUrl } = await harness.openSession();
     const html = await submit(pageUrl, { action: 'pay', vpa: '<i>me@bank' });
     expect(html).toContain('₹100.00 from &lt;i&gt;me@bank: paid');
   });
 
-  test.each([
+  test.for([
     { action: 'pay', vpa: 'failure@razorpay' },
     { action: 'fail', vpa: 'success@razorpay' },
-  ])('fails with %o, and lets the buyer try again', async (fields) => {
+  ])('fails with %o, and lets the buyer try again', async (fields, { harness }) => {
     const { pageUrl } = await harness.openSession();
     const html = await submit(pageUrl, fields);
     expect(html).toContain(': failed');
@@ -58,13 +55,13 @@ describe('the page that plays the UPI app', () => {
     expect(await submit(pageUrl, { action: 'pay', vpa: '' })).toContain('Paid');
   });
 
-  test('lets the QR code expire', async () => {
+  test('lets the QR code expire', async ({ harness }) => {
     const { pageUrl, gatewaySessionId } = await harness.openSession();
     expect(await submit(pageUrl, { action: 'expire' })).toContain('Expired');
     expect((await harness.gateway.fetchSession(gatewaySessionId)).state).toBe('closed');
   });
 
-  test('takes no second payment', async () => {
+  test('takes no second payment', async ({ harness }) => {
     const { pageUrl, gatewaySessionId } = await harness.openSession();
     const pay = () => submit(pageUrl, { action: 'pay' });
     const pages = await Promise.all([pay(), pay(), pay()]);
@@ -72,7 +69,7 @@ describe('the page that plays the UPI app', () => {
     expect(await harness.gateway.listSessionPayments(gatewaySessionId)).toHaveLength(1);
   });
 
-  test('says when the merchant has closed it', async () => {
+  test('says when the merchant has closed it', async ({ harness }) => {
     const { pageUrl, gatewaySessionId } = await harness.openSession();
     await harness.gateway.closeSession(gatewaySessionId);
     expect(await (await fetch(pageUrl)).text()).toContain('Closed by the merchant');

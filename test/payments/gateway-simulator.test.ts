@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { z } from 'zod';
-import { KEYS, createCaller, itemsOf, startHarness } from './gateway-harness.ts';
 import type { Harness, Json } from './gateway-harness.ts';
+import { createCaller, harnessTest, itemsOf, KEYS, startHarness } from './gateway-harness.ts';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(async () => {
-  expect(await harness.totals()).toMatchObject({ isBalanced: true });
-  await harness.close();
-});
+const test = harnessTest();
 
 const unixSeconds = () => Math.floor(Date.now() / 1000);
 const qrCodeInput = (change: object = {}) => ({
@@ -23,14 +16,14 @@ const qrCodeInput = (change: object = {}) => ({
   notes: { purpose: 'Test UPI QR Code notes' },
   ...change,
 });
-const openQrCode = async () => (await harness.openSession()).gatewaySessionId;
+const openQrCode = async (harness: Harness) => (await harness.openSession()).gatewaySessionId;
 
 function descriptionOf({ body }: { body: Json }): unknown {
   return z.object({ description: z.string() }).parse(body['error']).description;
 }
 
 describe('a QR code', () => {
-  test('has the fields that Razorpay documents', async () => {
+  test('has the fields that Razorpay documents', async ({ harness }) => {
     const { status, body } = await harness.call('POST', '/v1/payments/qr_codes', qrCodeInput());
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -50,7 +43,7 @@ describe('a QR code', () => {
     expect(body['image_content']).toMatch(/^upi:\/\/pay\?pa=.*&tn=For%20Store%201&am=3\.00&cu=INR/);
   });
 
-  test.each([
+  test.for([
     [{ payment_amount: undefined }, 'The payment_amount field is required.'],
     [{ type: 'abc' }, 'The selected type is invalid.'],
     [{ colour: 'red' }, 'colour is/are not required and should not be sent'],
@@ -60,13 +53,13 @@ describe('a QR code', () => {
       'close_by should be at least 2 minutes after the current time',
     ],
     [{ notes: { long: 'x'.repeat(257) } }, 'The selected notes.long is invalid.'],
-  ])('is refused with %o', async (change, description) => {
+  ] as const)('is refused with %o', async ([change, description], { harness }) => {
     const answer = await harness.call('POST', '/v1/payments/qr_codes', qrCodeInput(change));
     expect(answer.status).toBe(400);
     expect(answer.body['error']).toMatchObject({ code: 'BAD_REQUEST_ERROR', description });
   });
 
-  test('lives 2 hours at most', async () => {
+  test('lives 2 hours at most', async ({ harness }) => {
     for (const close_by of [undefined, unixSeconds() + 90_000]) {
       const input = qrCodeInput({ close_by });
       const { body } = await harness.call('POST', '/v1/payments/qr_codes', input);
@@ -74,8 +67,8 @@ describe('a QR code', () => {
     }
   });
 
-  test('takes one payment, and closes with it', async () => {
-    const id = await openQrCode();
+  test('takes one payment, and closes with it', async ({ harness }) => {
+    const id = await openQrCode(harness);
     expect((await harness.pay(id)).body).toMatchObject({ status: 'captured', captured: true });
     expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
     const { body } = await harness.call('GET', `/v1/payments/qr_codes/${id}`);
@@ -83,15 +76,17 @@ describe('a QR code', () => {
     expect(body['payments_amount_received']).toBe(10_000);
   });
 
-  test('stays open after a failed attempt', async () => {
-    const id = await openQrCode();
+  test('stays open after a failed attempt', async ({ harness }) => {
+    const id = await openQrCode(harness);
     const failed = await harness.pay(id, { vpa: 'failure@razorpay' });
     expect(failed.body).toMatchObject({ status: 'failed', error_reason: 'payment_declined' });
     expect((await harness.pay(id, { vpa: 'success@razorpay' })).body['status']).toBe('captured');
   });
 
-  test('that is closed takes late money when told to, and stays closed as it was', async () => {
-    const id = await openQrCode();
+  test('that is closed takes late money when told to, and stays closed as it was', async ({
+    harness,
+  }) => {
+    const id = await openQrCode(harness);
     await harness.call('POST', `/v1/payments/qr_codes/${id}/close`);
     const late = await harness.pay(id, { late: true, amountPaise: 9_900 });
     expect(late.body).toMatchObject({ status: 'captured', amount: 9_900 });
@@ -99,8 +94,8 @@ describe('a QR code', () => {
     expect(body).toMatchObject({ close_reason: 'on_demand', payments_count_received: 1 });
   });
 
-  test('expires when its time is over', async () => {
-    const id = await openQrCode();
+  test('expires when its time is over', async ({ harness }) => {
+    const id = await openQrCode(harness);
     await harness.call('POST', '/simulator/clock', { advanceSeconds: 901 });
     expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
     const { body } = await harness.call('GET', `/v1/payments/qr_codes/${id}`);
@@ -110,7 +105,7 @@ describe('a QR code', () => {
 });
 
 describe('money', () => {
-  test('is refunded up to what was captured, and not beyond', async () => {
+  test('is refunded up to what was captured, and not beyond', async ({ harness }) => {
     const path = `/v1/payments/${await harness.capture()}/refund`;
     expect((await harness.call('POST', path, { amount: 6_000 })).status).toBe(200);
     const tooMuch = await harness.call('POST', path, { amount: 4_001 });
@@ -120,14 +115,16 @@ describe('money', () => {
     expect(descriptionOf(again)).toBe('The payment has been fully refunded already.');
   });
 
-  test('is not refunded after 6 months', async () => {
+  test('is not refunded after 6 months', async ({ harness }) => {
     const paymentId = await harness.capture();
     await harness.call('POST', '/simulator/clock', { advanceSeconds: 181 * 24 * 3600 });
     const answer = await harness.call('POST', `/v1/payments/${paymentId}/refund`);
     expect(descriptionOf(answer)).toContain('more than 6 months old');
   });
 
-  test('is refunded once under one idempotency key, which needs the same body', async () => {
+  test('is refunded once under one idempotency key, which needs the same body', async ({
+    harness,
+  }) => {
     const path = `/v1/payments/${await harness.capture()}/refund`;
     const headers = { 'x-refund-idempotency': 'a-key_of-mine' };
     const first = await harness.call('POST', path, { amount: 100 }, headers);
@@ -140,7 +137,9 @@ describe('money', () => {
     }
   });
 
-  test('is transferred after the answer, up to what was captured, and never after a refund', async () => {
+  test('is transferred after the answer, up to what was captured, and never after a refund', async ({
+    harness,
+  }) => {
     const account = await harness.linkedAccount();
     const paymentId = await harness.capture();
     const path = `/v1/payments/${paymentId}/transfers`;
@@ -176,9 +175,9 @@ describe('money', () => {
 });
 
 describe('the API', () => {
-  test.each(['/v1/payments/pay_1', '/v2/accounts/acc_1', '/simulator/totals'])(
+  test.for(['/v1/payments/pay_1', '/v2/accounts/acc_1', '/simulator/totals'])(
     'answers 401 at %s without the right key',
-    async (path) => {
+    async (path, { harness }) => {
       for (const authorization of ['', 'Basic bm86bm8=', `Basic ${btoa(`${KEYS.keyId}:x`)}`]) {
         const caller = createCaller(harness.simulator.url);
         const { status } = await caller('GET', path, undefined, { authorization });
@@ -187,7 +186,7 @@ describe('the API', () => {
     },
   );
 
-  test.each([
+  test.for([
     ['GET', '/Simulator/totals'],
     ['GET', '/simulator/totals/'],
     ['GET', '/SIMULATOR/callbacks'],
@@ -199,18 +198,21 @@ describe('the API', () => {
     ['POST', '/%76%31/payments/{payment}/refund'],
     ['POST', '//v1/payments/{payment}/refund'],
     ['POST', '/V2/accounts'],
-  ])('has no other spelling of a path that asks for no key: %s %s', async (method, spelling) => {
-    const payment = await harness.capture();
-    const path = spelling.replace('{payment}', payment);
-    const stranger = createCaller(harness.simulator.url);
-    const { status } = await stranger(method, path, method === 'POST' ? {} : undefined, {
-      authorization: '',
-    });
-    expect([401, 404]).toContain(status);
-    expect(await harness.made(payment, 'refunds')).toEqual([]);
-  });
+  ] as const)(
+    'has no other spelling of a path that asks for no key: %s %s',
+    async ([method, spelling], { harness }) => {
+      const payment = await harness.capture();
+      const path = spelling.replace('{payment}', payment);
+      const stranger = createCaller(harness.simulator.url);
+      const { status } = await stranger(method, path, method === 'POST' ? {} : undefined, {
+        authorization: '',
+      });
+      expect([401, 404]).toContain(status);
+      expect(await harness.made(payment, 'refunds')).toEqual([]);
+    },
+  );
 
-  test.each([
+  test.for([
     [{ 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' }, 403],
     [{ 'Sec-Fetch-Site': 'same-site', Origin: 'null' }, 403],
     [{ Origin: 'https://evil.example' }, 403],
@@ -218,10 +220,10 @@ describe('the API', () => {
     [{ 'Sec-Fetch-Site': 'same-origin' }, 200],
     [{ 'Sec-Fetch-Site': 'none' }, 200],
     [{}, 200],
-  ])(
+  ] as const)(
     'refuses what the page of another site sends, with the key too: %o',
-    async (headers, status) => {
-      const id = await openQrCode();
+    async ([headers, status], { harness }) => {
+      const id = await openQrCode(harness);
       const form = {
         ...headers,
         authorization: `Basic ${btoa(`${KEYS.keyId}:${KEYS.keySecret}`)}`,
@@ -235,22 +237,22 @@ describe('the API', () => {
       expect(await send(`/simulator/qr_codes/${id}/expire`, '')).toBe(status);
       const payment = await harness.capture();
       expect(await send(`/v1/payments/${payment}/refund`, '')).toBe(status);
-      expect(await send(`/upi/${await openQrCode()}`, 'action=pay')).toBe(
+      expect(await send(`/upi/${await openQrCode(harness)}`, 'action=pay')).toBe(
         status === 200 ? 303 : 403,
       );
       expect(await harness.made(payment, 'refunds')).toHaveLength(status === 200 ? 1 : 0);
     },
   );
 
-  test('gives lists in pages, the newest first', async () => {
-    const ids = [await openQrCode(), await openQrCode(), await openQrCode()];
+  test('gives lists in pages, the newest first', async ({ harness }) => {
+    const ids = [await openQrCode(harness), await openQrCode(harness), await openQrCode(harness)];
     const page = await harness.call('GET', '/v1/payments/qr_codes?count=2&skip=1');
     expect(page.body).toMatchObject({ entity: 'collection', count: 2 });
     expect(itemsOf(page.body).map(({ id }) => id)).toEqual([ids[1], ids[0]]);
     expect((await harness.call('GET', '/v1/payments/qr_codes?count=101')).status).toBe(400);
   });
 
-  test('answers what it does not know in its own form of error', async () => {
+  test('answers what it does not know in its own form of error', async ({ harness }) => {
     expect((await harness.call('GET', '/v1/orders')).status).toBe(404);
     const unknown = await harness.call('GET', '/v1/payments/pay_00000000000000');
     expect(descriptionOf(unknown)).toBe('The id provided does not exist');

@@ -1,26 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
-import type { RazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
-import { KEYS, inParallel, startHarness, untilDone } from './gateway-harness.ts';
 import type { Harness } from './gateway-harness.ts';
+import { harnessTest, inParallel, KEYS, untilDone } from './gateway-harness.ts';
 
-let harness: Harness;
-/** The same adapter with a time-out that a late answer outlasts. */
-let impatient: RazorpayGateway;
-beforeAll(async () => {
-  harness = await startHarness();
-  impatient = createRazorpayGateway({ baseUrl: harness.simulator.url, ...KEYS, timeoutMs: 250 });
+const test = harnessTest().extend('impatient', { scope: 'file' }, ({ harness }, { onCleanup }) => {
+  const baseUrl = harness.simulator.url;
+  const gateway = createRazorpayGateway({ baseUrl, ...KEYS, timeoutMs: 250 });
+  onCleanup(() => gateway.close());
+  return gateway;
 });
-afterEach(async () => {
-  await harness.clearFaults();
+
+test.afterEach(async ({ harness }) => {
   const behaviour = { honourIdempotencyKeys: true, refundsStartPending: false };
   await harness.call('PATCH', '/simulator/behaviour', behaviour);
-});
-afterAll(async () => {
-  expect(await harness.totals()).toMatchObject({ isBalanced: true });
-  await impatient.close();
-  await harness.close();
 });
 
 const REFUND = '/v1/payments/*/refund';
@@ -29,7 +22,7 @@ describe('refunds whose answers are lost after they were made', () => {
   // A third of each payment: room for a second and a third refund that must not be made.
   const REFUNDED_PAISE = 3_000;
 
-  async function refundPayments(count: number) {
+  async function refundPayments(harness: Harness, count: number) {
     const refundsBefore = await harness.total('refunds');
     const refundedBeforePaise = await harness.total('refundedPaise');
     const numbers = Array.from({ length: count }, (_, index) => index);
@@ -54,18 +47,23 @@ describe('refunds whose answers are lost after they were made', () => {
     };
   }
 
-  test('are 1,000 for 1,000 payments', async () => {
-    expect(await refundPayments(1_000)).toEqual({ refunds: 1_000, refundedPaise: 3_000_000 });
+  test('are 1,000 for 1,000 payments', async ({ harness }) => {
+    expect(await refundPayments(harness, 1_000)).toEqual({
+      refunds: 1_000,
+      refundedPaise: 3_000_000,
+    });
   }, 180_000);
 
-  test('are 200 for 200 payments by our look-up alone, the gateway heeding no key', async () => {
+  test('are 200 for 200 payments by our look-up alone, the gateway heeding no key', async ({
+    harness,
+  }) => {
     await harness.call('PATCH', '/simulator/behaviour', { honourIdempotencyKeys: false });
-    expect(await refundPayments(200)).toEqual({ refunds: 200, refundedPaise: 600_000 });
+    expect(await refundPayments(harness, 200)).toEqual({ refunds: 200, refundedPaise: 600_000 });
   });
 });
 
 describe('a refund', () => {
-  test('is made once by callers at the same time', async () => {
+  test('is made once by callers at the same time', async ({ harness }) => {
     const paymentId = await harness.capture();
     const input = harness.refundInput(paymentId, 1_000);
     const refunds = await Promise.all(
@@ -75,12 +73,12 @@ describe('a refund', () => {
     expect(await harness.made(paymentId, 'refunds')).toHaveLength(1);
   });
 
-  test.each([
+  test.for([
     ['a connection cut before', { kind: 'reset', path: REFUND, count: 1 }, false],
     ['a 503 before', { kind: 'error', path: REFUND, count: 1 }, false],
     ['a 504 after it was made', { kind: 'error', status: 504, work: 'before', path: REFUND }, true],
     ['an answer that is lost', { kind: 'drop_answer', path: REFUND }, true],
-  ])('meets %s', async (_name, fault, isMade) => {
+  ] as const)('meets %s', async ([_name, fault, isMade], { harness }) => {
     const paymentId = await harness.capture();
     await harness.fault(fault);
     const refunding = harness.gateway.refund(harness.refundInput(paymentId));
@@ -89,17 +87,20 @@ describe('a refund', () => {
     expect(await harness.made(paymentId, 'refunds')).toHaveLength(isMade ? 1 : 0);
   });
 
-  test.each(['before', 'after'])('made %s we gave up waiting is made once', async (work) => {
-    const paymentId = await harness.capture();
-    await harness.fault({ kind: 'late', work, path: REFUND, count: 1 });
-    const input = harness.refundInput(paymentId, 4_000);
-    const refund = await untilDone(() => impatient.refund(input));
-    expect(await harness.made(paymentId, 'refunds')).toMatchObject([
-      { id: refund.gatewayRefundId },
-    ]);
-  });
+  test.for(['before', 'after'])(
+    'made %s we gave up waiting is made once',
+    async (work, { harness, impatient }) => {
+      const paymentId = await harness.capture();
+      await harness.fault({ kind: 'late', work, path: REFUND, count: 1 });
+      const input = harness.refundInput(paymentId, 4_000);
+      const refund = await untilDone(() => impatient.refund(input));
+      expect(await harness.made(paymentId, 'refunds')).toMatchObject([
+        { id: refund.gatewayRefundId },
+      ]);
+    },
+  );
 
-  test('survives a gateway that fails every third call in every way', async () => {
+  test('survives a gateway that fails every third call in every way', async ({ harness }) => {
     const paymentIds = await Promise.all(Array.from({ length: 50 }, () => harness.capture()));
     for (const kind of ['reset', 'error', 'drop_answer']) {
       await harness.fault({ kind, probability: 0.33 });
@@ -107,20 +108,19 @@ describe('a refund', () => {
     await inParallel(paymentIds, 8, async (paymentId) => {
       await untilDone(() => harness.gateway.refund(harness.refundInput(paymentId, 3_000)));
     });
-    await harness.clearFaults();
     for (const paymentId of paymentIds) {
       expect(await harness.made(paymentId, 'refunds')).toHaveLength(1);
     }
   });
 
-  test('under a key that moved another amount is refused', async () => {
+  test('under a key that moved another amount is refused', async ({ harness }) => {
     const paymentId = await harness.capture();
     await harness.gateway.refund(harness.refundInput(paymentId, 1_000));
     const other = harness.gateway.refund(harness.refundInput(paymentId, 2_000));
     await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
   });
 
-  test('refused for good says why, and works once the reason is gone', async () => {
+  test('refused for good says why, and works once the reason is gone', async ({ harness }) => {
     const paymentId = await harness.capture();
     const { body } = await harness.call('POST', '/simulator/refusals', {
       cause: 'refund_window_over',
@@ -136,13 +136,13 @@ describe('a refund', () => {
     expect((await harness.gateway.refund(input)).status).toBe('processed');
   });
 
-  test('of more than was captured is refused', async () => {
+  test('of more than was captured is refused', async ({ harness }) => {
     const paymentId = await harness.capture(5_000);
     const refunding = harness.gateway.refund(harness.refundInput(paymentId, 5_001));
     await expect(refunding).rejects.toThrow(GatewayRefused);
   });
 
-  test('that is pending is asked for again until it is processed', async () => {
+  test('that is pending is asked for again until it is processed', async ({ harness }) => {
     await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
     const input = harness.refundInput(await harness.capture());
     const pending = await harness.gateway.refund(input);
@@ -152,7 +152,7 @@ describe('a refund', () => {
     expect(await harness.gateway.refund(input)).toEqual({ ...pending, status: 'processed' });
   });
 
-  test('that failed at the bank is made anew, and no more than once', async () => {
+  test('that failed at the bank is made anew, and no more than once', async ({ harness }) => {
     await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
     const input = harness.refundInput(await harness.capture());
     const failed = await harness.gateway.refund(input);

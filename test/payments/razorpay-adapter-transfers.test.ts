@@ -1,23 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
-import { inParallel, startHarness, untilDone } from './gateway-harness.ts';
-import type { Harness } from './gateway-harness.ts';
+import { harnessTest, inParallel, untilDone } from './gateway-harness.ts';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterEach(() => harness.clearFaults());
-afterAll(async () => {
-  expect(await harness.totals()).toMatchObject({ isBalanced: true });
-  await harness.close();
-});
+const test = harnessTest();
 
 const REFUND = '/v1/payments/*/refund';
 const TRANSFERS = '/v1/payments/*/transfers';
 
 describe('held funds', () => {
-  test('are held once, released once, and the merchant has them then', async () => {
+  test('are held once, released once, and the merchant has them then', async ({ harness }) => {
     const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
     await harness.gateway.holdFunds(input);
     expect((await harness.gateway.holdFunds(input)).state).toBe('held');
@@ -28,14 +19,14 @@ describe('held funds', () => {
     ]);
   });
 
-  test('that were never held are released by a transfer of their own', async () => {
+  test('that were never held are released by a transfer of their own', async ({ harness }) => {
     const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
     expect((await harness.gateway.releaseFunds(input)).state).toBe('pending');
     expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
     expect(await harness.made(input.gatewayPaymentId, 'transfers')).toHaveLength(1);
   });
 
-  test('move once over 100 holds and releases that lose every answer', async () => {
+  test('move once over 100 holds and releases that lose every answer', async ({ harness }) => {
     const linkedAccountId = await harness.linkedAccount();
     const paymentIds = await Promise.all(Array.from({ length: 100 }, () => harness.capture()));
     for (const method of ['POST', 'PATCH']) await harness.fault({ kind: 'drop_answer', method });
@@ -48,7 +39,7 @@ describe('held funds', () => {
     });
   });
 
-  test.each(['reset', 'error'])('stay where they are through a %s', async (kind) => {
+  test.for(['reset', 'error'])('stay where they are through a %s', async (kind, { harness }) => {
     const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
     await harness.fault({ kind, path: TRANSFERS, method: 'POST', count: 1 });
     await expect(harness.gateway.holdFunds(input)).rejects.toThrow(GatewayUnavailable);
@@ -60,9 +51,9 @@ describe('held funds', () => {
     ]);
   });
 
-  test.each(['held', 'released'])(
+  test.for(['held', 'released'])(
     'that are %s go back to the buyer with a refund',
-    async (state) => {
+    async (state, { harness }) => {
       const linkedAccountId = await harness.linkedAccount();
       const before = await harness.totals();
       const input = harness.transferInput(await harness.capture(), linkedAccountId);
@@ -80,7 +71,7 @@ describe('held funds', () => {
     },
   );
 
-  test('for a closed account are refused for good, until it is open again', async () => {
+  test('for a closed account are refused for good, until it is open again', async ({ harness }) => {
     const linkedAccountId = await harness.linkedAccount('closed@example.com');
     const { body } = await harness.call('POST', '/simulator/refusals', {
       cause: 'account_closed',

@@ -1,18 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
-import { KEYS, accountInput, inParallel, startHarness } from './gateway-harness.ts';
-import type { Harness } from './gateway-harness.ts';
+import { accountInput, harnessTest, inParallel, KEYS } from './gateway-harness.ts';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterEach(() => harness.clearFaults());
-afterAll(() => harness.close());
+const test = harnessTest();
 
 describe('a payment session', () => {
-  test('is a QR code that shows the order, and says when the gateway closes it', async () => {
+  test('is a QR code that shows the order, and says when the gateway closes it', async ({
+    harness,
+  }) => {
     const expiresAtMs = Date.now() + 900_000;
     const opened = await harness.gateway.openSession({
       orderNumber: 'ORD1',
@@ -34,7 +30,9 @@ describe('a payment session', () => {
     });
   });
 
-  test('shorter than Razorpay allows still opens, and is closed later than asked', async () => {
+  test('shorter than Razorpay allows still opens, and is closed later than asked', async ({
+    harness,
+  }) => {
     const opened = await harness.gateway.openSession({
       orderNumber: 'ORD2',
       sessionId: 'S2',
@@ -45,7 +43,9 @@ describe('a payment session', () => {
     expect(opened.closesAtMs).toBeGreaterThan(Date.now() + 120_000);
   });
 
-  test('lists failed and captured payments, and a payment leads back to it', async () => {
+  test('lists failed and captured payments, and a payment leads back to it', async ({
+    harness,
+  }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
     const paid = await harness.pay(gatewaySessionId);
@@ -58,20 +58,20 @@ describe('a payment session', () => {
     expect(session?.orderNumber).toBe(payments[0]?.orderNumber);
   });
 
-  test('of a payment made by other means is null', async () => {
+  test('of a payment made by other means is null', async ({ harness }) => {
     expect(await harness.gateway.findSessionOfPayment('pay_00000000000000')).toBeNull();
   });
 });
 
 describe('closing a session', () => {
-  test('says closed when nobody paid, and again when it is closed already', async () => {
+  test('says closed when nobody paid, and again when it is closed already', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
     expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
     expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
   });
 
-  test('says paid, with the payment, when the buyer was faster', async () => {
+  test('says paid, with the payment, when the buyer was faster', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession(700);
     const { body } = await harness.pay(gatewaySessionId);
     expect(await harness.gateway.closeSession(gatewaySessionId)).toMatchObject({
@@ -80,7 +80,7 @@ describe('closing a session', () => {
     });
   });
 
-  test('and paying at the same time has one winner, each of 200 times', async () => {
+  test('and paying at the same time has one winner, each of 200 times', async ({ harness }) => {
     const races = Array.from({ length: 200 }, (_, index) => index);
     const winners = { paid: 0, closed: 0 };
     await inParallel(races, 16, async (index) => {
@@ -97,13 +97,13 @@ describe('closing a session', () => {
     expect(winners.paid + winners.closed).toBe(200);
   });
 
-  test('whose answer is lost is looked up', async () => {
+  test('whose answer is lost is looked up', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.fault({ kind: 'drop_answer', path: '/v1/payments/qr_codes/*/close' });
     expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
   });
 
-  test('that does not happen is unavailable, and changes nothing', async () => {
+  test('that does not happen is unavailable, and changes nothing', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.fault({ kind: 'reset', path: '/v1/payments/qr_codes/*/close' });
     await expect(harness.gateway.closeSession(gatewaySessionId)).rejects.toThrow(
@@ -112,7 +112,7 @@ describe('closing a session', () => {
     expect((await harness.gateway.fetchSession(gatewaySessionId)).state).toBe('open');
   });
 
-  test('ends within its deadline, whichever of its calls is slow', async () => {
+  test('ends within its deadline, whichever of its calls is slow', async ({ harness }) => {
     const gateway = createRazorpayGateway({
       baseUrl: harness.simulator.url,
       ...KEYS,
@@ -130,7 +130,7 @@ describe('closing a session', () => {
     await gateway.close();
   });
 
-  test('of an unknown session is refused', async () => {
+  test('of an unknown session is refused', async ({ harness }) => {
     await expect(harness.gateway.closeSession('qr_00000000000000')).rejects.toMatchObject({
       name: 'GatewayRefused',
       code: 'BAD_REQUEST_ERROR',
@@ -140,7 +140,7 @@ describe('closing a session', () => {
 });
 
 describe('the gateway being away', () => {
-  test('refusing connections is unavailable, and over when it is back', async () => {
+  test('refusing connections is unavailable, and over when it is back', async ({ harness }) => {
     await harness.simulator.refuseConnections();
     // The first finds its idle connection cut, the second cannot make a new one.
     await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
@@ -149,17 +149,20 @@ describe('the gateway being away', () => {
     expect((await harness.openSession()).gatewaySessionId).toMatch(/^qr_/);
   });
 
-  test.each([429, 500, 502, 503, 504])('answering %i is unavailable', async (status) => {
-    await harness.fault({ kind: 'error', status, count: 1 });
-    await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
-  });
+  test.for([429, 500, 502, 503, 504])(
+    'answering %i is unavailable',
+    async (status, { harness }) => {
+      await harness.fault({ kind: 'error', status, count: 1 });
+      await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
+    },
+  );
 
-  test('cutting the connection is unavailable', async () => {
+  test('cutting the connection is unavailable', async ({ harness }) => {
     await harness.fault({ kind: 'reset', count: 1 });
     await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
   });
 
-  test('answering after the time-out is unavailable', async () => {
+  test('answering after the time-out is unavailable', async ({ harness }) => {
     const gateway = createRazorpayGateway({
       baseUrl: harness.simulator.url,
       ...KEYS,
@@ -170,7 +173,7 @@ describe('the gateway being away', () => {
     await gateway.close();
   });
 
-  test('is not what wrong keys are: those are refused', async () => {
+  test('is not what wrong keys are: those are refused', async ({ harness }) => {
     const gateway = createRazorpayGateway({
       baseUrl: harness.simulator.url,
       ...KEYS,
@@ -180,7 +183,7 @@ describe('the gateway being away', () => {
     await gateway.close();
   });
 
-  test('is what an answer is that Razorpay cannot have written', async () => {
+  test('is what an answer is that Razorpay cannot have written', async ({ harness }) => {
     // The page of the UPI app stands for any web server that is in the way.
     const { pageUrl } = await harness.openSession();
     const gateway = createRazorpayGateway({ ...KEYS, baseUrl: `${pageUrl}?` });
@@ -190,7 +193,7 @@ describe('the gateway being away', () => {
 });
 
 describe('a linked account', () => {
-  test('is made once for an email, however often it is asked for', async () => {
+  test('is made once for an email, however often it is asked for', async ({ harness }) => {
     const first = await harness.linkedAccount('once@example.com');
     expect(first).toMatch(/^acc_/);
     expect(await harness.linkedAccount('once@example.com')).toBe(first);
@@ -199,7 +202,7 @@ describe('a linked account', () => {
     expect(await harness.linkedAccount('lost@example.com')).toMatch(/^acc_/);
   });
 
-  test('of another business with the same email is not taken for ours', async () => {
+  test('of another business with the same email is not taken for ours', async ({ harness }) => {
     await harness.linkedAccount('shared@example.com');
     const other = { ...accountInput('shared@example.com'), legalBusinessName: 'Chair Shop' };
     await expect(harness.gateway.createLinkedAccount(other)).rejects.toThrow(GatewayRefused);

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { installQuietRuntime } from '../support/quiet-runtime.ts';
 import { PATHS } from './paths.ts';
 
@@ -20,17 +20,17 @@ const replay = (history: SavedHistory) =>
 beforeAll(installQuietRuntime);
 
 describe("today's workflow goes on with every order that is under way", () => {
-  it('there is a saved history for each path through the table, and no other', () => {
+  test('there is a saved history for each path through the table, and no other', () => {
     expect(saved.toSorted()).toEqual(Object.keys(PATHS).toSorted());
   });
 
-  it.each(saved)('%s', async (name) => {
+  test.each(saved)('%s', async (name) => {
     await replay(await read(name));
   });
 });
 
 describe('a workflow that has become another one would be noticed', () => {
-  it.each([
+  test.each([
     'EVENT_TYPE_TIMER_STARTED',
     'EVENT_TYPE_MARKER_RECORDED',
     'EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',

@@ -1,4 +1,6 @@
 import { test as base } from 'vitest';
+import type { OnCleanup } from './fixtures.ts';
+import { once } from './fixtures.ts';
 import { gatewayOf, withoutCallbacks } from './gateway.ts';
 import type { MerchantOptions } from './merchant.ts';
 import { ordersOf } from './orders.ts';
@@ -15,14 +17,6 @@ export interface ServiceTestOptions extends TestServiceOptions {
   merchant?: MerchantOptions;
   /** `false`: the gateway calls nobody back, so an order hears of a payment only from the test. */
   callbacks?: boolean;
-}
-
-type OnCleanup = (cleanup: () => Promise<void>) => void;
-
-/** vitest sets up the fixtures of each `test.extend` anew; a file has one service for all of them. */
-function once<Args extends unknown[], Part>(start: (...args: Args) => Promise<Part>) {
-  let started: Promise<Part> | undefined;
-  return (...args: Args) => (started ??= start(...args));
 }
 
 /**

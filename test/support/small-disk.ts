@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 
 /** Shows a test as skipped, with the reason, where this user or container may not mount a disk. */
-export function requireMounting({ skip }: TestContext): void {
+export function requireMounting({ skip }: Pick<TestContext, 'skip'>): void {
   const { status } = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
   skip(status !== 0, 'No tmpfs can be mounted here: this test needs root and CAP_SYS_ADMIN');
 }

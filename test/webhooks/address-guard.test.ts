@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   checkWebhookUrl,
   checkWebhookUrlAtSave,
@@ -107,7 +107,7 @@ const isDeniedIpv6 = (address: bigint) =>
   );
 
 describe('no webhook reaches a denied address, in any spelling', () => {
-  it.each(DENIED_IPV4)('%s/%i, in every spelling of IPv4', (network, prefixLength) => {
+  test.each(DENIED_IPV4)('%s/%i, in every spelling of IPv4', (network, prefixLength) => {
     fc.assert(
       fc.property(inRange(numberOf(network), prefixLength, 32), (address) => {
         expect(isAddressAllowed(dotted(address), [])).toBe(false);
@@ -117,7 +117,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  it.each(DENIED_IPV4)('%s/%i, inside every kind of IPv6 address', (network, prefixLength) => {
+  test.each(DENIED_IPV4)('%s/%i, inside every kind of IPv6 address', (network, prefixLength) => {
     fc.assert(
       fc.property(
         inRange(numberOf(network), prefixLength, 32),
@@ -133,7 +133,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  it.each(DENIED_IPV6)('%s, in every spelling of IPv6', (_name, network, prefixLength) => {
+  test.each(DENIED_IPV6)('%s, in every spelling of IPv6', (_name, network, prefixLength) => {
     fc.assert(
       fc.property(inRange(BigInt(`0x${network}`), prefixLength, 128), (address) => {
         expect(isAddressAllowed(groups(address), [])).toBe(false);
@@ -143,7 +143,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  it('while each of those spellings of a public address is taken as that address', () => {
+  test('while each of those spellings of a public address is taken as that address', () => {
     fc.assert(
       fc.property(inRange(numberOf('8.0.0.0'), 8, 32), (address) => {
         const spellings = spellingsOfIpv4(address);
@@ -160,7 +160,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  it('and every other IPv4 address is allowed', () => {
+  test('and every other IPv4 address is allowed', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }), (address) => {
         expect(isAddressAllowed(dotted(address), [])).toBe(!isDeniedIpv4(address));
@@ -169,7 +169,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  it('and every other IPv6 address is allowed', () => {
+  test('and every other IPv6 address is allowed', () => {
     const anywhere = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n });
     const publicBlock = inRange(0x2n << 124n, 3, 128);
     fc.assert(
@@ -180,7 +180,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  it.each([
+  test.each([
     '',
     'localhost',
     '1.2.3',
@@ -195,7 +195,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
 });
 
 describe('what a webhook URL may be', () => {
-  it.each([
+  test.each([
     'https://example.com/hook',
     'https://example.com',
     'HTTPS://EXAMPLE.COM/hook?shop=1&event=%20#part',
@@ -214,7 +214,7 @@ describe('what a webhook URL may be', () => {
     expect(inProduction(text)).toMatchObject({ ok: true });
   });
 
-  it('the longest is 2,048 characters', () => {
+  test('the longest is 2,048 characters', () => {
     const base = 'https://example.com/';
     expect(inProduction(base.padEnd(2048, 'a')).ok).toBe(true);
     expect(inProduction(base.padEnd(2049, 'a'))).toEqual({
@@ -223,7 +223,7 @@ describe('what a webhook URL may be', () => {
     });
   });
 
-  it('http is for the sandbox only', () => {
+  test('http is for the sandbox only', () => {
     expect(inSandbox('http://example.com/hook').ok).toBe(true);
     expect(inProduction('http://example.com/hook')).toEqual({
       ok: false,
@@ -231,12 +231,12 @@ describe('what a webhook URL may be', () => {
     });
   });
 
-  it('a trailing dot is taken off the host', () => {
+  test('a trailing dot is taken off the host', () => {
     const checked = inProduction('https://example.com./hook');
     expect(checked.ok && checked.url.href).toBe('https://example.com/hook');
   });
 
-  it.each([
+  test.each([
     ['another scheme', 'ftp://example.com/'],
     ['another scheme', 'file:///etc/passwd'],
     ['another scheme', 'javascript:alert(1)'],
@@ -306,12 +306,12 @@ describe('what a webhook URL may be', () => {
     expect(inProduction(text).ok).toBe(false);
   });
 
-  it.each(DEFAULT_DENIED_PORTS)('nowhere takes port %i, where internal services live', (port) => {
+  test.each(DEFAULT_DENIED_PORTS)('nowhere takes port %i, where internal services live', (port) => {
     expect(inSandbox(`http://example.com:${port}/`).ok).toBe(false);
     expect(inSandbox(`http://127.0.0.1:${port}/`, LOOPBACK_OPEN).ok).toBe(false);
   });
 
-  it('whatever the text, the check answers and never throws', () => {
+  test('whatever the text, the check answers and never throws', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl(), fc.string());
     fc.assert(
       fc.property(text, (tail) => {
@@ -324,7 +324,7 @@ describe('what a webhook URL may be', () => {
 });
 
 describe('ranges opened for development', () => {
-  it.each([
+  test.each([
     'http://127.0.0.1:3000/hook',
     'http://127.255.0.9/hook',
     'http://0x7f.1:8081/hook',
@@ -337,7 +337,7 @@ describe('ranges opened for development', () => {
     expect(inSandbox(text, LOOPBACK_OPEN).ok).toBe(true);
   });
 
-  it.each([
+  test.each([
     'http://10.0.0.1/',
     'http://[::ffff:127.0.0.1]/',
     'http://[64:ff9b::7f00:1]/',
@@ -349,21 +349,24 @@ describe('ranges opened for development', () => {
     expect(inSandbox(text, LOOPBACK_OPEN).ok).toBe(false);
   });
 
-  it('localhost needs all that it stands for, IPv4 and IPv6', () => {
+  test('localhost needs all that it stands for, IPv4 and IPv6', () => {
     for (const cidr of LOOPBACK_OPEN.allowedCidrs) {
       expect(inSandbox('http://localhost/', { ...CLOSED, allowedCidrs: [cidr] }).ok).toBe(false);
     }
   });
 
-  it('production keeps to https on opened addresses too', () => {
+  test('production keeps to https on opened addresses too', () => {
     const rules = { environment: 'production', ...LOOPBACK_OPEN } as const;
     expect(checkWebhookUrl('http://127.0.0.1:3000/', rules).ok).toBe(false);
     expect(checkWebhookUrl('https://127.0.0.1:3000/', rules).ok).toBe(true);
   });
 
-  it.each(['127.0.0.1', 'localhost', '127.0.0.0/33', ''])('%j is no range, and says so', (cidr) => {
-    expect(() => isAddressAllowed('8.8.8.8', [cidr])).toThrow(/is not an address range/);
-  });
+  test.each(['127.0.0.1', 'localhost', '127.0.0.0/33', ''])(
+    '%j is no range, and says so',
+    (cidr) => {
+      expect(() => isAddressAllowed('8.8.8.8', [cidr])).toThrow(/is not an address range/);
+    },
+  );
 });
 
 describe('saving a webhook URL', () => {
@@ -376,12 +379,12 @@ describe('saving a webhook URL', () => {
     });
   const neverAsked = () => Promise.reject(new Error('the resolver was asked'));
 
-  it('takes a name whose every address is allowed', async () => {
+  test('takes a name whose every address is allowed', async () => {
     const saved = await save('https://example.com/', async () => ['8.8.8.8', '2606:4700::1']);
     expect(saved).toMatchObject({ ok: true, warning: null });
   });
 
-  it.each([
+  test.each([
     ['fails', () => Promise.reject(new Error('ENOTFOUND'))],
     ['finds nothing', async () => []],
     ['keeps silent', () => new Promise<string[]>(() => {})],
@@ -393,7 +396,7 @@ describe('saving a webhook URL', () => {
     });
   });
 
-  it('refuses a name with one denied address among good ones, and does not tell which', async () => {
+  test('refuses a name with one denied address among good ones, and does not tell which', async () => {
     const saved = await save('https://example.com/', async () => ['8.8.8.8', '10.1.2.3']);
     expect(saved).toEqual({
       ok: false,
@@ -401,7 +404,7 @@ describe('saving a webhook URL', () => {
     });
   });
 
-  it('asks no resolver about an address, nor about a URL refused by its text', async () => {
+  test('asks no resolver about an address, nor about a URL refused by its text', async () => {
     expect(await save('https://8.8.8.8/', neverAsked)).toMatchObject({ ok: true, warning: null });
     expect(await save('https://10.0.0.1/', neverAsked)).toMatchObject({ ok: false });
     expect(await save('http://example.com/', neverAsked)).toMatchObject({ ok: false });

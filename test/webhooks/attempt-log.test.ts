@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/attempt-log.ts';
+import { expect } from 'vitest';
+import type { Attempt, AttemptKind } from '../../src/webhooks/attempt-log.ts';
 import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/attempt-log.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 
-let service: TestService;
-let attempts: AttemptLog;
-let deliveryIds: string[];
+const test = serviceTest({ time: 'real', worker: false })
+  .extend('attempts', { scope: 'file' }, ({ service }) => createAttemptLog(service.sql))
+  .extend('deliveryIds', { scope: 'file' }, ({ service, merchant }) =>
+    thirtyDeliveries(service, merchant),
+  );
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  attempts = createAttemptLog(service.sql);
-  const merchant = await service.newMerchant();
+/** The deliveries of 30 orders, none of which was attempted. */
+async function thirtyDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
   await Promise.all(Array.from({ length: 30 }, () => writeOrder(service, merchant)));
   const rows = await service.sql<{ delivery_id: string }[]>`
     SELECT delivery_id FROM webhook_deliveries`;
-  deliveryIds = rows.map(({ delivery_id }) => delivery_id);
-});
-afterAll(() => service?.stop());
+  return rows.map(({ delivery_id }) => delivery_id);
+}
 
 const attemptOf = (deliveryId: string, kind: AttemptKind = 'scheduled'): Attempt => ({
   deliveryId,
@@ -37,7 +37,7 @@ const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | 
   state,
   nextAttemptAt: state === 'PENDING' ? new Date(Date.now() + 60_000) : null,
 });
-async function deliveryOf(deliveryId: string) {
+async function deliveryOf(service: TestService, deliveryId: string) {
   const [row] = await service.sql`
     SELECT d.state, d.attempt_token, d.attempt_until, d.next_attempt_at IS NULL AS is_over,
       d.settled_at IS NOT NULL AS is_settled,
@@ -48,7 +48,11 @@ async function deliveryOf(deliveryId: string) {
 }
 const FREE = { attempt_token: null, attempt_until: null };
 
-test('many attempts at once share statements, and each gets its own delivery and result', async () => {
+test('many attempts at once share statements, and each gets its own delivery and result', async ({
+  service,
+  attempts,
+  deliveryIds,
+}) => {
   const started = deliveryIds.slice(0, 20).map((deliveryId) => attemptOf(deliveryId));
   const contexts = await Promise.all(started.map(attempts.begin));
   expect(contexts.map((context) => context?.delivery_id)).toEqual(deliveryIds.slice(0, 20));
@@ -60,7 +64,7 @@ test('many attempts at once share statements, and each gets its own delivery and
   );
   for (const [index, deliveryId] of deliveryIds.slice(0, 20).entries()) {
     const state = stateOf(index);
-    expect(await deliveryOf(deliveryId)).toEqual({
+    expect(await deliveryOf(service, deliveryId)).toEqual({
       state,
       ...FREE,
       is_over: state !== 'PENDING',
@@ -73,20 +77,28 @@ test('many attempts at once share statements, and each gets its own delivery and
   expect([...(row?.response_body ?? [])]).toEqual([0, 255, 10]);
 });
 
-test('of ten attempts of one delivery at once, one is begun', async () => {
+test('of ten attempts of one delivery at once, one is begun', async ({
+  service,
+  attempts,
+  deliveryIds,
+}) => {
   const [deliveryId = ''] = deliveryIds.slice(20);
   const kinds = ['scheduled', 'manual'] as const;
   const ten = Array.from({ length: 10 }, (_, index) => attemptOf(deliveryId, kinds[index % 2]));
   const contexts = await Promise.all(ten.map(attempts.begin));
   const begun = ten.filter((_, index) => contexts[index] !== undefined);
   expect(begun).toHaveLength(1);
-  expect(await deliveryOf(deliveryId)).toMatchObject({ attempt_token: begun[0]?.token });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ attempt_token: begun[0]?.token });
   expect(await attempts.begin(attemptOf(deliveryId))).toBeUndefined();
   await attempts.abandon(begun[0]!);
-  expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
 });
 
-test('a success counts more than the failure of an attempt that hung until the same moment', async () => {
+test('a success counts more than the failure of an attempt that hung until the same moment', async ({
+  service,
+  attempts,
+  deliveryIds,
+}) => {
   const [deliveryId = ''] = deliveryIds.slice(21);
   const hung = attemptOf(deliveryId);
   await attempts.begin(hung);
@@ -98,12 +110,16 @@ test('a success counts more than the failure of an attempt that hung until the s
     attempts.record(resultOf(hung, 'PENDING')),
     attempts.record(resultOf(second, 'DELIVERED')),
   ]);
-  const [first, last] = [await deliveryOf(deliveryId), [200, 500]];
+  const [first, last] = [await deliveryOf(service, deliveryId), [200, 500]];
   expect(first).toMatchObject({ state: 'DELIVERED', ...FREE, is_over: true });
   expect(first?.['status_codes'].toSorted()).toEqual(last);
 });
 
-test('the late failure of a hung attempt neither ends the one under way nor undoes a success', async () => {
+test('the late failure of a hung attempt neither ends the one under way nor undoes a success', async ({
+  service,
+  attempts,
+  deliveryIds,
+}) => {
   const [deliveryId = ''] = deliveryIds.slice(22);
   const hung = attemptOf(deliveryId);
   await attempts.begin(hung);
@@ -112,28 +128,35 @@ test('the late failure of a hung attempt neither ends the one under way nor undo
   await attempts.begin(second);
   await service.clock.set(0);
   await attempts.record(resultOf(hung, 'PENDING'));
-  expect(await deliveryOf(deliveryId)).toMatchObject({ attempt_token: second.token });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ attempt_token: second.token });
   await attempts.record(resultOf(second, 'DELIVERED'));
   await attempts.record(resultOf(hung, 'FAILED'));
-  expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'DELIVERED', ...FREE });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED', ...FREE });
 });
 
-test('the failure of a manual attempt leaves what is FAILED as it is, and its success ends it', async () => {
+test('the failure of a manual attempt leaves what is FAILED as it is, and its success ends it', async ({
+  service,
+  attempts,
+  deliveryIds,
+}) => {
   const [deliveryId = ''] = deliveryIds.slice(23);
   const scheduled = attemptOf(deliveryId);
   await attempts.begin(scheduled);
   await attempts.record(resultOf(scheduled, 'FAILED'));
-  const failed = await deliveryOf(deliveryId);
+  const failed = await deliveryOf(service, deliveryId);
   for (const state of [null, 'DELIVERED'] as const) {
     const manual = attemptOf(deliveryId, 'manual');
     await attempts.begin(manual);
     await attempts.record(resultOf(manual, state));
-    const after = await deliveryOf(deliveryId);
+    const after = await deliveryOf(service, deliveryId);
     expect(after).toMatchObject({ state: state ?? 'FAILED', is_settled: failed?.['is_settled'] });
   }
 });
 
-test('when the database refuses a batch, every one of its callers hears of it', async () => {
+test('when the database refuses a batch, every one of its callers hears of it', async ({
+  attempts,
+  deliveryIds,
+}) => {
   const all = deliveryIds.slice(24).map((deliveryId) => attemptOf(deliveryId));
   const malformed = { ...attemptOf('dlv_x'), kind: 'other' as AttemptKind };
   const settled = await Promise.allSettled([...all, malformed].map(attempts.begin));

@@ -1,24 +1,19 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, vi } from 'vitest';
 import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { deliveriesOf } from './deliveries.ts';
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
+const test = serviceTest({
+  time: 'real',
   // The tests attempt by themselves.
-  worker = await service.startWorker({ sendWebhook: async () => {} });
-});
-afterEach(() => void vi.useRealTimers());
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
+  worker: { activities: () => ({ sendWebhook: async () => {} }) },
 });
 
-async function aDelivery() {
+afterEach(() => void vi.useRealTimers());
+
+async function aDelivery(service: TestService) {
   const { sandbox, receiver } = await service.newMerchant();
   const { order_number: orderNumber } = await sandbox.create();
   const read = async () => (await deliveriesOf(service, orderNumber))[0]!;
@@ -30,15 +25,15 @@ async function aDelivery() {
 const setOurClockWrongBy = (ms: number) =>
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
 
-test.each([
+test.for([
   ['scheduled', 61_000, attemptScheduled],
   ['scheduled', -61_000, attemptScheduled],
   ['manual', 61_000, attemptManually],
   ['manual', -61_000, attemptManually],
 ] as const)(
   'no %s attempt is made while our clock is %i ms off: nothing counts, and an operator hears of it',
-  async (_kind, ms, attempt) => {
-    const { deliveryId, receiver, read } = await aDelivery();
+  async ([_kind, ms, attempt], { service }) => {
+    const { deliveryId, receiver, read } = await aDelivery(service);
     const alertsBefore = service.logged.length;
     setOurClockWrongBy(ms);
     await expect(attempt(service.deps, deliveryId)).rejects.toThrow('Our clock differs');
@@ -52,8 +47,8 @@ test.each([
   },
 );
 
-test.each([55_000, -55_000])('a clock %i ms off does no harm', async (ms) => {
-  const { deliveryId } = await aDelivery();
+test.for([55_000, -55_000])('a clock %i ms off does no harm', async (ms, { service }) => {
+  const { deliveryId } = await aDelivery(service);
   setOurClockWrongBy(ms);
   expect(await attemptManually(service.deps, deliveryId)).toEqual({ outcome: 'delivered' });
 });

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { startOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
@@ -14,29 +14,33 @@ const DEAD_ENDPOINTS = 200;
 const ORDERS_EACH = 2;
 const WITHIN_MS = 1000;
 
-let service: TestService;
-let worker: Awaited<ReturnType<typeof startWorkerProcess>>;
 const held: Socket[] = [];
 const dead = createServer((socket) => {
   held.push(socket);
   socket.on('error', () => {}).resume();
 });
-
 beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  worker = await startWorkerProcess(service);
   dead.listen(0, '0.0.0.0');
   await once(dead, 'listening');
 });
-afterAll(async () => {
-  await worker?.kill();
+afterAll(() => {
   for (const socket of held) socket.destroy();
   dead.close();
-  await service?.stop();
 });
 
+const test = serviceTest({ time: 'real', worker: false }).extend(
+  'workerProcess',
+  { scope: 'file' },
+  async ({ service }, { onCleanup }) => {
+    const worker = await startWorkerProcess(service);
+    onCleanup(() => worker.kill());
+    return worker;
+  },
+);
+test.beforeAll(({ workerProcess }) => void workerProcess);
+
 /** A merchant whose endpoint takes connections and never answers; each has an address of its own. */
-async function deadMerchant(index: number) {
+async function deadMerchant(service: TestService, index: number) {
   const { port } = dead.address() as AddressInfo;
   const merchant = await service.newMerchant({ webhooks: false });
   const deps = {
@@ -50,9 +54,11 @@ async function deadMerchant(index: number) {
   return merchant;
 }
 
-test('with 200 dead endpoints a healthy one has its first attempts within a second', async () => {
+test('with 200 dead endpoints a healthy one has its first attempts within a second', async ({
+  service,
+}) => {
   const merchants = await Promise.all(
-    Array.from({ length: DEAD_ENDPOINTS }, (_, index) => deadMerchant(index)),
+    Array.from({ length: DEAD_ENDPOINTS }, (_, index) => deadMerchant(service, index)),
   );
   for (let round = 0; round < ORDERS_EACH; round += 1) {
     await Promise.all(merchants.map((merchant) => startOrder(service, merchant)));

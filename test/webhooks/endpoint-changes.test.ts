@@ -1,34 +1,28 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
-import type { CheckUrl, EndpointDeps } from '../../src/webhooks/endpoints.ts';
 import {
   removeWebhookUrl,
   rotateWebhookSecret,
   saveWebhookUrl,
 } from '../../src/webhooks/endpoints.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { attemptsOf, deliveriesOf, untilDelivery, untilRefused } from './deliveries.ts';
 
 const FIVE_MINUTES_MS = 301_000;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let deps: EndpointDeps & { checkUrl: CheckUrl };
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  worker = await service.startWorker();
-  const { secretBox } = service.deps;
-  const checkUrl = createUrlCheck(service.config);
-  deps = { sql: service.sql, secretBox, actor: 'test', checkUrl };
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'skipping' }).extend(
+  'deps',
+  { scope: 'file' },
+  ({ service: { config, sql, deps } }) => ({
+    sql,
+    secretBox: deps.secretBox,
+    actor: 'test',
+    checkUrl: createUrlCheck(config),
+  }),
+);
 
 function isSignedWith(secret: string, { headers, rawBody }: ReceivedWebhook): boolean {
   const signed = `${String(headers['x-service-timestamp'])}.${rawBody}`;
@@ -36,7 +30,10 @@ function isSignedWith(secret: string, { headers, rawBody }: ReceivedWebhook): bo
   return headers['x-service-signature'] === expected;
 }
 
-test('a secret rotated and a URL changed between attempts 1 and 2: the second uses the new ones', async () => {
+test('a secret rotated and a URL changed between attempts 1 and 2: the second uses the new ones', async ({
+  service,
+  deps,
+}) => {
   const { merchantId, receiver, webhookSecret, sandbox } = await service.newMerchant();
   receiver.answerWith(() => 500);
   const { order_number: orderNumber } = await sandbox.create();
@@ -56,7 +53,10 @@ test('a secret rotated and a URL changed between attempts 1 and 2: the second us
   expect(second?.rawBody).toBe(first?.rawBody);
 });
 
-test('a URL removed while a delivery waits: FAILED at its next attempt, which is not made', async () => {
+test('a URL removed while a delivery waits: FAILED at its next attempt, which is not made', async ({
+  service,
+  deps,
+}) => {
   const { merchantId, receiver, sandbox } = await service.newMerchant();
   receiver.answerWith(() => 500);
   const { order_number: orderNumber } = await sandbox.create();
@@ -69,7 +69,10 @@ test('a URL removed while a delivery waits: FAILED at its next attempt, which is
   expect(receiver.received).toHaveLength(1);
 });
 
-test('an event that happens while there is no URL is in the timeline, and never sent', async () => {
+test('an event that happens while there is no URL is in the timeline, and never sent', async ({
+  service,
+  deps,
+}) => {
   const { merchantId, receiver, sandbox } = await service.newMerchant();
   const { order_number: orderNumber } = await sandbox.create();
   await receiver.until(1);

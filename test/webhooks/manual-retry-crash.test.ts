@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { retryDelivery } from '../../src/webhooks/manual-retry.ts';
-import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 import { attemptsOf, retryDepsOf, untilDelivery, untilRefused } from './deliveries.ts';
 
 /** The activity's time-out, after which Temporal knows that its worker is dead. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'skipping', worker: false });
 
-test('a worker that is killed in the middle of a manual attempt: it is made again, never two at once', async () => {
+test('a worker that is killed in the middle of a manual attempt: it is made again, never two at once', async ({
+  service,
+  worker,
+}) => {
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);
-  const first = await service.startWorker();
+  await worker.start();
   const { order_number: orderNumber } = await merchant.sandbox.create();
   const { deliveryId } = await untilRefused(service, orderNumber, 1);
-  await first.stop();
+  await worker.stop();
 
   const { promise: never } = Promise.withResolvers<number>();
   merchant.receiver.answerWith(() => never);
@@ -30,11 +28,10 @@ test('a worker that is killed in the middle of a manual attempt: it is made agai
   await doomed.kill();
 
   merchant.receiver.answerWith(() => 200);
-  const second = await service.startWorker();
+  await worker.start();
   await service.skip(ATTEMPT_TIMEOUT_MS + 1000);
   expect(['delivered', 'started']).toContain((await retried).outcome);
   const delivery = await untilDelivery(service, orderNumber, ({ state }) => state === 'DELIVERED');
   expect(attemptsOf(delivery)).toEqual(['scheduled 500', 'manual 200']);
   expect(merchant.receiver.received).toHaveLength(3);
-  await second.stop();
 });

@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import type { Delivery } from '../../src/webhooks/delivery-list.ts';
+import { describe, expect } from 'vitest';
 import { attemptManually, attemptScheduled, RETRY_DELAYS_MS } from '../../src/webhooks/deliver.ts';
+import type { Delivery } from '../../src/webhooks/delivery-list.ts';
+import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { retryDelivery, retryFailedSince } from '../../src/webhooks/manual-retry.ts';
-import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
 import { auditOf } from '../support/audit.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import {
   attemptsOf,
@@ -20,28 +19,19 @@ import {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let service: TestService;
-let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let deps: ManualRetryDeps;
-beforeAll(async () => {
-  service = await startTestService({ time: 'skipping' });
-  worker = await service.startWorker();
-  deps = retryDepsOf(service);
-});
-afterAll(async () => {
-  await worker?.stop();
-  await service?.stop();
-});
+const test = serviceTest({ time: 'skipping' }).extend('deps', { scope: 'file' }, ({ service }) =>
+  retryDepsOf(service),
+);
 
 /** An order whose first webhook was refused once; its receiver still refuses. */
-async function refusedDelivery() {
+async function refusedDelivery(service: TestService) {
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);
   const { order_number: orderNumber } = await merchant.sandbox.create();
   return { ...merchant, ...(await untilRefused(service, orderNumber, 1)) };
 }
 
-const again = async (orderNumber: string): Promise<Delivery> =>
+const again = async (service: TestService, orderNumber: string): Promise<Delivery> =>
   untilDelivery(service, orderNumber, () => true);
 
 const isSigned = ({ headers, rawBody }: ReceivedWebhook, secret: string): boolean =>
@@ -50,7 +40,7 @@ const isSigned = ({ headers, rawBody }: ReceivedWebhook, secret: string): boolea
     .digest('hex') === headers['x-service-signature'];
 
 /** Plays the whole schedule to its end. */
-async function failForGood(orderNumber: string): Promise<Delivery> {
+async function failForGood(service: TestService, orderNumber: string): Promise<Delivery> {
   for (const [index, delayMs] of RETRY_DELAYS_MS.entries()) {
     await untilRefused(service, orderNumber, index + 1);
     await service.skip(delayMs + 1000);
@@ -59,21 +49,27 @@ async function failForGood(orderNumber: string): Promise<Delivery> {
 }
 
 describe('a manual retry that the receiver takes', () => {
-  test('makes the delivery DELIVERED, and the schedule that sleeps ends at its next try', async () => {
-    const { receiver, sandbox, orderNumber, deliveryId } = await refusedDelivery();
+  test('makes the delivery DELIVERED, and the schedule that sleeps ends at its next try', async ({
+    service,
+    deps,
+  }) => {
+    const { receiver, sandbox, orderNumber, deliveryId } = await refusedDelivery(service);
     receiver.answerWith(() => 200);
     expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
-    expect(await again(orderNumber)).toMatchObject({ state: 'DELIVERED', nextAttemptAt: null });
+    expect(await again(service, orderNumber)).toMatchObject({
+      state: 'DELIVERED',
+      nextAttemptAt: null,
+    });
     await sandbox.post(`/orders/${orderNumber}/cancel`);
     await service.skip(5 * MINUTE_MS + 1000);
     await service.temporal.client.workflow.getHandle(orderNumber).result();
-    const delivery = await again(orderNumber);
+    const delivery = await again(service, orderNumber);
     expect(attemptsOf(delivery)).toEqual(['scheduled 500', 'manual 200']);
     expect(receiver.received.filter(({ event }) => event === 'ORDER_CREATED')).toHaveLength(2);
   });
 
-  test('sends the same event and bytes, signed afresh', async () => {
-    const { receiver, webhookSecret, deliveryId, eventId } = await refusedDelivery();
+  test('sends the same event and bytes, signed afresh', async ({ service, deps }) => {
+    const { receiver, webhookSecret, deliveryId, eventId } = await refusedDelivery(service);
     receiver.answerWith(() => 200);
     await retryDelivery(deps, deliveryId);
     const [first, second] = receiver.received;
@@ -82,37 +78,40 @@ describe('a manual retry that the receiver takes', () => {
     expect(second && isSigned(second, webhookSecret)).toBe(true);
   });
 
-  test('works on a FAILED delivery, and once more on a DELIVERED one', async () => {
-    const { receiver, orderNumber, deliveryId } = await refusedDelivery();
-    expect(attemptsOf(await failForGood(orderNumber))).toHaveLength(5);
+  test('works on a FAILED delivery, and once more on a DELIVERED one', async ({
+    service,
+    deps,
+  }) => {
+    const { receiver, orderNumber, deliveryId } = await refusedDelivery(service);
+    expect(attemptsOf(await failForGood(service, orderNumber))).toHaveLength(5);
     receiver.answerWith(() => 200);
     expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
-    expect((await again(orderNumber)).state).toBe('DELIVERED');
+    expect((await again(service, orderNumber)).state).toBe('DELIVERED');
     receiver.answerWith(() => 503);
     const refused = { outcome: 'refused', reason: 'answered 503' };
     expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
-    const delivery = await again(orderNumber);
+    const delivery = await again(service, orderNumber);
     expect(delivery.state).toBe('DELIVERED');
     expect(attemptsOf(delivery).slice(5)).toEqual(['manual 200', 'manual 503']);
   });
 });
 
 describe('a manual retry that the receiver refuses', () => {
-  test('changes nothing, and is not one of the five', async () => {
-    const { orderNumber, deliveryId, nextAttemptAt } = await refusedDelivery();
+  test('changes nothing, and is not one of the five', async ({ service, deps }) => {
+    const { orderNumber, deliveryId, nextAttemptAt } = await refusedDelivery(service);
     const refused = { outcome: 'refused', reason: 'answered 500' };
     expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
-    expect(await again(orderNumber)).toMatchObject({ state: 'PENDING', nextAttemptAt });
-    const delivery = await failForGood(orderNumber);
+    expect(await again(service, orderNumber)).toMatchObject({ state: 'PENDING', nextAttemptAt });
+    const delivery = await failForGood(service, orderNumber);
     expect(attemptsOf(delivery).filter((one) => one === 'scheduled 500')).toHaveLength(5);
     expect(attemptsOf(delivery).filter((one) => one === 'manual 500')).toHaveLength(1);
     expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
-    expect((await again(orderNumber)).state).toBe('FAILED');
+    expect((await again(service, orderNumber)).state).toBe('FAILED');
   });
 });
 
 describe('never two attempts of one delivery at the same time', () => {
-  test('a retry is refused while a scheduled attempt runs', async () => {
+  test('a retry is refused while a scheduled attempt runs', async ({ service, deps }) => {
     const merchant = await service.newMerchant();
     const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
     merchant.receiver.answerWith(() => answer);
@@ -127,8 +126,11 @@ describe('never two attempts of one delivery at the same time', () => {
     expect(merchant.receiver.received).toHaveLength(1);
   });
 
-  test('of two retries at once one is refused, and a scheduled attempt waits for its turn', async () => {
-    const { receiver, orderNumber, deliveryId } = await refusedDelivery();
+  test('of two retries at once one is refused, and a scheduled attempt waits for its turn', async ({
+    service,
+    deps,
+  }) => {
+    const { receiver, orderNumber, deliveryId } = await refusedDelivery(service);
     const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
     receiver.answerWith(() => answer);
     const first = retryDelivery(deps, deliveryId);
@@ -141,11 +143,11 @@ describe('never two attempts of one delivery at the same time', () => {
     answerNow(500);
     expect(await first).toMatchObject({ outcome: 'refused' });
     expect(receiver.received).toHaveLength(2);
-    expect((await again(orderNumber)).attempts).toHaveLength(2);
+    expect((await again(service, orderNumber)).attempts).toHaveLength(2);
   });
 
-  test('twenty retries at once make one attempt', async () => {
-    const { receiver, orderNumber, deliveryId } = await refusedDelivery();
+  test('twenty retries at once make one attempt', async ({ service, deps }) => {
+    const { receiver, orderNumber, deliveryId } = await refusedDelivery(service);
     const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
     receiver.answerWith(() => answer);
     const retries = Array.from({ length: 20 }, () => retryDelivery(deps, deliveryId));
@@ -154,18 +156,21 @@ describe('never two attempts of one delivery at the same time', () => {
     answerNow(200);
     const fulfilled = (await settled).filter(({ status }) => status === 'fulfilled');
     expect(fulfilled.length).toBeGreaterThanOrEqual(1);
-    expect((await again(orderNumber)).attempts).toHaveLength(1 + fulfilled.length);
+    expect((await again(service, orderNumber)).attempts).toHaveLength(1 + fulfilled.length);
   });
 });
 
 describe('a retry without a receiver', () => {
-  test('is refused while no URL is configured, and works when there is one again', async () => {
-    const { receiver, merchantId, orderNumber, deliveryId } = await refusedDelivery();
+  test('is refused while no URL is configured, and works when there is one again', async ({
+    service,
+    deps,
+  }) => {
+    const { receiver, merchantId, orderNumber, deliveryId } = await refusedDelivery(service);
     const admin = { sql: service.sql, actor: 'test' };
     await removeWebhookUrl(admin, merchantId, 'sandbox');
     await expect(retryDelivery(deps, deliveryId)).rejects.toThrow('No webhook URL is configured');
     expect(await attemptManually(service.deps, deliveryId)).toEqual({ outcome: 'no_url' });
-    expect((await again(orderNumber)).attempts).toHaveLength(1);
+    expect((await again(service, orderNumber)).attempts).toHaveLength(1);
     receiver.answerWith(() => 200);
     await service.sql`
       UPDATE merchant_environments SET webhook_url = ${receiver.url}
@@ -173,14 +178,16 @@ describe('a retry without a receiver', () => {
     expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
   });
 
-  test('of a delivery that does not exist is refused, here and in the workflow', async () => {
+  test('of a delivery that does not exist is refused, here and in the workflow', async ({
+    deps,
+  }) => {
     await expect(retryDelivery(deps, 'dlv_none')).rejects.toThrow('Delivery not found: dlv_none');
     await expect(deps.retries.retry('dlv_none', 20_000)).rejects.toThrow();
   });
 });
 
-test('each retry leaves an audit row, one that is refused does not', async () => {
-  const { merchantId, receiver, deliveryId } = await refusedDelivery();
+test('each retry leaves an audit row, one that is refused does not', async ({ service, deps }) => {
+  const { merchantId, receiver, deliveryId } = await refusedDelivery(service);
   await retryDelivery(deps, deliveryId);
   await removeWebhookUrl({ sql: service.sql, actor: 'test' }, merchantId, 'sandbox');
   await expect(retryDelivery(deps, deliveryId)).rejects.toThrow();
@@ -191,7 +198,10 @@ test('each retry leaves an audit row, one that is refused does not', async () =>
   expect(receiver.received).toHaveLength(2);
 });
 
-test('all that failed since a time is retried, a few at once, each in its own workflow', async () => {
+test('all that failed since a time is retried, a few at once, each in its own workflow', async ({
+  service,
+  deps,
+}) => {
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);
   const orders = await Promise.all(Array.from({ length: 20 }, () => merchant.sandbox.create()));

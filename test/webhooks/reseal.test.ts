@@ -1,31 +1,34 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { findEndpoint, rotateWebhookSecret, saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { webhookSecretPlace } from '../../src/webhooks/deliver.ts';
+import { findEndpoint, rotateWebhookSecret, saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { resealSecrets } from '../../src/webhooks/reseal.ts';
 import type { SecretBox } from '../../src/webhooks/secret-box.ts';
 import { createSecretBox } from '../../src/webhooks/secret-box.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
 
 const OLD = `2025:${Buffer.alloc(32, 1).toString('base64')}`;
 const NEW = `2026:${Buffer.alloc(32, 2).toString('base64')}`;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database?.drop());
+const test = databaseTest();
 
-const depsWith = (secretBox: SecretBox) => ({ sql: database.sql, secretBox, actor: 'test' });
+const depsWith = (database: TestDatabase, secretBox: SecretBox) => ({
+  sql: database.sql,
+  secretBox,
+  actor: 'test',
+});
 
 /** Merchants with a webhook secret each, sealed under the old key. */
-async function merchantsWithSecrets(count: number): Promise<Map<string, string>> {
+async function merchantsWithSecrets(
+  database: TestDatabase,
+  count: number,
+): Promise<Map<string, string>> {
   const deps = {
-    ...depsWith(createSecretBox(OLD)),
+    ...depsWith(database, createSecretBox(OLD)),
     checkUrl: async (url: string) => ({ ok: true as const, url: new URL(url), warning: null }),
   };
   const secrets = new Map<string, string>();
@@ -42,7 +45,7 @@ async function merchantsWithSecrets(count: number): Promise<Map<string, string>>
   return secrets;
 }
 
-async function openAll(secretBox: SecretBox): Promise<Map<string, string>> {
+async function openAll(database: TestDatabase, secretBox: SecretBox): Promise<Map<string, string>> {
   const rows = await database.sql<{ merchant_id: string; sealed: string }[]>`
     SELECT merchant_id, webhook_secret_sealed AS sealed FROM merchant_environments`;
   return new Map(
@@ -53,8 +56,10 @@ async function openAll(secretBox: SecretBox): Promise<Map<string, string>> {
   );
 }
 
-test('a key rotation loses no secret: cut off in the middle, run again, then without the old key', async () => {
-  const secrets = await merchantsWithSecrets(7);
+test('a key rotation loses no secret: cut off in the middle, run again, then without the old key', async ({
+  database,
+}) => {
+  const secrets = await merchantsWithSecrets(database, 7);
   const both = createSecretBox(`${NEW},${OLD}`);
   let opened = 0;
   const dying: SecretBox = {
@@ -65,11 +70,11 @@ test('a key rotation loses no secret: cut off in the middle, run again, then wit
       return both.open(sealed, place);
     },
   };
-  await expect(resealSecrets(depsWith(dying))).rejects.toThrow('killed');
-  expect(await openAll(both)).toEqual(secrets);
+  await expect(resealSecrets(depsWith(database, dying))).rejects.toThrow('killed');
+  expect(await openAll(database, both)).toEqual(secrets);
 
   const [rotatedId = '', ...others] = [...secrets.keys()].sort();
-  const { secret } = await rotateWebhookSecret(depsWith(both), rotatedId, 'sandbox');
+  const { secret } = await rotateWebhookSecret(depsWith(database, both), rotatedId, 'sandbox');
   secrets.set(rotatedId, secret);
 
   const cli = adminCli({ DATABASE_URL: database.url, WEBHOOK_SECRET_KEYS: `${NEW},${OLD}` });
@@ -78,7 +83,7 @@ test('a key rotation loses no secret: cut off in the middle, run again, then wit
     current: 3,
     unreadable: [],
   });
-  expect(await openAll(createSecretBox(NEW))).toEqual(secrets);
+  expect(await openAll(database, createSecretBox(NEW))).toEqual(secrets);
   expect(await cli.json('webhook', 'rotate-keys')).toMatchObject({ resealed: 0, current: 7 });
   expect((await auditOf(database.sql, others.at(-1) ?? '')).map(({ action }) => action)).toEqual([
     'merchant.create',
@@ -88,10 +93,12 @@ test('a key rotation loses no secret: cut off in the middle, run again, then wit
   ]);
 });
 
-test('a secret that changes while it is sealed anew stays the changed one', async () => {
-  const [[merchantId = ''] = []] = await merchantsWithSecrets(1);
+test('a secret that changes while it is sealed anew stays the changed one', async ({
+  database,
+}) => {
+  const [[merchantId = ''] = []] = await merchantsWithSecrets(database, 1);
   const both = createSecretBox(`${NEW},${OLD}`);
-  const old = depsWith(createSecretBox(OLD));
+  const old = depsWith(database, createSecretBox(OLD));
   let rotated: Promise<{ secret: string }> | undefined;
   // Between what is read and what is written, the merchant rotates through another process.
   const sql = new Proxy(database.sql, {
@@ -102,13 +109,17 @@ test('a secret that changes while it is sealed anew stays the changed one', asyn
       return rotated.then(query);
     },
   });
-  expect(await resealSecrets({ ...depsWith(both), sql })).toMatchObject({ unreadable: [] });
+  expect(await resealSecrets({ ...depsWith(database, both), sql })).toMatchObject({
+    unreadable: [],
+  });
   const { secret } = (await rotated) ?? { secret: '' };
-  expect((await openAll(createSecretBox(NEW))).get(merchantId)).toBe(secret);
+  expect((await openAll(database, createSecretBox(NEW))).get(merchantId)).toBe(secret);
 });
 
-test("a secret that no key opens is reported, left alone, and stands in nobody's way", async () => {
-  const secrets = await merchantsWithSecrets(2);
+test("a secret that no key opens is reported, left alone, and stands in nobody's way", async ({
+  database,
+}) => {
+  const secrets = await merchantsWithSecrets(database, 2);
   const [brokenId = '', soundId = ''] = secrets.keys();
   await database.sql`
     UPDATE merchant_environments SET webhook_secret_sealed = (

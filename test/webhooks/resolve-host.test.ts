@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDnsLookup } from '../../src/webhooks/resolve-host.ts';
 
 const TYPE_A = 1;
@@ -42,7 +42,7 @@ const IPV4 = [[93, 184, 215, 14]];
 const IPV6 = [[0x26, 6, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11]];
 
 describe('the lookup by DNS', () => {
-  it('finds the addresses of both families', async () => {
+  test('finds the addresses of both families', async () => {
     const server = await startNameServer((type, query) =>
       answerTo(query, type === TYPE_AAAA ? IPV6 : IPV4),
     );
@@ -50,14 +50,14 @@ describe('the lookup by DNS', () => {
     expect(found.toSorted()).toEqual(['2606:4700::1111', '93.184.215.14']);
   });
 
-  it('takes what one family has when the other has an error', async () => {
+  test('takes what one family has when the other has an error', async () => {
     const server = await startNameServer((type, query) =>
       type === TYPE_A ? answerTo(query, IPV4) : answerTo(query, [], NAME_ERROR),
     );
     expect(await createDnsLookup(3000, [server])('hooks.example.com')).toEqual(['93.184.215.14']);
   });
 
-  it('takes what one family has when the name server keeps silent about the other', async () => {
+  test('takes what one family has when the name server keeps silent about the other', async () => {
     const server = await startNameServer((type, query) =>
       type === TYPE_A ? answerTo(query, IPV4) : undefined,
     );
@@ -66,14 +66,14 @@ describe('the lookup by DNS', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(400);
   });
 
-  it('finds nothing when there is nothing, or only silence', async () => {
+  test('finds nothing when there is nothing, or only silence', async () => {
     const unknown = await startNameServer((_type, query) => answerTo(query, [], NAME_ERROR));
     expect(await createDnsLookup(3000, [unknown])('hooks.example.com')).toEqual([]);
     const silent = await startNameServer(() => undefined);
     expect(await createDnsLookup(200, [silent])('hooks.example.com')).toEqual([]);
   });
 
-  it('is not held up by other merchants whose name servers keep silent', async () => {
+  test('is not held up by other merchants whose name servers keep silent', async () => {
     const server = await startNameServer((type, query) =>
       query.includes('silent') ? undefined : answerTo(query, type === TYPE_A ? IPV4 : []),
     );

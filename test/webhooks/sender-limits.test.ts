@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
 import { startReceiver, startRecordingReceiver, startTcpReceiver } from './receivers.ts';
 import { makeSender, webhookTo } from './send.ts';
@@ -13,7 +13,7 @@ const NOTHING_HELD = {
 const count = (length: number) => Array.from({ length }, (_, index) => index);
 
 describe('connections are reused', () => {
-  it('webhooks to one host, one after the other, share one connection', async () => {
+  test('webhooks to one host, one after the other, share one connection', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender();
     for (const index of count(20)) {
@@ -23,7 +23,7 @@ describe('connections are reused', () => {
     expect(receiver.connectionCount).toBe(1);
   });
 
-  it('webhooks to two names at one address do not share a connection', async () => {
+  test('webhooks to two names at one address do not share a connection', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender();
     for (const name of ['a.example.com', 'b.example.com', 'a.example.com']) {
@@ -32,7 +32,7 @@ describe('connections are reused', () => {
     expect(receiver.connectionCount).toBe(2);
   });
 
-  it('a connection past its age is not used again, so that a receiver can move', async () => {
+  test('a connection past its age is not used again, so that a receiver can move', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxConnectionAgeMs: 0 });
     await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
@@ -41,7 +41,7 @@ describe('connections are reused', () => {
     await receiver.untilClosed(2);
   });
 
-  it('a receiver that closed its idle connection has refused nothing', async () => {
+  test('a receiver that closed its idle connection has refused nothing', async () => {
     const receiver = await startTcpReceiver((socket) => {
       let requestCount = 0;
       socket.on('data', (data) => {
@@ -60,7 +60,7 @@ describe('connections are reused', () => {
     expect(receiver.connectionCount).toBe(3);
   });
 
-  it('but one that closes a fresh connection has, and gets the webhook once', async () => {
+  test('but one that closes a fresh connection has, and gets the webhook once', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.once('data', () => socket.destroy());
     });
@@ -71,7 +71,7 @@ describe('connections are reused', () => {
 });
 
 describe('what is idle is bounded', () => {
-  it('over many origins, the least recently used connections are closed', async () => {
+  test('over many origins, the least recently used connections are closed', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxIdleConnections: 5 });
     for (const index of count(20)) {
@@ -86,7 +86,7 @@ describe('what is idle is bounded', () => {
     expect(receiver.connectionCount).toBe(20);
   });
 
-  it('the least recently used connection goes, not the oldest one', async () => {
+  test('the least recently used connection goes, not the oldest one', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxIdleConnections: 2 });
     for (const name of ['a', 'b', 'a', 'c', 'a']) {
@@ -95,7 +95,7 @@ describe('what is idle is bounded', () => {
     expect(receiver.connectionCount).toBe(3);
   });
 
-  it('after the keep-alive time nothing is held for an origin', async () => {
+  test('after the keep-alive time nothing is held for an origin', async () => {
     // Bare, because Node's HTTP server says for how long it keeps a connection, and that counts.
     const receiver = await startTcpReceiver((socket) => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
@@ -110,7 +110,7 @@ describe('what is idle is bounded', () => {
     await expect.poll(() => sender.stats(), PATIENT).toEqual(NOTHING_HELD);
   });
 
-  it('connections that the receivers close are forgotten', async () => {
+  test('connections that the receivers close are forgotten', async () => {
     const receiver = await startReceiver((_request, response) => {
       response.setHeader('connection', 'close');
       response.end();
@@ -123,7 +123,7 @@ describe('what is idle is bounded', () => {
 });
 
 describe('one slow merchant cannot take all places', () => {
-  it('a burst to one host uses its few connections, and all of it arrives', async () => {
+  test('a burst to one host uses its few connections, and all of it arrives', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxConnectionsPerOrigin: 4, maxQueuedPerOrigin: 100 });
     const results = await Promise.all(
@@ -136,7 +136,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBeLessThanOrEqual(4);
   });
 
-  it('more than may wait for a host is turned away at once, uncounted', async () => {
+  test('more than may wait for a host is turned away at once, uncounted', async () => {
     const receiver = await startReceiver(() => {});
     const sender = makeSender({
       maxConnectionsPerOrigin: 2,
@@ -157,7 +157,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBe(5);
   });
 
-  it('over all hosts, no more wait than may: an activity slot of the worker is held by each', async () => {
+  test('over all hosts, no more wait than may: an activity slot of the worker is held by each', async () => {
     const receiver = await startReceiver(() => {});
     const sender = makeSender({
       maxConnectionsPerOrigin: 1,
@@ -176,7 +176,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBe(10);
   });
 
-  it('what has waited too long for a host is turned away, and takes no place later', async () => {
+  test('what has waited too long for a host is turned away, and takes no place later', async () => {
     const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {
       await answering;
@@ -192,7 +192,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(sender.stats().underWay).toEqual({ originCount: 0, sendCount: 0 });
   });
 
-  it('with 200 dead endpoints, the healthy one still gets its webhooks under 1 s', async () => {
+  test('with 200 dead endpoints, the healthy one still gets its webhooks under 1 s', async () => {
     const dead = await startReceiver(() => {});
     const healthy = await startRecordingReceiver();
     const sender = makeSender({ totalTimeoutMs: 3000, queueTimeoutMs: 3000 });
@@ -213,7 +213,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(dead.connectionCount).toBeGreaterThanOrEqual(200);
   });
 
-  it('when every place is taken, the next webhook is turned away at once', async () => {
+  test('when every place is taken, the next webhook is turned away at once', async () => {
     const receiver = await startReceiver(() => {});
     const sender = makeSender({
       maxConcurrentSends: 3,

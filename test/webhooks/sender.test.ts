@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { Client } from 'undici';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createGuardedConnector } from '../../src/webhooks/guarded-connector.ts';
 import { AddressDeniedError } from '../../src/webhooks/resolve-host.ts';
 import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
@@ -27,7 +27,7 @@ function drip(socket: Socket, first: string, piece: string): void {
 }
 
 describe('what the receiver gets', () => {
-  it('is the exact bytes, the headers as given, its own Host, path and query', async () => {
+  test('is the exact bytes, the headers as given, its own Host, path and query', async () => {
     const receiver = await startRecordingReceiver();
     const body = Buffer.from('{"description":"चाय ☕"}  \n');
     const result = await makeSender().send(
@@ -54,7 +54,7 @@ describe('what the receiver gets', () => {
     ]);
   });
 
-  it.each([200, 201, 202, 204, 299])('an answer of %i is a delivery', async (statusCode) => {
+  test.each([200, 201, 202, 204, 299])('an answer of %i is a delivery', async (statusCode) => {
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(statusCode).end();
     });
@@ -62,7 +62,7 @@ describe('what the receiver gets', () => {
     expect(result).toMatchObject({ outcome: 'delivered', statusCode, error: null });
   });
 
-  it.runIf(hasIpv6Loopback)('arrives over IPv6, with the right Host', async () => {
+  test.runIf(hasIpv6Loopback)('arrives over IPv6, with the right Host', async () => {
     const receiver = await startRecordingReceiver({ address: '::1' });
     const sender = makeSender({ allowedCidrs: ['::1/128'] });
     const result = await sender.send(webhookTo(`http://[::1]:${receiver.port}/`));
@@ -70,7 +70,7 @@ describe('what the receiver gets', () => {
     expect(receiver.received[0]?.headers.host).toBe(`[::1]:${receiver.port}`);
   });
 
-  it('arrives at localhost once that is opened, with no resolver asked', async () => {
+  test('arrives at localhost once that is opened, with no resolver asked', async () => {
     const receiver = await startRecordingReceiver();
     const lookup = vi.fn(async () => ['8.8.8.8']);
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8', '::1/128'], lookup });
@@ -79,7 +79,7 @@ describe('what the receiver gets', () => {
     expect(lookup).not.toHaveBeenCalled();
   });
 
-  it('goes to the next address of a name when the first takes no connection', async () => {
+  test('goes to the next address of a name when the first takes no connection', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({
       allowedCidrs: ['127.0.0.0/8'],
@@ -89,7 +89,7 @@ describe('what the receiver gets', () => {
     expect(result.outcome).toBe('delivered');
   });
 
-  it('does not go through a proxy, whatever the environment says', async () => {
+  test('does not go through a proxy, whatever the environment says', async () => {
     const proxy = await startRecordingReceiver();
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY']) {
       vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
@@ -105,7 +105,7 @@ describe('what the receiver gets', () => {
 });
 
 describe('each way in which a receiver fails becomes the right row of the attempt log', () => {
-  it.each([400, 401, 404, 410, 429, 500, 503])('an answer of %i', async (statusCode) => {
+  test.each([400, 401, 404, 410, 429, 500, 503])('an answer of %i', async (statusCode) => {
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(statusCode).end('went wrong');
     });
@@ -118,7 +118,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     });
   });
 
-  it.each([301, 302, 303, 307, 308])('a redirect %i is not followed', async (statusCode) => {
+  test.each([301, 302, 303, 307, 308])('a redirect %i is not followed', async (statusCode) => {
     const target = await startRecordingReceiver();
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(statusCode, { location: `http://127.0.0.1:${target.port}/` }).end();
@@ -132,7 +132,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(target.connectionCount).toBe(0);
   });
 
-  it.each([
+  test.each([
     ['hangs', '', ''],
     ['drips its headers', 'HTTP/1.1 200 OK\r\nx-drip: ', 'a'],
     ['sends one interim answer after the other', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
@@ -150,7 +150,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     await receiver.untilClosed(1);
   });
 
-  it('a 200 whose body drips byte by byte is given up in time, and no delivery', async () => {
+  test('a 200 whose body drips byte by byte is given up in time, and no delivery', async () => {
     const first = `${HEADERS_OF_200}content-length: 1000000\r\n\r\n`;
     const receiver = await startTcpReceiver((socket) => drip(socket, first, 'z'));
     const sender = makeSender({ totalTimeoutMs: 250 });
@@ -165,7 +165,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     await receiver.untilClosed(1);
   });
 
-  it.each([
+  test.each([
     ['1 GB', 200, 'delivered', `content-length: ${1024 * MEBIBYTE}\r\n`],
     ['endless', 200, 'delivered', ''],
     ['endless', 500, 'refused', ''],
@@ -190,7 +190,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     },
   );
 
-  it('an answer of exactly 16 KiB is kept whole, and its connection too', async () => {
+  test('an answer of exactly 16 KiB is kept whole, and its connection too', async () => {
     const receiver = await startReceiver((_request, response) => {
       response.end(Buffer.alloc(16_384, 'x'));
     });
@@ -202,7 +202,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(receiver.connectionCount).toBe(1);
   });
 
-  it('headers without end are cut off at 16 KiB', async () => {
+  test('headers without end are cut off at 16 KiB', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.write(`${HEADERS_OF_200}x-long: ${'a'.repeat(1_000_000)}`);
     });
@@ -214,7 +214,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     });
   });
 
-  it.each([
+  test.each([
     ['closes at once', (socket) => socket.end()],
     ['resets at once', (socket) => socket.resetAndDestroy()],
     ['closes after the request', (socket) => socket.once('data', () => socket.destroy())],
@@ -233,7 +233,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     },
   );
 
-  it('a 200 that breaks off inside its body is no delivery', async () => {
+  test('a 200 that breaks off inside its body is no delivery', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.end(`${HEADERS_OF_200}content-length: 10\r\n\r\nhal`);
     });
@@ -243,7 +243,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(result.error).not.toBeNull();
   });
 
-  it('an answer that is not HTTP', async () => {
+  test('an answer that is not HTTP', async () => {
     const receiver = await startTcpReceiver((socket) =>
       socket.end('220 smtp.example.com ESMTP\r\n'),
     );
@@ -255,7 +255,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     });
   });
 
-  it('an upgrade that nobody asked for', async () => {
+  test('an upgrade that nobody asked for', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
     });
@@ -263,14 +263,14 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
   });
 
-  it('a port where nobody listens', async () => {
+  test('a port where nobody listens', async () => {
     const { port } = await startTcpReceiver(() => {}, '127.0.0.1');
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8'] });
     const result = await sender.send(webhookTo(`http://127.0.0.98:${port}/`));
     expect(result).toMatchObject({ outcome: 'refused', error: 'the connection was refused' });
   });
 
-  it('a TLS handshake that never ends is given up in the time to connect', async () => {
+  test('a TLS handshake that never ends is given up in the time to connect', async () => {
     const receiver = await startTcpReceiver((socket) => socket.resume());
     const sender = makeSender({ connectTimeoutMs: 100 });
     const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
@@ -278,7 +278,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     await receiver.untilClosed(1);
   });
 
-  it('a connection still being made when the time for it all is up is closed at once', async () => {
+  test('a connection still being made when the time for it all is up is closed at once', async () => {
     const receiver = await startTcpReceiver((socket) => socket.resume());
     const sender = makeSender({ connectTimeoutMs: 10_000, totalTimeoutMs: 100 });
     const startedAtMs = performance.now();
@@ -288,7 +288,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(performance.now() - startedAtMs).toBeLessThan(1000);
   });
 
-  it('a name that resolves after the time is up is connected to no more', async () => {
+  test('a name that resolves after the time is up is connected to no more', async () => {
     const receiver = await startTcpReceiver(() => {});
     const { promise: addresses, resolve } = Promise.withResolvers<string[]>();
     const sender = makeSender({ lookup: () => addresses, totalTimeoutMs: 50 });
@@ -300,7 +300,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(receiver.connectionCount).toBe(1);
   });
 
-  it.each([
+  test.each([
     ['keeps silent', () => new Promise<string[]>(() => {}), 'was not resolved within 0.1 s'],
     ['fails', () => Promise.reject(new Error('ENOTFOUND')), 'cannot be resolved'],
     ['finds nothing', async () => [], 'cannot be resolved'],
@@ -319,7 +319,7 @@ describe('TLS', () => {
   const certificate = createCertificate('DNS:hooks.example.com', 'IP:127.0.0.1');
   const trusting = { caCertificates: [certificate.cert] };
 
-  it.each(['hooks.example.com', '127.0.0.1'])(
+  test.each(['hooks.example.com', '127.0.0.1'])(
     'delivers to %s, whose certificate fits',
     async (host) => {
       const receiver = await startRecordingReceiver({ tls: certificate });
@@ -330,7 +330,7 @@ describe('TLS', () => {
     },
   );
 
-  it('tells the receiver the name it asked for', async () => {
+  test('tells the receiver the name it asked for', async () => {
     const names: string[] = [];
     const receiver = await startRecordingReceiver({
       tls: {
@@ -345,7 +345,7 @@ describe('TLS', () => {
     expect(names).toEqual(['hooks.example.com']);
   });
 
-  it('sends nothing to a receiver whose certificate nobody vouches for', async () => {
+  test('sends nothing to a receiver whose certificate nobody vouches for', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
     const receiver = await startRecordingReceiver({ tls: certificate });
@@ -359,7 +359,7 @@ describe('TLS', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('sends nothing to a receiver whose certificate is for another name', async () => {
+  test('sends nothing to a receiver whose certificate is for another name', async () => {
     const receiver = await startRecordingReceiver({ tls: certificate });
     const url = `https://other.example.com:${receiver.port}/`;
     const result = await makeSender(trusting).send(webhookTo(url));
@@ -370,7 +370,7 @@ describe('TLS', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it.each([
+  test.each([
     ['TLSv1.1', 'refused'],
     ['TLSv1.2', 'delivered'],
     ['TLSv1.3', 'delivered'],
@@ -386,7 +386,7 @@ describe('TLS', () => {
 });
 
 describe('the guard at the connection', () => {
-  it.each([
+  test.each([
     'http://127.0.0.2:PORT/',
     'http://127.2:PORT/',
     'http://[::1]:PORT/',
@@ -403,7 +403,7 @@ describe('the guard at the connection', () => {
     expect(receiver.connectionCount).toBe(0);
   });
 
-  it('asks every static rule again before each attempt', async () => {
+  test('asks every static rule again before each attempt', async () => {
     const http = await makeSender().send(
       webhookTo('http://127.0.0.1/', { environment: 'production' }),
     );
@@ -414,7 +414,7 @@ describe('the guard at the connection', () => {
     expect(port.error).toBe('the URL must not use port 5432');
   });
 
-  it.each([
+  test.each([
     ['a denied address', ['127.0.0.2']],
     ['a denied address among allowed ones', [OPENED, '127.0.0.2']],
     ['an IPv4 address inside an IPv6 one', ['::ffff:127.0.0.1']],
@@ -432,7 +432,7 @@ describe('the guard at the connection', () => {
   });
 
   // Elsewhere loopback has the one address 127.0.0.1.
-  it.runIf(process.platform === 'linux')(
+  test.runIf(process.platform === 'linux')(
     'connects to the very address that was checked, whatever else the name may mean',
     async () => {
       const connectedTo: (string | undefined)[] = [];
@@ -449,7 +449,7 @@ describe('the guard at the connection', () => {
     },
   );
 
-  it('a resolver that changes its answer gains nothing', async () => {
+  test('a resolver that changes its answer gains nothing', async () => {
     const receiver = await startRecordingReceiver();
     const answers = [[OPENED], ['127.0.0.2']];
     const lookup = vi.fn(async () => answers.shift() ?? ['127.0.0.3']);
@@ -464,7 +464,7 @@ describe('the guard at the connection', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('a connection that is made anew passes the guard again', async () => {
+  test('a connection that is made anew passes the guard again', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.once('data', () => {
         socket.write(`${HEADERS_OF_200}content-length: 0\r\n\r\n`);
@@ -479,7 +479,7 @@ describe('the guard at the connection', () => {
     expect(receiver.connectionCount).toBe(1);
   });
 
-  it.each(['http://127.0.0.2', 'http://[::1]', 'https://127.0.0.2'])(
+  test.each(['http://127.0.0.2', 'http://[::1]', 'https://127.0.0.2'])(
     'the connector itself refuses the literal address %s, which no lookup ever sees',
     async (host) => {
       const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
@@ -503,7 +503,7 @@ describe('the guard at the connection', () => {
 });
 
 describe('our own faults use up no attempt', () => {
-  it('a header that cannot be sent is an error, not a refused attempt', async () => {
+  test('a header that cannot be sent is an error, not a refused attempt', async () => {
     const receiver = await startRecordingReceiver();
     const request = webhookTo(`http://127.0.0.1:${receiver.port}/`, {
       headers: { 'x-a': 'a\r\nb' },
@@ -511,11 +511,11 @@ describe('our own faults use up no attempt', () => {
     await expect(makeSender().send(request)).rejects.toThrow(/header/);
   });
 
-  it('a range that is none is told when the sender is made', () => {
+  test('a range that is none is told when the sender is made', () => {
     expect(() => makeSender({ allowedCidrs: ['127.0.0.1'] })).toThrow(TypeError);
   });
 
-  it('a sender that stops lets what is under way finish, and takes nothing more', async () => {
+  test('a sender that stops lets what is under way finish, and takes nothing more', async () => {
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { signWebhook } from '../../src/webhooks/signature.ts';
 
 /** A merchant's handler in another language: reads events, recomputes and compares. */
@@ -31,7 +31,7 @@ const event = fc.record({
 });
 
 describe('webhook signature', () => {
-  it('verifies with an independent implementation on 1,000 random events', () => {
+  test('verifies with an independent implementation on 1,000 random events', () => {
     const lines = fc.sample(event, 1000).map((sample) => {
       const signature = signWebhook({ ...sample, rawBody: Buffer.from(sample.rawBody) });
       return JSON.stringify({ ...sample, signature });
@@ -45,7 +45,7 @@ describe('webhook signature', () => {
     expect(python.stdout.trim()).toBe('1000');
   });
 
-  it('is over the bytes that are sent, in lowercase hexadecimal', () => {
+  test('is over the bytes that are sent, in lowercase hexadecimal', () => {
     const rawBody = Buffer.from('{"description":"चाय ☕ 🫖"}');
     const signature = signWebhook({
       secret: 'whsec_test',
@@ -59,7 +59,7 @@ describe('webhook signature', () => {
     ).not.toBe(signature);
   });
 
-  it.each([1.5, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+  test.each([1.5, -1, Number.NaN, Number.POSITIVE_INFINITY])(
     'refuses %s, which is no whole number of seconds',
     (timestampSeconds) => {
       const rawBody = Buffer.from('{}');

@@ -20,6 +20,7 @@ interface Delivery {
 
 test('a worker killed in the middle of an attempt uses up none of the five', async ({
   service,
+  worker,
 }) => {
   const { sandbox, receiver } = await service.newMerchant();
   const { promise: never } = Promise.withResolvers<number>();
@@ -40,7 +41,7 @@ test('a worker killed in the middle of an attempt uses up none of the five', asy
   expect(await deliveryNow()).toEqual({ state: 'PENDING', scheduled: 0 });
 
   receiver.answerWith(() => 503);
-  const worker = await service.startWorker();
+  await worker.start();
   await service.skip(ATTEMPT_TIMEOUT_MS + OWN_FAULT_MS + SECOND_MS);
   for (const [index, seconds] of WAITS.entries()) {
     await receiver.until(index + 2);
@@ -52,5 +53,4 @@ test('a worker killed in the middle of an attempt uses up none of the five', asy
   expect(await deliveryNow()).toEqual({ state: 'FAILED', scheduled: 5 });
   expect(receiver.received).toHaveLength(6);
   expect(new Set(receiver.received.map(({ rawBody }) => rawBody)).size).toBe(1);
-  await worker.stop();
 });

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -14,7 +14,7 @@ const SECOND_MS = 1000;
 const SCHEDULE = [0, 300, 2100, 9300, 52_500];
 const TOLERANCE_SECONDS = 2;
 
-const test = serviceTest({ time: 'skipping', worker: false });
+const test = serviceTest({ time: 'skipping' });
 
 const isOf = (order: Order, event: string) => (webhook: ReceivedWebhook) =>
   webhook.event === event && webhook.body.data['order_number'] === order.order_number;
@@ -47,14 +47,10 @@ const stateOf = async (merchant: Merchant, order: Order, kind: string) =>
   (await entryOf(merchant, order, kind))?.webhook?.delivery?.state;
 
 describe('a webhook whose receiver refuses', () => {
-  let worker: Awaited<ReturnType<TestService['startWorker']>>;
-  let merchant: Merchant;
   let order: Order;
   let attempts: ReceivedWebhook[];
 
-  test.beforeAll(async ({ service }) => {
-    worker = await service.startWorker();
-    merchant = await service.newMerchant();
+  test.beforeAll(async ({ service, merchant }) => {
     merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CREATED' ? 503 : 200));
     order = await merchant.sandbox.create();
     await merchant.receiver.until(1, isOf(order, 'ORDER_CREATED'));
@@ -63,7 +59,6 @@ describe('a webhook whose receiver refuses', () => {
     await merchant.receiver.until(1, isOf(order, 'PAYMENT_SUCCESS'));
     attempts = await untilAllAttempts(service, merchant, order, 'ORDER_CREATED');
   });
-  afterAll(() => worker?.stop());
 
   test('is attempted after 0 s, 300 s, 2,100 s, 9,300 s and 52,500 s', () => {
     const [first] = attempts;
@@ -76,6 +71,7 @@ describe('a webhook whose receiver refuses', () => {
 
   test('is marked FAILED after the fifth attempt, and never attempted again', async ({
     service,
+    merchant,
   }) => {
     await until(async () => (await stateOf(merchant, order, 'ORDER_CREATED')) === 'FAILED');
     await service.skip(7 * 24 * 3600 * SECOND_MS);
@@ -87,7 +83,7 @@ describe('a webhook whose receiver refuses', () => {
     expect(merchant.receiver.received.filter(isOf(order, 'ORDER_CREATED'))).toHaveLength(5);
   });
 
-  test('does not hold back the next event, which arrived at once', async () => {
+  test('does not hold back the next event, which arrived at once', async ({ merchant }) => {
     const paid = merchant.receiver.received.find(isOf(order, 'PAYMENT_SUCCESS'));
     const [first, second] = attempts;
     expect(paid!.at).toBeGreaterThanOrEqual(first!.at);
@@ -103,7 +99,7 @@ describe('a webhook whose receiver refuses', () => {
     );
   });
 
-  test('carries a valid signature and the time of sending at each attempt', () => {
+  test('carries a valid signature and the time of sending at each attempt', ({ merchant }) => {
     for (const { headers, rawBody } of attempts) {
       const timestamp = String(headers['x-service-timestamp']);
       const expected = createHmac('sha256', merchant.webhookSecret)
@@ -119,6 +115,7 @@ describe('a webhook whose receiver refuses', () => {
 
   test('keeps a finished order waiting for its schedule, and then lets it end', async ({
     service,
+    merchant,
   }) => {
     merchant.receiver.answerWith(() => 500);
     const cancelled = await merchant.sandbox.create();
@@ -129,7 +126,7 @@ describe('a webhook whose receiver refuses', () => {
     expect(await stateOf(merchant, cancelled, 'ORDER_CANCELLED')).toBe('FAILED');
   });
 
-  test('stops at the first success, whichever attempt it is', async ({ service }) => {
+  test('stops at the first success, whichever attempt it is', async ({ service, merchant }) => {
     merchant.receiver.answerWith(() => 500);
     const lucky = await merchant.sandbox.create();
     await untilTemporalWaits(service, lucky.order_number, 1);
