@@ -19,6 +19,7 @@ describe('a fault', () => {
   test('is over when it is switched off', async ({ harness }) => {
     await harness.fault({ kind: 'reset' });
     await expect(harness.call('GET', '/v1/payments/qr_codes')).rejects.toThrow('fetch failed');
+    await harness.clearFaults();
     expect((await harness.call('GET', '/v1/payments/qr_codes')).status).toBe(200);
   });
 

@@ -108,6 +108,7 @@ describe('a refund', () => {
     await inParallel(paymentIds, 8, async (paymentId) => {
       await untilDone(() => harness.gateway.refund(harness.refundInput(paymentId, 3_000)));
     });
+    await harness.clearFaults();
     for (const paymentId of paymentIds) {
       expect(await harness.made(paymentId, 'refunds')).toHaveLength(1);
     }

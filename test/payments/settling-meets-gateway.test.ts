@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { ledgerOf } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
+import { startOrderIn } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -40,8 +41,9 @@ const SETTLEMENTS: [
 
 test.for(SETTLEMENTS)(
   'a settlement outside at the very moment at which the gateway %s ends the order once',
-  async ([_does, from, call, begin, ends], { service, worker, merchant, orders, gateway }) => {
-    const order = await orders.in(from);
+  async ([_does, from, call, begin, ends], { service, worker, gateway }) => {
+    const merchant = await service.newMerchant();
+    const order = await startOrderIn(service, from, merchant);
     const path = `/v1/payments/${(await order.row()).gateway_payment_id}/${call}`;
     const fault = { kind: 'late', method: 'POST', path, delayMs: 1000 } as const;
     const { hits } = await gateway.addFault(fault);

@@ -3,8 +3,6 @@ import postgres from 'postgres';
 import { inject } from 'vitest';
 import { databaseUrl } from '../../dev/postgres/databases.ts';
 import { connectDatabase } from '../../src/db/client.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { grantServicePrivileges } from '../../src/db/privileges.ts';
 import { SERVICE_LOGIN } from './service-login.ts';
 
 /** A migrated database of a test's own, dropped at the end. */
@@ -12,11 +10,9 @@ export async function createTestDatabase() {
   const adminUrl = inject('postgresAdminUrl');
   const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await admin.unsafe(`CREATE DATABASE ${name}`);
+  await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${inject('templateDatabase')}`);
   const ownerUrl = new URL(adminUrl);
   ownerUrl.pathname = `/${name}`;
-  await migrate(ownerUrl.href);
-  await grantServicePrivileges(ownerUrl.href, SERVICE_LOGIN.name);
   const url = databaseUrl(adminUrl, name, SERVICE_LOGIN);
   const sql = connectDatabase(ownerUrl.href, { name: 'test', maxConnections: 10 });
   const serviceSql = connectDatabase(url, { name: 'test-service', maxConnections: 20 });

@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
+import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { grantServicePrivileges } from '../../src/db/privileges.ts';
 import { ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { findTemporalServer, findTemporalUi } from '../../dev/temporal/programs.ts';
@@ -19,6 +22,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** A superuser's address on the run's own PostgreSQL, for tests to make databases with. */
     postgresAdminUrl: string;
+    /** A migrated database of which tests make copies: that takes a fifth of the time. */
+    templateDatabase: string;
     /** host:port of the run's own Temporal server, which keeps real time. */
     temporalAddress: string;
     /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
@@ -42,6 +47,20 @@ async function bundleWorkflows(file: string): Promise<string> {
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: silent });
   await writeFile(file, code);
   return file;
+}
+
+/** Migrates a database of which each test file has a copy. */
+async function prepareTemplate(adminUrl: string): Promise<string> {
+  await ensureLogin(adminUrl, SERVICE_LOGIN);
+  const name = 'service_template';
+  const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
+  await admin.unsafe(`CREATE DATABASE ${name}`);
+  await admin.end({ timeout: 1 });
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  await migrate(url.href);
+  await grantServicePrivileges(url.href, SERVICE_LOGIN.name);
+  return name;
 }
 
 /**
@@ -69,7 +88,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
       settings: POSTGRES_SETTINGS,
     });
   const postgresStarting = startPostgres();
-  const prepareLogin = async () => ensureLogin((await postgresStarting).adminUrl, SERVICE_LOGIN);
   const startTemporal = async () => {
     const programs = await findTemporalServer({ ...shared, temporalProgramsDir });
     // Tests start it, and do not wait until it is built.
@@ -90,7 +108,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     startTemporal(),
     findTimeSkippingServer({ ...shared, temporalTestServerPath }),
     bundleWorkflows(join(folder, 'workflows.js')),
-    prepareLogin(),
+    postgresStarting.then(({ adminUrl }) => prepareTemplate(adminUrl)),
   ] as const;
 
   const teardown = async () => {
@@ -102,9 +120,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const [postgres, temporal, timeSkippingServerPath, workflowBundlePath] =
+    const [{ adminUrl }, temporal, timeSkippingServerPath, workflowBundlePath, template] =
       await Promise.all(starting);
-    project.provide('postgresAdminUrl', postgres.adminUrl);
+    project.provide('postgresAdminUrl', adminUrl);
+    project.provide('templateDatabase', template);
     project.provide('temporalAddress', temporal.address);
     project.provide('timeSkippingServerPath', timeSkippingServerPath);
     project.provide('workflowBundlePath', workflowBundlePath);
