@@ -35,6 +35,7 @@ const databaseAddress = z.url({ protocol: /^postgres(ql)?$/ }).optional();
 const givenText = z.string().min(1).optional();
 
 const GATEWAYS = ['SANDBOX_RAZORPAY', 'PRODUCTION_RAZORPAY'] as const;
+const VERSION_PARTS = ['TEMPORAL_DEPLOYMENT_NAME', 'TEMPORAL_WORKER_BUILD_ID'] as const;
 const GATEWAY_PARTS = ['BASE_URL', 'KEY_ID', 'KEY_SECRET', 'WEBHOOK_SECRET'] as const;
 
 const settings = z
@@ -59,6 +60,15 @@ const settings = z
     TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
     TEMPORAL_HOUSEKEEPING_NAMESPACE: givenText,
     WORKER_TASK_QUEUES: list.pipe(z.array(z.enum(TASK_QUEUES))),
+    // Temporal joins the two by a colon or a point, of which the name is free.
+    TEMPORAL_DEPLOYMENT_NAME: z
+      .string()
+      .regex(/^[\w-]{1,100}$/)
+      .optional(),
+    TEMPORAL_WORKER_BUILD_ID: z
+      .string()
+      .regex(/^[\w.-]{1,100}$/)
+      .optional(),
     PUBLIC_BASE_URL: webAddress,
     RATE_LIMIT_PER_SECOND: ratePerSecond(10),
     RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
@@ -103,8 +113,9 @@ const settings = z
     if (value.NODE_ENV === 'production' && value.WEBHOOK_ALLOWED_CIDRS.length > 0) {
       refuse('WEBHOOK_ALLOWED_CIDRS', 'wrong');
     }
-    for (const gateway of GATEWAYS) {
-      const names = GATEWAY_PARTS.map((part) => `${gateway}_${part}` as const);
+    const gatewayNames = (gateway: (typeof GATEWAYS)[number]) =>
+      GATEWAY_PARTS.map((part) => `${gateway}_${part}` as const);
+    for (const names of [VERSION_PARTS, ...GATEWAYS.map(gatewayNames)]) {
       const missing = names.filter((name) => value[name] === undefined);
       if (missing.length < names.length) missing.forEach((name) => refuse(name, 'missing'));
     }
@@ -134,6 +145,10 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
   TEMPORAL_ADDRESS: 'host:port',
   TEMPORAL_NAMESPACE: NAMESPACE,
   TEMPORAL_HOUSEKEEPING_NAMESPACE: NAMESPACE,
+  TEMPORAL_DEPLOYMENT_NAME:
+    'up to 100 letters, digits, - and _, together with TEMPORAL_WORKER_BUILD_ID',
+  TEMPORAL_WORKER_BUILD_ID:
+    'up to 100 letters, digits, points, - and _, together with TEMPORAL_DEPLOYMENT_NAME',
   WORKER_TASK_QUEUES: `${TASK_QUEUES.join(' or ')}, or both separated by a comma`,
   PUBLIC_BASE_URL: WEB_ADDRESS,
   RATE_LIMIT_PER_SECOND: RATE,
@@ -194,6 +209,19 @@ function razorpayOf(value: z.output<typeof settings>, environment: 'SANDBOX' | '
   };
 }
 
+function workerSettingsOf({
+  WORKER_TASK_QUEUES: queues,
+  TEMPORAL_DEPLOYMENT_NAME: deploymentName,
+  TEMPORAL_WORKER_BUILD_ID: buildId,
+}: z.output<typeof settings>) {
+  return {
+    /** What a worker process serves: every queue, unless production splits them. */
+    workerTaskQueues: queues.length > 0 ? queues : TASK_QUEUES,
+    /** The version of the code that runs here, where Temporal is to know of versions. */
+    workerVersion: deploymentName && buildId ? { deploymentName, buildId } : undefined,
+  };
+}
+
 /** The XDG specification has relative paths ignored. */
 function cacheHomeOf(given: string | undefined): string {
   return given !== undefined && isAbsolute(given) ? given : join(homedir(), '.cache');
@@ -250,8 +278,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
     temporalHousekeepingNamespace:
       value.TEMPORAL_HOUSEKEEPING_NAMESPACE ?? `${value.TEMPORAL_NAMESPACE}-housekeeping`,
-    /** What a worker process serves: every queue, unless production splits them. */
-    workerTaskQueues: value.WORKER_TASK_QUEUES.length > 0 ? value.WORKER_TASK_QUEUES : TASK_QUEUES,
+    ...workerSettingsOf(value),
     publicBaseUrl: (value.PUBLIC_BASE_URL ?? `http://127.0.0.1:${value.PORT}`).replace(/\/+$/, ''),
     rateLimitPerSecond: value.RATE_LIMIT_PER_SECOND,
     rateLimitStore: value.RATE_LIMIT_STORE,

@@ -1,6 +1,5 @@
-import { fileURLToPath } from 'node:url';
-import type { Logger } from '@temporalio/worker';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import type { WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import type { Config } from '../config.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
@@ -11,6 +10,7 @@ import { MOST_WEBHOOKS_AT_ONCE } from '../webhooks/sender.ts';
 import { composeActivities, required } from './compose.ts';
 import { runMain } from './process.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
+import { bundleWorkflows } from './workflow-bundle.ts';
 
 /** Longer than a webhook's 15 s, so that an attempt under way is logged before the worker ends. */
 const SHUTDOWN_GRACE_MS = 20_000;
@@ -42,15 +42,29 @@ const HOUSEKEEPING = {
 /** The workers of this process: one for each place that it takes tasks from. */
 function declareWorkers(config: Config) {
   const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
+  const version = versioningOf(config);
   const declared = [
-    { namespace, ...ORDERS },
-    { namespace, ...MONEY },
-    // One namespace may be all that there is: then the first worker does both.
+    { namespace, ...ORDERS, ...version },
+    { namespace, ...MONEY, ...version },
+    // One namespace may be all that there is: then the first worker does both. Without a version:
+    // what runs here ends within minutes, and any worker may do it.
     ...(temporalHousekeepingNamespace === namespace
       ? []
       : [{ namespace: temporalHousekeepingNamespace, ...HOUSEKEEPING }]),
   ];
   return declared.filter(({ taskQueue }) => config.workerTaskQueues.includes(taskQueue));
+}
+
+/** An order that is under way goes on with the version that is current, at its next task. */
+function versioningOf({ workerVersion }: Config): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (!workerVersion) return {};
+  return {
+    workerDeploymentOptions: {
+      version: workerVersion,
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  };
 }
 
 await runMain({ name: 'worker', logFields: activityFields }, async (config, log) => {
@@ -80,18 +94,14 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
   );
   // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
   const running = Promise.all(workers.map((worker) => worker.run()));
-  log.info({ taskQueues: config.workerTaskQueues }, 'The worker takes tasks');
+  const { workerTaskQueues: taskQueues, workerVersion } = config;
+  log.info({ taskQueues, ...workerVersion }, 'The worker takes tasks');
   process.send?.('ready');
   await running;
   await close();
   await sql.end({ timeout: 1 });
   process.exit(0);
 });
-
-function bundleWorkflows(logger: Logger) {
-  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
-  return bundleWorkflowCode({ workflowsPath, logger });
-}
 
 async function connect(address: string): Promise<NativeConnection> {
   try {

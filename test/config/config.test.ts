@@ -131,6 +131,26 @@ describe.each([
   });
 });
 
+test('a version of the workers has a deployment and a build, or there is none', () => {
+  const whole = { TEMPORAL_DEPLOYMENT_NAME: 'orders', TEMPORAL_WORKER_BUILD_ID: '1.2.3-a_b' };
+  expect(loadConfig(whole).workerVersion).toEqual({
+    deploymentName: 'orders',
+    buildId: '1.2.3-a_b',
+  });
+  expect(loadConfig({}).workerVersion).toBeUndefined();
+  const accepted = 'it accepts up to 100 letters, digits';
+  for (const name of Object.keys(whole)) {
+    const line = new RegExp(`^${name} is missing: ${accepted}`);
+    expect(lineOf({ ...whole, [name]: '' })).toMatch(line);
+  }
+  expect(lineOf({ ...whole, TEMPORAL_DEPLOYMENT_NAME: 'a.b' })).toMatch(
+    /^TEMPORAL_DEPL\w+ is wrong/,
+  );
+  expect(lineOf({ ...whole, TEMPORAL_WORKER_BUILD_ID: 'a:b' })).toMatch(
+    /^TEMPORAL_WORK\w+ is wrong/,
+  );
+});
+
 test('the cache lies where XDG_CACHE_HOME says, unless that is a relative path', () => {
   expect(loadConfig({ XDG_CACHE_HOME: '/var/cache' }).cacheHome).toBe('/var/cache');
   const usual = loadConfig({}).cacheHome;

@@ -13,6 +13,7 @@ import { ORDER_COMMANDS } from './order.ts';
 import { findService } from './service.ts';
 import { NotConfirmedError } from './terminal.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
+import { WORKER_COMMANDS } from './worker.ts';
 
 const COMMANDS: readonly AdminCommand[] = [
   ...MERCHANT_COMMANDS,
@@ -21,6 +22,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...ORDER_COMMANDS,
   ...LEDGER_COMMANDS,
   ...AUDIT_COMMANDS,
+  ...WORKER_COMMANDS,
 ];
 
 /** What goes to the terminal, and how the process ends. */
