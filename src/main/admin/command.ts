@@ -80,9 +80,12 @@ export const YES = { flag: true, help: 'Do it without asking' } as const;
 export const LIMIT = { value: 'COUNT', help: 'At most so many', fallback: '50' } as const;
 
 /** @throws UsageError */
-export function limitOf(text: string): number {
+export const limitOf = (text: string): number => countOf('limit', text);
+
+/** @throws UsageError */
+export function countOf(name: string, text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new UsageError('--limit must be a whole number from 1 to 9999');
+  throw new UsageError(`--${name} must be a whole number from 1 to 9999`);
 }
 
 /** @throws UsageError */

@@ -2,6 +2,7 @@ import { TASK_QUEUES } from '../../contracts/ids.ts';
 import { SetupError } from '../../local/setup-error.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand } from './command.ts';
+import { replayCommand } from './worker-replay.ts';
 import { facts } from './text.ts';
 
 /** A worker polls its queues within a second or so after it has started. */
@@ -40,4 +41,4 @@ promote the version before: it must still have workers, or get them again.`,
 });
 
 /** The workers' code: what it does with live orders, and which version gets their tasks. */
-export const WORKER_COMMANDS: readonly AdminCommand[] = [promoteCommand];
+export const WORKER_COMMANDS: readonly AdminCommand[] = [promoteCommand, replayCommand];

@@ -1,0 +1,65 @@
+import type { ReplayResult } from '@temporalio/worker';
+import type { OrderStatus } from '../../domain/index.ts';
+import { ORDER_STATUSES } from '../../domain/index.ts';
+import type { SampledOrder } from '../../orders/sample-orders.ts';
+import { sampleOrders } from '../../orders/sample-orders.ts';
+import { countOf, defineCommand } from './command.ts';
+import type { AdminService } from './service.ts';
+import { blocks, table } from './text.ts';
+
+/** Whether this checkout's workflows can go on with the orders that are under way. */
+export const replayCommand = defineCommand({
+  name: 'worker replay',
+  summary:
+    "Replay a sample of live orders' histories with this checkout's workflows; exit 1 if one fails",
+  notes: `Before a deploy: an order that fails here would stand still with the new code, until it is repaired. The
+sample has orders of every status, the newest, and of those under way also the oldest. It changes nothing.`,
+  options: { count: { value: 'COUNT', help: 'So many orders', fallback: '200' } },
+  async run(service, { count }) {
+    const sample = await sampleOrders(service.sql, countOf('count', count));
+    const { replayed, gone } = await replayAll(service, sample);
+    const failures = replayed.flatMap(({ workflowId: orderNumber, error }) =>
+      error === undefined ? [] : [{ orderNumber, error: error.message.split('\n')[0] ?? '' }],
+    );
+    const statusOf = new Map(sample.map(({ orderNumber, status }) => [orderNumber, status]));
+    const statuses = replayed.map(({ workflowId }) => statusOf.get(workflowId));
+    const data = { replayed: replayed.length, statuses: countEach(statuses), gone, failures };
+    const list = failures.map(({ orderNumber, error }) => [orderNumber, error]);
+    const text = blocks(figuresOf(data), list.length > 0 && table(['ORDER', 'ERROR'], list));
+    return { data, text, failed: failures.length > 0 };
+  },
+});
+
+type Replayed = Pick<ReplayResult, 'workflowId' | 'error'>;
+
+/** @returns how many of the sample have no history, not yet or no longer, and what came of the others */
+async function replayAll(
+  service: AdminService,
+  sample: readonly SampledOrder[],
+): Promise<{ replayed: Replayed[]; gone: number }> {
+  const { fetchHistories, replayHistories } = await import('../replay.ts');
+  const orderNumbers = sample.map(({ orderNumber }) => orderNumber);
+  const replayed: Replayed[] = [];
+  const histories = fetchHistories(await service.temporal(), orderNumbers);
+  for await (const result of replayHistories(histories)) replayed.push(result);
+  return { replayed, gone: sample.length - replayed.length };
+}
+
+function countEach(statuses: readonly (OrderStatus | undefined)[]) {
+  const counts = ORDER_STATUSES.map(
+    (status) => [status, statuses.filter((other) => other === status).length] as const,
+  );
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
+}
+
+function figuresOf(data: {
+  replayed: number;
+  statuses: Record<string, number>;
+  gone: number;
+  failures: readonly unknown[];
+}): string {
+  const statuses = Object.entries(data.statuses).map(([status, count]) => `${count} ${status}`);
+  const of = statuses.length > 0 ? ` (${statuses.join(', ')})` : '';
+  const gone = data.gone > 0 ? `; ${data.gone} of the sample have no history in Temporal` : '';
+  return `${data.replayed} orders replayed${of}, ${data.failures.length} failed${gone}.`;
+}
