@@ -1,12 +1,11 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
-import type { DeliverDeps } from '../src/webhooks/deliver.ts';
 import { attemptManually } from '../src/webhooks/deliver.ts';
-import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
+import type { FirstAttemptDeps, FirstAttempts } from '../src/webhooks/first-attempts.ts';
 import { WebhookNotAttemptedError } from '../src/webhooks/sender.ts';
 
-export type WebhookDeps = DeliverDeps;
+export type WebhookDeps = FirstAttemptDeps;
 
 /** An endpoint that has its share of places is tried again when some of them may be free. */
 const BUSY_RETRY_DELAY = '3 seconds';

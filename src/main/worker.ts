@@ -75,13 +75,13 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
   const { deps, close } = composeActivities({ config, sql, temporal, log });
-  const shared = {
-    connection: await connect(address),
-    activities: createActivities(deps),
-    shutdownGraceTime: SHUTDOWN_GRACE_MS,
-  };
   const declared = declareWorkers(config);
   const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
+  const shared = {
+    connection: await connect(address),
+    activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
+    shutdownGraceTime: SHUTDOWN_GRACE_MS,
+  };
   const workflows = runsWorkflows ? { workflowBundle: await bundleWorkflows(logger) } : {};
   const workers = await Promise.all(
     declared.map((placement) =>

@@ -11,20 +11,26 @@ const WAIT_MS = 300;
  */
 const MAX_SLOW_ATTEMPTS = 8;
 
+export interface FirstAttemptDeps extends DeliverDeps {
+  /** False in a process that moves money and sends no webhooks; true unless given. */
+  sendsWebhooks?: boolean;
+}
+
 export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
 
 /**
  * Makes the first attempt of a webhook where its event was recorded and nobody waits for an answer:
  * an endpoint that answers at once saves the order's workflow an activity and a workflow task.
  */
-export function createFirstAttempts(deps: DeliverDeps) {
+export function createFirstAttempts(deps: FirstAttemptDeps) {
+  const { sendsWebhooks = true } = deps;
   const underWay = new Map<string, Promise<DeliveryOutcome>>();
   let slow = 0;
 
   return {
     /** @returns true when nothing is left to be sent; false leaves it to {@link finish} */
     async attempt(deliveryId: string): Promise<boolean> {
-      if (slow >= MAX_SLOW_ATTEMPTS) return false;
+      if (!sendsWebhooks || slow >= MAX_SLOW_ATTEMPTS) return false;
       const attempt = attemptScheduled(deps, deliveryId).finally(() => underWay.delete(deliveryId));
       underWay.set(deliveryId, attempt);
       const waited = new AbortController();

@@ -6,9 +6,10 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { adminCli } from '../support/admin-cli.ts';
 import { withoutCallbacks } from '../support/gateway.ts';
-import { startOrder, startOrderIn, until, writeOrder } from '../support/orders.ts';
+import { startOrder, startOrderIn, writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** `worker replay --json`. */
 interface Replay {
