@@ -46,6 +46,7 @@ export interface OrderMessages {
   failPayment: RequestMessage;
   deliver: RequestMessage;
   cancel: RequestMessage;
+  refund: RequestMessage;
   dispute: DisputeMessage;
   submitEvidence: RequestMessage;
   resolve: RequestMessage;

@@ -8,6 +8,8 @@ export type Command =
   | { type: 'failPayment' }
   | { type: 'deliver' }
   | { type: 'cancel' }
+  /** The merchant cannot fulfil the order, and gives the whole amount back. */
+  | { type: 'refund' }
   /** `receivedAtMs` is the database's time at which our API wrote the dispute down. */
   | { type: 'dispute'; receivedAtMs: number }
   | { type: 'submitEvidence' }
@@ -59,10 +61,20 @@ const LIFECYCLE = {
   },
   PAID: {
     deliver: { to: 'DELIVERED', step: 'DELIVERY_CONFIRMED' },
+    refund: {
+      begins: { kind: 'refunding', reason: 'merchant_refund' },
+      step: 'REFUND_STARTED',
+      requires: 'no_dispute_waiting',
+    },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DELIVERED: {
+    refund: {
+      begins: { kind: 'refunding', reason: 'merchant_refund' },
+      step: 'REFUND_STARTED',
+      requires: 'no_dispute_waiting',
+    },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     expire: {
       begins: { kind: 'releasing' },
@@ -124,6 +136,7 @@ const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LI
 export const REFUSALS = {
   deliver: 'Cannot mark as delivered; order must be in PAID status',
   cancel: 'Cannot cancel; order must be in ACCEPTED status',
+  refund: 'Cannot refund; order must be in PAID or DELIVERED status',
   pay: 'Cannot pay; order must be in ACCEPTED status',
   failPayment: 'Cannot fail payment; order must be in ACCEPTED status',
   dispute: 'Cannot raise dispute; order must be in PAID or DELIVERED status',

@@ -68,6 +68,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Why an order's money goes back to its buyer; merchants see it as `refund.reason`. */
 export type RefundReason =
+  | 'merchant_refund'
   | 'dispute_not_resolved_in_time'
   | 'dispute_accepted'
   | 'dispute_decided_for_buyer';

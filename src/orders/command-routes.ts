@@ -18,12 +18,13 @@ import {
   cancelSchema,
   deliverSchema,
   evidenceSchema,
+  refundSchema,
   resolveSchema,
 } from './schemas.ts';
 
 /** A merchant's command on an order: what differs between them. */
 interface CommandRoute {
-  message: 'deliver' | 'cancel' | 'submitEvidence' | 'resolve' | 'accept';
+  message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
   /** The last part of the path, and the beginning of the request's id. */
   action: string;
   operationId: string;
@@ -54,6 +55,16 @@ const COMMAND_ROUTES: readonly CommandRoute[] = [
     done: 'Order cancelled',
     body: cancelSchema.optional(),
     errors: ['GATEWAY_UNAVAILABLE'],
+  },
+  {
+    message: 'refund',
+    action: 'refund',
+    operationId: 'refundOrder',
+    summary: 'Refund an order that you cannot fulfil',
+    description:
+      'The whole amount goes back to the buyer: PAID or DELIVERED → REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
+    done: 'Refund started',
+    body: refundSchema,
   },
   {
     message: 'submitEvidence',

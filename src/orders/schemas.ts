@@ -133,6 +133,7 @@ export type CreateOrder = z.infer<typeof createOrderSchema>;
 
 export const deliverSchema = z.object({ trackingId: optionalText(200), note: optionalText(1000) });
 export const cancelSchema = z.object({ reason: optionalText(1000) });
+export const refundSchema = z.object({ reason: requiredText(1, 1000) });
 export const evidenceSchema = z.object({ text: requiredText(1, 5000) });
 export const resolveSchema = z.object({ resolution: requiredText(1, 1000) });
 /** Nothing to say: an empty object, or no body at all. */

@@ -28,6 +28,7 @@ const POSTS: readonly (readonly [path: string, field: string])[] = [
   ['/orders', 'description'],
   ['/orders/{id}/deliver', 'note'],
   ['/orders/{id}/cancel', 'reason'],
+  ['/orders/{id}/refund', 'reason'],
   ['/orders/{id}/dispute/evidence', 'text'],
   ['/orders/{id}/dispute/resolve', 'resolution'],
   ['/orders/{id}/dispute/accept', ''],

@@ -46,6 +46,12 @@ const OPERATIONS: Record<string, Operation> = {
     step: 'DISPUTE_RESOLVED',
   },
   accept: { path: '/orders/{id}/dispute/accept', fits: 'DISPUTE_OPEN', step: 'REFUND_STARTED' },
+  refund: {
+    path: '/orders/{id}/refund',
+    body: { reason: 'Sold out' },
+    fits: 'PAID',
+    step: 'REFUND_STARTED',
+  },
   pay: {
     path: '/test-helpers/orders/{id}/pay',
     fits: 'ACCEPTED',

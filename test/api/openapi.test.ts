@@ -63,6 +63,7 @@ test('the document has every operation of the contract, relative to the two base
       'GET /orders/{id}/timeline',
       'POST /orders/{id}/deliver',
       'POST /orders/{id}/cancel',
+      'POST /orders/{id}/refund',
       'POST /orders/{id}/dispute/evidence',
       'POST /orders/{id}/dispute/resolve',
       'POST /orders/{id}/dispute/accept',

@@ -205,6 +205,7 @@ describe('messages of the specification', () => {
       api.get(`/orders/${theirs}/timeline`),
       api.post(`/orders/${theirs}/deliver`),
       api.post(`/orders/${theirs}/cancel`),
+      api.post(`/orders/${theirs}/refund`, { reason: 'Sold out' }),
       api.post(`/orders/${theirs}/dispute/evidence`, { text: 'Signed' }),
       api.post(`/orders/${theirs}/dispute/resolve`, { resolution: 'Sent again' }),
       api.post(`/orders/${theirs}/dispute/accept`),

@@ -260,6 +260,7 @@ describe('every other operation has its rules too', () => {
     ['/orders/{id}/dispute/evidence', 'text', REQUIRED(1, 5000), ['x'.repeat(5001), 5]],
     ['/orders/{id}/dispute/resolve', 'resolution', REQUIRED(1, 1000), [undefined, '', '\u200b']],
     ['/orders/{id}/dispute/resolve', 'resolution', REQUIRED(1, 1000), ['x'.repeat(1001), true]],
+    ['/orders/{id}/refund', 'reason', REQUIRED(1, 1000), [undefined, '', 'x'.repeat(1001), 7]],
     ['/test-helpers/orders/{id}/dispute', 'reason', REQUIRED(10, 2000), [undefined, 'too short']],
     [
       '/test-helpers/orders/{id}/dispute',
@@ -280,6 +281,7 @@ describe('every other operation has its rules too', () => {
     '/orders',
     '/orders/ORD0/deliver',
     '/orders/ORD0/cancel',
+    '/orders/ORD0/refund',
     '/orders/ORD0/dispute/evidence',
     '/orders/ORD0/dispute/resolve',
     '/orders/ORD0/dispute/accept',

@@ -58,6 +58,7 @@ const OPERATIONS = [
   ],
   ['POST', '/orders/{id}/deliver', '{"trackingId":"IN1"}'],
   ['POST', '/orders/{id}/cancel', '{"reason":"Sold out"}'],
+  ['POST', '/orders/{id}/refund', '{"reason":"Sold out"}'],
   ['POST', '/orders/{id}/dispute/evidence', '{"text":"Signed for"}'],
   ['POST', '/orders/{id}/dispute/resolve', '{"resolution":"Sent again"}'],
   ['POST', '/orders/{id}/dispute/accept', '{}'],

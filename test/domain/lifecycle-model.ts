@@ -80,6 +80,8 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
       if (!paid || dispute !== 'none' || isLate) return undefined;
       return told('DISPUTE_RAISED', { dispute: 'unanswered', alarmAtMs: nowMs + ANSWER_MS });
     }
+    case 'refund':
+      return paid && dispute === 'none' ? { ...facts, doing: 'refunding' } : undefined;
     case 'submitEvidence':
       if (dispute !== 'unanswered') return undefined;
       return { ...facts, dispute: 'answered', alarmAtMs: nowMs + ANSWER_MS };

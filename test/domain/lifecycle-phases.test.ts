@@ -18,6 +18,7 @@ describe('while an order is busy', () => {
     ['ACCEPTED', { kind: 'closing', because: 'cancel' }, CLOSING],
     ['ACCEPTED', { kind: 'closing', because: 'expiry' }, CLOSING],
     ['DELIVERED', { kind: 'releasing' }, ['settle', 'released']],
+    ['PAID', { kind: 'refunding', reason: 'merchant_refund' }, ['settle', 'refunded']],
     ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, ['settle', 'refunded']],
     [
       'DISPUTE_UNDER_REVIEW',
@@ -29,7 +30,8 @@ describe('while an order is busy', () => {
   /** What each status would take if the order were not busy, beside what still fits. */
   const OTHERWISE: Partial<Record<OrderStatus, CommandType[]>> = {
     ACCEPTED: ['cancel', 'expire', 'advance'],
-    DELIVERED: ['dispute', 'expire', 'advance'],
+    PAID: ['deliver', 'refund', 'dispute', 'advance'],
+    DELIVERED: ['refund', 'dispute', 'expire', 'advance'],
     DISPUTE_OPEN: ['submitEvidence', 'resolve', 'accept', 'expire', 'advance'],
     DISPUTE_UNDER_REVIEW: [
       'resolve',

@@ -25,6 +25,7 @@ const plainCommand = fc.constantFrom(
   'deliver',
   'deliver',
   'cancel',
+  'refund',
   'submitEvidence',
   'submitEvidence',
   'resolve',

@@ -71,6 +71,8 @@ describe('each row of the transition table', () => {
     ['ACCEPTED', 'cancel', 'closing', 'CLOSING_PAYMENT', 'CANCELLED', 'ORDER_CANCELLED'],
     ['ACCEPTED', 'expire', 'closing', 'CLOSING_PAYMENT', 'CANCELLED', 'ORDER_CANCELLED'],
     ['DELIVERED', 'expire', 'releasing', 'RELEASE_STARTED', 'COMPLETED', 'ORDER_COMPLETED'],
+    ['PAID', 'refund', 'refunding', 'REFUND_STARTED', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DELIVERED', 'refund', 'refunding', 'REFUND_STARTED', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DISPUTE_OPEN', 'expire', 'refunding', 'REFUND_STARTED', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DISPUTE_OPEN', 'accept', 'refunding', 'REFUND_STARTED', 'REFUNDED', 'REFUND_PROCESSED'],
     [
@@ -126,6 +128,14 @@ describe('each row of the transition table', () => {
     expect(state.busy).toEqual({ kind: 'refunding', reason });
   });
 
+  test.each(['PAID', 'DELIVERED'] as const)(
+    'the refund of a %s order that the merchant cannot fulfil names its reason',
+    (status) => {
+      const { state } = changeOf(orderIn(status), { type: 'refund' });
+      expect(state.busy).toEqual({ kind: 'refunding', reason: 'merchant_refund' });
+    },
+  );
+
   test.each([
     ['cancel', 'cancel'],
     ['expire', 'expiry'],
@@ -143,6 +153,10 @@ describe('each refusal, word for word', () => {
     deliver: {
       fits: ['PAID'],
       refusal: 'Cannot mark as delivered; order must be in PAID status',
+    },
+    refund: {
+      fits: ['PAID', 'DELIVERED'],
+      refusal: 'Cannot refund; order must be in PAID or DELIVERED status',
     },
     cancel: { fits: ['ACCEPTED'], refusal: 'Cannot cancel; order must be in ACCEPTED status' },
     pay: { fits: ['ACCEPTED'], refusal: 'Cannot pay; order must be in ACCEPTED status' },

@@ -62,6 +62,14 @@ const SETTLEMENTS: [string, Settlement][] = [
     },
   ],
   [
+    'when the merchant cannot fulfil the order',
+    {
+      from: 'PAID',
+      begin: (order, { merchant }) => post(merchant, order, 'refund', { reason: 'Sold out' }),
+      ...refunding,
+    },
+  ],
+  [
     'when nobody resolves the dispute within 72 hours',
     {
       from: 'DISPUTE_OPEN',

@@ -93,6 +93,8 @@ export const PATHS: Record<string, Path> = {
     [['deliver'], ['dispute'], ['submitEvidence'], ['decide', { for: 'merchant' }]],
     { terms: endsSoon },
   ),
+  'refunded-by-merchant': walk('PAID', [['refund']]),
+  'delivered-then-refunded-by-merchant': walk('DELIVERED', [['refund']]),
   'disputed-twice': walk(
     'DELIVERED',
     [['dispute'], ['resolve'], ['dispute'], ['submitEvidence'], ['resolve']],
@@ -204,6 +206,17 @@ export const PATHS: Record<string, Path> = {
     await order.update('failPayment');
     await cancelled;
     await mend();
+    return order;
+  },
+
+  'refund-refused-while-a-dispute-waits': async (world) => {
+    const { service } = world;
+    const order = await start(world, 'PAID');
+    const dispute = { requestId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+    await writeDispute(service.sql, order.orderNumber, dispute);
+    await order.refusalOf('refund');
+    await order.update('dispute', { requestId: dispute.requestId });
+    await order.update('accept');
     return order;
   },
 

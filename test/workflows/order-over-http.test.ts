@@ -14,6 +14,7 @@ const test = serviceTest({ time: 'skipping' });
 const OPERATIONS = {
   deliver: { path: '/deliver', body: { trackingId: 'IN123' } },
   cancel: { path: '/cancel', body: { reason: 'Sold out' } },
+  refund: { path: '/refund', body: { reason: 'Broken in the store' } },
   evidence: { path: '/dispute/evidence', body: { text: 'Signed for by the buyer' } },
   resolve: { path: '/dispute/resolve', body: { resolution: 'A new one is on its way' } },
   accept: { path: '/dispute/accept', body: undefined },
@@ -146,6 +147,28 @@ describe('each row of the transition table, over HTTP', () => {
     },
   );
 
+  test.for(['PAID', 'DELIVERED'] as const)(
+    '%s · refund → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
+    async (from, { service, merchant, gateway }) => {
+      const order = await orderIn(service, merchant, from);
+      const fault = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
+      const { mend } = await gateway.addFault({ ...fault, work: 'after' });
+      const { status, body } = await ask(merchant, order, 'refund');
+      await mend();
+      const refund = { amount: order.amount, reason: 'merchant_refund', processed_at: null };
+      expect([status, body.data.status, body.data.refund]).toEqual([200, from, refund]);
+      await merchant.sandbox.untilStatus(order, 'REFUNDED');
+      const told = await untilTold(merchant, order, 'REFUND_PROCESSED');
+      const processed_at = told.body.timestamp;
+      expect(told.body.data).toMatchObject({ status: 'REFUNDED', refund: { processed_at } });
+      expect(told.body.data['dispute']).toBeNull();
+      const { entries } = await merchant.sandbox.timeline(order);
+      expect(entries.find(({ kind }) => kind === 'REFUND_STARTED')?.details).toEqual({
+        reason: 'Broken in the store',
+      });
+    },
+  );
+
   test('DISPUTE_OPEN · evidence → 200, DISPUTE_UNDER_REVIEW with 72 hours from now, no webhook', async ({
     service,
     merchant,
@@ -221,6 +244,10 @@ describe('each refusal over HTTP, word for word: 400 in the standard body', () =
     evidence: {
       fits: ['DISPUTE_OPEN'],
       refusal: 'Cannot submit evidence; order must be in DISPUTE_OPEN status',
+    },
+    refund: {
+      fits: ['PAID', 'DELIVERED'],
+      refusal: 'Cannot refund; order must be in PAID or DELIVERED status',
     },
     resolve: { fits: DISPUTED, refusal: 'Cannot resolve; order must be in DISPUTE status' },
     accept: { fits: DISPUTED, refusal: 'Cannot accept; order must be in DISPUTE status' },

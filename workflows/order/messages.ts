@@ -29,6 +29,7 @@ const COMMANDS = {
   failPayment: () => ({ type: 'failPayment' }),
   deliver: () => ({ type: 'deliver' }),
   cancel: () => ({ type: 'cancel' }),
+  refund: () => ({ type: 'refund' }),
   dispute: ({ receivedAtMs }) => ({ type: 'dispute', receivedAtMs: timeOf(receivedAtMs) }),
   submitEvidence: () => ({ type: 'submitEvidence' }),
   resolve: () => ({ type: 'resolve' }),

@@ -45,6 +45,11 @@ const advanced: Order = {
   ).toISOString(),
 };
 
+const refundingByMerchant: Order = {
+  ...paid,
+  refund: { amount: paid.amount, reason: 'merchant_refund', processed_at: null },
+};
+
 /**
  * Examples of every operation, which all tell of one order, and what may come next: OpenAPI's links,
  * by which generators of clients and of tests find their way through the states.
@@ -66,6 +71,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       'openPaymentSession',
       'cancelOrder',
       'deliverOrder',
+      'refundOrder',
       'submitEvidence',
       'resolveDispute',
       'acceptDispute',
@@ -110,6 +116,11 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
     request: { trackingId: 'DTDC-7734512', note: 'Handed to the buyer' },
     responses: { 200: orderAnswer('Order marked as delivered', delivered) },
     next: onSameOrder('getOrder', 'testDispute', 'testAdvance'),
+  },
+  refundOrder: {
+    request: { reason: 'The last one was damaged in our store' },
+    responses: { 200: orderAnswer('Refund started', refundingByMerchant) },
+    next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
   submitEvidence: {
     request: { text: 'Photographs of the parcel before it was sent' },

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { writeDispute } from '../../src/orders/queries.ts';
+import { madeAtGateway } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+
+const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
+
+const HOUR_MS = 3_600_000;
+const REFUSAL = 'Cannot refund; order must be in PAID or DELIVERED status';
+const refund = ({ sandbox }: Merchant, { orderNumber }: DirectOrder, key: string = randomUUID()) =>
+  sandbox.post(`/orders/${orderNumber}/refund`, { reason: 'Sold out' }, { 'Idempotency-Key': key });
+
+test('a refund repeated with its key is answered 200, and the buyer gets the money once', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const key = randomUUID();
+  const answers = await Promise.all([1, 2, 3].map(() => refund(merchant, order, key)));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  await order.untilStatus('REFUNDED');
+  const again = await refund(merchant, order, key);
+  expect([again.status, again.body.data.status]).toEqual([200, 'REFUNDED']);
+  expect(again.headers.get('Idempotent-Replayed')).toBe('true');
+  const { gateway_payment_id: paymentId } = await order.row();
+  expect(await madeAtGateway(service, paymentId ?? '', 'refunds')).toHaveLength(1);
+  expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
+});
+
+test('a refund is refused while a dispute received in time is waiting, and the dispute goes on', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const dispute = { requestId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+  await writeDispute(service.sql, order.orderNumber, dispute);
+  const { status, body } = await refund(merchant, order);
+  expect([status, body.message]).toEqual([400, `${REFUSAL}; a dispute is waiting`]);
+  await order.update('dispute', { requestId: dispute.requestId });
+  expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', refund_reason: null });
+});
+
+test('once a release or a refund has begun, a refund is refused and says why', async ({
+  service,
+  merchant,
+  orders,
+  gateway,
+}) => {
+  const [refunding, releasing] = [await orders.in('PAID'), await orders.in('DELIVERED')];
+  const { mend } = await gateway.addFault({ kind: 'error' });
+  expect((await refund(merchant, refunding)).status).toBe(200);
+  expect((await refund(merchant, refunding)).body.message).toBe(
+    `${REFUSAL}; the buyer is being refunded`,
+  );
+  expect(await refunding.refusalOf('deliver')).toBe(
+    'Cannot mark as delivered; order must be in PAID status; the buyer is being refunded',
+  );
+  await service.skip(24 * HOUR_MS + 1000);
+  await releasing.untilStep('RELEASE_STARTED');
+  expect((await refund(merchant, releasing)).body.message).toBe(
+    `${REFUSAL}; the funds are being released to the merchant`,
+  );
+  await mend();
+  await service.skip(HOUR_MS);
+  await Promise.all([refunding.untilStatus('REFUNDED'), releasing.untilStatus('COMPLETED')]);
+});
+
+test('a release that meets a refund at its window’s end moves the money one way only', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const [{ status }] = await Promise.all([
+    refund(merchant, order),
+    service.skip(24 * HOUR_MS + 1000),
+  ]);
+  await order.untilStatus(status === 200 ? 'REFUNDED' : 'COMPLETED');
+  const { gateway_payment_id: paymentId } = await order.row();
+  const refunds = await madeAtGateway(service, paymentId ?? '', 'refunds');
+  const transfers = await madeAtGateway(service, paymentId ?? '', 'transfers');
+  expect([refunds.length, transfers.length]).toEqual(status === 200 ? [1, 0] : [0, 1]);
+});
