@@ -4,8 +4,9 @@ import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
 import { findOrderAnywhere } from './find-orders.ts';
+import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
-import { decisionSchema, disputeSchema } from './schemas.ts';
+import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
 
 export interface OperatorDeps {
   sql: Sql;
@@ -53,12 +54,39 @@ export async function decideDispute(
   const { reason } = parseReason(decisionSchema, decision.reason);
   const order = await findOrderAnywhere(sql, orderNumber);
   const requestId = requestIdOf('', undefined);
-  await sql`
-    INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-    VALUES (${actor}, 'dispute.decide', ${order.merchant_id}, ${orderNumber},
-      ${sql.json({ requestId, for: winner, reason })})`;
+  const audited = { actor, action: 'dispute.decide', details: { requestId, for: winner, reason } };
+  await writeAudit(sql, order, audited);
   const result = await commands.send(order, 'decide', { requestId, for: winner }, { reason });
   return result.order;
+}
+
+/**
+ * Refunds an order that its merchant cannot fulfil and cannot refund, as a suspended merchant
+ * cannot. The audit row is written first, as for a decision.
+ *
+ * @returns the order: REFUNDED once the gateway has refunded
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
+ */
+export async function refundForMerchant(
+  { sql, commands, actor }: OperatorDeps,
+  orderNumber: string,
+  asked: string,
+): Promise<Order> {
+  const { reason } = parseReason(refundSchema, asked);
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const requestId = requestIdOf('', undefined);
+  await writeAudit(sql, order, { actor, action: 'order.refund', details: { requestId, reason } });
+  return (await commands.send(order, 'refund', { requestId }, { reason })).order;
+}
+
+function writeAudit(
+  sql: Sql,
+  order: OrderRow,
+  { actor, action, details }: { actor: string; action: string; details: Record<string, string> },
+) {
+  return sql`
+    INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+    VALUES (${actor}, ${action}, ${order.merchant_id}, ${order.order_number}, ${sql.json(details)})`;
 }
 
 /** @throws DomainError `BAD_REQUEST` in the words of the rule */

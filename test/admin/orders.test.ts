@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
+import { findOrderByNumber } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -52,6 +53,32 @@ const auditOfOrder = async (
   (await auditOf(service.sql, merchant.merchantId)).filter(
     ({ subject }) => subject === order_number,
   );
+
+test('a suspended merchant’s order is refunded by an operator, with a reason and an audit row', async ({
+  service,
+  cli,
+}) => {
+  const suspended = await service.newMerchant({ webhooks: false });
+  const order = await paidOrder(suspended);
+  await service.sql`
+    UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
+  const refund = ['order', 'refund', '--order', order.order_number, '--reason'];
+  expect(await cli.refusal(...refund, ' ')).toBe(
+    'The reason must be 1 to 1000 characters and not blank',
+  );
+  expect(await auditOfOrder(service, suspended, order)).toHaveLength(0);
+  expect(await cli.json(...refund, 'The shop has closed')).toMatchObject({
+    refund: { amount: 499.5, reason: 'merchant_refund' },
+  });
+  const row = () => findOrderByNumber(service.sql, order.order_number);
+  await until(async () => (await row()).status === 'REFUNDED');
+  expect(await auditOfOrder(service, suspended, order)).toMatchObject([
+    { action: 'order.refund', details: { reason: 'The shop has closed' } },
+  ]);
+  expect(await cli.refusal(...refund, 'Once more')).toBe(
+    'Cannot refund; order must be in PAID or DELIVERED status',
+  );
+});
 
 describe('a dispute', () => {
   test('is raised for a buyer under the same rules, and audited in the same statement', async ({

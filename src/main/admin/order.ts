@@ -8,7 +8,7 @@ import { showCommand } from './order-show.ts';
 import type { AdminService } from './service.ts';
 import { confirm } from './terminal.ts';
 import { blocks, facts, rupees } from './text.ts';
-import { whatDecideDoes, whatSettleDoes } from './what-happens.ts';
+import { whatDecideDoes, whatRefundDoes, whatSettleDoes } from './what-happens.ts';
 
 /** What the operators' order commands are made of; loaded only for them. */
 async function operatorDeps(service: AdminService) {
@@ -87,6 +87,23 @@ const decideCommand = defineCommand({
   },
 });
 
+const refundCommand = defineCommand({
+  name: 'order refund',
+  summary: 'Refund a PAID or DELIVERED order for its merchant, who cannot fulfil it',
+  notes: `For a merchant who cannot do it through the API, such as a suspended one. On a terminal it shows what will
+happen, and asks whether to go on.`,
+  options: {
+    order: ORDER,
+    reason: { value: 'TEXT', help: 'Why, for the timeline, 1 to 1000', required: true },
+    yes: YES,
+  },
+  async run(service, { order, reason, yes }) {
+    const { refundForMerchant } = await import('../../orders/operator-commands.ts');
+    if (!yes) await confirm(service.terminal, () => whatRefundDoes(service.sql, order, reason));
+    return orderAnswer(await refundForMerchant(await operatorDeps(service), order, reason));
+  },
+});
+
 const settleCommand = defineCommand({
   name: 'order settle',
   summary: 'Record that a release or refund was made outside the gateway, and finish the order',
@@ -125,6 +142,7 @@ export const ORDER_COMMANDS: readonly AdminCommand[] = [
   showCommand,
   findCommand,
   retryCommand,
+  refundCommand,
   settleCommand,
   listDisputesCommand,
   showDisputeCommand,

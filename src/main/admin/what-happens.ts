@@ -1,5 +1,5 @@
 import type { Sql } from '../../db/client.ts';
-import { DomainError, REFUSALS } from '../../domain/index.ts';
+import { DomainError, refusalOf, REFUSALS, transitionOf } from '../../domain/index.ts';
 import { readDisputes } from '../../orders/disputes.ts';
 import { findOrderAnywhere } from '../../orders/find-orders.ts';
 import type { DisputeDecision } from '../../orders/operator-commands.ts';
@@ -38,6 +38,25 @@ export async function whatDecideDoes(
     ...disputes.slice(-1).map(disputeText),
     consequence,
     `Both sides will read:\n${quoted(reason)}`,
+  );
+}
+
+/**
+ * What a refund will do, for whoever is asked whether to go on.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to refund
+ */
+export async function whatRefundDoes(
+  sql: Sql,
+  orderNumber: string,
+  reason: string,
+): Promise<string> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
+  return blocks(
+    headOf(order),
+    `INR ${rupees(order.amount_paise)} goes back to the buyer, and the order becomes REFUNDED.`,
+    `The order's timeline will say:\n${quoted(reason)}`,
   );
 }
 
