@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { createWorkflowInspector } from '../../src/temporal/pending-activities.ts';
 import { withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { startOrder, startOrderIn } from '../support/orders.ts';
@@ -79,6 +80,15 @@ async function pendingActivities({ handle }: DirectOrder) {
   return raw.pendingActivities?.map(({ activityType }) => activityType?.name) ?? [];
 }
 
+/** The webhooks among them, and whether they have a worker's slot. */
+async function webhooksOf({ orderNumber }: DirectOrder) {
+  const view = await createWorkflowInspector(service.temporal.client).inspect(orderNumber);
+  const pending = (view?.pending ?? []).map(
+    ({ activityType, state }) => `${activityType} ${state}`,
+  );
+  return pending.filter((name) => name.startsWith('sendWebhook'));
+}
+
 test('with every slot for webhooks taken by a dead endpoint, money is moved all the same', async () => {
   const slots = 3;
   const dead = await service.newMerchant();
@@ -90,12 +100,15 @@ test('with every slot for webhooks taken by a dead endpoint, money is moved all 
   const order = await startOrder(service, { merchantId });
   await order.pay();
   await order.update('deliver');
-  await dead.receiver.until(slots);
+  const running = Array(slots).fill('sendWebhook running');
+  await until(async () => (await webhooksOf(order)).join() === running.join());
   await endWindow(order);
   await order.untilStatus('COMPLETED');
 
   // The fourth webhook was begun with the release, which did not wait for it; then it has found no
   // slot, and the first three have not given theirs back.
+  const withLast = [...running, 'sendWebhook due'];
+  await until(async () => (await webhooksOf(order)).join() === withLast.join());
   expect(dead.receiver.received).toHaveLength(slots + 1);
   expect(await attemptsOf(order)).toBe(0);
 });
