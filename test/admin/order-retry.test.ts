@@ -28,8 +28,6 @@ const retry = ({ order_number }: Order, reason = 'The bank has answered') => {
   const command = ['order', 'retry', '--order', order_number];
   return [...command, '--reason', reason];
 };
-const statusOf = async (merchant: Merchant, { order_number }: Order) =>
-  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data.status;
 const audit = (service: TestService, { order_number }: Order) => service.sql<
   { action: string; details: unknown }[]
 >`
@@ -202,7 +200,7 @@ describe('a stuck call to the gateway is tried now', () => {
       calls: [{ workflowId, result: { outcome: 'done' } }],
     });
     expect(await madeAtGateway(service, surplusId, 'refunds')).toHaveLength(1);
-    expect(await statusOf(merchant, order)).toBe('PAID');
+    expect((await merchant.sandbox.read(order)).status).toBe('PAID');
   });
 });
 

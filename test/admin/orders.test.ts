@@ -20,19 +20,14 @@ const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ s
   adminCli(service.env),
 );
 
-type Sandbox = Merchant['sandbox'];
-
-async function paidOrder(merchant: Merchant, sandbox: Sandbox = merchant.sandbox): Promise<Order> {
+async function paidOrder({ sandbox }: Merchant): Promise<Order> {
   const order = await sandbox.create();
   return (await sandbox.help(order, 'pay')).body.data;
 }
 
-async function deliveredOrder(
-  merchant: Merchant,
-  sandbox: Sandbox = merchant.sandbox,
-): Promise<Order> {
-  const { order_number } = await paidOrder(merchant, sandbox);
-  return (await sandbox.post(`/orders/${order_number}/deliver`)).body.data;
+async function deliveredOrder(merchant: Merchant): Promise<Order> {
+  const { order_number } = await paidOrder(merchant);
+  return (await merchant.sandbox.post(`/orders/${order_number}/deliver`)).body.data;
 }
 
 async function orderUnderReview(merchant: Merchant): Promise<Order> {
@@ -41,9 +36,6 @@ async function orderUnderReview(merchant: Merchant): Promise<Order> {
   const evidence = `/orders/${order.order_number}/dispute/evidence`;
   return (await merchant.sandbox.post(evidence, { text: 'It was sent' })).body.data;
 }
-
-const statusOf = async (merchant: Merchant, { order_number }: Order): Promise<string> =>
-  (await merchant.sandbox.get(`/orders/${order_number}`)).body.data.status;
 
 const auditOfOrder = async (
   service: TestService,
@@ -178,7 +170,7 @@ describe('a dispute', () => {
         'The reason must be 1 to 2000 characters and not blank',
       );
     }
-    expect(await statusOf(merchant, order)).toBe('DISPUTE_UNDER_REVIEW');
+    expect((await merchant.sandbox.read(order)).status).toBe('DISPUTE_UNDER_REVIEW');
     expect(await auditOfOrder(service, merchant, order)).toHaveLength(before);
   });
 
@@ -244,7 +236,7 @@ describe('a settlement made outside the gateway', () => {
     cli,
   }) => {
     const order = await refusedRefund(service, merchant);
-    expect(await statusOf(merchant, order)).toBe('DISPUTE_UNDER_REVIEW');
+    expect((await merchant.sandbox.read(order)).status).toBe('DISPUTE_UNDER_REVIEW');
     expect(await cli.json(...settle(order))).toEqual({
       orderNumber: order.order_number,
       status: 'REFUNDED',
@@ -274,9 +266,9 @@ describe('a settlement made outside the gateway', () => {
     ]);
   });
 
-  test('finishes a release that waits', async ({ service, merchant, cli }) => {
+  test('finishes a release that waits', async ({ service, cli }) => {
     const suspended = await service.newMerchant();
-    const order = await deliveredOrder(merchant, suspended.sandbox);
+    const order = await deliveredOrder(suspended);
     const deps = { sql: service.sql, actor: 'test' };
     await suspended.sandbox.help(order, 'advance', { seconds: DAY_SECONDS - 1 });
     await changeMerchantStatus(deps, suspended.merchantId, 'suspend');

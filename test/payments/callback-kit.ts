@@ -1,12 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { Environment } from '../../src/domain/index.ts';
-import { payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import type { Environment, OrderStatus } from '../../src/domain/index.ts';
+import type { OrderRef } from '../support/api-client.ts';
+import { orderBeingPaid, payAtGateway, simulator } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 
-interface Named {
-  order_number: string;
-}
 /** A callback as the simulator made it. */
 interface Callback {
   id: string;
@@ -20,12 +18,9 @@ interface CallBackOptions {
 }
 
 /** Orders being paid, what becomes of them, and the gateway's voice to speak about them with. */
-export function createCallbackKit(
-  service: TestService,
-  merchant: Awaited<ReturnType<TestService['newMerchant']>>,
-) {
-  const read = async ({ order_number }: Named, environment: Environment = 'sandbox') =>
-    (await merchant[environment].get(`/orders/${order_number}`)).body.data;
+export function createCallbackKit(service: TestService, merchant: Merchant) {
+  const read = (order: OrderRef, environment: Environment = 'sandbox') =>
+    merchant[environment].read(order);
 
   const hold = () => simulator(service, 'PATCH', '/callbacks', { hold: true });
 
@@ -34,11 +29,8 @@ export function createCallbackKit(
       .update(body)
       .digest('hex');
 
-  async function anOrderBeingPaid(environment: Environment = 'sandbox') {
-    const order = await merchant[environment].create();
-    await merchant[environment].post(`/orders/${order.order_number}/payment-sessions`);
-    return { order, gatewaySessionId: (await sessionOf(service, order)).gateway_session_id };
-  }
+  const anOrderBeingPaid = (environment?: Environment) =>
+    orderBeingPaid(service, merchant, environment);
 
   async function callbacksAbout(about: string): Promise<Callback[]> {
     const { events } = await simulator<{ events: Callback[] }>(service, 'GET', '/callbacks');
@@ -50,10 +42,10 @@ export function createCallbackKit(
     hold,
     sign,
     anOrderBeingPaid,
-    untilStatus: (order: Named, status: string, environment: Environment = 'sandbox') =>
-      until(async () => (await read(order, environment)).status === status),
+    untilStatus: (order: OrderRef, status: OrderStatus, environment: Environment = 'sandbox') =>
+      merchant[environment].untilStatus(order, status),
 
-    async events({ order_number }: Named) {
+    async events({ order_number }: OrderRef) {
       const rows = await service.sql<{ type: string }[]>`
         SELECT type FROM order_events WHERE order_number = ${order_number} ORDER BY sequence`;
       return rows.map(({ type }) => type);

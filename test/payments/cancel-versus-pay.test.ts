@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { simulator } from '../support/gateway.ts';
+import { orderBeingPaid, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -9,16 +9,6 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-/** An order with an open payment session, and the gateway's name for that session. */
-async function anOrderBeingPaid(service: TestService, merchant: Merchant) {
-  const order = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const [session] = await service.sql<{ gateway_session_id: string }[]>`
-    SELECT gateway_session_id FROM payment_sessions WHERE order_number = ${order.order_number}`;
-  return { order, gatewaySessionId: session?.gateway_session_id ?? '' };
-}
-const payAtGateway = (service: TestService, gatewaySessionId: string) =>
-  simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
 const cancel = (merchant: Merchant, order: { order_number: string }) =>
   merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
 /** A cancel by a merchant who asks again after a 500, with the same key, as everybody should. */
@@ -36,19 +26,19 @@ describe('closing the payment before a cancel', () => {
     service,
     merchant,
   }) => {
-    const { order, gatewaySessionId } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     const answer = await cancel(merchant, order);
     expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
-    await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('400');
+    await expect(pay()).rejects.toThrow('400');
   });
 
   test('the gateway says paid: the order is PAID and the cancel answers 400', async ({
     service,
     merchant,
   }) => {
-    const { order, gatewaySessionId } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
-    await payAtGateway(service, gatewaySessionId);
+    await pay();
     const answer = await cancel(merchant, order);
     await simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 });
     expect([answer.status, answer.body.message]).toEqual([
@@ -63,7 +53,7 @@ describe('closing the payment before a cancel', () => {
     merchant,
     gateway,
   }) => {
-    const { order, gatewaySessionId } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await gateway.addFault({
       kind: 'error',
       path: '/v1/payments/qr_codes/*/close',
@@ -72,8 +62,8 @@ describe('closing the payment before a cancel', () => {
     await gateway.mend();
     expect(answer.status).toBe(502);
     expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
-    await payAtGateway(service, gatewaySessionId);
-    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+    await pay();
+    await merchant.sandbox.untilStatus(order, 'PAID');
   });
 
   test('a cancel without an open session asks nothing of the gateway', async ({
@@ -102,9 +92,9 @@ test('of 1,000 cancels that race a payment each has one winner, and no money is 
   await Promise.all(
     Array.from({ length: CONCURRENT }, async () => {
       for (const _ of races) {
-        const { order, gatewaySessionId } = await anOrderBeingPaid(service, merchant);
+        const { order, pay } = await orderBeingPaid(service, merchant);
         orders.push(order.order_number);
-        const paid = payAtGateway(service, gatewaySessionId).then(
+        const paid = pay().then(
           () => true,
           () => false,
         );

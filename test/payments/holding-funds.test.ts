@@ -4,6 +4,7 @@ import { releaseFunds } from '../../src/payments/funds.ts';
 import { GatewayRefused } from '../../src/payments/gateway.ts';
 import { findFunds } from '../../src/payments/queries.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -11,17 +12,14 @@ import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
-interface Named {
-  order_number: string;
-}
 
 const test = serviceTest({ time: 'real', productionGateway: true, merchant: { webhooks: false } });
 
 test.beforeEach(({ service }) => service.clock.set(0));
 
-const refusals = (service: TestService, { order_number }: Named) =>
+const refusals = (service: TestService, { order_number }: OrderRef) =>
   alerts(service, 'gateway_refused', order_number);
-const openInProduction = (by: Merchant, { order_number }: Named) =>
+const openInProduction = (by: Merchant, { order_number }: OrderRef) =>
   by.production.post(`/orders/${order_number}/payment-sessions`);
 const giveAccount = (service: TestService, { merchantId }: Merchant) =>
   changeMerchantStatus({ sql: service.sql, actor: 'test' }, merchantId, 'approve', {

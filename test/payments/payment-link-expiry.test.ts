@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import type { OrderRef } from '../support/api-client.ts';
 import {
   CLOSING,
   payAtGateway,
@@ -16,21 +17,17 @@ const MINUTE_MS = 60_000;
 /** The gateway refuses to close the session, and every look at it. */
 const CLOSING_FAILS = { kind: 'error', path: CLOSING } as const;
 
-interface Named {
-  order_number: string;
-}
-
 const test = serviceTest({ time: 'skipping' });
 
 test.afterEach(async ({ service }) => {
   await withCallbacks(service);
 });
 
-const post = (merchant: Merchant, { order_number }: Named, path: string, body?: unknown) =>
+const post = (merchant: Merchant, { order_number }: OrderRef, path: string, body?: unknown) =>
   merchant.sandbox.post(`/orders/${order_number}/${path}`, body);
-const kinds = async (merchant: Merchant, order: Named) =>
+const kinds = async (merchant: Merchant, order: OrderRef) =>
   (await merchant.sandbox.timeline(order)).entries.map(({ kind }) => kind);
-const untilDoing = (merchant: Merchant, order: Named, doing: 'closing' | null) =>
+const untilDoing = (merchant: Merchant, order: OrderRef, doing: 'closing' | null) =>
   until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
 
 /** An order with an open payment session. */

@@ -1,13 +1,12 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import type { ApiClient } from '../support/api-client.ts';
+import type { ApiClient, OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { alerts, payAtGateway, sessionOf } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { until } from '../support/until.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_SECONDS = 24 * 3600;
@@ -19,17 +18,14 @@ interface PaymentSession {
   upi_intent: string;
   expires_at: string;
 }
-interface Named {
-  order_number: string;
-}
 
 const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
 
-const open = (api: ApiClient, { order_number }: Named) =>
+const open = (api: ApiClient, { order_number }: OrderRef) =>
   api.call<PaymentSession>('POST', `/orders/${order_number}/payment-sessions`);
-const look = (api: ApiClient, { order_number }: Named, session: string) =>
+const look = (api: ApiClient, { order_number }: OrderRef, session: string) =>
   api.get<PaymentSession>(`/orders/${order_number}/payment-sessions/${session}`);
-const advance = (merchant: Merchant, order: Named, seconds: number) =>
+const advance = (merchant: Merchant, order: OrderRef, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 
 describe('a payment session', () => {
@@ -70,7 +66,7 @@ describe('a payment session', () => {
     const order = await merchant.sandbox.create();
     const { session_id } = (await open(merchant.sandbox, order)).body.data;
     await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
-    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+    await merchant.sandbox.untilStatus(order, 'PAID');
     expect((await look(merchant.sandbox, order, session_id)).body.data.status).toBe('paid');
   });
 
@@ -196,7 +192,7 @@ describe('the expiry of a payment session', () => {
     await advance(merchant, order, 15 * 60);
     expect((await look(merchant.sandbox, order, session_id)).status).toBe(408);
     await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
-    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+    await merchant.sandbox.untilStatus(order, 'PAID');
     expect((await look(merchant.sandbox, order, session_id)).body.data.status).toBe('paid');
   });
 });

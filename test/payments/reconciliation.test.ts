@@ -2,39 +2,28 @@ import { describe, expect } from 'vitest';
 import { RECONCILE_SCHEDULE_ID } from '../../src/contracts/ids.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
+import type { OrderRef } from '../support/api-client.ts';
 import {
   captureAtGateway,
   madeAtGateway,
-  payAtGateway,
+  orderBeingPaid,
   reconcileAMinuteLater,
-  sessionOf,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-interface Named {
-  order_number: string;
-}
 const AMOUNT_PAISE = 49_950;
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-async function anOrderBeingPaid(service: TestService, merchant: Merchant) {
-  const order = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id } = await sessionOf(service, order);
-  return {
-    order,
-    pay: (attempt = {}) => payAtGateway(service, gateway_session_id, attempt),
-    cancel: () => merchant.sandbox.post(`/orders/${order.order_number}/cancel`),
-  };
-}
+const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
+  merchant.sandbox.post(`/orders/${order_number}/cancel`);
 
 describe('what a lost callback hid is found', () => {
   test('a payment makes its order PAID', async ({ service, merchant }) => {
-    const { order, pay } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await pay();
     await reconcileAMinuteLater(service);
     await merchant.sandbox.untilStatus(order, 'PAID');
@@ -44,7 +33,7 @@ describe('what a lost callback hid is found', () => {
     service,
     merchant,
   }) => {
-    const { order, pay } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await merchant.sandbox.help(order, 'advance', { seconds: 15 * 60 });
     await pay();
     await reconcileAMinuteLater(service);
@@ -52,7 +41,7 @@ describe('what a lost callback hid is found', () => {
   });
 
   test('a failed attempt is told: PAYMENT_FAILED', async ({ service, merchant }) => {
-    const { order, pay } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await pay({ vpa: 'failure@razorpay' });
     await reconcileAMinuteLater(service);
     const failures = () => service.sql`
@@ -67,8 +56,8 @@ describe('what a lost callback hid is found', () => {
     service,
     merchant,
   }) => {
-    const { order, pay, cancel } = await anOrderBeingPaid(service, merchant);
-    await cancel();
+    const { order, pay } = await orderBeingPaid(service, merchant);
+    await cancel(merchant, order);
     const paymentId = await pay({ late: true });
     await reconcileAMinuteLater(service);
     await until(
@@ -82,7 +71,7 @@ describe('what a lost callback hid is found', () => {
     service,
     merchant,
   }) => {
-    const { order } = await anOrderBeingPaid(service, merchant);
+    const { order } = await orderBeingPaid(service, merchant);
     await service.sql`
       INSERT INTO payment_sessions
         (session_id, order_number, environment, state, gateway_session_id, expires_at)
@@ -94,7 +83,7 @@ describe('what a lost callback hid is found', () => {
   });
 
   test('by the Schedule, without anybody asking', async ({ service, merchant }) => {
-    const { order, pay } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await pay();
     const { client } = service.temporal;
     await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 1000 });
@@ -103,7 +92,7 @@ describe('what a lost callback hid is found', () => {
   });
 
   test('by a later run, if the gateway was away', async ({ service, merchant, gateway }) => {
-    const { order, pay } = await anOrderBeingPaid(service, merchant);
+    const { order, pay } = await orderBeingPaid(service, merchant);
     await pay();
     const { mend } = await gateway.addFault({ kind: 'error' });
     await reconcileAMinuteLater(service);
@@ -167,7 +156,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
 });
 
 describe("a PAID order's funds", () => {
-  const transfersOf = async (service: TestService, order: Named) => {
+  const transfersOf = async (service: TestService, order: OrderRef) => {
     const [row] = await service.sql<{ gateway_payment_id: string }[]>`
       SELECT gateway_payment_id FROM orders WHERE order_number = ${order.order_number}`;
     return madeAtGateway(service, row?.gateway_payment_id ?? '', 'transfers');

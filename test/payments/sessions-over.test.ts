@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
   askGateway,
@@ -17,27 +18,23 @@ import { until } from '../support/until.ts';
 const MINUTE_MS = 60_000;
 const OPENING = '/v1/payments/qr_codes';
 
-interface Named {
-  order_number: string;
-}
-
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 test.beforeEach(async ({ service }) => {
   await withCallbacks(service);
 });
 
-const open = (merchant: Merchant, { order_number }: Named) =>
+const open = (merchant: Merchant, { order_number }: OrderRef) =>
   merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
-const cancel = (merchant: Merchant, { order_number }: Named) =>
+const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
   merchant.sandbox.post(`/orders/${order_number}/cancel`);
-const advance = (merchant: Merchant, order: Named, seconds: number) =>
+const advance = (merchant: Merchant, order: OrderRef, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 const qrCode = (service: TestService, id: string) =>
   askGateway<{ status: string }>(service, 'GET', `/v1/payments/qr_codes/${id}`);
 
 /** The newest session of an order, in our book, at the gateway and as the merchant sees it. */
-async function newestSession(service: TestService, merchant: Merchant, order: Named) {
+async function newestSession(service: TestService, merchant: Merchant, order: OrderRef) {
   const { session_id, gateway_session_id: gatewayId } = await sessionOf(service, order);
   const path = `/orders/${order.order_number}/payment-sessions/${session_id}`;
   return {
@@ -215,7 +212,7 @@ describe('an order cancelled while its session is being opened', () => {
     return { order, opening };
   };
   /** What the gateway has opened for an order. */
-  async function opened(service: TestService, { order_number }: Named) {
+  async function opened(service: TestService, { order_number }: OrderRef) {
     const { items } = await askGateway<{ items: { status: string; notes: object }[] }>(
       service,
       'GET',

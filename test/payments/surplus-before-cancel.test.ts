@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
+import type { OrderRef } from '../support/api-client.ts';
 import { payAtGateway, sessionOf } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -8,21 +9,18 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-interface Named {
-  order_number: string;
-}
 const AMOUNT_PAISE = 49_950;
 const WRONG_PAISE = 49_900;
 
 const test = serviceTest({ time: 'real' });
 
-const cancel = (merchant: Merchant, { order_number }: Named) =>
+const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
   merchant.sandbox.post(`/orders/${order_number}/cancel`);
 
 /** A capture in the book that is to go back, and has not yet. */
 async function aSurplus(
   service: TestService,
-  { order_number }: Named,
+  { order_number }: OrderRef,
   amountPaise: number,
 ): Promise<string> {
   const capture = { order_number, amount_paise: amountPaise, environment: 'sandbox' } as const;

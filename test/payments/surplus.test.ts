@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest';
+import type { OrderRef } from '../support/api-client.ts';
 import {
   alerts,
   ledgerOf,
   madeAtGateway,
-  payAtGateway,
-  sessionOf,
+  orderBeingPaid,
   simulator,
   withCallbacks,
 } from '../support/gateway.ts';
@@ -13,9 +13,6 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-interface Named {
-  order_number: string;
-}
 const AMOUNT_PAISE = 49_950;
 const REFUND = '/v1/payments/*/refund';
 
@@ -36,7 +33,7 @@ test.afterEach(async ({ service }) => {
   await simulator(service, 'PATCH', '/behaviour', behaviour);
 });
 
-const events = async (service: TestService, { order_number }: Named) =>
+const events = async (service: TestService, { order_number }: OrderRef) =>
   (
     await service.sql<{ type: string }[]>`
       SELECT type FROM order_events WHERE order_number = ${order_number} ORDER BY sequence`
@@ -46,11 +43,8 @@ const workflowOf = (service: TestService, id: string) =>
 
 /** An order whose buyer has a QR code that still takes money: `late` once it is closed. */
 async function anOrderWithASession(service: TestService, merchant: Merchant) {
-  const order = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id } = await sessionOf(service, order);
-  const payLate = () => payAtGateway(service, gateway_session_id, { late: true });
-  return { order, payLate, pay: () => payAtGateway(service, gateway_session_id) };
+  const { order, pay } = await orderBeingPaid(service, merchant);
+  return { order, pay, payLate: () => pay({ late: true }) };
 }
 
 async function aCancelledOrder(service: TestService, merchant: Merchant) {
@@ -70,7 +64,7 @@ async function aPaidOrder(service: TestService, merchant: Merchant) {
 async function assertRefundedOnce(
   service: TestService,
   paymentId: string,
-  order: Named,
+  order: OrderRef,
 ): Promise<void> {
   await until(() =>
     workflowOf(service, `refund-${paymentId}`)
@@ -175,13 +169,13 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
 
 describe('a second capture on an order that is paid already is refunded, and the order stays as it is', () => {
   type Parts = { service: TestService; merchant: Merchant };
-  const help = (merchant: Merchant, order: Named, helper: string, body?: unknown) =>
+  const help = (merchant: Merchant, order: OrderRef, helper: string, body?: unknown) =>
     merchant.sandbox.help(order, helper, body);
-  const deliver = (merchant: Merchant, { order_number }: Named) =>
+  const deliver = (merchant: Merchant, { order_number }: OrderRef) =>
     merchant.sandbox.post(`/orders/${order_number}/deliver`);
-  const dispute = (merchant: Merchant, order: Named) =>
+  const dispute = (merchant: Merchant, order: OrderRef) =>
     help(merchant, order, 'dispute', { reason: 'It never arrived at all' });
-  const WAYS: [string, (order: Named, parts: Parts) => Promise<unknown>][] = [
+  const WAYS: [string, (order: OrderRef, parts: Parts) => Promise<unknown>][] = [
     ['PAID', async () => undefined],
     ['DELIVERED', (order, { merchant }) => deliver(merchant, order)],
     ['DISPUTE_OPEN', (order, { merchant }) => dispute(merchant, order)],

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { RECONCILE_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { RECONCILE_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
+import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
 
 type Paid = Pick<OrderRow, 'order_number' | 'amount_paise'>;
@@ -69,6 +70,21 @@ export async function payAtGateway(
   return (await simulator<{ id: string }>(service, 'POST', path, attempt, environment)).id;
 }
 
+/** An order whose buyer has an open payment session, and the buyer's hand at the gateway. */
+export async function orderBeingPaid(
+  service: TestService,
+  merchant: Merchant,
+  environment: Environment = 'sandbox',
+) {
+  const api = merchant[environment];
+  const order = await api.create();
+  await api.post(`/orders/${order.order_number}/payment-sessions`);
+  const { gateway_session_id: gatewaySessionId } = await sessionOf(service, order);
+  const pay = (attempt: Parameters<typeof payAtGateway>[2] = {}) =>
+    payAtGateway(service, gatewaySessionId, attempt, environment);
+  return { order, gatewaySessionId, pay };
+}
+
 /** From now on the order hears of a payment only from the test. */
 export const withoutCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
@@ -105,7 +121,7 @@ export function gatewayOf(service: TestService) {
 export type Gateway = ReturnType<typeof gatewayOf>;
 
 /** Lets something go wrong at the gateway from now on; answers how to put it right. */
-export async function breakGateway(service: TestService, fault: GatewayFault) {
+async function breakGateway(service: TestService, fault: GatewayFault) {
   const { id } = await simulator<{ id: string }>(service, 'POST', '/faults', fault);
   return {
     mend: () => simulator(service, 'DELETE', `/faults/${id}`),
@@ -165,6 +181,13 @@ export const reconcile = ({ temporal }: TestService) =>
     RECONCILE_WORKFLOW,
     { workflowId: `reconcile-${randomUUID()}`, taskQueue: TASK_QUEUE },
   );
+
+/** Runs what the Schedule of the sweeper runs. */
+export const sweep = ({ temporal }: TestService) =>
+  temporal.client.workflow.execute<() => Promise<{ started: number }>>(SWEEP_WORKFLOW, {
+    workflowId: `sweep-${randomUUID()}`,
+    taskQueue: TASK_QUEUE,
+  });
 
 /**
  * Lets a minute pass for the database, and runs what the Schedule runs every minute. A little more

@@ -1,16 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 30_000;
-const INTERVAL_MS = 20;
+/** Short at first, for most waits are; longer later, for each look costs time that others need. */
+const FIRST_INTERVAL_MS = 10;
+const LAST_INTERVAL_MS = 100;
 
 /** Waits until something has become true, looking again and again; fails after half a minute. */
 export async function until<T>(condition: () => T | Promise<T>): Promise<T> {
   const deadline = Date.now() + TIMEOUT_MS;
-  for (;;) {
+  for (
+    let intervalMs = FIRST_INTERVAL_MS;
+    ;
+    intervalMs = Math.min(intervalMs * 1.5, LAST_INTERVAL_MS)
+  ) {
     const value = await condition();
     if (value) return value;
     if (Date.now() > deadline)
       throw new Error(`Not true within ${TIMEOUT_MS} ms: ${condition.toString()}`);
-    await delay(INTERVAL_MS);
+    await delay(intervalMs);
   }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect, vi } from 'vitest';
-import { ORDER_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
 import { anOrder } from '../support/api-client.ts';
+import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { directOrder, writeOrder } from '../support/orders.ts';
@@ -43,13 +44,6 @@ async function paidOrder(merchant: Merchant) {
   await merchant.sandbox.help(order, 'pay');
   return order;
 }
-
-/** Runs the Schedule's workflow once. */
-const sweep = (service: TestService) =>
-  service.temporal.client.workflow.execute<() => Promise<{ started: number }>>(SWEEP_WORKFLOW, {
-    workflowId: `sweep-${randomUUID()}`,
-    taskQueue: TASK_QUEUE,
-  });
 
 /** What Temporal's retention does one day: nothing will be left of an order's workflow. */
 async function askToForget(service: TestService, orderNumber: string): Promise<void> {

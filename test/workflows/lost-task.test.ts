@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
 import { findOrderByNumber, writeDispute } from '../../src/orders/queries.ts';
-import { CLOSING } from '../support/gateway.ts';
+import { CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { directOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -56,12 +55,6 @@ async function changeOf(
 const lose = async (service: TestService, order: DirectOrder, command: Command) =>
   writeAsLost(service, order, await changeOf(service, order, command), {
     requestId: `${command.type}:${randomUUID()}`,
-  });
-
-const sweep = (service: TestService) =>
-  service.temporal.client.workflow.execute(SWEEP_WORKFLOW, {
-    workflowId: `sweep-${randomUUID()}`,
-    taskQueue: TASK_QUEUE,
   });
 
 test('an order that nobody told of its delivery hears of it from the sweeper, and goes on', async ({
