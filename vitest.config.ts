@@ -9,19 +9,25 @@ import { cacheRoot } from './src/local/cache.ts';
 // Many tests start processes of their own: what Node compiled once is kept for them.
 env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadConfig().cacheHome), 'node-compile-cache');
 
-/** Short files that wait long, for time-outs of real servers: begun last, they end alone. */
+/**
+ * The longest file, and with it those that mostly wait for time-outs of real servers: begun last,
+ * they end alone, and next to files that wait the longest one has the processors for itself.
+ */
 const BEGIN_FIRST = [
+  'payments/cancel-versus-pay',
   'payments/dying-worker',
-  'payments/reconciliation-500',
-  'webhooks/dead-endpoints',
   'webhooks/manual-retry-crash',
   'workflows/webhook-killed-worker',
+  'webhooks/dead-endpoints',
+  'workflows/order-workers',
+  'payments/reconciliation-500',
 ].map((name) => join(import.meta.dirname, 'test', `${name}.test.ts`));
 
-class WaitingFilesFirst extends BaseSequencer {
+class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const waits = ({ moduleId }: TestSpecification) => Number(BEGIN_FIRST.includes(moduleId));
-    return (await super.sort(files)).toSorted((a, b) => waits(b) - waits(a));
+    const place = ({ moduleId }: TestSpecification) =>
+      BEGIN_FIRST.includes(moduleId) ? BEGIN_FIRST.indexOf(moduleId) : BEGIN_FIRST.length;
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
   }
 }
 
@@ -42,7 +48,7 @@ export default defineConfig({
     isolate: false,
     // More than the two processors: much of the time a test waits for a server.
     maxWorkers: 4,
-    sequence: { sequencer: WaitingFilesFirst },
+    sequence: { sequencer: LongFilesFirst },
     onUnhandledError: (error) => !isRetryAfterClose(error),
     testTimeout: 60_000,
     hookTimeout: 120_000,

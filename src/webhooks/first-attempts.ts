@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliverDeps, DeliveryOutcome } from './deliver.ts';
 import { attemptScheduled } from './deliver.ts';
 
-/** So long a step waits for the first attempt of its webhook, which goes on after that. */
 const WAIT_MS = 300;
 
 /**
@@ -14,6 +13,8 @@ const MAX_SLOW_ATTEMPTS = 8;
 export interface FirstAttemptDeps extends DeliverDeps {
   /** False in a process that moves money and sends no webhooks; true unless given. */
   sendsWebhooks?: boolean;
+  /** How long a step waits for the first attempt of its webhook, which goes on after that. */
+  firstAttemptWaitMs?: number;
 }
 
 export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
@@ -23,7 +24,7 @@ export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
  * an endpoint that answers at once saves the order's workflow an activity and a workflow task.
  */
 export function createFirstAttempts(deps: FirstAttemptDeps) {
-  const { sendsWebhooks = true } = deps;
+  const { sendsWebhooks = true, firstAttemptWaitMs = WAIT_MS } = deps;
   const underWay = new Map<string, Promise<DeliveryOutcome>>();
   let slow = 0;
 
@@ -41,7 +42,7 @@ export function createFirstAttempts(deps: FirstAttemptDeps) {
       );
       const first = await Promise.race([
         outcome,
-        sleep(WAIT_MS, 'slow', { signal: waited.signal }),
+        sleep(firstAttemptWaitMs, 'slow', { signal: waited.signal }),
       ]);
       waited.abort();
       if (first === 'slow') {

@@ -33,7 +33,12 @@ describe('the help', () => {
     for (const command of ['merchant create', 'key rotate', 'origins set', 'webhook rotate-keys']) {
       expect(stdout).toContain(`  ${command} `);
     }
-    for (const command of ['delivery retry-failed', 'dispute decide', 'order refund', 'order settle']) {
+    for (const command of [
+      'delivery retry-failed',
+      'dispute decide',
+      'order refund',
+      'order settle',
+    ]) {
       expect(stdout).toContain(`  ${command} `);
     }
     for (const command of ['order show', 'order find', 'order retry', 'dispute list']) {

@@ -121,7 +121,7 @@ export function gatewayOf(service: TestService) {
 export type Gateway = ReturnType<typeof gatewayOf>;
 
 /** Lets something go wrong at the gateway from now on; answers how to put it right. */
-async function breakGateway(service: TestService, fault: GatewayFault) {
+export async function breakGateway(service: TestService, fault: GatewayFault) {
   const { id } = await simulator<{ id: string }>(service, 'POST', '/faults', fault);
   return {
     mend: () => simulator(service, 'DELETE', `/faults/${id}`),

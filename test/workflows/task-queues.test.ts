@@ -1,32 +1,26 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { createWorkflowInspector } from '../../src/temporal/pending-activities.ts';
-import { withoutCallbacks } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { startOrder, startOrderIn } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const NOTHING_BUT_WORKFLOWS = { enableNonLocalActivities: false };
-let service: TestService;
 
-beforeAll(async () => {
-  service = await startTestService({ time: 'real' });
-  await withoutCallbacks(service);
-});
-afterAll(() => service?.stop());
+const test = serviceTest({ time: 'real', worker: false, callbacks: false });
 
-async function runWorker(...args: Parameters<TestService['startWorker']>) {
+async function runWorker(service: TestService, ...args: Parameters<TestService['startWorker']>) {
   const worker = await service.startWorker(...args);
   onTestFinished(() => worker.stop());
 }
 
 /** `npm run worker` with WORKER_TASK_QUEUES. */
-async function runProcess(queues: string) {
+async function runProcess(service: TestService, queues: string) {
   const worker = await startWorkerProcess(service, { settings: { WORKER_TASK_QUEUES: queues } });
   onTestFinished(() => worker.kill());
 }
@@ -34,7 +28,7 @@ async function runProcess(queues: string) {
 /** The window of a DELIVERED order passes, and whatever that entails begins. */
 const endWindow = (order: DirectOrder) => order.update('advance', { seconds: DAY_SECONDS });
 
-const attemptsOf = async ({ orderNumber }: DirectOrder) => {
+const attemptsOf = async (service: TestService, { orderNumber }: DirectOrder) => {
   const [row] = await service.sql<[{ count: number }]>`
     SELECT count(*)::integer FROM webhook_attempts
     JOIN webhook_deliveries USING (delivery_id) JOIN order_events USING (event_id)
@@ -42,11 +36,11 @@ const attemptsOf = async ({ orderNumber }: DirectOrder) => {
   return row.count;
 };
 
-test('a worker of the money queue alone moves money and sends no webhook', async () => {
+test('a worker of the money queue alone moves money and sends no webhook', async ({ service }) => {
   const { merchantId, receiver } = await service.newMerchant();
   const silent = createActivities({ ...service.deps, sendsWebhooks: false });
-  await runWorker(silent, NOTHING_BUT_WORKFLOWS);
-  await runProcess(MONEY_TASK_QUEUE);
+  await runWorker(service, silent, NOTHING_BUT_WORKFLOWS);
+  await runProcess(service, MONEY_TASK_QUEUE);
 
   const order = await startOrderIn(service, 'DELIVERED', { merchantId });
   await endWindow(order);
@@ -56,12 +50,14 @@ test('a worker of the money queue alone moves money and sends no webhook', async
   expect(await order.events()).toHaveLength(4);
   expect(await refunded.events()).toHaveLength(5);
   expect(receiver.received).toEqual([]);
-  expect(await attemptsOf(order)).toBe(0);
+  expect(await attemptsOf(service, order)).toBe(0);
 });
 
-test('a worker of the orders queue alone sends webhooks and moves no money', async () => {
+test('a worker of the orders queue alone sends webhooks and moves no money', async ({
+  service,
+}) => {
   const { merchantId, receiver } = await service.newMerchant();
-  await runProcess(TASK_QUEUE);
+  await runProcess(service, TASK_QUEUE);
 
   const order = await startOrderIn(service, 'DELIVERED', { merchantId });
   await endWindow(order);
@@ -69,7 +65,7 @@ test('a worker of the orders queue alone sends webhooks and moves no money', asy
   await until(async () => (await pendingActivities(order)).join() === 'releaseFunds');
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
 
-  await runProcess(MONEY_TASK_QUEUE);
+  await runProcess(service, MONEY_TASK_QUEUE);
   await order.untilStatus('COMPLETED');
   await receiver.until(4);
 });
@@ -81,7 +77,7 @@ async function pendingActivities({ handle }: DirectOrder) {
 }
 
 /** The webhooks among them, and whether they have a worker's slot. */
-async function webhooksOf({ orderNumber }: DirectOrder) {
+async function webhooksOf(service: TestService, { orderNumber }: DirectOrder) {
   const view = await createWorkflowInspector(service.temporal.client).inspect(orderNumber);
   const pending = (view?.pending ?? []).map(
     ({ activityType, state }) => `${activityType} ${state}`,
@@ -89,26 +85,28 @@ async function webhooksOf({ orderNumber }: DirectOrder) {
   return pending.filter((name) => name.startsWith('sendWebhook'));
 }
 
-test('with every slot for webhooks taken by a dead endpoint, money is moved all the same', async () => {
+test('with every slot for webhooks taken by a dead endpoint, money is moved all the same', async ({
+  service,
+}) => {
   const slots = 3;
   const dead = await service.newMerchant();
   dead.receiver.answerWith(() => new Promise(() => {}));
   const { merchantId } = dead;
-  await runWorker({}, { maxConcurrentActivityTaskExecutions: slots });
+  await runWorker(service, {}, { maxConcurrentActivityTaskExecutions: slots });
   onTestFinished(() => dead.receiver.stop()); // Before the worker, which lets attempts end.
 
   const order = await startOrder(service, { merchantId });
   await order.pay();
   await order.update('deliver');
   const running = Array(slots).fill('sendWebhook running');
-  await until(async () => (await webhooksOf(order)).join() === running.join());
+  await until(async () => (await webhooksOf(service, order)).join() === running.join());
   await endWindow(order);
   await order.untilStatus('COMPLETED');
 
   // The fourth webhook was begun with the release, which did not wait for it; then it has found no
   // slot, and the first three have not given theirs back.
   const withLast = [...running, 'sendWebhook due'];
-  await until(async () => (await webhooksOf(order)).join() === withLast.join());
+  await until(async () => (await webhooksOf(service, order)).join() === withLast.join());
   expect(dead.receiver.received).toHaveLength(slots + 1);
-  expect(await attemptsOf(order)).toBe(0);
+  expect(await attemptsOf(service, order)).toBe(0);
 });
