@@ -14,5 +14,5 @@ export type OrderEvent =
   | { kind: 'gateway'; result: GatewayResult }
   /** The database may have steps that this workflow does not know. */
   | { kind: 'catchUp' }
-  /** A webhook has arrived, or is FAILED after its fifth attempt. */
+  /** Of a final order a webhook has arrived, or is FAILED after its fifth attempt. */
   | { kind: 'deliverySettled' };

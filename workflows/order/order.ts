@@ -114,7 +114,7 @@ export class Order {
       case 'catchUp':
         return this.catchUp();
       case 'deliverySettled':
-        this.pendingDeliveries -= 1;
+        return;
     }
   }
 
@@ -185,7 +185,11 @@ export class Order {
   /** A webhook runs beside the order, never in its way. */
   private deliver(deliveryId: string, summary: string): void {
     this.pendingDeliveries += 1;
-    const settled = () => this.inbox.push({ kind: 'deliverySettled' });
+    const settled = () => {
+      this.pendingDeliveries -= 1;
+      // Before the end nobody waits for it, and an event would start the deadline's timer anew.
+      if (isFinal(this.state.status)) this.inbox.push({ kind: 'deliverySettled' });
+    };
     // Rejected means FAILED after the fifth attempt: the database says so, and the order goes on.
     void sendWebhook
       .executeWithOptions({ summary: `Webhook ${summary}` }, [{ deliveryId }])
