@@ -5,6 +5,7 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { installQuietRuntime } from '../support/quiet-runtime.ts';
 import { PATHS } from './paths.ts';
+import { transitionsOf, transitionsOfTable } from './transitions.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
 const ACTIVITY_SCHEDULED = 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED';
@@ -22,6 +23,13 @@ beforeAll(installQuietRuntime);
 describe("today's workflow goes on with every order that is under way", () => {
   test('there is a saved history for each path through the table, and no other', () => {
     expect(saved.toSorted()).toEqual(Object.keys(PATHS).toSorted());
+  });
+
+  test('every transition of the table is in one of them', async () => {
+    const taken = await Promise.all(saved.map(async (name) => transitionsOf(await read(name))));
+    // With no payment session open there is nothing to close: the cancel ends in one step.
+    const expected = [...transitionsOfTable(), 'ACCEPTED · ORDER_CANCELLED → CANCELLED'];
+    expect([...new Set(taken.flat())].toSorted()).toEqual(expected.toSorted());
   });
 
   test.each(saved)('%s', async (name) => {

@@ -1,0 +1,65 @@
+import type { Busy, CommandType, OrderStatus, Step } from '../../src/domain/index.ts';
+import { ORDER_STATUSES, REFUSALS, transitionOf } from '../../src/domain/index.ts';
+
+type Place = Pick<Step, 'status' | 'busy'>;
+
+/** A status in which each operation at the gateway runs. */
+const OPERATIONS: Place[] = [
+  { status: 'ACCEPTED', busy: { kind: 'closing', because: 'cancel' } },
+  { status: 'DELIVERED', busy: { kind: 'releasing' } },
+  { status: 'DISPUTE_OPEN', busy: { kind: 'refunding', reason: 'dispute_accepted' } },
+];
+
+const nameOf = ({ status, busy }: Place) => busy?.kind ?? status;
+const causeOf = (busy: Busy) => Object.values(busy).join(' ');
+const name = (from: Place, step: string, to: string) => `${nameOf(from)} · ${step} → ${to}`;
+
+/** Every row of the lifecycle's table, by what can be seen of it in a history. */
+export function transitionsOfTable(): Set<string> {
+  const places = [...ORDER_STATUSES.map((status) => ({ status, busy: null })), ...OPERATIONS];
+  const rows = places.flatMap((from) =>
+    (Object.keys(REFUSALS) as CommandType[]).flatMap((command) => {
+      const row = transitionOf(from, command);
+      if (!row) return [];
+      if ('begins' in row) return name(from, row.step, causeOf(row.begins));
+      return name(from, row.step, 'to' in row ? row.to : nameOf(from));
+    }),
+  );
+  return new Set(rows);
+}
+
+/** The transitions that an order took, by the steps in its workflow's history. */
+export function transitionsOf(history: object): string[] {
+  let from: Place & { number: number } = { status: 'ACCEPTED', busy: null, number: 1 };
+  return recordedSteps(history).flatMap((step) => {
+    const before = from;
+    from = step;
+    // A release records its beginning by itself, and its result names the end alone.
+    const releasing = { status: before.status, busy: { kind: 'releasing' } as const };
+    const isReleased = step.kind === 'ORDER_COMPLETED' && before.busy === null;
+    return isReleased
+      ? [name(before, 'RELEASE_STARTED', 'releasing'), name(releasing, step.kind, step.status)]
+      : name(before, step.kind, targetOf(before, step));
+  });
+}
+
+function targetOf(before: Place, { status, busy }: Place): OrderStatus | string {
+  return busy && !before.busy ? causeOf(busy) : nameOf({ status, busy });
+}
+
+/** The steps in the results of activities, local and others, each once. */
+function recordedSteps(history: object): Step[] {
+  const steps = new Map<number, Step>();
+  JSON.stringify(history, (key, value: unknown) => {
+    if (key !== 'data' || typeof value !== 'string') return value;
+    const text = Buffer.from(value, 'base64').toString();
+    const result = (text.startsWith('{') ? JSON.parse(text) : {}) as {
+      recorded?: { step: Step };
+      step?: Step;
+    };
+    const step = result.recorded?.step ?? result.step;
+    if (step) steps.set(step.number, step);
+    return value;
+  });
+  return [...steps.values()].toSorted((a, b) => a.number - b.number);
+}
