@@ -47,11 +47,11 @@ export default defineConfig({
     // loaded once for many of them. Measured, it is an eighth of the whole run.
     isolate: false,
     // More than the two processors: much of the time a test waits for a server.
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: LongFilesFirst },
     onUnhandledError: (error) => !isRetryAfterClose(error),
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
     // Real servers on a shared machine can be starved for a minute. A test that needs its second
     // try is named in the output; by hand there is none.
     retry: env['CI'] ? 1 : 0,

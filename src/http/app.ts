@@ -33,6 +33,8 @@ export interface AppOptions {
   readonly log: Logger;
   /** In tests: an answer that its route does not declare becomes a 500. */
   readonly checkResponses: boolean;
+  /** In tests on a starved machine: longer than the contract's 5 s. */
+  readonly answerWithinMs?: number | undefined;
   readonly versions?: VersionRegistry;
   readonly now?: () => Date;
 }
@@ -103,10 +105,13 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
 }
 
 /** No route took the request: 405 if its path has one for another method, else 404. */
-function refuseUnmatched(gate: MerchantGate): RouterMiddleware<RequestState> {
+function refuseUnmatched(
+  gate: MerchantGate,
+  answerWithinMs: number | undefined,
+): RouterMiddleware<RequestState> {
   return async (ctx) => {
     const environment = environmentOf(ctx.path);
-    const within = createDeadline();
+    const within = createDeadline(answerWithinMs);
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.spoken.headers ?? {});
     if (entry) noteRequest({ merchantId: entry.merchant.id });
@@ -126,11 +131,11 @@ export type HttpApp = Koa<RequestState> & {
 
 /** Builds the whole HTTP application out of its routes. */
 export function createApp(options: AppOptions): HttpApp {
-  const { log, checkResponses, now = () => new Date() } = options;
+  const { log, checkResponses, answerWithinMs, now = () => new Date() } = options;
   const versions = options.versions ?? createVersionRegistry();
   const clientIp = createClientIp(options.trustedProxies);
   const gate = createMerchantGate({ ...options, clientIp, versions, now });
-  const dispatch = createDispatch({ gate, clientIp, checkResponses, now });
+  const dispatch = createDispatch({ gate, clientIp, checkResponses, answerWithinMs, now });
   const router = createRouter([...healthRoutes(options.readiness), ...options.routes], dispatch);
   const app = new Koa<RequestState>();
   app.on('error', (err: unknown, ctx?: Koa.ParameterizedContext<RequestState>) => {
@@ -138,6 +143,6 @@ export function createApp(options: AppOptions): HttpApp {
   });
   app.use(answerAlways(versions.current, log, now));
   app.use(router.routes());
-  app.use(refuseUnmatched(gate));
+  app.use(refuseUnmatched(gate, answerWithinMs));
   return Object.assign(app, { allowOf: (path: string) => allowOf(router.match(path, '').path) });
 }

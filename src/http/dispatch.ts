@@ -21,6 +21,8 @@ export interface DispatchOptions {
   readonly gate: MerchantGate;
   readonly clientIp: ClientIp;
   readonly checkResponses: boolean;
+  /** Instead of the contract's 5 s, where a route does not say otherwise. */
+  readonly answerWithinMs: number | undefined;
   readonly now: () => Date;
 }
 
@@ -80,7 +82,13 @@ async function runRoute(
 type TypedReply = Reply & { readonly contentType?: string | undefined };
 
 /** Makes the middleware that answers a matched route in one environment, or in none. */
-export function createDispatch({ gate, clientIp, checkResponses, now }: DispatchOptions) {
+export function createDispatch({
+  gate,
+  clientIp,
+  checkResponses,
+  answerWithinMs,
+  now,
+}: DispatchOptions) {
   async function answer(
     ctx: RouteContext,
     route: Route,
@@ -106,7 +114,7 @@ export function createDispatch({ gate, clientIp, checkResponses, now }: Dispatch
       route: (environment ? BASE_PATHS[environment] : '') + route.path,
       isHealthCheck: route.isHealthCheck ?? false,
     });
-    const within = createDeadline(route.answerWithinMs);
+    const within = createDeadline(route.answerWithinMs ?? answerWithinMs);
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.spoken.headers ?? {});
     if (entry) noteRequest({ merchantId: entry.merchant.id });

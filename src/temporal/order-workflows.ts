@@ -62,9 +62,12 @@ export interface OrderWorkflows {
 }
 
 /** Order workflows over a Temporal client; every call has a deadline of its own. */
-export function createOrderWorkflows(client: Client): OrderWorkflows {
+export function createOrderWorkflows(
+  client: Client,
+  timeoutMs = TEMPORAL_TIMEOUT_MS,
+): OrderWorkflows {
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
-    client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
+    client.withDeadline(Date.now() + timeoutMs, call);
   const inTurn = createTurns(MAX_UPDATES_AT_ONCE);
   const starting = new Map<string, Promise<void>>();
   return {

@@ -126,7 +126,7 @@ test('of 1,000 cancels that race a payment each has one winner, and no money is 
     WHERE o.order_number = ANY(${orders})`;
   expect(book).toEqual({ paid_without_capture: 0, other: 0 });
   await assertBooksAgree(service);
-}, 400_000);
+}, 900_000);
 
 /** No order was paid as well, and whatever was captured for it has gone back to the buyer. */
 async function assertCancelsWon(service: TestService, orders: string[]): Promise<void> {

@@ -130,4 +130,4 @@ test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every o
     heldPaise: 6 * perStory * AMOUNT_PAISE,
     platformPaise: 0,
   });
-}, 240_000);
+}, 480_000);

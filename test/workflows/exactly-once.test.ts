@@ -102,7 +102,7 @@ describe('an order is created once for each key', () => {
       const { status } = await service.temporal.client.workflow.getHandle(number).describe();
       expect(status.name).toBe('RUNNING');
     }
-  }, 120_000);
+  }, 400_000);
 });
 
 describe('what an API process left behind when it died', () => {

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
+import { untilTemporalWaits } from '../webhooks/deliveries.ts';
 
 const SECOND_MS = 1000;
 /** The time-out of an attempt, by which Temporal notices that its worker is dead. */
@@ -47,6 +48,7 @@ test('a worker killed in the middle of an attempt uses up none of the five', asy
     await receiver.until(index + 2);
     await until(async () => (await deliveryNow())?.scheduled === index + 1);
     expect(await deliveryNow()).toEqual({ state: 'PENDING', scheduled: index + 1 });
+    await untilTemporalWaits(service, orderNumber, index + 1);
     await service.skip((seconds + 1) * SECOND_MS);
   }
   await until(async () => (await deliveryNow())?.state === 'FAILED');
