@@ -118,7 +118,7 @@ export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resou
 }
 
 /** What the worker's activities need; the sender keeps connections that `close` ends. */
-export function composeActivities({ config, sql, temporal, log }: Resources) {
+export function composeActivities({ config, sql, temporal, log, answerWithinMs }: Resources) {
   const keys = required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes');
   const sender = createWebhookSender(webhookRules(config));
   const deps: MoneyDeps & SweepDeps & WebhookDeps = {
@@ -128,7 +128,7 @@ export function composeActivities({ config, sql, temporal, log }: Resources) {
     sender,
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,
-    workflows: createOrderWorkflows(temporal),
+    workflows: createOrderWorkflows(temporal, answerWithinMs),
     gateways: composeGateways({ config, log }, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
     sweepAfterMs: config.durations.sweepAfterMs,

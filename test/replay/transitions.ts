@@ -1,4 +1,4 @@
-import type { Busy, CommandType, OrderStatus, Step } from '../../src/domain/index.ts';
+import type { Busy, CommandType, Step } from '../../src/domain/index.ts';
 import { ORDER_STATUSES, REFUSALS, transitionOf } from '../../src/domain/index.ts';
 
 type Place = Pick<Step, 'status' | 'busy'>;
@@ -43,7 +43,7 @@ export function transitionsOf(history: object): string[] {
   });
 }
 
-function targetOf(before: Place, { status, busy }: Place): OrderStatus | string {
+function targetOf(before: Place, { status, busy }: Place): string {
   return busy && !before.busy ? causeOf(busy) : nameOf({ status, busy });
 }
 

@@ -93,9 +93,15 @@ export async function startTestService({
   // Behind the settings' back: they want https there, which no simulator speaks.
   if (production) config.razorpay.production = { ...PRODUCTION_KEYS, baseUrl: production.url };
   const { log, logged } = keepingLog();
-  const resources = { config, sql: serviceSql, temporal: temporal.client, log };
+  const resources = {
+    config,
+    sql: serviceSql,
+    temporal: temporal.client,
+    log,
+    answerWithinMs: ANSWER_WITHIN_MS,
+  };
   await registerSearchAttributes(temporal.client, temporal.namespace);
-  const { app, readiness } = composeApi({ ...resources, answerWithinMs: ANSWER_WITHIN_MS });
+  const { app, readiness } = composeApi(resources);
   const server = await startHttpServer(app, {
     host: '127.0.0.1',
     port,
