@@ -40,6 +40,8 @@ export interface TestServiceOptions {
   /** `skipping`: deadlines come in no time. `real`: everything else of a real server works. */
   time: 'skipping' | 'real';
   settings?: Record<string, string>;
+  /** How long a request may take in all, for tests of one that takes too long. */
+  answerWithinMs?: number;
   /** A second simulator, with keys of its own, in the place of production's gateway. */
   productionGateway?: boolean;
 }
@@ -51,6 +53,7 @@ export interface TestServiceOptions {
 export async function startTestService({
   time,
   settings = {},
+  answerWithinMs = ANSWER_WITHIN_MS,
   productionGateway = false,
 }: TestServiceOptions) {
   const [database, temporal] = await Promise.all([
@@ -98,7 +101,7 @@ export async function startTestService({
     sql: serviceSql,
     temporal: temporal.client,
     log,
-    answerWithinMs: ANSWER_WITHIN_MS,
+    answerWithinMs,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);
   const { app, readiness } = composeApi(resources);
