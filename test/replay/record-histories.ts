@@ -61,11 +61,14 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** One event a line, and no name of the machine that recorded it. */
+/** What names the machine that recorded a history, and is nothing to the workflow. */
+const OF_THE_MACHINE: Record<string, string> = { identity: 'recorder', stackTrace: '' };
+
+/** One event a line, without the names and folders of the machine that recorded it. */
 function textOf(history: History): string {
   const { events } = JSON.parse(historyToJSON(history)) as { events: object[] };
   const lines = events.map((event) =>
-    JSON.stringify(event, (key, value: unknown) => (key === 'identity' ? 'recorder' : value)),
+    JSON.stringify(event, (key, value: unknown) => OF_THE_MACHINE[key] ?? value),
   );
   return `{"events":[\n${lines.join(',\n')}\n]}\n`;
 }

@@ -25,6 +25,11 @@ describe("today's workflow goes on with every order that is under way", () => {
     expect(saved.toSorted()).toEqual(Object.keys(PATHS).toSorted());
   });
 
+  test('none of them names the folders of the machine that recorded it', async () => {
+    const texts = await Promise.all(saved.map(async (name) => JSON.stringify(await read(name))));
+    expect(texts.filter((text) => /"stackTrace":"[^"]|node_modules/.test(text))).toEqual([]);
+  });
+
   test('every transition of the table is in one of them', async () => {
     const taken = await Promise.all(saved.map(async (name) => transitionsOf(await read(name))));
     // With no payment session open there is nothing to close: the cancel ends in one step.
