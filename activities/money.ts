@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type {
   MoneyActivities,
   MoveFundsInput,
@@ -8,6 +8,7 @@ import type {
   RecordStepResult,
   SurplusActivities,
 } from '../src/contracts/activities.ts';
+import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
 import type { Command } from '../src/domain/index.ts';
 import { decide, stateAfter } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/queries.ts';
@@ -106,15 +107,23 @@ async function recordCommand(
 
 /** What the gateway refuses for good needs an operator; until then it is tried once an hour. */
 async function untilMoved(
-  { log }: MoneyDeps,
+  deps: MoneyDeps,
   subject: string,
   move: () => Promise<void>,
 ): Promise<void> {
   try {
     await move();
+    // A first try has nothing to clear.
+    if (activityInfo().attempt > 1)
+      await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
-    log.error({ alert: 'gateway_refused', subject, err: error }, 'The gateway refuses for good');
+    await raiseAlert(deps, {
+      kind: 'gateway_refused',
+      subject,
+      message: 'The gateway refuses for good',
+      error,
+    });
     throw ApplicationFailure.create({
       message: error.message,
       type: 'GATEWAY_REFUSED',

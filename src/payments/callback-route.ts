@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { raiseAlert } from '../alerts/alerts.ts';
 import type { Environment } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
@@ -79,7 +80,12 @@ async function receive(
   // Truly from the gateway, but in no form that we know. Refused, it would come again for a day.
   const eventId = String(headers['x-razorpay-event-id'] ?? '');
   await writeCallback(deps.sql, { environment, eventId, event: 'not_understood', body });
-  deps.log.error({ alert: 'callback_not_understood', environment }, 'It is in gateway_callbacks');
+  await raiseAlert(deps, {
+    kind: 'callback_not_understood',
+    subject: environment,
+    message: 'A signed callback is in no known form: it is in gateway_callbacks',
+    fields: { environment, eventId },
+  });
 }
 
 async function act(

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
@@ -34,11 +35,12 @@ export async function notePayment(
   const orderNumber = session?.order_number ?? payment.orderNumber;
   const order = orderNumber && (await findOrder(deps.sql, environment, orderNumber));
   if (!order) {
-    deps.log.error(
-      { alert: 'payment_without_order', gatewayPaymentId, environment },
-      'A payment names no order of ours',
-    );
-    return;
+    return raiseAlert(deps, {
+      kind: 'payment_without_order',
+      subject: gatewayPaymentId,
+      message: 'A payment names no order of ours',
+      fields: { gatewayPaymentId, environment },
+    });
   }
   noteRequest({ orderNumber: order.order_number, merchantId: order.merchant_id });
   if (payment.status === 'failed') return noteFailure(deps, order.order_number, payment);
@@ -95,17 +97,20 @@ export async function noteSessionClosed(
 
 /** Hands a capture in the book to its order, or back to the buyer if the order cannot take it. */
 export async function applyCapture(
-  { workflows, log }: CaptureDeps,
+  deps: CaptureDeps,
   capture: queries.LooseCapture,
 ): Promise<void> {
+  const { workflows } = deps;
   const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = capture;
   // Its order has heard of it, and must not again and again while the refund takes its time.
   if (capture.is_surplus) return workflows.refundSurplus(gatewayPaymentId);
   if (capture.amount_paise !== capture.order_amount_paise) {
-    log.error(
-      { alert: 'wrong_amount', gatewayPaymentId, orderNumber },
-      'A capture has another amount than its order: it is given back',
-    );
+    await raiseAlert(deps, {
+      kind: 'wrong_amount',
+      subject: gatewayPaymentId,
+      message: 'A capture has another amount than its order: it is given back',
+      fields: { gatewayPaymentId, orderNumber },
+    });
     return workflows.refundSurplus(gatewayPaymentId);
   }
   const outcome = await workflows.signal(orderNumber, 'pay', { gatewayPaymentId });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
 import { GatewayRefused, moneyKey } from './gateway.ts';
@@ -43,18 +44,22 @@ export async function releaseFunds(deps: FundsDeps, orderNumber: string): Promis
  * @throws GatewayUnavailable
  */
 export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
-  const { sql, log } = deps;
+  const { sql } = deps;
   if (!(await queries.claimHold(sql, orderNumber))) return;
   const funds = await fundsOf(sql, orderNumber);
   try {
     await transferWith(deps, funds, 'holdFunds');
     await queries.markHeld(sql, funds.gateway_payment_id);
+    await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
-    log.error(
-      { alert: 'gateway_refused', subject: orderNumber, orderNumber, err: error },
-      'The gateway refuses for good to set funds aside',
-    );
+    await raiseAlert(deps, {
+      kind: 'gateway_refused',
+      subject: orderNumber,
+      message: 'The gateway refuses for good to set funds aside',
+      fields: { orderNumber },
+      error,
+    });
     await queries.markHoldRefused(sql, funds.gateway_payment_id);
   }
 }
@@ -85,13 +90,18 @@ export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): 
   const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
   if (!surplus || surplus.processed_at !== null) return;
   const { environment, amount_paise: amountPaise, reason, order_number: orderNumber } = surplus;
-  deps.log.error(
-    { alert: 'surplus_capture', gatewayPaymentId, orderNumber, reason },
-    'A capture that its order cannot take is given back',
-  );
+  await raiseAlert(deps, {
+    kind: 'surplus_capture',
+    subject: gatewayPaymentId,
+    message: 'A capture that its order cannot take is given back',
+    fields: { gatewayPaymentId, orderNumber, reason },
+  });
   const gateway = gatewayOf(deps.gateways, environment);
   await refundPayment(gateway, gatewayPaymentId, amountPaise, reason);
   await queries.finishSurplus(deps.sql, gatewayPaymentId);
+  for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
+    await clearAlert(deps.sql, kind, gatewayPaymentId, 'refund');
+  }
 }
 
 function assertNotBeingHeld(funds: FundsRow): void {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ulid } from 'ulid';
+import { raiseAlert } from '../alerts/alerts.ts';
 import type { ClosingResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
@@ -53,7 +54,7 @@ export async function openSession(
       if (session && !(await isClosedAtGateway(deps, session))) return { session, isNew: false };
       continue;
     }
-    if (reservation === 'no_account') throw noAccount(deps, order);
+    if (reservation === 'no_account') throw await noAccount(deps, order);
     if (reservation === 'limit') throw limitReached();
     if (reservation === 'refused') throw await cannotPay(deps.sql, orderNumber);
     await sleep(OPENING_POLL_MS);
@@ -70,7 +71,7 @@ async function openAtGateway(
   try {
     const reserved = await sessionOf(deps.sql, orderNumber, sessionId);
     const gateway = deps.gateways[order.environment];
-    if (!gateway) throw noGateway(deps, order);
+    if (!gateway) throw await noGateway(deps, order);
     const opened = await gateway.openSession({
       orderNumber,
       sessionId,
@@ -190,12 +191,14 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
 }
 
 /** Somebody forgot the account, or a buyer would pay what nobody could be paid out. */
-function noAccount({ log }: SessionDeps, order: OrderRow): DomainError {
+async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { order_number: orderNumber, merchant_id: merchantId } = order;
-  log.error(
-    { alert: 'no_linked_account', orderNumber, merchantId },
-    'A merchant without a linked account cannot be paid in production',
-  );
+  await raiseAlert(deps, {
+    kind: 'no_linked_account',
+    subject: merchantId,
+    message: 'A merchant without a linked account cannot be paid in production',
+    fields: { orderNumber, merchantId },
+  });
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
@@ -206,12 +209,14 @@ const GATEWAY_SETTINGS = {
 } as const satisfies Record<Environment, string>;
 
 /** To try again would not help, so neither the merchant nor the buyer is told to. */
-function noGateway({ log }: SessionDeps, order: OrderRow): DomainError {
+async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { order_number: orderNumber, merchant_id: merchantId, environment } = order;
-  log.error(
-    { alert: 'no_gateway', environment, orderNumber, merchantId },
-    `No UPI gateway is configured for ${environment}: the settings ${GATEWAY_SETTINGS[environment]}`,
-  );
+  await raiseAlert(deps, {
+    kind: 'no_gateway',
+    subject: environment,
+    message: `No UPI gateway is configured for ${environment}: the settings ${GATEWAY_SETTINGS[environment]}`,
+    fields: { environment, orderNumber, merchantId },
+  });
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 

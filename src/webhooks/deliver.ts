@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { AlertDeps } from '../alerts/alerts.ts';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
 import type {
   Attempt,
@@ -26,12 +27,11 @@ export type DeliveryOutcome =
   /** No attempt was made: too early, or another one runs. */
   | { outcome: 'postponed'; retryAfterMs: number };
 
-export interface DeliverDeps {
+export interface DeliverDeps extends AlertDeps {
   attempts: AttemptLog;
   sender: WebhookSender;
   secretBox: SecretBox;
   apiVersion: string;
-  log: Logger;
   /** The clock that the schedule runs on, Unix milliseconds; tests skip its time. */
   now?: () => number | Promise<number>;
 }
@@ -108,13 +108,11 @@ function newAttempt(deliveryId: string, kind: AttemptKind): Attempt {
  * Takes the delivery for an attempt, with a clock that can be trusted: by a wrong one, an attempt
  * that is due could also seem to be early.
  */
-async function begin(
-  { attempts, log }: DeliverDeps,
-  attempt: Attempt,
-): Promise<AttemptContext | undefined> {
+async function begin(deps: DeliverDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
+  const { attempts } = deps;
   const context = await attempts.begin(attempt);
   try {
-    if (context) assertClockAgrees(context.database_now, log);
+    if (context) await assertClockAgrees(context.database_now, deps);
     return context;
   } catch (error) {
     await attempts.abandon(attempt);

@@ -43,7 +43,7 @@ export async function sendTestEvent(
   environment: Environment,
 ): Promise<TestEventResult> {
   const { url, sealed, databaseNow } = await readEndpoint(deps, merchantId, environment);
-  assertClockAgrees(databaseNow, deps.log);
+  await assertClockAgrees(databaseNow, deps);
   const at = new Date();
   const eventId = `evt_${ulid()}`;
   const message = {

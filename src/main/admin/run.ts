@@ -2,6 +2,7 @@ import { ConfigError } from '../../config.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../local/setup-error.ts';
 import { NotToldError } from '../../payments/settle-outside.ts';
+import { ALERT_COMMANDS } from './alert.ts';
 import { AUDIT_COMMANDS } from './audit.ts';
 import type { AdminCommand } from './command.ts';
 import { parseArguments, UsageError } from './command.ts';
@@ -21,6 +22,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...DELIVERY_COMMANDS,
   ...ORDER_COMMANDS,
   ...LEDGER_COMMANDS,
+  ...ALERT_COMMANDS,
   ...AUDIT_COMMANDS,
   ...WORKER_COMMANDS,
 ];

@@ -1,0 +1,133 @@
+import type { Logger } from 'pino';
+import type postgres from 'postgres';
+import type { Sql } from '../db/client.ts';
+import type { AlertKind } from './kinds.ts';
+import { ALERT_KINDS } from './kinds.ts';
+
+export interface AlertDeps {
+  sql: Sql;
+  log: Logger;
+}
+
+/** Something that needs an operator. */
+export interface NewAlert {
+  kind: AlertKind;
+  /** What it is about: an order number, a gateway payment id, … */
+  subject: string;
+  /** What has happened, in one sentence. */
+  message: string;
+  /** What else is known, such as `orderNumber`: in the log line and in the row. */
+  fields?: Readonly<Record<string, string | number | null>>;
+  error?: unknown;
+}
+
+/**
+ * Raises an alert: a line of the log each time, and one row for each kind and subject until it is
+ * cleared. It never throws: what it reports must not fail because of it, and the line is written
+ * even when the database is away.
+ */
+export async function raiseAlert(
+  { sql, log }: AlertDeps,
+  { kind, subject, message, fields, error }: NewAlert,
+): Promise<void> {
+  const err = error === undefined ? {} : { err: error };
+  log.error({ alert: kind, subject, ...fields, ...err }, message);
+  const reason = error instanceof Error ? { error: error.message } : {};
+  const details = { message, ...fields, ...reason } satisfies postgres.JSONValue;
+  try {
+    await sql`
+      INSERT INTO alerts (kind, subject, details)
+      VALUES (${kind}, ${subject}, ${sql.json(details)})
+      ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
+      SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details`;
+  } catch (cause) {
+    log.warn({ err: cause, alert: kind, subject }, 'The alert could not be written down');
+  }
+}
+
+/**
+ * Clears the alert of a kind and subject, if there is one, because its cause is gone.
+ *
+ * @param clearedBy the part of the service that found its cause gone
+ */
+export async function clearAlert(
+  sql: Sql,
+  kind: AlertKind,
+  subject: string,
+  clearedBy: string,
+): Promise<void> {
+  await sql`
+    UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}
+    WHERE kind = ${kind} AND subject = ${subject} AND cleared_at IS NULL`;
+}
+
+/** An alert as operators see it. */
+export interface Alert {
+  alertId: number;
+  kind: string;
+  subject: string;
+  count: number;
+  firstAt: Date;
+  lastAt: Date;
+  message: string;
+  details: Record<string, unknown>;
+  /** What an operator does about it. */
+  remedy: string;
+  clearedAt: Date | null;
+  clearedBy: string | null;
+}
+
+/** Which alerts to list; what is absent matches all. */
+export interface AlertFilter {
+  kind?: string | undefined;
+  subject?: string | undefined;
+  /** Cleared ones, too. */
+  withCleared?: boolean;
+}
+
+/** Alerts, the latest first. @returns at most `limit`, and whether there are more */
+export async function listAlerts(
+  sql: Sql,
+  { kind, subject, withCleared = false }: AlertFilter,
+  limit: number,
+): Promise<{ alerts: Alert[]; hasMore: boolean }> {
+  const rows = await sql<Omit<Alert, 'remedy'>[]>`
+    SELECT alert_id AS "alertId", kind, subject, count, first_at AS "firstAt", last_at AS "lastAt",
+      details->>'message' AS message, details, cleared_at AS "clearedAt", cleared_by AS "clearedBy"
+    FROM alerts
+    WHERE (cleared_at IS NULL OR ${withCleared})
+      ${kind ? sql`AND kind = ${kind}` : sql``}
+      ${subject ? sql`AND subject = ${subject}` : sql``}
+    ORDER BY last_at DESC, alert_id DESC LIMIT ${limit + 1}`;
+  const alerts = rows.slice(0, limit).map((row) => Object.assign(row, { remedy: remedyOf(row) }));
+  return { alerts, hasMore: rows.length > limit };
+}
+
+/**
+ * Clears an alert for an operator who has seen to it, with an audit row.
+ *
+ * @returns false when there is no such alert, or it is cleared already
+ */
+export async function clearAlertById(
+  sql: Sql,
+  alertId: number,
+  actor: string,
+  reason: string,
+): Promise<boolean> {
+  const rows = await sql`
+    WITH cleared AS (
+      UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${actor}
+      WHERE alert_id = ${alertId} AND cleared_at IS NULL
+      RETURNING kind, subject
+    )
+    INSERT INTO audit_log (actor, action, subject, details)
+    SELECT ${actor}, 'alert.clear', subject,
+      jsonb_build_object('alertId', ${alertId}::bigint, 'kind', kind, 'reason', ${reason}::text)
+    FROM cleared RETURNING audit_id`;
+  return rows.length > 0;
+}
+
+function remedyOf({ kind }: { kind: string }): string {
+  const remedies: Partial<Record<string, string>> = ALERT_KINDS;
+  return remedies[kind] ?? 'See the log.';
+}

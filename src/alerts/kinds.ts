@@ -1,0 +1,15 @@
+/** Every kind of alert, with what an operator does about it. */
+export const ALERT_KINDS = {
+  callback_not_understood:
+    'Read the body in the table gateway_callbacks: the gateway may have changed its format.',
+  clock_skew: "Set this machine's clock right. No webhook is sent until then.",
+  gateway_refused:
+    "Read the gateway's reason with admin order show. Mend its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
+  no_gateway: 'Configure the gateway of this environment: the settings *_RAZORPAY_*.',
+  no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
+  payment_without_order: 'Find the payment in the dashboard of the gateway, and refund it there.',
+  surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',
+  wrong_amount: 'None: the capture is refunded, and the alert is cleared when it has been.',
+} as const satisfies Record<string, string>;
+
+export type AlertKind = keyof typeof ALERT_KINDS;
