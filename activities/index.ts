@@ -3,6 +3,7 @@ import { createFirstAttempts } from '../src/webhooks/first-attempts.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
 import { createRecordActivities } from './record.ts';
+import { createRecoveryActivities } from './recovery.ts';
 import type { SweepDeps } from './sweep.ts';
 import { createSweepActivities } from './sweep.ts';
 import type { WebhookDeps } from './webhooks.ts';
@@ -13,6 +14,7 @@ export function createActivities(deps: MoneyDeps & SweepDeps & WebhookDeps): Act
   const firstAttempts = createFirstAttempts(deps);
   return {
     ...createRecordActivities(deps, firstAttempts),
+    ...createRecoveryActivities(deps),
     ...createWebhookActivities(deps, firstAttempts),
     ...createMoneyActivities(deps, firstAttempts),
     ...createSweepActivities(deps),

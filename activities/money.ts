@@ -4,6 +4,7 @@ import type {
   MoveFundsInput,
   PaymentSessionActivities,
   ReconcileActivities,
+  RecordedStep,
   RecordStepInput,
   RecordStepResult,
   SurplusActivities,
@@ -38,12 +39,17 @@ export function createMoneyActivities(
   deps: MoneyDeps,
   firstAttempts: FirstAttempts,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
-  async function recordMoved(input: MoveFundsInput, type: 'released' | 'refunded') {
+  async function recordMoved(
+    input: MoveFundsInput,
+    type: 'released' | 'refunded',
+    before: RecordedStep[] = [],
+  ) {
     const result = await recordCommand(deps, input, { type });
+    if (result.outcome === 'row_behind') return { outcome: 'diverged' } as const;
     if (result.outcome !== 'recorded') throw new Error(`${type} is recorded without conditions`);
-    if (!result.isSame) return { outcome: 'behind' } as const;
-    const recorded = await withFirstAttempt(firstAttempts, result.recorded);
-    return { outcome: 'recorded', recorded } as const;
+    if (!result.isSame) return { outcome: 'diverged' } as const;
+    const moved = await withFirstAttempt(firstAttempts, result.recorded);
+    return { outcome: 'recorded' as const, recorded: [...before, moved] };
   }
 
   return {
@@ -51,7 +57,7 @@ export function createMoneyActivities(
       const begun = await beginRelease(deps, { orderNumber, state });
       if (begun.outcome !== 'begun') return begun;
       await untilMoved(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber));
-      return recordMoved({ orderNumber, state: begun.state }, 'released');
+      return recordMoved({ orderNumber, state: begun.state }, 'released', begun.recorded);
     },
     async refundPayment({ orderNumber, state }) {
       const { busy } = state;
@@ -70,15 +76,19 @@ export function createMoneyActivities(
 
 /** Records RELEASE_STARTED: from this statement on it is too late for a dispute. */
 async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsInput) {
-  if (state.busy?.kind === 'releasing') return { outcome: 'begun', state } as const;
+  if (state.busy?.kind === 'releasing') return { outcome: 'begun' as const, state, recorded: [] };
   const result = await recordCommand(deps, { orderNumber, state }, { type: 'expire' });
   switch (result.outcome) {
     case 'recorded': {
-      if (!result.isSame) return { outcome: 'behind' } as const;
-      return { outcome: 'begun', state: stateAfter(state, result.recorded.step) } as const;
+      if (!result.isSame) return { outcome: 'diverged' } as const;
+      const { recorded } = result;
+      const begun = stateAfter(state, recorded.step);
+      return { outcome: 'begun' as const, state: begun, recorded: [recorded] };
     }
     case 'disputed':
       return result;
+    case 'row_behind':
+      return { outcome: 'diverged' } as const;
     case 'too_early':
       throw ApplicationFailure.create({
         message: 'The window is still open',

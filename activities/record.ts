@@ -1,44 +1,95 @@
+import { activityInfo } from '@temporalio/activity';
 import type {
+  OrderRecord,
   RecordActivities,
-  RecordedStep,
   RecordStepInput,
   RecordStepResult,
 } from '../src/contracts/activities.ts';
-import type { Sql } from '../src/db/client.ts';
-import { markStarted } from '../src/orders/queries.ts';
-import { findStep } from '../src/orders/record-step.ts';
+import type { AlertDeps } from '../src/alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
+import { readOrder } from '../src/orders/record-step.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 
-export interface RecordDeps {
-  sql: Sql;
+export interface RecordDeps extends AlertDeps {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
 
 /** What the order's workflow writes and reads of its order. */
 export function createRecordActivities(
-  { sql, recordStep }: RecordDeps,
+  deps: RecordDeps,
   firstAttempts: FirstAttempts,
 ): RecordActivities {
   return {
-    async beginOrder({ orderNumber }) {
-      return withFirstAttempt(firstAttempts, await markStarted(sql, orderNumber));
-    },
-    async recordStep(input) {
-      const result = await recordStep(input);
-      // The caller of an Update does not wait for the merchant's endpoint.
-      if (result.outcome !== 'recorded' || input.forUpdate) return result;
-      return { ...result, recorded: await withFirstAttempt(firstAttempts, result.recorded) };
-    },
-    findStep: (input) => findStep(sql, input),
+    readOrder: ({ orderNumber, afterStep }) =>
+      alertingOnFailure(deps, orderNumber, async () => {
+        const record = await readOrder(deps.sql, { orderNumber, afterStep });
+        if (!record) {
+          await raiseAlert(deps, {
+            kind: 'order_without_row',
+            subject: orderNumber,
+            message: 'A workflow runs for an order that is not in the database',
+            fields: { orderNumber },
+          });
+          return null;
+        }
+        const { isNew, ...known } = record;
+        return isNew ? withFirstAttempts(firstAttempts, known) : known;
+      }),
+    recordStep: (input) =>
+      alertingOnFailure(deps, input.orderNumber, async () => {
+        const result = await deps.recordStep(input);
+        // The caller of an Update does not wait for the merchant's endpoint.
+        if (result.outcome !== 'recorded' || input.forUpdate) return result;
+        return { ...result, recorded: await withFirstAttempt(firstAttempts, result.recorded) };
+      }),
   };
 }
 
+/**
+ * A call that is no local activity any more has failed for a while already: its order stands still
+ * until it succeeds.
+ */
+export async function alertingOnFailure<Result>(
+  deps: AlertDeps,
+  orderNumber: string,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  const { isLocal, attempt } = activityInfo();
+  if (isLocal) return call();
+  try {
+    const result = await call();
+    if (attempt > 1) await clearAlert(deps.sql, 'step_not_recorded', orderNumber, 'worker');
+    return result;
+  } catch (error) {
+    await raiseAlert(deps, {
+      kind: 'step_not_recorded',
+      subject: orderNumber,
+      message: 'The database does not take a step of this order, which stands still',
+      fields: { orderNumber },
+      error,
+    });
+    throw error;
+  }
+}
+
 /** Makes the first attempt of a step's webhook; the delivery is left to be sent if it fails. */
-export async function withFirstAttempt<Recorded extends Pick<RecordedStep, 'deliveryId'>>(
+export async function withFirstAttempt<Recorded extends { deliveryId: string | null }>(
   firstAttempts: FirstAttempts,
   recorded: Recorded,
 ): Promise<Recorded> {
   const { deliveryId } = recorded;
   if (deliveryId === null || !(await firstAttempts.attempt(deliveryId))) return recorded;
   return { ...recorded, deliveryId: null };
+}
+
+/** The same for a new order, whose creation is the only event. */
+async function withFirstAttempts(
+  firstAttempts: FirstAttempts,
+  record: OrderRecord,
+): Promise<OrderRecord> {
+  const deliveries: OrderRecord['deliveries'] = [];
+  for (const delivery of record.deliveries) {
+    if (!(await firstAttempts.attempt(delivery.deliveryId))) deliveries.push(delivery);
+  }
+  return { ...record, deliveries };
 }

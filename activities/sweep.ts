@@ -1,47 +1,62 @@
-import type { Logger } from 'pino';
+import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
-import type { Sql } from '../src/db/client.ts';
-import { orderInputOf } from '../src/orders/commands.ts';
+import { forEachItem } from '../src/each-item.ts';
+import type { Comparison } from '../src/orders/compare-orders.ts';
+import { compareOrders } from '../src/orders/compare-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import {
   findOrdersBehind,
   findUnheardDisputes,
   findUnstartedOrders,
   markHeard,
+  orderInputOf,
+  signalOrder,
 } from '../src/orders/queries.ts';
-import type { OrderWorkflows } from '../src/temporal/order-workflows.ts';
+import type { RecoveryDeps } from '../src/orders/recovery.ts';
 
 const ORDERS_PER_SWEEP = 500;
+const CONCURRENT_ORDERS = 10;
 
-export interface SweepDeps {
-  sql: Sql;
-  workflows: OrderWorkflows;
+export interface SweepDeps extends RecoveryDeps {
   sweepAfterMs: number;
-  log: Logger;
 }
 
-/** What the Schedules do: find what a died API process left behind, and keep lists countable. */
+/** What the Schedules do: find what died processes and restored backups left behind. */
 export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
+  const { sql, workflows, sweepAfterMs, log } = deps;
+  const turns = { log, concurrency: CONCURRENT_ORDERS };
+
   return {
     async startUnstartedOrders() {
-      const orders = await findUnstartedOrders(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
-      for (const order of orders) await deps.workflows.start(orderInputOf(order));
-      const behind = await findOrdersBehind(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
-      for (const order of behind) {
-        await deps.workflows.catchUp(order.orderNumber);
-        await markHeard(deps.sql, order);
-      }
-      const disputes = await findUnheardDisputes(deps.sql, deps.sweepAfterMs, ORDERS_PER_SWEEP);
-      for (const { orderNumber, requestId, receivedAt } of disputes) {
-        const message = { requestId, receivedAtMs: receivedAt.getTime() };
-        await deps.workflows.signal(orderNumber, 'dispute', message);
-      }
-      if (orders.length > 0) deps.log.warn({ started: orders.length }, 'Orders swept up');
+      const orders = await findUnstartedOrders(sql, sweepAfterMs, ORDERS_PER_SWEEP);
+      await forEachItem(orders, (order) => workflows.start(orderInputOf(order)), turns);
+      const behind = await findOrdersBehind(sql, sweepAfterMs, ORDERS_PER_SWEEP);
+      const catchUp = async (order: (typeof behind)[number]) => {
+        await workflows.catchUp(order.orderNumber);
+        await markHeard(sql, order);
+      };
+      await forEachItem(behind, catchUp, turns);
+      const disputes = await findUnheardDisputes(sql, sweepAfterMs, ORDERS_PER_SWEEP);
+      const tell = ({ orderNumber, requestId, receivedAt }: (typeof disputes)[number]) =>
+        signalOrder(deps, orderNumber, 'dispute', {
+          requestId,
+          receivedAtMs: receivedAt.getTime(),
+        });
+      await forEachItem(disputes, tell, turns);
+      if (orders.length > 0) log.warn({ started: orders.length }, 'Orders swept up');
       return { started: orders.length };
     },
 
+    async compareOrders() {
+      // A worker that died hands on how far it came.
+      const from = activityInfo().heartbeatDetails as Comparison | undefined;
+      const { compared, recovered } = await compareOrders(deps, heartbeat, from);
+      if (recovered > 0) log.warn({ compared, recovered }, 'Orders and workflows differed');
+      return { compared, recovered };
+    },
+
     async sealOrderBlocks() {
-      return { sealed: await sealOrderBlocks(deps.sql) };
+      return { sealed: await sealOrderBlocks(sql) };
     },
   };
 }

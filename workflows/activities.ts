@@ -5,16 +5,35 @@ import type {
   PaymentSessionActivities,
   ReconcileActivities,
   RecordActivities,
+  RecoveryActivities,
   SurplusActivities,
   SweepActivities,
   WebhookActivities,
 } from '../src/contracts/activities.ts';
 import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
-/** Local: adds one history event, where a normal activity adds three and a workflow task. */
-export const { beginOrder, recordStep, findStep } = proxyLocalActivities<RecordActivities>({
+/**
+ * Local: adds one history event, where a normal activity adds three and a workflow task. But it
+ * keeps its workflow task, and so one of the worker's slots: what does not succeed soon is left to
+ * {@link patiently}.
+ */
+export const atOnce = proxyLocalActivities<RecordActivities>({
   startToCloseTimeout: '10 seconds',
-  retry: { initialInterval: '100 milliseconds', maximumInterval: '10 seconds' },
+  scheduleToCloseTimeout: '15 seconds',
+  retry: { initialInterval: '100 milliseconds', maximumInterval: '5 seconds' },
+});
+
+/** The same without a workflow task, for ever. */
+export const patiently = proxyActivities<RecordActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
+});
+
+/** Each step that was lost may need a call to the gateway of 10 s. */
+export const { rewriteSteps } = proxyActivities<RecoveryActivities>({
+  taskQueue: MONEY_TASK_QUEUE,
+  startToCloseTimeout: '2 minutes',
+  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
 /**
@@ -66,6 +85,13 @@ export const { startUnstartedOrders, sealOrderBlocks } = proxyActivities<
   SweepActivities & ListingActivities
 >({
   startToCloseTimeout: '5 minutes',
+  retry: { maximumAttempts: 3 },
+});
+
+/** It says after each page how far it came. */
+export const { compareOrders } = proxyActivities<SweepActivities>({
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 3 },
 });
 

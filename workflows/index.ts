@@ -2,4 +2,9 @@
 export { orderWorkflow as order } from './order/workflow.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
 export { retryDelivery } from './retry-delivery.ts';
-export { reconcilePayments, sealOrderBlocks, sweepUnstartedOrders } from './schedules.ts';
+export {
+  compareOrders,
+  reconcilePayments,
+  sealOrderBlocks,
+  sweepUnstartedOrders,
+} from './schedules.ts';

@@ -5,6 +5,11 @@ export async function sweepUnstartedOrders(): Promise<{ started: number }> {
   return activities.startUnstartedOrders();
 }
 
+/** An order whose row and workflow differ, or whose workflow is missing, is found here. */
+export async function compareOrders(): Promise<{ compared: number; recovered: number }> {
+  return activities.compareOrders();
+}
+
 /** What lost callbacks hid is found here. */
 export async function reconcilePayments(): Promise<{ sessions: number; captures: number }> {
   return activities.reconcilePayments();

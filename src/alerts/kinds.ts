@@ -7,8 +7,16 @@ export const ALERT_KINDS = {
     "Read the gateway's reason with admin order show. Mend its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
   no_gateway: 'Configure the gateway of this environment: the settings *_RAZORPAY_*.',
   no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
+  order_behind:
+    'None: the lost steps are written again. The database was restored from a backup, so run admin order recover --all.',
+  order_without_row:
+    'Find out why the database has lost the order: its workflow waits, and holds what it knows. Restore the row, or see to the money at the gateway and terminate the workflow.',
   payment_without_order: 'Find the payment in the dashboard of the gateway, and refund it there.',
+  step_not_recorded:
+    'Read the error: the database is away, or it refuses the step for good. The order goes on by itself once the cause is mended.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',
+  workflow_missing:
+    "None: the order's workflow was started again. Find out why it was gone: terminated by hand, or Temporal restored from a backup.",
   wrong_amount: 'None: the capture is refunded, and the alert is cleared when it has been.',
 } as const satisfies Record<string, string>;
 

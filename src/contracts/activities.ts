@@ -1,5 +1,6 @@
 import type { Requirement } from '../domain/lifecycle.ts';
-import type { OrderState, Step } from '../domain/order.ts';
+import type { OrderState, Step, StepKind } from '../domain/order.ts';
+import type { KnownStep } from './order-workflow.ts';
 
 /** A step to record, and what must hold for it to be recorded. */
 export interface RecordStepInput {
@@ -12,6 +13,8 @@ export interface RecordStepInput {
   gatewayPaymentId?: string;
   /** CLOSING_PAYMENT: what is recorded in its place when no payment session is open. */
   ifNoSessionOpen?: Step;
+  /** The database was restored from a backup and has lost this step: its texts are lost, too. */
+  isRewritten?: boolean;
   /**
    * `no_dispute_waiting`: refused while a dispute waits that was received before the window's end.
    * `settlement_recorded`: refused unless an operator has written a settlement outside down.
@@ -20,11 +23,7 @@ export interface RecordStepInput {
 }
 
 /** A step as the database has it: what happened, whoever asked for it. */
-export interface RecordedStep {
-  step: Step;
-  requestId: string | null;
-  /** Of PAYMENT_SUCCESS. */
-  gatewayPaymentId: string | null;
+export interface RecordedStep extends KnownStep {
   /** Its webhook, which the order's workflow sends; null when there is none or it has arrived. */
   deliveryId: string | null;
 }
@@ -32,6 +31,10 @@ export interface RecordedStep {
 export type RecordStepResult =
   /** The step that the database has under this number: this one, or another one from before. */
   | { outcome: 'recorded'; recorded: RecordedStep }
+  /** The database has lost steps that the workflow knows: it ends with this number. */
+  | { outcome: 'row_behind'; stepNumber: number }
+  /** Another step has recorded this request. */
+  | { outcome: 'repeated' }
   | { outcome: 'not_settled' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
@@ -45,23 +48,52 @@ export interface MoveFundsInput {
 }
 /** The money has moved, and the order's last step says so. */
 export type MoveFundsResult =
-  | { outcome: 'recorded'; recorded: RecordedStep }
-  /** The database has steps that the workflow does not know: nothing was moved. */
-  | { outcome: 'behind' };
+  /** A release records its beginning and its end. */
+  | { outcome: 'recorded'; recorded: RecordedStep[] }
+  /** Database and workflow have different steps: nothing was moved. */
+  | { outcome: 'diverged' };
 export type ReleaseResult =
   | MoveFundsResult
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
 
+/** What the database has of an order. */
+export interface OrderRecord {
+  /** Of its latest step. */
+  stepNumber: number;
+  /** The step at the latest number that both sides have; null when the workflow has none. */
+  common: Step | null;
+  /** The steps beyond those that the workflow has. */
+  steps: KnownStep[];
+  /** The webhooks that have not settled, whichever step they belong to. */
+  deliveries: { deliveryId: string; kind: StepKind }[];
+}
+
 /** Local activities: one SQL statement, idempotent by (order, step number). */
 export interface RecordActivities {
-  /** Marks a new order's workflow as started. */
-  beginOrder(input: { orderNumber: string }): Promise<{
-    /** ORDER_CREATED's webhook, unless there is none or it has arrived. */
-    deliveryId: string | null;
-  }>;
+  /**
+   * Reads what the database has of an order, and marks its workflow as started.
+   *
+   * @returns null when the order has no row: then an alert is raised
+   */
+  readOrder(input: {
+    orderNumber: string;
+    /** The number of the latest step that the workflow has. */
+    afterStep: number;
+  }): Promise<OrderRecord | null>;
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
-  /** The step under that number, if the database has gone on without the workflow. */
-  findStep(input: { orderNumber: string; stepNumber: number }): Promise<RecordedStep | null>;
+}
+
+/** Asks the gateway, too, so it is no local activity. */
+export interface RecoveryActivities {
+  /**
+   * Writes steps again that a restored database has lost.
+   *
+   * @returns the webhooks to be sent again, under their former event ids
+   */
+  rewriteSteps(input: {
+    orderNumber: string;
+    steps: KnownStep[];
+  }): Promise<{ deliveries: OrderRecord['deliveries'] }>;
 }
 
 export type ManualAttemptResult =
@@ -110,6 +142,8 @@ export interface ReconcileActivities {
 export interface SweepActivities {
   /** Starts the workflow of each order that has a row and never had a workflow. */
   startUnstartedOrders(): Promise<{ started: number }>;
+  /** Compares open orders with the workflows that run, and brings the two together. */
+  compareOrders(): Promise<{ compared: number; recovered: number }>;
 }
 
 export interface ListingActivities {
@@ -118,6 +152,7 @@ export interface ListingActivities {
 }
 
 export type Activities = RecordActivities &
+  RecoveryActivities &
   WebhookActivities &
   MoneyActivities &
   PaymentSessionActivities &

@@ -12,10 +12,12 @@ export const RECONCILE_WORKFLOW = 'reconcilePayments';
 export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
 export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
 export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
+export const COMPARE_WORKFLOW = 'compareOrders';
+export const COMPARE_SCHEDULE_ID = 'compare-orders';
 export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
 export const SEAL_BLOCKS_SCHEDULE_ID = 'seal-order-blocks';
 
-/** Tells an order that the book may have gone on without it: it looks. */
+/** Tells an order that database and workflow may differ: it compares them. */
 export const CATCH_UP_SIGNAL = 'catchUp';
 
 /** What operators can search and sort by in the Temporal UI. */

@@ -1,4 +1,4 @@
-import type { OrderState, OrderTerms } from '../domain/order.ts';
+import type { OrderState, OrderTerms, Step } from '../domain/order.ts';
 
 /** What the `order` workflow starts with. Its workflow id is the order number. */
 export interface OrderInput {
@@ -8,13 +8,36 @@ export interface OrderInput {
   createdAtMs: number;
   paymentLinkExpiresAtMs: number;
   terms: OrderTerms;
+  /** What an earlier run knew of the order; absent in its first run. */
+  earlier?: EarlierRun;
 }
+
+/** A step that a workflow knows, with all that it takes to write it again. */
+export interface KnownStep {
+  step: Step;
+  requestId: string | null;
+  /** Of PAYMENT_SUCCESS. */
+  gatewayPaymentId: string | null;
+}
+
+/** What one run of an order's workflow hands to the next. */
+export interface EarlierRun {
+  state: OrderState;
+  /** The latest steps, up to {@link MAX_KNOWN_STEPS}. */
+  steps: KnownStep[];
+  paidBy: string | null;
+}
+
+/** So many steps a workflow can write again after the database was restored from a backup. */
+export const MAX_KNOWN_STEPS = 200;
 
 /** What the workflow's result shows once the order is over. */
 export interface OrderResult {
   status: OrderState['status'];
   disputeCount: number;
   webhookEvents: number;
+  /** Should the database be restored to a time before the order's end, it is brought up to it. */
+  run: EarlierRun;
 }
 
 /**

@@ -80,9 +80,10 @@ export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resou
   const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
   const workflows = createOrderWorkflows(temporal, answerWithinMs);
   const present = createOrderPresenter(config.publicBaseUrl);
-  const commands = createOrderCommands({ sql, workflows, durations: config.durations, present });
+  const { durations } = config;
+  const commands = createOrderCommands({ sql, workflows, durations, present, log });
   const gateways = composeGateways({ config, log }, API_GATEWAY_TIMEOUT_MS);
-  const sessionMs = config.durations.paymentSessionMs;
+  const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
   const simulator = config.razorpay.sandbox;
   const pay = createSandboxPayment({ ...sessions, simulator });

@@ -121,7 +121,7 @@ function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): R
     errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
   }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf(action, headers['Idempotency-Key']);
+    const requestId = requestIdOf(order, action, headers['Idempotency-Key']);
     const result = await commands.send(order, message, { requestId }, givenTexts(texts));
     return commandReply(done, result);
   });

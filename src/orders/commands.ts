@@ -1,14 +1,21 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ulid } from 'ulid';
-import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
+import type { OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
 import type { Sql } from '../db/client.ts';
 import type { CommandType, Environment } from '../domain/index.ts';
-import { DomainError, paiseFromRupees, refusalOf, REFUSALS } from '../domain/index.ts';
+import {
+  DomainError,
+  paiseFromRupees,
+  refusalOf,
+  REFUSALS,
+  statusesThatTake,
+} from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
-import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { PresentOrder } from './presenter.ts';
 import * as queries from './queries.ts';
+import type { RecoveryDeps } from './recovery.ts';
+import { orderInputOf, recoverOrder } from './recovery.ts';
 import type { OrderRow, RequestBody } from './rows.ts';
 import type { CreateOrder, Order } from './schemas.ts';
 
@@ -19,9 +26,7 @@ export interface OrderDurations {
   disputeAnswerMs: number;
 }
 
-export interface OrderDeps {
-  sql: Sql;
-  workflows: OrderWorkflows;
+export interface OrderDeps extends RecoveryDeps {
   durations: OrderDurations;
   present: PresentOrder;
 }
@@ -77,21 +82,24 @@ export interface OrderCommands {
   findRepeated(order: OrderRow, requestId: string): Promise<CommandResult | undefined>;
 }
 
-/** A request id: the merchant's own key where there is one, else fresh. */
-export function requestIdOf(operation: string, idempotencyKey: string | undefined): string {
-  return idempotencyKey === undefined ? `req_${ulid()}` : `${operation}:${idempotencyKey}`;
+/**
+ * The id of a request: equal for a repeat with the same Idempotency-Key, else fresh. Temporal sees
+ * it, and a key may hold anything, such as a buyer's address: so it is an HMAC of operation and key,
+ * keyed with the order's payment token, which Temporal never sees.
+ */
+export function requestIdOf(
+  { payment_token: secret }: OrderRow,
+  operation: string,
+  idempotencyKey: string | undefined,
+): string {
+  if (idempotencyKey === undefined) return newRequestId();
+  const hmac = createHmac('sha256', secret).update(`${operation}:${idempotencyKey}`);
+  return `req_${hmac.digest('base64url')}`;
 }
 
-/** The workflow's input, made of nothing but the row, so that the sweeper can make it too. */
-export function orderInputOf(order: OrderRow): OrderInput {
-  return {
-    orderNumber: order.order_number,
-    merchantId: order.merchant_id,
-    amountPaise: order.amount_paise,
-    createdAtMs: order.created_at.getTime(),
-    paymentLinkExpiresAtMs: order.payment_link_expires_at.getTime(),
-    terms: order.terms,
-  };
+/** The id of a request that has no Idempotency-Key. */
+export function newRequestId(): string {
+  return `req_${ulid()}`;
 }
 
 export function createOrderCommands(deps: OrderDeps): OrderCommands {
@@ -208,7 +216,7 @@ async function carryOut<Name extends OrderMessageName>(
     const outcome = await updateStarted(deps, order, name, message, updateId);
     const after = await queries.hearCarriedOut(deps.sql, orderNumber, requestId);
     if (after) return after;
-    throw outcome === 'gone' ? refusal(name === 'decide' ? 'decideForBuyer' : name) : lost(name);
+    throw outcome === 'gone' ? refusal(commandTypeOf(name)) : lost(name);
   } catch (error) {
     // Written, but its workflow task was lost: the order takes it over from the book.
     const after = await queries.findCarriedOut(deps.sql, orderNumber, requestId);
@@ -221,7 +229,7 @@ async function carryOut<Name extends OrderMessageName>(
   }
 }
 
-/** Starts the order's workflow first, if the process that created the order died before it could. */
+/** Brings the order's workflow back first, if it is missing. */
 async function updateStarted<Name extends OrderMessageName>(
   deps: OrderDeps,
   order: OrderRow,
@@ -231,8 +239,7 @@ async function updateStarted<Name extends OrderMessageName>(
 ): Promise<'done' | 'gone'> {
   const { order_number: orderNumber } = order;
   const outcome = await updateCaughtUp(deps, orderNumber, name, message, updateId);
-  if (outcome === 'done' || !(await queries.isUnstarted(deps.sql, orderNumber))) return outcome;
-  await deps.workflows.start(orderInputOf(order));
+  if (outcome === 'done' || (await recoverOrder(deps, orderNumber)) === 'final') return outcome;
   return updateCaughtUp(deps, orderNumber, name, message, updateId);
 }
 
@@ -251,14 +258,23 @@ async function updateCaughtUp<Name extends OrderMessageName>(
     return await workflows.update(orderNumber, name, message, updateId);
   } catch (error) {
     const isRefusal = error instanceof DomainError && error.code === 'INVALID_STATE';
-    // Of many commands at once one wins, and the others are refused before it has heard. But no
-    // dispute that the book has taken may be refused.
-    const olderThanMs = name === 'dispute' ? 0 : HEARD_WITHIN_MS;
-    if (!isRefusal || !(await queries.hasUnheardSteps(sql, orderNumber, olderThanMs))) throw error;
+    if (!isRefusal || !(await mayDiffer(sql, orderNumber, name))) throw error;
     await workflows.catchUp(orderNumber);
     return workflows.update(orderNumber, name, message, `${updateId}:caught-up`);
   }
 }
+
+/** True when the row would take a command that its workflow has refused, or has steps that it may lack. */
+async function mayDiffer(sql: Sql, orderNumber: string, name: OrderMessageName): Promise<boolean> {
+  const { status, busy } = await queries.findOrderByNumber(sql, orderNumber);
+  if (busy === null && statusesThatTake(commandTypeOf(name)).includes(status)) return true;
+  // Of many commands at once one wins, and the others are refused before it has heard. But no
+  // dispute that the database has taken may be refused.
+  const olderThanMs = name === 'dispute' ? 0 : HEARD_WITHIN_MS;
+  return queries.hasUnheardSteps(sql, orderNumber, olderThanMs);
+}
+
+const commandTypeOf = (name: OrderMessageName) => (name === 'decide' ? 'decideForBuyer' : name);
 
 /**
  * Temporal answers an Update that comes again as it answered the first. A cancel that was 502

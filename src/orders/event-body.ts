@@ -1,4 +1,5 @@
-import { ulid } from 'ulid';
+import { createHash } from 'node:crypto';
+import { encodeTime } from 'ulid';
 import type { Step } from '../domain/index.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { OrderRow } from './rows.ts';
@@ -12,12 +13,14 @@ import type { OrderRow } from './rows.ts';
  */
 export function eventOf(
   order: OrderRow,
-  { event, atMs }: Step,
+  step: Step,
   present: PresentOrder,
   failure?: { payment_failure: { reason: string } },
 ) {
+  const { event, atMs } = step;
   if (event === null) return undefined;
-  const event_id = `evt_${ulid()}`;
+  const id = ulidOf(order.order_number, step);
+  const event_id = `evt_${id}`;
   const body = JSON.stringify({
     event: event.type,
     event_id,
@@ -26,5 +29,23 @@ export function eventOf(
     environment: order.environment,
     data: { ...present(order), ...failure },
   });
-  return { ...event, event_id, body };
+  return { ...event, event_id, delivery_id: `dlv_${id}`, body };
+}
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/**
+ * A ULID whose 80 random bits are a hash of the step: a step that is written again after the
+ * database was restored keeps it, so that receivers know the repeat of a webhook.
+ */
+function ulidOf(orderNumber: string, { number, kind, atMs }: Step): string {
+  const hash = createHash('sha256')
+    .update(`${orderNumber}:${number}:${kind}:${atMs}`)
+    .digest('hex');
+  const digits = BigInt(`0x${hash.slice(0, 20)}`)
+    .toString(32)
+    .padStart(16, '0');
+  return (
+    encodeTime(atMs) + digits.replaceAll(/./g, (digit) => CROCKFORD.charAt(parseInt(digit, 32)))
+  );
 }

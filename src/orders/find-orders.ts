@@ -31,6 +31,13 @@ export interface FoundOrder {
   createdAt: Date;
 }
 
+/** @throws Error when there is no such order: workflows name only orders that have a row */
+export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
+  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
+  if (!row) throw new Error(`Order ${orderNumber} has no row`);
+  return row;
+}
+
 /**
  * Orders of any merchant, the newest first. Each clue has an index of its own.
  *

@@ -1,5 +1,4 @@
 import type postgres from 'postgres';
-import { ulid } from 'ulid';
 import type { Sql } from '../db/client.ts';
 import { createOrder } from '../domain/index.ts';
 import { eventOf } from './event-body.ts';
@@ -64,9 +63,15 @@ async function findByKey(sql: Sql, { merchant_id, environment, idempotency_key }
     LEFT JOIN orders o ON o.merchant_id = ${merchant_id} AND o.environment = ${environment}
       AND o.idempotency_key = ${idempotency_key}
     LEFT JOIN unstarted_orders u ON u.order_number = o.order_number`;
-  const { now, is_unstarted: isUnstarted, ...order } = row;
+  const { now, is_unstarted, ...order } = row;
   const isFound = (order.order_number as string | null) !== null;
-  return { now, isUnstarted, order: isFound ? order : undefined };
+  return { now, isUnstarted: is_unstarted, order: isFound ? order : undefined };
+}
+
+/** True when no workflow of this order has begun yet. */
+export async function isUnstarted(sql: Sql, orderNumber: string): Promise<boolean> {
+  const rows = await sql`SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`;
+  return rows.length > 0;
 }
 
 async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<boolean> {
@@ -75,7 +80,7 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
     row.created_at.getTime(),
     row.payment_link_expires_at.getTime(),
   );
-  const { event_id, body } = eventOf(row, step, present) ?? {};
+  const { event_id, delivery_id, body } = eventOf(row, step, present) ?? {};
   const written = await sql`
     WITH inserted AS (
       INSERT INTO orders SELECT * FROM jsonb_populate_record(NULL::orders, ${sql.json(columnsOf(row))})
@@ -97,7 +102,7 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
     ), delivery AS (
       INSERT INTO webhook_deliveries
         (delivery_id, event_id, merchant_id, environment, next_attempt_at)
-      SELECT ${`dlv_${ulid()}`}, ${event_id ?? ''}, merchant_id, environment, created_at
+      SELECT ${delivery_id ?? ''}, ${event_id ?? ''}, merchant_id, environment, created_at
       FROM inserted JOIN merchant_environments m USING (merchant_id, environment)
       WHERE m.webhook_url IS NOT NULL
     )

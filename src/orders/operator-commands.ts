@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
-import { requestIdOf } from './commands.ts';
+import { newRequestId } from './commands.ts';
 import { findOrderAnywhere } from './find-orders.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
@@ -26,7 +26,7 @@ export async function raiseDisputeForBuyer(
 ): Promise<Order> {
   const dispute = parseReason(disputeSchema, reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const requestId = requestIdOf('', undefined);
+  const requestId = newRequestId();
   const result = await commands.raiseDispute(order, requestId, dispute.reason, actor);
   return result.order;
 }
@@ -53,7 +53,7 @@ export async function decideDispute(
   const { winner } = decision;
   const { reason } = parseReason(decisionSchema, decision.reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const requestId = requestIdOf('', undefined);
+  const requestId = newRequestId();
   const audited = { actor, action: 'dispute.decide', details: { requestId, for: winner, reason } };
   await writeAudit(sql, order, audited);
   const result = await commands.send(order, 'decide', { requestId, for: winner }, { reason });
@@ -74,7 +74,7 @@ export async function refundForMerchant(
 ): Promise<Order> {
   const { reason } = parseReason(refundSchema, asked);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const requestId = requestIdOf('', undefined);
+  const requestId = newRequestId();
   await writeAudit(sql, order, { actor, action: 'order.refund', details: { requestId, reason } });
   return (await commands.send(order, 'refund', { requestId }, { reason })).order;
 }

@@ -5,8 +5,9 @@ import { errorOf } from '../http/errors.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderRow } from './rows.ts';
 
-export { findOrderAnywhere } from './find-orders.ts';
+export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export * from './insert-order.ts';
+export * from './recovery.ts';
 export * from './request-queries.ts';
 export type { OrderRow } from './rows.ts';
 
@@ -40,13 +41,6 @@ export async function ownOrder(
   return order;
 }
 
-/** @throws Error when there is no such order: workflows name only orders that have a row */
-export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
-  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
-  if (!row) throw new Error(`Order ${orderNumber} has no row`);
-  return row;
-}
-
 /** Orders whose workflow never began: their API process died, or Temporal was away. */
 export async function findUnstartedOrders(
   sql: Sql,
@@ -57,29 +51,6 @@ export async function findUnstartedOrders(
     SELECT o.* FROM unstarted_orders u JOIN orders o USING (order_number)
     WHERE u.created_at < service_now() - ${olderThanMs} * interval '1 millisecond'
     ORDER BY u.created_at LIMIT ${limit}`;
-}
-
-/** True when no workflow of this order has begun yet. */
-export async function isUnstarted(sql: Sql, orderNumber: string): Promise<boolean> {
-  const rows = await sql`SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`;
-  return rows.length > 0;
-}
-
-/**
- * Its workflow has begun.
- *
- * @returns the delivery of ORDER_CREATED's webhook, unless there is none or it has arrived
- */
-export async function markStarted(
-  sql: Sql,
-  orderNumber: string,
-): Promise<{ deliveryId: string | null }> {
-  const [row] = await sql<{ deliveryId: string }[]>`
-    WITH started AS (DELETE FROM unstarted_orders WHERE order_number = ${orderNumber})
-    SELECT d.delivery_id AS "deliveryId"
-    FROM order_events e JOIN webhook_deliveries d USING (event_id)
-    WHERE e.order_number = ${orderNumber} AND e.sequence = 1 AND d.state = 'PENDING'`;
-  return { deliveryId: row?.deliveryId ?? null };
 }
 
 /** Disputes that were written down, but whose order has not heard of them: a process died. */

@@ -1,6 +1,5 @@
 import type postgres from 'postgres';
-import { ulid } from 'ulid';
-import type { RecordedStep, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
+import type { OrderRecord, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
 import type { Funds, Requirement } from '../domain/index.ts';
 import { STATUSES } from '../domain/index.ts';
@@ -69,14 +68,33 @@ async function write(
   return row.result;
 }
 
-/** The step under a number, for a workflow that may have fallen behind the database. */
-export async function findStep(
+/**
+ * What the database has of an order beyond a step, and whether its workflow had begun before.
+ *
+ * @returns undefined when the order has no row
+ */
+export async function readOrder(
   sql: Sql,
-  { orderNumber, stepNumber }: { orderNumber: string; stepNumber: number },
-): Promise<RecordedStep | null> {
-  const [row] = await sql<{ found: RecordedStep | null }[]>`
-    SELECT find_step(${orderNumber}, ${stepNumber}) AS found`;
-  return row?.found ?? null;
+  { orderNumber, afterStep }: { orderNumber: string; afterStep: number },
+): Promise<(OrderRecord & { isNew: boolean }) | undefined> {
+  const [row] = await sql<(OrderRecord & { isNew: boolean })[]>`
+    WITH begun AS (
+      DELETE FROM unstarted_orders WHERE order_number = ${orderNumber} RETURNING order_number
+    )
+    SELECT o.step_number AS "stepNumber", EXISTS (SELECT FROM begun) AS "isNew",
+      (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
+        AND s.step_number = least(o.step_number, ${afterStep})) AS common,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'requestId', s.request_id,
+          'gatewayPaymentId', CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END)
+          ORDER BY s.step_number)
+        FROM order_steps s
+        WHERE s.order_number = o.order_number AND s.step_number > ${afterStep}), '[]') AS steps,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('deliveryId', d.delivery_id, 'kind', e.type)
+          ORDER BY e.sequence)
+        FROM order_events e JOIN webhook_deliveries d USING (event_id)
+        WHERE e.order_number = o.order_number AND d.state = 'PENDING'), '[]') AS deliveries
+    FROM orders o WHERE o.order_number = ${orderNumber}`;
+  return row;
 }
 
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
@@ -116,7 +134,8 @@ function detailsOf({ request_body, captured_utr }: StepContext, input: RecordSte
     gateway_payment_id: gatewayPaymentId,
     utr: captured_utr,
   };
-  const details = { ...request_body, ...step.details, ...paid };
+  const recovered = input.isRewritten === true && { recovered: true };
+  const details = { ...request_body, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
 }
 
@@ -125,7 +144,7 @@ function webhookOf(after: StepContext, { step }: RecordStepInput, present: Prese
   const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
   const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
   const event = eventOf(after, step, present, failure);
-  return event && { ...event, delivery_id: after.has_webhook ? `dlv_${ulid()}` : null };
+  return event && { ...event, delivery_id: after.has_webhook ? event.delivery_id : null };
 }
 
 function iso(ms: number): string {

@@ -43,7 +43,7 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
     errors: [...helper.errors, 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('pay', headers['Idempotency-Key']);
+    const requestId = requestIdOf(order, 'pay', headers['Idempotency-Key']);
     const result =
       (await commands.findRepeated(order, requestId)) ??
       (await commands.send(order, 'pay', { requestId, ...(await pay(order, requestId)) }));
@@ -63,7 +63,7 @@ function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
     description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('fail-payment', headers['Idempotency-Key']);
+    const requestId = requestIdOf(order, 'fail-payment', headers['Idempotency-Key']);
     const result = await commands.send(order, 'failPayment', { requestId }, { reason: DECLINED });
     return commandReply('Payment failed', result);
   });
@@ -79,7 +79,7 @@ function disputeRoute({ sql, commands }: TestHelperDeps): Route {
     body: disputeSchema,
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('dispute', headers['Idempotency-Key']);
+    const requestId = requestIdOf(order, 'dispute', headers['Idempotency-Key']);
     const result = await commands.raiseDispute(order, requestId, body.reason);
     return commandReply('Dispute raised', result);
   });
@@ -95,7 +95,7 @@ function advanceRoute({ sql, commands }: TestHelperDeps): Route {
     body: advanceSchema,
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf('advance', headers['Idempotency-Key']);
+    const requestId = requestIdOf(order, 'advance', headers['Idempotency-Key']);
     const { seconds } = body;
     const result = await commands.send(order, 'advance', { requestId, seconds }, { seconds });
     return commandReply('Clock advanced', result);

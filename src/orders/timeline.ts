@@ -29,10 +29,11 @@ export const timelineSchema = z
         at: dateTime,
         status: z.enum(ORDER_STATUSES),
         details: z
-          .record(z.string(), z.union([z.string(), z.number(), z.null()]))
+          .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
           .nullable()
           .meta({
-            description: 'The texts of the request, and what the step says beyond its kind',
+            description:
+              'The texts of the request, and what the step says beyond its kind; `recovered: true` where they were lost with a backup that was restored',
           }),
         webhook: z
           .object({
@@ -55,7 +56,7 @@ interface TimelineRow {
   kind: (typeof ENTRY_KINDS)[number];
   at: Date;
   status: OrderRow['status'];
-  details: Record<string, string | number | null> | null;
+  details: Record<string, string | number | boolean | null> | null;
   event_id: string | null;
   sequence: number | null;
   state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;

@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
+import type { TypedSearchAttributes } from '@temporalio/common';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import {
   ApplicationFailure,
-  WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
@@ -12,8 +13,14 @@ import {
   refundWorkflowId,
   TASK_QUEUE,
 } from '../contracts/ids.ts';
-import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
-import { DomainError, ERROR_CODES, rupeesFromPaise } from '../domain/index.ts';
+import type {
+  OrderInput,
+  OrderMessageName,
+  OrderMessages,
+  OrderResult,
+} from '../contracts/order-workflow.ts';
+import type { OrderStatus } from '../domain/index.ts';
+import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
 import { createTurns } from './turns.ts';
 
 /** No caller waits longer for Temporal than this; then it is a 500. */
@@ -34,8 +41,12 @@ Updates that operators may send: \`cancel\`, \`deliver\`, \`resolve\`, and in a 
 
 /** What the rest of the service asks of the order workflow. */
 export interface OrderWorkflows {
-  /** Starts it, exactly once however often it is called. */
+  /** Starts it unless it runs. Only for an order whose row is not final. */
   start(input: OrderInput): Promise<void>;
+  /** What Temporal has of it now. */
+  find(orderNumber: string): Promise<FoundWorkflow>;
+  /** Those that run, of the order numbers after the first and up to the second. */
+  listRunning(after: string, upTo: string): Promise<Map<string, OrderStatus | undefined>>;
   /**
    * Carries a message out and waits until its step is recorded.
    *
@@ -55,11 +66,19 @@ export interface OrderWorkflows {
     name: Name,
     message: OrderMessages[Name],
   ): Promise<'sent' | 'gone'>;
-  /** Tells it to look whether the book has gone on without it. */
+  /** Tells it that database and workflow may differ: it compares them. */
   catchUp(orderNumber: string): Promise<'sent' | 'gone'>;
   /** Gives a capture back that its order cannot take, once however often it is called. */
   refundSurplus(gatewayPaymentId: string): Promise<void>;
 }
+
+/** An order's workflow as Temporal has it. */
+export type FoundWorkflow =
+  /** Its status is read from its search attribute. */
+  | { state: 'running'; status: OrderStatus | undefined }
+  /** Its result is there unless it was terminated, or failed. */
+  | { state: 'closed'; result: OrderResult | undefined }
+  | { state: 'missing' };
 
 /** Order workflows over a Temporal client; every call has a deadline of its own. */
 export function createOrderWorkflows(
@@ -80,6 +99,8 @@ export function createOrderWorkflows(
       starting.set(orderNumber, start);
       return start;
     },
+    find: (orderNumber) => withinTimeout(() => find(client, orderNumber)),
+    listRunning: (after, upTo) => listRunning(client, after, upTo),
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(() =>
         inTurn(orderNumber, () => update(client, orderNumber, name, updateId, [message])),
@@ -134,26 +155,57 @@ async function signal(
 }
 
 async function startOrder(client: Client, input: OrderInput): Promise<void> {
+  const { status = 'ACCEPTED', disputeCount = 0 } = input.earlier?.state ?? {};
+  await client.workflow.start(ORDER_WORKFLOW, {
+    workflowId: input.orderNumber,
+    taskQueue: TASK_QUEUE,
+    args: [input],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    // A run reads the order's row before it does anything: another one does no harm.
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    staticSummary: `INR ${rupeesFromPaise(input.amountPaise).toFixed(2)} · ${input.terms.environment} · ${input.merchantId}`,
+    staticDetails: DETAILS_FOR_OPERATORS,
+    typedSearchAttributes: [
+      { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: status },
+      { key: { name: 'MerchantId', type: 'KEYWORD' }, value: input.merchantId },
+      { key: { name: 'Environment', type: 'KEYWORD' }, value: input.terms.environment },
+      { key: { name: 'DisputeCount', type: 'INT' }, value: disputeCount },
+    ],
+  });
+}
+
+async function find(client: Client, orderNumber: string): Promise<FoundWorkflow> {
+  const handle = client.workflow.getHandle(orderNumber);
   try {
-    await client.workflow.start(ORDER_WORKFLOW, {
-      workflowId: input.orderNumber,
-      taskQueue: TASK_QUEUE,
-      args: [input],
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      staticSummary: `INR ${rupeesFromPaise(input.amountPaise).toFixed(2)} · ${input.terms.environment} · ${input.merchantId}`,
-      staticDetails: DETAILS_FOR_OPERATORS,
-      typedSearchAttributes: [
-        { key: { name: 'OrderStatus', type: 'KEYWORD' }, value: 'ACCEPTED' },
-        { key: { name: 'MerchantId', type: 'KEYWORD' }, value: input.merchantId },
-        { key: { name: 'Environment', type: 'KEYWORD' }, value: input.terms.environment },
-        { key: { name: 'DisputeCount', type: 'INT' }, value: 0 },
-      ],
-    });
+    const { status, typedSearchAttributes } = await handle.describe();
+    if (status.name === 'RUNNING') {
+      return { state: 'running', status: statusOf(typedSearchAttributes) };
+    }
+    const result =
+      status.name === 'COMPLETED' ? ((await handle.result()) as OrderResult) : undefined;
+    return { state: 'closed', result };
   } catch (error) {
-    // It has run and is over: a replayed POST starts nothing.
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    if (error instanceof WorkflowNotFoundError) return { state: 'missing' };
+    throw error;
   }
+}
+
+async function listRunning(
+  client: Client,
+  after: string,
+  upTo: string,
+): Promise<Map<string, OrderStatus | undefined>> {
+  const running = new Map<string, OrderStatus | undefined>();
+  const query = `WorkflowType = '${ORDER_WORKFLOW}' AND ExecutionStatus = 'Running' AND WorkflowId > '${after}' AND WorkflowId <= '${upTo}'`;
+  for await (const found of client.workflow.list({ query, pageSize: 1000 })) {
+    running.set(found.workflowId, statusOf(found.typedSearchAttributes));
+  }
+  return running;
+}
+
+function statusOf(attributes: TypedSearchAttributes): OrderStatus | undefined {
+  const value = attributes.get(defineSearchAttributeKey('OrderStatus', 'KEYWORD'));
+  return ORDER_STATUSES.find((status) => status === value);
 }
 
 /** The server gave up on a task that many Updates shared; the workflow has not seen this one. */

@@ -1,6 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { ScheduleAlreadyRunning } from '@temporalio/client';
 import {
+  COMPARE_SCHEDULE_ID,
+  COMPARE_WORKFLOW,
   RECONCILE_SCHEDULE_ID,
   RECONCILE_WORKFLOW,
   SEAL_BLOCKS_SCHEDULE_ID,
@@ -13,12 +15,16 @@ import {
 /** A merchant with ten orders a second makes a block and a half in this time. */
 const SEAL_BLOCKS_MS = 5 * 60_000;
 
+/** A missing workflow is found within a minute: half of it is left for the comparison itself. */
+const COMPARE_MS = 30_000;
+
 /** Creates the service's Schedules, or brings them up to date. */
 export async function ensureSchedules(
   client: Client,
   { sweepAfterMs, reconcileMs }: { sweepAfterMs: number; reconcileMs: number },
 ): Promise<void> {
   await ensureSchedule(client, SWEEP_SCHEDULE_ID, SWEEP_WORKFLOW, sweepAfterMs);
+  await ensureSchedule(client, COMPARE_SCHEDULE_ID, COMPARE_WORKFLOW, COMPARE_MS);
   await ensureSchedule(client, RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW, reconcileMs);
   await ensureSchedule(client, SEAL_BLOCKS_SCHEDULE_ID, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
 }

@@ -224,6 +224,7 @@ describe('a cancel, while a payment session is open', () => {
     const { mend } = await gateway.addFault(CLOSING_FAILS);
     expect([(await cancel()).status, (await cancel()).status]).toEqual([502, 502]);
     await mend();
+    await until(async () => (await cancel()).status !== 502);
     const { status, body } = await cancel();
     expect([status, body.data?.status]).toEqual([200, 'CANCELLED']);
     expect((await cancel()).body.data).toEqual(body.data);

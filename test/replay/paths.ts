@@ -225,7 +225,8 @@ export const PATHS: Record<string, Path> = {
     await simulator(world.service, 'POST', '/faults', { kind: 'error' });
     await order.refusalOf('cancel');
     await simulator(world.service, 'DELETE', '/faults');
-    await order.update('cancel');
+    // For some seconds after it failed it is refused, which leaves no event.
+    await until(async () => (await order.refusalOf('cancel')) === undefined);
     return order;
   },
 

@@ -159,7 +159,7 @@ describe('a dispute that meets the release under way', () => {
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
     await letClocksAgree(service);
     letGo();
-    expect(await released).toEqual({ outcome: 'behind' });
+    expect(await released).toEqual({ outcome: 'diverged' });
     expect((await kindsOf(merchant, order)).slice(3)).toEqual(['DISPUTE_RAISED']);
     expect(await rowOf(service, order)).toMatchObject({
       dispute_count: 1,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
+import { requestIdOf } from '../../src/orders/commands.ts';
 import { findOrderByNumber, writeDispute } from '../../src/orders/queries.ts';
 import { CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
@@ -130,7 +131,9 @@ test('a cancel is answered when its last step was written by a task that was los
   });
   await order.untilStep('CLOSING_PAYMENT');
   const cancelled = await changeOf(service, order, { type: 'sessionClosed' });
-  await writeAsLost(service, order, cancelled, { requestId: `cancel:${key}` });
+  await writeAsLost(service, order, cancelled, {
+    requestId: requestIdOf(await order.row(), 'cancel', key),
+  });
   await service.deps.workflows.catchUp(order_number);
   const answer = await cancelling;
   await mend();

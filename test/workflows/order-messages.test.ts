@@ -108,7 +108,7 @@ describe('messages that come at an unusual time', () => {
     orders,
   }) => {
     const order = await orders.in('CANCELLED');
-    expect(await order.handle.result()).toEqual({
+    expect(await order.handle.result()).toMatchObject({
       status: 'CANCELLED',
       disputeCount: 0,
       webhookEvents: 2,

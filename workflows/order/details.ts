@@ -30,6 +30,12 @@ export function deadlineSummary({ kind }: Deadline): string {
   return `Until ${AT_DEADLINE[kind]}`;
 }
 
+/** Says in the Temporal UI that the order stands still until the database takes its next step. */
+export function showBlocked(state: OrderState): void {
+  const reason = 'The database does not take the next step. `admin alert list` says why.';
+  setCurrentDetails(`${currentDetails(state)}\n\n**Blocked:** ${reason}`);
+}
+
 /** Says in the Temporal UI what the order waits for. */
 export function showState(state: OrderState): void {
   setCurrentDetails(currentDetails(state));

@@ -1,10 +1,10 @@
 import type { RecordedStep } from '../../src/contracts/activities.ts';
 import type { Request } from './messages.ts';
 
-/** What the gateway answered: a command that follows from it, or a step that is recorded already. */
+/** What the gateway answered: a command that follows from it, or steps that are recorded already. */
 export type GatewayResult =
   | { kind: 'request'; request: Request }
-  | { kind: 'recorded'; recorded: RecordedStep }
+  | { kind: 'recorded'; recorded: RecordedStep[] }
   | { kind: 'catchUp' };
 
 /** What an order applies, one at a time. */
@@ -12,7 +12,7 @@ export type OrderEvent =
   /** Of a message, or of the deadline that passed. */
   | { kind: 'request'; request: Request }
   | { kind: 'gateway'; result: GatewayResult }
-  /** The database may have steps that this workflow does not know. */
+  /** Database and workflow may have different steps. */
   | { kind: 'catchUp' }
   /** Of a final order a webhook has arrived, or is FAILED after its fifth attempt. */
   | { kind: 'deliverySettled' };

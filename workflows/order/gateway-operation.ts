@@ -86,7 +86,7 @@ export class GatewayOperation {
     switch (result.outcome) {
       case 'recorded':
         return { kind: 'recorded', recorded: result.recorded };
-      case 'behind':
+      case 'diverged':
         return { kind: 'catchUp' };
       case 'disputed': {
         const { requestId, receivedAtMs } = result.dispute;
@@ -100,7 +100,7 @@ export class GatewayOperation {
     const result = await refundPayment.executeWithOptions({ summary: 'Refund the buyer' }, [
       { orderNumber, state },
     ]);
-    if (result.outcome === 'behind') return { kind: 'catchUp' };
+    if (result.outcome === 'diverged') return { kind: 'catchUp' };
     return { kind: 'recorded', recorded: result.recorded };
   }
 }

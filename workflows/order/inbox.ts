@@ -14,6 +14,7 @@ const DEADLINE_PASSED: OrderEvent = {
 /** What an order has to apply, in its order; an event stays here until it is applied. */
 export class Inbox {
   private readonly events: OrderEvent[] = [];
+  private messageCount = 0;
 
   push(event: OrderEvent): void {
     this.events.push(event);
@@ -24,6 +25,7 @@ export class Inbox {
    * cannot be done is refused in its turn, after what came before it.
    */
   signal(name: OrderMessageName, message: IncomingMessage = {}): void {
+    this.messageCount += 1;
     try {
       this.push({ kind: 'request', request: { command: commandOf(name, message), message } });
     } catch (error) {
@@ -33,6 +35,7 @@ export class Inbox {
 
   /** Answers when the message's step is recorded, so that a GET right after sees it. */
   async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
+    this.messageCount += 1;
     // Handlers run in the workflow's own scope, which an operator's cancellation request cancels.
     await CancellationScope.nonCancellable(async () => {
       const answer = new Trigger<void>();
@@ -44,11 +47,17 @@ export class Inbox {
 
   /** Before everything that waits: a refusal counts only if every recorded step is known. */
   requestCatchUp(): void {
+    this.messageCount += 1;
     this.events.unshift({ kind: 'catchUp' });
   }
 
   isCatchUpRequested(): boolean {
     return this.events.some(({ kind }) => kind === 'catchUp');
+  }
+
+  /** Signals and Updates so far, in this run. */
+  messages(): number {
+    return this.messageCount;
   }
 
   isEmpty(): boolean {

@@ -108,7 +108,7 @@ export function notRecorded({ command }: Request, { outcome }: NotRecorded): Dom
   } as const satisfies Record<NotRecorded['outcome'], string>;
   return new DomainError('INVALID_STATE', words[outcome]);
 }
-type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' }>;
+type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' | 'row_behind' | 'repeated' }>;
 
 /** The failure that crosses to the client: its type is the `ErrorCode`. */
 export function failureOf(error: DomainError): ApplicationFailure {

@@ -1,11 +1,15 @@
-import type { RecordedStep, RecordStepInput } from '../../src/contracts/activities.ts';
+import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
+import type { OrderRecord, RecordedStep, RecordStepInput } from '../../src/contracts/activities.ts';
 import type {
+  EarlierRun,
   IncomingMessage,
+  KnownStep,
   OrderInput,
   OrderMessageName,
   OrderResult,
 } from '../../src/contracts/order-workflow.ts';
-import type { Change, Command, Decision, OrderState } from '../../src/domain/index.ts';
+import { MAX_KNOWN_STEPS } from '../../src/contracts/order-workflow.ts';
+import type { Change, Command, Decision, OrderState, Step } from '../../src/domain/index.ts';
 import {
   createOrder,
   decide,
@@ -16,14 +20,21 @@ import {
   REFUSALS,
   stateAfter,
 } from '../../src/domain/index.ts';
-import { beginOrder, findStep, recordStep, sendWebhook } from '../activities.ts';
+import { sendWebhook } from '../activities.ts';
 import { startSurplusRefund } from '../refund-surplus-payment.ts';
-import { showChange, showState } from './details.ts';
+import { OrderDatabase } from './database.ts';
+import { showBlocked, showChange, showState } from './details.ts';
 import type { GatewayResult, OrderEvent } from './events.ts';
 import { GatewayOperation } from './gateway-operation.ts';
 import { Inbox } from './inbox.ts';
 import type { Request } from './messages.ts';
 import { commandOf, failureOf, notRecorded, recordedWith, refuse } from './messages.ts';
+
+/** So many Signals and Updates one run takes: half of what the server takes. */
+const MAX_MESSAGES = 1000;
+
+/** For so long after a cancel failed at the gateway, further ones are refused as it was. */
+const AFTER_FAILED_CANCEL_MS = 5000;
 
 /**
  * One order at work. Events are applied one at a time, and the state changes only when its step is
@@ -32,11 +43,15 @@ import { commandOf, failureOf, notRecorded, recordedWith, refuse } from './messa
  *
  * A workflow task can be lost after its local activity has recorded a step, and the next one may
  * begin with something else. What the database has under a step's number has happened: it is adopted.
+ * A database that was restored from a backup may have lost steps: they are written again.
  */
 export class Order {
   readonly inbox = new Inbox();
   private readonly orderNumber: string;
   private state: OrderState;
+  /** The latest steps, to write them again if the database loses them. */
+  private steps: KnownStep[];
+  private readonly database: OrderDatabase;
   private readonly gateway: GatewayOperation;
   /** Requests whose step is recorded: hearing of one again changes nothing. */
   private readonly requestIds = new Set<string>();
@@ -44,34 +59,69 @@ export class Order {
   private paidBy: string | undefined;
   /** The cancel that waits for the payment session to be closed. */
   private waitingCancel: Request | undefined;
-  private pendingDeliveries = 0;
+  /** When a cancel last failed because the gateway could not be reached. */
+  private cancelFailedAtMs = Number.NEGATIVE_INFINITY;
+  /** False until the database was read: what it knows may be further. */
+  private hasBegun = false;
+  /** The webhooks that have not settled. */
+  private readonly deliveries = new Set<string>();
 
-  constructor({ orderNumber, terms, createdAtMs, paymentLinkExpiresAtMs }: OrderInput) {
+  constructor({ orderNumber, terms, createdAtMs, paymentLinkExpiresAtMs, earlier }: OrderInput) {
+    const created = createOrder(terms, createdAtMs, paymentLinkExpiresAtMs);
     this.orderNumber = orderNumber;
-    this.state = createOrder(terms, createdAtMs, paymentLinkExpiresAtMs).state;
+    this.state = earlier?.state ?? created.state;
+    this.steps = earlier?.steps ?? [
+      { step: created.step, requestId: null, gatewayPaymentId: null },
+    ];
+    this.paidBy = earlier?.paidBy ?? undefined;
+    for (const { requestId } of this.steps) if (requestId !== null) this.requestIds.add(requestId);
+    this.database = new OrderDatabase(orderNumber, (isBlocked) =>
+      isBlocked ? showBlocked(this.state) : showState(this.state),
+    );
     this.gateway = new GatewayOperation(orderNumber, (result) =>
       this.inbox.push({ kind: 'gateway', result }),
     );
   }
 
+  /** What the database says comes first, in the first run as in every later one. */
   async begin(): Promise<void> {
-    const { orderNumber } = this;
     showState(this.state);
-    const { deliveryId } = await beginOrder.executeWithOptions({ summary: 'ORDER_CREATED' }, [
-      { orderNumber },
-    ]);
-    if (deliveryId !== null) this.deliver(deliveryId, 'ORDER_CREATED');
+    await this.catchUp();
+    this.hasBegun = true;
+    this.gateway.follow(this.state);
   }
 
   /** True when the status is final, every message is answered and every webhook settled. */
   isComplete(): boolean {
-    const { inbox, pendingDeliveries, state } = this;
-    return isFinal(state.status) && inbox.isEmpty() && pendingDeliveries === 0;
+    const { inbox, deliveries, state } = this;
+    return isFinal(state.status) && inbox.isEmpty() && deliveries.size === 0;
   }
 
   result(): OrderResult {
     const { status, disputeCount, eventSequence } = this.state;
-    return { status, disputeCount, webhookEvents: eventSequence };
+    return { status, disputeCount, webhookEvents: eventSequence, run: this.run() };
+  }
+
+  /**
+   * True when the order shall go on in a run of its own, and nothing waits that the next run would
+   * not know of: the server takes 2,000 Updates in one run and then none, for ever.
+   */
+  async isRunFull(): Promise<boolean> {
+    const isFull = this.inbox.messages() >= MAX_MESSAGES || workflowInfo().continueAsNewSuggested;
+    if (!isFull || this.waitingCancel || !this.inbox.isEmpty()) return false;
+    // Handlers that were answered just now end before anything else happens.
+    await condition(() => allHandlersFinished() || !this.inbox.isEmpty());
+    return this.inbox.isEmpty();
+  }
+
+  /** The input of the next run: it schedules what this one has under way again. */
+  nextRun(input: OrderInput): OrderInput {
+    return { ...input, earlier: this.run() };
+  }
+
+  private run(): EarlierRun {
+    const { state, steps, paidBy = null } = this;
+    return { state, steps, paidBy };
   }
 
   /** No deadline passes while the gateway is at work. */
@@ -95,6 +145,10 @@ export class Order {
     const request = { command: commandOf(name, message), message };
     if (this.isRepeated(request) || this.mayBeBehind(request)) return;
     const { command } = request;
+    // The server takes so many Updates and no more, which an outage would soon use up.
+    if (command.type === 'cancel' && Date.now() < this.cancelFailedAtMs + AFTER_FAILED_CANCEL_MS) {
+      throw failureOf(new DomainError('GATEWAY_UNAVAILABLE', GATEWAY_AWAY));
+    }
     const state = this.expectedState({ counting: 'no payment' });
     if (decideNow(state, command).outcome !== 'refused') return;
     const afterPayment = decideNow(this.expectedState({ counting: 'payments' }), command);
@@ -106,7 +160,7 @@ export class Order {
       case 'request':
         return this.carryOut(event.request);
       case 'recorded':
-        return this.adopt(event.recorded);
+        return this.adopt(...event.recorded);
       case 'gateway':
         this.gateway.end();
         await this.applyNow(event.result);
@@ -129,11 +183,21 @@ export class Order {
       if (decision.outcome === 'refused') return this.refuse(request);
       if (decision.step.kind === 'RELEASE_STARTED') return this.startRelease(decision.state);
       const asked = this.stepToRecord(request, decision);
-      const result = await recordStep.executeWithOptions({ summary: asked.step.kind }, [asked]);
-      if (result.outcome !== 'recorded') return refuse(request, notRecorded(request, result));
-      this.adopt(result.recorded);
-      if (isSame(result.recorded, asked) && !this.isBeingClosedFor(request)) {
-        return request.answer?.resolve();
+      const result = await this.database.record(asked);
+      switch (result.outcome) {
+        case 'recorded':
+          this.adopt(result.recorded);
+          if (isSame(result.recorded, asked) && !this.isBeingClosedFor(request)) {
+            return request.answer?.resolve();
+          }
+          break;
+        case 'repeated':
+          return request.answer?.resolve();
+        case 'row_behind':
+          await this.rewrite(result.stepNumber);
+          break;
+        default:
+          return refuse(request, notRecorded(request, result));
       }
     }
   }
@@ -154,27 +218,56 @@ export class Order {
     }
   }
 
-  /** Takes over a step that the database has, whether this workflow asked for it or not. */
-  private adopt({ step, requestId, gatewayPaymentId, deliveryId }: RecordedStep): void {
-    if (step.number <= this.state.stepNumber) return;
+  /** Takes over steps that the database has, whether this workflow asked for them or not. */
+  private adopt(...recorded: (KnownStep & Partial<RecordedStep>)[]): void {
     const before = this.state;
-    this.state = stateAfter(before, step);
-    if (requestId !== null) this.requestIds.add(requestId);
-    if (gatewayPaymentId !== null) this.paidBy = gatewayPaymentId;
-    if (deliveryId !== null) this.deliver(deliveryId, step.kind);
+    for (const { deliveryId, ...known } of recorded) {
+      const { step, requestId, gatewayPaymentId } = known;
+      if (step.number <= this.state.stepNumber) continue;
+      this.state = stateAfter(this.state, step);
+      this.steps = [...this.steps, known].slice(-MAX_KNOWN_STEPS);
+      if (requestId !== null) this.requestIds.add(requestId);
+      if (gatewayPaymentId !== null) this.paidBy = gatewayPaymentId;
+      if (deliveryId) this.deliver(deliveryId, step.kind);
+    }
+    if (this.state === before) return;
     this.gateway.follow(this.state);
     if (this.state.busy === null) this.answerWaitingCancel();
     showChange(this.state, before);
   }
 
+  /**
+   * Brings database and workflow together: at a number that both have the database's step counts,
+   * and beyond it the longer side's.
+   */
   private async catchUp(): Promise<void> {
-    const { orderNumber } = this;
-    for (;;) {
-      const stepNumber = this.state.stepNumber + 1;
-      const found = await findStep({ orderNumber, stepNumber });
-      if (found === null) return;
-      this.adopt(found);
+    let record = await this.database.read(this.state.stepNumber);
+    if (record?.common && !this.hasTheSame(record.common)) {
+      this.forget();
+      record = await this.database.read(0);
     }
+    // An order without a row: an alert has been raised, and there is nothing to compare.
+    if (record === null) return;
+    this.adopt(...record.steps);
+    if (record.stepNumber < this.state.stepNumber) await this.rewrite(record.stepNumber);
+    this.deliverAll(record.deliveries);
+  }
+
+  private hasTheSame(step: Step): boolean {
+    const own = this.steps.find((known) => known.step.number === step.number)?.step;
+    return own === undefined || (own.kind === step.kind && own.atMs === step.atMs);
+  }
+
+  /** To adopt each step of the database. */
+  private forget(): void {
+    this.state = { ...this.state, stepNumber: 0, eventSequence: 0 };
+    this.steps = [];
+  }
+
+  /** Writes the steps again that the database has lost, for it was restored from a backup. */
+  private async rewrite(afterStep: number): Promise<void> {
+    const lost = this.steps.filter(({ step }) => step.number > afterStep);
+    this.deliverAll(await this.database.rewrite(lost));
   }
 
   private startRelease(releasing: OrderState): void {
@@ -184,9 +277,10 @@ export class Order {
 
   /** A webhook runs beside the order, never in its way. */
   private deliver(deliveryId: string, summary: string): void {
-    this.pendingDeliveries += 1;
+    if (this.deliveries.has(deliveryId)) return;
+    this.deliveries.add(deliveryId);
     const settled = () => {
-      this.pendingDeliveries -= 1;
+      this.deliveries.delete(deliveryId);
       // Before the end nobody waits for it, and an event would start the deadline's timer anew.
       if (isFinal(this.state.status)) this.inbox.push({ kind: 'deliverySettled' });
     };
@@ -194,6 +288,10 @@ export class Order {
     void sendWebhook
       .executeWithOptions({ summary: `Webhook ${summary}` }, [{ deliveryId }])
       .then(settled, settled);
+  }
+
+  private deliverAll(deliveries: OrderRecord['deliveries']): void {
+    for (const { deliveryId, kind } of deliveries) this.deliver(deliveryId, kind);
   }
 
   private async refuse(request: Request): Promise<void> {
@@ -215,6 +313,7 @@ export class Order {
     if (!waitingCancel) return;
     if (state.status === 'CANCELLED') return waitingCancel.answer?.resolve();
     const isUnchanged = state.status === 'ACCEPTED';
+    if (isUnchanged) this.cancelFailedAtMs = Date.now();
     const error = isUnchanged
       ? new DomainError('GATEWAY_UNAVAILABLE', GATEWAY_AWAY)
       : new DomainError('INVALID_STATE', REFUSALS.cancel);
@@ -232,7 +331,8 @@ export class Order {
 
   private mayBeBehind({ command }: Request): boolean {
     const isReleaseUnknown = this.state.busy === null && this.gateway.releasing() !== null;
-    return this.inbox.isCatchUpRequested() || (command.type === 'settle' && isReleaseUnknown);
+    if (!this.hasBegun || this.inbox.isCatchUpRequested()) return true;
+    return command.type === 'settle' && isReleaseUnknown;
   }
 
   private isRepeated({ command, message: { requestId, gatewayPaymentId } }: Request): boolean {

@@ -1,4 +1,10 @@
-import { CancellationScope, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  continueAsNew,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+} from '@temporalio/workflow';
 import { CATCH_UP_SIGNAL } from '../../src/contracts/ids.ts';
 import type {
   IncomingMessage,
@@ -22,7 +28,10 @@ export async function orderWorkflow(input: OrderInput): Promise<OrderResult> {
   // Money is held here: cancelling the workflow must not drop it. Operators cancel the order.
   await CancellationScope.nonCancellable(async () => {
     await order.begin();
-    while (!order.isComplete()) await order.apply(await order.nextEvent());
+    while (!order.isComplete()) {
+      if (await order.isRunFull()) await continueAsNew<typeof orderWorkflow>(order.nextRun(input));
+      await order.apply(await order.nextEvent());
+    }
   });
   return order.result();
 }

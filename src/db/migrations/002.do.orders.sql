@@ -63,6 +63,9 @@ CREATE INDEX orders_by_status
 CREATE INDEX orders_by_merchant_order_id
   ON orders (merchant_id, environment, merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
+-- What is compared with the workflows that run; the statuses are those that are not final.
+CREATE INDEX orders_open ON orders (order_number, status)
+  WHERE status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED');
 -- What the sweeper looks for: normally empty.
 CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
   WHERE waiting_dispute_id IS NOT NULL;

@@ -3,6 +3,7 @@ import type { AdminCommand, Answer } from './command.ts';
 import { defineCommand, ORDER, YES } from './command.ts';
 import { listDisputesCommand, showDisputeCommand } from './dispute-list.ts';
 import { findCommand } from './order-find.ts';
+import { recoverCommand } from './order-recover.ts';
 import { retryCommand } from './order-retry.ts';
 import { showCommand } from './order-show.ts';
 import type { AdminService } from './service.ts';
@@ -18,10 +19,11 @@ async function operatorDeps(service: AdminService) {
       import('../../orders/presenter.ts'),
       import('../../temporal/order-workflows.ts'),
     ]);
-  const { sql, actor, config } = service;
+  const { sql, actor, config, log } = service;
   const workflows = createOrderWorkflows(await service.temporal());
   const present = createOrderPresenter(config.publicBaseUrl);
-  const commands = createOrderCommands({ sql, workflows, durations: config.durations, present });
+  const { durations } = config;
+  const commands = createOrderCommands({ sql, workflows, durations, present, log });
   return { sql, actor, workflows, commands };
 }
 
@@ -142,6 +144,7 @@ export const ORDER_COMMANDS: readonly AdminCommand[] = [
   showCommand,
   findCommand,
   retryCommand,
+  recoverCommand,
   refundCommand,
   settleCommand,
   listDisputesCommand,

@@ -1,0 +1,43 @@
+import type { RecoveryActivities } from '../src/contracts/activities.ts';
+import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
+import type { RecoverCaptureDeps } from '../src/payments/recover-capture.ts';
+import { recoverCapture } from '../src/payments/recover-capture.ts';
+import type { RecordDeps } from './record.ts';
+import { alertingOnFailure } from './record.ts';
+
+export type RecoveryDeps = RecordDeps & RecoverCaptureDeps;
+
+/** What brings the database up to what a workflow knows. */
+export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities {
+  return {
+    rewriteSteps: ({ orderNumber, steps }) =>
+      alertingOnFailure(deps, orderNumber, async () => {
+        await raiseAlert(deps, {
+          kind: 'order_behind',
+          subject: orderNumber,
+          message: 'The database has lost steps that the workflow of their order knows',
+          fields: { orderNumber, steps: steps.map(({ step }) => step.kind).join(', ') },
+        });
+        const deliveries = [];
+        for (const { step, requestId, gatewayPaymentId } of steps) {
+          if (gatewayPaymentId !== null) await recoverCapture(deps, orderNumber, gatewayPaymentId);
+          const result = await deps.recordStep({
+            orderNumber,
+            step,
+            ...(requestId !== null && { requestId }),
+            ...(gatewayPaymentId !== null && { gatewayPaymentId }),
+            isRewritten: true,
+          });
+          if (result.outcome !== 'recorded') {
+            throw new Error(
+              `Step ${step.number}, ${step.kind}, cannot be written again: ${result.outcome}`,
+            );
+          }
+          const { deliveryId } = result.recorded;
+          if (deliveryId !== null) deliveries.push({ deliveryId, kind: step.kind });
+        }
+        await clearAlert(deps.sql, 'order_behind', orderNumber, 'worker');
+        return { deliveries };
+      }),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino';
+
+/**
+ * Works on items a few at a time. One that fails is logged, and stops no other: it comes again with
+ * a later run.
+ *
+ * @param options.isOver asked before each item: true leaves the rest
+ */
+export async function forEachItem<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+  options: { log: Logger; concurrency: number; isOver?: () => boolean },
+): Promise<void> {
+  const { log, concurrency, isOver = () => false } = options;
+  const queue = items.values();
+  async function takeTurns(): Promise<void> {
+    for (const item of queue) {
+      if (isOver()) return;
+      await work(item).catch((err: unknown) => log.warn({ err, item }, 'Left to a later run'));
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, takeTurns));
+}

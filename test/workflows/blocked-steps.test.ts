@@ -1,0 +1,65 @@
+import { expect } from 'vitest';
+import { listAlerts } from '../../src/alerts/alerts.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const SLOTS = 4;
+
+const test = serviceTest({
+  time: 'real',
+  callbacks: false,
+  merchant: { webhooks: false },
+  worker: { options: { maxConcurrentWorkflowTaskExecutions: SLOTS } },
+});
+
+/** From now on the order's next event cannot be written: there is another one under its number. */
+async function breakNextEvent({ sql }: TestService, { orderNumber }: DirectOrder) {
+  const eventId = `evt_broken_${orderNumber}`;
+  await sql`
+    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+    SELECT ${eventId}, order_number, max(sequence) + 1, 1, 'ORDER_CREATED', now(), '{}'
+    FROM order_events WHERE order_number = ${orderNumber} GROUP BY order_number`;
+  return () => sql`DELETE FROM order_events WHERE event_id = ${eventId}`;
+}
+
+const blockedOrders = async ({ sql }: TestService) =>
+  (await listAlerts(sql, { kind: 'step_not_recorded' }, 100)).alerts.map(({ subject }) => subject);
+
+async function currentDetailsOf({ handle }: DirectOrder): Promise<string> {
+  const { currentDetails } = await handle.query<{ currentDetails: string }>(
+    '__temporal_workflow_metadata',
+  );
+  return currentDetails;
+}
+
+test('more orders than the worker has slots stand still, and the others live on', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const broken = await Promise.all(Array.from({ length: 6 }, () => orders.in('PAID')));
+  const mend = await Promise.all(broken.map((order) => breakNextEvent(service, order)));
+  for (const order of broken) await order.signal('deliver');
+
+  const { order_number } = await merchant.sandbox.create();
+  const pay = () =>
+    merchant.sandbox.post(`/test-helpers/orders/${order_number}/pay`, undefined, {
+      'Idempotency-Key': 'pay-once',
+    });
+  await until(async () => (await pay()).status === 200);
+  const deliver = await merchant.sandbox.post(`/orders/${order_number}/deliver`);
+  expect(deliver.status).toBe(200);
+
+  await until(async () => (await blockedOrders(service)).length === broken.length);
+  expect((await blockedOrders(service)).toSorted()).toEqual(
+    broken.map(({ orderNumber }) => orderNumber).toSorted(),
+  );
+  expect(await currentDetailsOf(broken[0]!)).toContain('**Blocked:**');
+
+  await Promise.all(mend.map((end) => end()));
+  for (const order of broken) await order.untilStatus('DELIVERED');
+  await until(async () => (await blockedOrders(service)).length === 0);
+  expect(await currentDetailsOf(broken[0]!)).not.toContain('Blocked');
+});

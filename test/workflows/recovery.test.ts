@@ -1,0 +1,231 @@
+import { expect } from 'vitest';
+import { compareOrders } from '../../src/orders/compare-orders.ts';
+import { listAlerts } from '../../src/alerts/alerts.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { backUp } from '../support/backup.ts';
+import { ledgerOf, madeAtGateway } from '../support/gateway.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const DAY_SECONDS = 24 * 3600;
+
+const test = serviceTest({
+  time: 'real',
+  callbacks: false,
+  settings: { SWEEP_AFTER_SECONDS: '0.001' },
+});
+
+const alertsAbout = async ({ sql }: TestService, subject: string) =>
+  (await listAlerts(sql, { subject, withCleared: true }, 100)).alerts.map(
+    ({ kind, clearedBy }) => `${kind}: ${clearedBy ?? 'open'}`,
+  );
+
+/** The order's webhooks, as its merchant has received them: event id and event, in their order. */
+const eventIdsOf = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
+  sql<{ event_id: string; type: string }[]>`
+    SELECT event_id, type FROM order_events WHERE order_number = ${orderNumber} ORDER BY sequence`;
+
+const terminate = async ({ handle }: DirectOrder) => {
+  await handle.terminate('A test');
+  await until(async () => (await handle.describe()).status.name === 'TERMINATED');
+};
+
+/** Delivered and undisputed from now on. */
+async function complete(order: DirectOrder): Promise<void> {
+  await order.update('advance', { seconds: DAY_SECONDS });
+  await order.untilStatus('COMPLETED');
+}
+
+test('a command brings a missing workflow back first, and is then carried out', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  await terminate(order);
+  const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
+  expect([status, body.data.status]).toEqual([200, 'DELIVERED']);
+  expect(await alertsAbout(service, order.orderNumber)).toEqual(['workflow_missing: recovery']);
+  await complete(order);
+  expect(await order.kinds()).toEqual([
+    'ORDER_CREATED',
+    'PAYMENT_SUCCESS',
+    'DELIVERY_CONFIRMED',
+    'CLOCK_ADVANCED',
+    'RELEASE_STARTED',
+    'ORDER_COMPLETED',
+  ]);
+});
+
+test('a dispute is taken by an order whose workflow is missing', async ({ merchant, orders }) => {
+  const order = await orders.in('DELIVERED');
+  await terminate(order);
+  const reason = 'The parcel was empty when it came';
+  const { status } = await merchant.sandbox.help(order, 'dispute', { reason });
+  expect([status, (await order.row()).status]).toEqual([200, 'DISPUTE_OPEN']);
+});
+
+test('the comparison finds missing workflows, each by itself, and their deadlines come', async ({
+  service,
+  orders,
+}) => {
+  const [delivered, disputed] = [await orders.in('DELIVERED'), await orders.in('DISPUTE_OPEN')];
+  const healthy = await orders.in('PAID');
+  for (const order of [delivered, disputed]) await terminate(order);
+  // What Temporal lists lags behind.
+  await until(async () => {
+    await compareOrders(service.deps);
+    return (await disputed.handle.describe()).status.name === 'RUNNING';
+  });
+  await until(async () => (await delivered.handle.describe()).status.name === 'RUNNING');
+  expect(await alertsAbout(service, healthy.orderNumber)).toEqual([]);
+  await complete(delivered);
+  await disputed.update('advance', { seconds: 3 * DAY_SECONDS });
+  await disputed.untilStatus('REFUNDED');
+});
+
+test('the comparison goes on where one order cannot be recovered', async ({ service, orders }) => {
+  const [broken, other] = [await orders.in('PAID'), await orders.in('PAID')];
+  for (const order of [broken, other]) await terminate(order);
+  const { workflows } = service.deps;
+  const deps = {
+    ...service.deps,
+    workflows: {
+      ...workflows,
+      find: async (orderNumber: string) => {
+        if (orderNumber === broken.orderNumber) throw new Error('Temporal did not answer');
+        return workflows.find(orderNumber);
+      },
+    },
+  };
+  await until(async () => {
+    await compareOrders(deps);
+    return (await other.handle.describe()).status.name === 'RUNNING';
+  });
+  expect((await broken.handle.describe()).status.name).toBe('TERMINATED');
+});
+
+test('a database that has lost the payment gets it back, once, under the same event id', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('ACCEPTED');
+  const restore = await backUp(service, order.orderNumber);
+  await order.pay();
+  const before = await eventIdsOf(service, order);
+  const { gateway_payment_id: paymentId } = await order.row();
+  await merchant.receiver.until(1, ({ body }) => body.event_id === before[1]!.event_id);
+  await restore();
+  expect((await order.row()).status).toBe('ACCEPTED');
+
+  const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
+  expect([status, body.data.status]).toEqual([200, 'DELIVERED']);
+  expect((await eventIdsOf(service, order)).slice(0, 2)).toEqual(before);
+  expect(await order.row()).toMatchObject({ gateway_payment_id: paymentId, step_number: 3 });
+  await merchant.receiver.until(2, ({ body: { event_id } }) => event_id === before[1]!.event_id);
+  expect(await alertsAbout(service, order.orderNumber)).toEqual(['order_behind: worker']);
+  const { body: timeline } = await merchant.sandbox.get(`/orders/${order.orderNumber}/timeline`);
+  expect(JSON.stringify(timeline)).toContain('"recovered":true');
+  await complete(order);
+  expect((await ledgerOf(service, order.orderNumber)).balances).toEqual({
+    gateway_clearing: -1_000_000 + (1_000_000 - (await order.row()).amount_paise),
+    merchant_available: (await order.row()).amount_paise,
+  });
+});
+
+test('a command that the row would take and the workflow refuses brings them together', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const restore = await backUp(service, order.orderNumber);
+  await order.update('deliver');
+  await restore();
+  expect((await order.row()).status).toBe('PAID');
+  const deliver = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
+  // It was delivered before the backup was restored, and now the row says so again.
+  expect([deliver.status, (await order.row()).status]).toEqual([400, 'DELIVERED']);
+  expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
+  await complete(order);
+});
+
+test('an order that had ended before the backup was restored ends again, and moves no money twice', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const restore = await backUp(service, order.orderNumber);
+  const { gateway_payment_id: paymentId } = await order.row();
+  await complete(order);
+  expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED' });
+  await restore();
+  expect((await order.row()).status).toBe('DELIVERED');
+  const { code, stdout } = await adminCli(service.env).run(
+    'order',
+    'recover',
+    '--order',
+    order.orderNumber,
+  );
+  expect([code, stdout.trim()]).toEqual([0, 'Its workflow was missing, and is started again.']);
+  await order.untilStatus('COMPLETED');
+  expect((await order.kinds()).slice(-2)).toEqual(['RELEASE_STARTED', 'ORDER_COMPLETED']);
+  expect(await madeAtGateway(service, paymentId ?? '', 'transfers')).toHaveLength(1);
+});
+
+test('an order that was refunded after both were backed up is not refunded again', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  const restore = await backUp(service, order.orderNumber);
+  const { gateway_payment_id: paymentId } = await order.row();
+  await order.update('accept');
+  await order.untilStatus('REFUNDED');
+  await order.handle.result();
+  await restore();
+  // Its workflow knows nothing of the refund either, as one from a backup of the same time.
+  await order.start();
+  await order.update('accept');
+  await order.untilStatus('REFUNDED');
+  expect(await madeAtGateway(service, paymentId ?? '', 'refunds')).toHaveLength(1);
+});
+
+test('a workflow that was restored from a backup takes over what the database knows', async ({
+  merchant,
+  orders,
+}) => {
+  // It starts as it was when the order was created, and the row is further.
+  const order = await orders.in('DELIVERED');
+  await terminate(order);
+  await order.start();
+  const { body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
+  expect(body.message).toBe('Cannot mark as delivered; order must be in PAID status');
+  await complete(order);
+  expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED', webhookEvents: 4 });
+});
+
+test('a workflow whose order is not in the database raises an alert, and nothing else', async ({
+  service,
+  merchant,
+}) => {
+  const { order_number: orderNumber } = await merchant.sandbox.create();
+  const forget = await backUp(service, 'none');
+  await forget();
+  const input = {
+    orderNumber: `${orderNumber}X`,
+    merchantId: merchant.merchantId,
+    amountPaise: 10_000,
+    createdAtMs: Date.now(),
+    paymentLinkExpiresAtMs: Date.now() + 1000_000,
+    terms: { environment: 'sandbox' as const, completionWindowMs: 1000, disputeAnswerMs: 1000 },
+  };
+  await service.deps.workflows.start(input);
+  await until(async () => (await alertsAbout(service, input.orderNumber)).length > 0);
+  expect(await alertsAbout(service, input.orderNumber)).toEqual(['order_without_row: open']);
+  const handle = service.temporal.client.workflow.getHandle(input.orderNumber);
+  expect((await handle.describe()).status.name).toBe('RUNNING');
+});

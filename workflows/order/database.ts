@@ -1,0 +1,63 @@
+import { ActivityFailure } from '@temporalio/workflow';
+import type {
+  OrderRecord,
+  RecordActivities,
+  RecordStepInput,
+  RecordStepResult,
+} from '../../src/contracts/activities.ts';
+import type { KnownStep } from '../../src/contracts/order-workflow.ts';
+import { atOnce, patiently, rewriteSteps } from '../activities.ts';
+
+/** One order's rows in the database, which its workflow reads and writes by activities. */
+export class OrderDatabase {
+  private readonly orderNumber: string;
+  private readonly onBlocked: (isBlocked: boolean) => void;
+
+  /** @param onBlocked told when the order stands still because of the database, and when no longer */
+  constructor(orderNumber: string, onBlocked: (isBlocked: boolean) => void) {
+    this.orderNumber = orderNumber;
+    this.onBlocked = onBlocked;
+  }
+
+  /** @returns null when the order has no row: an alert has been raised */
+  read(afterStep: number): Promise<OrderRecord | null> {
+    const { orderNumber } = this;
+    return this.call(({ readOrder }) =>
+      readOrder.executeWithOptions({ summary: 'Read the order' }, [{ orderNumber, afterStep }]),
+    );
+  }
+
+  record(step: RecordStepInput): Promise<RecordStepResult> {
+    return this.call(({ recordStep }) =>
+      recordStep.executeWithOptions({ summary: step.step.kind }, [step]),
+    );
+  }
+
+  /** Writes steps again that the database has lost. @returns their webhooks, to be sent again */
+  async rewrite(steps: KnownStep[]): Promise<OrderRecord['deliveries']> {
+    const { orderNumber } = this;
+    this.onBlocked(true);
+    const summary = `Write ${steps.map(({ step }) => step.kind).join(', ')} again`;
+    const { deliveries } = await rewriteSteps.executeWithOptions(
+      { summary: summary.slice(0, 200) },
+      [{ orderNumber, steps }],
+    );
+    this.onBlocked(false);
+    return deliveries;
+  }
+
+  /** A failure that lasts must not keep the workflow task, which holds one of the worker's slots. */
+  private async call<Result>(
+    activity: (activities: Pick<typeof atOnce, keyof RecordActivities>) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await activity(atOnce);
+    } catch (error) {
+      if (!(error instanceof ActivityFailure)) throw error;
+      this.onBlocked(true);
+      const result = await activity(patiently);
+      this.onBlocked(false);
+      return result;
+    }
+  }
+}
