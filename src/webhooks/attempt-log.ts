@@ -88,6 +88,9 @@ export function createAttemptLog(sql: Sql) {
   };
 }
 
+/** PostgreSQL takes a set that is made of JSON for 100 rows: the ids say how few deliveries it is. */
+const idsOf = (attempts: readonly Attempt[]) => attempts.map(({ deliveryId }) => deliveryId);
+
 async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | undefined)[]> {
   const rows = await sql<(AttemptContext & { token: string })[]>`
     WITH taken AS (
@@ -96,7 +99,7 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
         attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond'
       FROM jsonb_to_recordset(${sql.json(attempts.map((attempt) => ({ ...attempt })))})
         AS wanted ("deliveryId" text, token text, kind attempt_kind)
-      WHERE d.delivery_id = wanted."deliveryId"
+      WHERE d.delivery_id = wanted."deliveryId" AND d.delivery_id = ANY (${idsOf(attempts)})
         AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
         AND (wanted.kind = 'manual' OR d.state = 'PENDING')
       RETURNING d.*
@@ -152,6 +155,6 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
       SELECT DISTINCT ON ("deliveryId") * FROM results
       ORDER BY "deliveryId", state = 'DELIVERED' DESC NULLS LAST
     ) AS result
-    WHERE d.delivery_id = result."deliveryId"`;
+    WHERE d.delivery_id = result."deliveryId" AND d.delivery_id = ANY (${idsOf(results)})`;
   return [];
 }
