@@ -93,6 +93,7 @@ function openService() {
     }),
     secretBox: createSecretBox(config.webhookSecretKeys ?? ''),
     apiVersion: createVersionRegistry().current,
+    retryDelaysMs: config.webhookRetryDelaysMs,
     log: pino({ level: 'warn' }),
   };
 }

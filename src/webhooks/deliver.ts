@@ -16,9 +16,6 @@ import type { SecretBox } from './secret-box.ts';
 import type { SendResult, WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 
-/** The wait before attempts 2 to 5, in milliseconds. Source: the specification's "Retry policy". */
-export const RETRY_DELAYS_MS = [5, 30, 120, 720].map((minutes) => minutes * 60_000);
-
 /** Sooner than that before its time, an attempt is made. */
 const EARLY_MS = 1000;
 
@@ -36,6 +33,8 @@ export interface DeliverDeps extends AlertDeps {
   sender: WebhookSender;
   secretBox: SecretBox;
   apiVersion: string;
+  /** The wait before attempts 2 to 5, in milliseconds. */
+  retryDelaysMs: readonly number[];
   /** The clock that the schedule runs on, Unix milliseconds; tests skip its time. */
   now?: () => number | Promise<number>;
 }
@@ -185,7 +184,7 @@ async function makeAttempt(
   // An operator's retry is not held back by what the endpoint has done before.
   const places = kind === 'scheduled' ? { places: context.places } : {};
   const result = await sender.send({ ...requestOf(deps, context, at), ...places });
-  const after = afterAttempt(context, kind, result.outcome === 'delivered');
+  const after = afterAttempt(deps, context, kind, result.outcome === 'delivered');
   const { state, retryAfterMs } = after;
   const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
   const url = context.webhook_url ?? '';
@@ -254,12 +253,13 @@ interface AfterAttempt {
 
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
 function afterAttempt(
+  { retryDelaysMs }: DeliverDeps,
   { scheduled_attempts }: AttemptContext,
   kind: AttemptKind,
   delivered: boolean,
 ): AfterAttempt {
   if (delivered) return { state: 'DELIVERED', retryAfterMs: null };
   if (kind === 'manual') return { state: null, retryAfterMs: null };
-  const retryAfterMs = RETRY_DELAYS_MS[scheduled_attempts] ?? null;
+  const retryAfterMs = retryDelaysMs[scheduled_attempts] ?? null;
   return { state: retryAfterMs === null ? 'FAILED' : 'PENDING', retryAfterMs };
 }
