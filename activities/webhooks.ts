@@ -3,12 +3,9 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
 import { attemptManually } from '../src/webhooks/deliver.ts';
 import type { FirstAttemptDeps, FirstAttempts } from '../src/webhooks/first-attempts.ts';
-import { WebhookNotAttemptedError } from '../src/webhooks/sender.ts';
 
 export type WebhookDeps = FirstAttemptDeps;
 
-/** An endpoint that has its share of places is tried again when some of them may be free. */
-const BUSY_RETRY_DELAY = '3 seconds';
 /** A manual retry whose worker died waits this long for its own attempt to count as dead. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
 
@@ -22,7 +19,7 @@ export function createWebhookActivities(
 ): WebhookActivities {
   return {
     async sendWebhook({ deliveryId }) {
-      const result = await attempts.finish(deliveryId).catch(retrySoonIfBusy);
+      const result = await attempts.finish(deliveryId);
       switch (result.outcome) {
         case 'delivered':
           return;
@@ -51,14 +48,4 @@ export function createWebhookActivities(
       });
     },
   };
-}
-
-function retrySoonIfBusy(error: unknown): never {
-  if (!(error instanceof WebhookNotAttemptedError) || error.reason !== 'busy') throw error;
-  throw ApplicationFailure.create({
-    message: error.message,
-    type: 'WEBHOOK_NOT_ATTEMPTED',
-    nextRetryDelay: BUSY_RETRY_DELAY,
-    category: ApplicationFailureCategory.BENIGN,
-  });
 }

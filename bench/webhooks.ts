@@ -2,121 +2,203 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ulid } from 'ulid';
+import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
+import type { Command, OrderState } from '../src/domain/index.ts';
+import { createOrder, decide } from '../src/domain/index.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { readDevFacts } from '../src/local/dev-facts.ts';
+import { SetupError } from '../src/local/setup-error.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
-import { insertOrder } from '../src/orders/queries.ts';
+import { createOrderPresenter } from '../src/orders/presenter.ts';
+import { insertOrder, markStarted } from '../src/orders/queries.ts';
+import { createStepRecorder } from '../src/orders/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/attempt-log.ts';
 import { attemptScheduled } from '../src/webhooks/deliver.ts';
-import type { SecretBox } from '../src/webhooks/secret-box.ts';
 import { createSecretBox } from '../src/webhooks/secret-box.ts';
-import { ORDER, timed, VALID_ORDER } from './load.ts';
 import { createWebhookSender } from '../src/webhooks/sender.ts';
+import { timed, VALID_ORDER } from './load.ts';
 
 const CONCURRENCY = 32;
 const WEBHOOKS_A_ROUND = 2000;
-const BATCH = { count: WEBHOOKS_A_ROUND, atOnce: CONCURRENCY };
+/** ORDER_CREATED and ORDER_CANCELLED. */
+const WEBHOOKS_AN_ORDER = 2;
 const ROUNDS = 4;
 const TARGET_RATIO = 0.5;
+/** With so many rounds or more, the last fifth must be about as fast as the first one. */
+const ROUNDS_TO_COMPARE = 20;
+const TARGET_FLATNESS = 0.8;
 const SECRET = 'whsec_benchmark';
+const DAY_MS = 24 * 3_600_000;
 
 /**
- * Deliveries per second, each one taken from the book, signed, sent through the guard and recorded,
- * beside a bare loop of signed POSTs (Node's own `fetch`) to the same local receiver, in turns.
+ * Deliveries per second, each one taken from the database, signed, sent through the guard and
+ * recorded, beside a bare loop of signed POSTs (Node's own `fetch`) to the same local receiver, in
+ * turns. They are the webhooks of cancelled orders, which nobody has to see to afterwards.
+ *
+ * @param args `--deliveries 100000` for as many, to see whether the rate stays what it is
  */
-export async function run(): Promise<void> {
-  const facts = readDevFacts(loadConfig().dataDir);
-  const config = loadConfig(facts.environment);
-  const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench', maxConnections: 20 });
-  const secretBox = createSecretBox(config.webhookSecretKeys ?? '');
-  const sender = createWebhookSender({
-    allowedCidrs: ['127.0.0.0/8'],
-    deniedPorts: DEFAULT_DENIED_PORTS,
-  });
-  const { current: apiVersion } = createVersionRegistry();
-  const log = pino({ level: 'warn' });
-  const attempts = createAttemptLog(sql);
-  const deps = { sql, attempts, sender, secretBox, apiVersion, log };
+export async function run(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { deliveries: { type: 'string' } } });
+  const rounds = Math.ceil(
+    Number(values.deliveries ?? ROUNDS * WEBHOOKS_A_ROUND) / WEBHOOKS_A_ROUND,
+  );
+  if (!(rounds >= 1)) throw new SetupError('--deliveries takes a whole number');
+  const service = openService();
   const receiver = await startReceiver();
-  const merchantId = await enrolMerchant(deps, receiver.url);
-  const order = {
-    merchantId,
-    environment: 'sandbox' as const,
-    idempotencyKey: randomUUID(),
-    body: VALID_ORDER,
-  };
-  const present = createOrderPresenter(config.publicBaseUrl);
-  const { order: row } = await insertOrder(sql, newOrderOf(order, config.durations), {
-    paymentLinkMs: 1000,
-    present,
-  });
-
-  const bare = async () => {
-    const timestamp = Math.floor(Date.now() / 1000);
-    const signature = createHmac('sha256', SECRET).update(`${timestamp}.${PAYLOAD}`).digest('hex');
-    const answer = await fetch(receiver.url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-service-signature': signature,
-        'x-service-timestamp': String(timestamp),
-      },
-      body: PAYLOAD,
-    });
-    await answer.arrayBuffer();
-  };
-
-  const seconds = { delivery: 0, bare: 0 };
-  // The order's own ORDER_CREATED is the first.
-  let sequence = 1;
-  console.log(`${ROUNDS} rounds of ${WEBHOOKS_A_ROUND} each, concurrency ${CONCURRENCY}\n`);
+  const merchantId = await enrolMerchant(service, receiver.url);
+  console.log(`${rounds} rounds of ${WEBHOOKS_A_ROUND} each, concurrency ${CONCURRENCY}\n`);
   console.log('round     deliveries   bare signed POSTs');
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const ids = await writeDeliveries(deps, row.order_number, merchantId, sequence);
-    sequence += WEBHOOKS_A_ROUND;
-    const bareSeconds = await timed(BATCH, bare);
-    const deliverySeconds = await timed(BATCH, async (index) => {
-      const { outcome } = await attemptScheduled(deps, ids[index] ?? '');
-      if (outcome !== 'delivered') throw new Error(`A delivery was ${outcome}`);
-    });
-    const rates = [deliverySeconds, bareSeconds].map((time) =>
+  const measured: RoundSeconds[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const seconds = await measureRound(service, merchantId, receiver.url);
+    const rates = [seconds.delivery, seconds.bare].map((time) =>
       (WEBHOOKS_A_ROUND / time).toFixed(0),
     );
     console.log(`${round === 0 ? 'warm-up' : round}\t  ${rates[0]}/s\t\t${rates[1]}/s`);
-    if (round === 0) continue;
-    seconds.delivery += deliverySeconds;
-    seconds.bare += bareSeconds;
+    if (round > 0) measured.push(seconds);
   }
-  const ratio = seconds.bare / seconds.delivery;
-  console.log(`\nDeliveries reach ${ratio.toFixed(2)} of the bare rate (at least ${TARGET_RATIO})`);
-  if (ratio < TARGET_RATIO) process.exitCode = 1;
+  const isGood = [isFastEnough(measured), rounds < ROUNDS_TO_COMPARE || isFlat(measured)];
+  if (isGood.includes(false)) process.exitCode = 1;
 }
 
-const PAYLOAD = JSON.stringify({
-  event: 'ORDER_CREATED',
-  data: { ...ORDER, filler: 'x'.repeat(600) },
-});
+interface RoundSeconds {
+  delivery: number;
+  bare: number;
+}
+
+type Service = ReturnType<typeof openService>;
+
+/** What a worker of the service that runs on the same DATA_DIR delivers webhooks with. */
+function openService() {
+  const config = loadConfig(readDevFacts(loadConfig().dataDir).environment);
+  const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench', maxConnections: 20 });
+  const present = createOrderPresenter(config.publicBaseUrl);
+  return {
+    sql,
+    durations: config.durations,
+    present,
+    recordStep: createStepRecorder({ sql, present }),
+    attempts: createAttemptLog(sql),
+    sender: createWebhookSender({
+      allowedCidrs: ['127.0.0.0/8'],
+      deniedPorts: DEFAULT_DENIED_PORTS,
+      // All of them go to one receiver: on a starved machine they wait longer than others may.
+      queueTimeoutMs: 60_000,
+    }),
+    secretBox: createSecretBox(config.webhookSecretKeys ?? ''),
+    apiVersion: createVersionRegistry().current,
+    retryDelaysMs: config.webhookRetryDelaysMs,
+    log: pino({ level: 'warn' }),
+  };
+}
+
+async function measureRound(
+  service: Service,
+  merchantId: string,
+  url: string,
+): Promise<RoundSeconds> {
+  const count = WEBHOOKS_A_ROUND;
+  await timed({ count: count / WEBHOOKS_AN_ORDER, atOnce: CONCURRENCY }, () =>
+    writeCancelledOrder(service, merchantId),
+  );
+  const { ids, body } = await pendingDeliveries(service.sql, merchantId);
+  const bare = await timed({ count, atOnce: CONCURRENCY }, () => postBare(url, body));
+  const delivery = await timed({ count, atOnce: CONCURRENCY }, async (index) => {
+    const { outcome } = await attemptScheduled(service, ids[index] ?? '');
+    if (outcome !== 'delivered') throw new Error(`A delivery was ${outcome}`);
+  });
+  return { delivery, bare };
+}
+
+/** An order in every one of its tables, as the service writes it; its two webhooks wait. */
+async function writeCancelledOrder(
+  { sql, durations, present, recordStep }: Service,
+  merchantId: string,
+): Promise<void> {
+  const environment = 'sandbox' as const;
+  const request = { merchantId, environment, idempotencyKey: randomUUID(), body: VALID_ORDER };
+  const paymentLinkMs = DAY_MS;
+  const { order } = await insertOrder(sql, newOrderOf(request, durations), {
+    paymentLinkMs,
+    present,
+  });
+  const createdAtMs = order.created_at.getTime();
+  const { state } = createOrder(order.terms, createdAtMs, createdAtMs + paymentLinkMs);
+  const closing = changeBy(state, { type: 'cancel' });
+  const closed = changeBy({ ...state, busy: closing.state.busy }, { type: 'sessionClosed' });
+  await recordStep({ orderNumber: order.order_number, step: closed.step });
+  // It is over: no workflow of it has to begin.
+  await markStarted(sql, order.order_number);
+}
+
+function changeBy(state: OrderState, command: Command) {
+  const decision = decide(state, command, Date.now());
+  if (decision.outcome === 'refused') throw decision.error;
+  return decision;
+}
+
+async function pendingDeliveries(sql: Sql, merchantId: string) {
+  const rows = await sql<{ delivery_id: string; body: string }[]>`
+    SELECT d.delivery_id, e.body FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    WHERE d.merchant_id = ${merchantId} AND d.state = 'PENDING'
+    ORDER BY d.delivery_id`;
+  return { ids: rows.map(({ delivery_id }) => delivery_id), body: rows[0]?.body ?? '' };
+}
+
+async function postBare(url: string, body: string): Promise<void> {
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signature = createHmac('sha256', SECRET).update(`${timestamp}.${body}`).digest('hex');
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-service-signature': signature,
+      'x-service-timestamp': String(timestamp),
+    },
+    body,
+  });
+  await answer.arrayBuffer();
+}
+
+const totalOf = (rounds: readonly RoundSeconds[], name: keyof RoundSeconds) =>
+  rounds.reduce((sum, round) => sum + round[name], 0);
+
+function isFastEnough(rounds: readonly RoundSeconds[]): boolean {
+  const ratio = totalOf(rounds, 'bare') / totalOf(rounds, 'delivery');
+  console.log(`\nDeliveries reach ${ratio.toFixed(2)} of the bare rate (at least ${TARGET_RATIO})`);
+  return ratio >= TARGET_RATIO;
+}
+
+/** Each part against the bare loop beside it, so that a machine that is busy with more disturbs both. */
+function isFlat(rounds: readonly RoundSeconds[]): boolean {
+  const fifth = Math.floor(rounds.length / 5);
+  const [first, last] = [rounds.slice(0, fifth), rounds.slice(-fifth)].map(
+    (part) => totalOf(part, 'bare') / totalOf(part, 'delivery'),
+  );
+  const flatness = (last ?? 0) / (first ?? 0);
+  console.log(
+    `The last fifth is at ${flatness.toFixed(2)} of the first one (at least ${TARGET_FLATNESS})`,
+  );
+  return flatness >= TARGET_FLATNESS;
+}
 
 async function startReceiver() {
   const server = createServer((incoming, answer) => {
     incoming.resume().once('end', () => answer.writeHead(200).end());
   }).listen(0, '127.0.0.1');
+  // Connections outlive the writing of the next round's orders.
+  server.keepAliveTimeout = 0;
   await once(server, 'listening');
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-async function enrolMerchant(
-  { sql, secretBox }: { sql: Sql; secretBox: SecretBox },
-  url: string,
-): Promise<string> {
+async function enrolMerchant({ sql, secretBox }: Service, url: string): Promise<string> {
   const admin = { sql, actor: 'bench' };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
   const { merchant_id: merchantId } = await createMerchant(admin, merchant);
@@ -126,32 +208,4 @@ async function enrolMerchant(
     INSERT INTO merchant_environments (merchant_id, environment, webhook_url, webhook_secret_sealed)
     VALUES (${merchantId}, 'sandbox', ${url}, ${sealed})`;
   return merchantId;
-}
-
-/** Events and deliveries as `record_step` writes them, many at once. */
-async function writeDeliveries(
-  { sql }: { sql: Sql },
-  orderNumber: string,
-  merchantId: string,
-  from: number,
-): Promise<string[]> {
-  const events = Array.from({ length: WEBHOOKS_A_ROUND }, (_, index) => ({
-    event_id: `evt_${ulid()}`,
-    order_number: orderNumber,
-    sequence: from + index + 1,
-    step_number: from + index + 1,
-    type: 'ORDER_CREATED',
-    at: new Date(),
-    body: PAYLOAD,
-  }));
-  const deliveries = events.map(({ event_id }) => ({
-    delivery_id: `dlv_${ulid()}`,
-    event_id,
-    merchant_id: merchantId,
-    environment: 'sandbox',
-    next_attempt_at: new Date(),
-  }));
-  await sql`INSERT INTO order_events ${sql(events)}`;
-  await sql`INSERT INTO webhook_deliveries ${sql(deliveries)}`;
-  return deliveries.map(({ delivery_id }) => delivery_id);
 }

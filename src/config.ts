@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { TASK_QUEUES } from './contracts/ids.ts';
+import { WEBHOOK_RETRY_DELAYS_MS } from './domain/webhook-retries.ts';
 
 /** Milliseconds in the units that the settings and the domain speak of. */
 const SECOND_MS = 1000;
@@ -10,22 +11,23 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 const portNumber = z.coerce.number<string>().int().min(1).max(65_535);
 const port = (fallback: number) => portNumber.default(fallback);
+const numberOfSeconds = z.coerce.number<string>().min(0.001).max(7_776_000);
+const millisecondsOf = (value: number) => Math.round(value * SECOND_MS);
 const seconds = (fallbackMs: number) =>
-  z.coerce
-    .number()
-    .min(0.001)
-    .max(7_776_000)
-    .default(fallbackMs / SECOND_MS)
-    .transform((value) => Math.round(value * SECOND_MS));
-const list = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== ''),
-  );
+  numberOfSeconds.default(fallbackMs / SECOND_MS).transform(millisecondsOf);
+const listOr = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    );
+const list = listOr('');
+
+const SPECIFIED_RETRY_DELAYS = WEBHOOK_RETRY_DELAYS_MS.map((ms) => ms / SECOND_MS).join(',');
 
 const range = z.union([z.cidrv4(), z.cidrv6()]);
 const ratePerSecond = (fallback: number) =>
@@ -85,6 +87,10 @@ const settings = z
       .optional(),
     WEBHOOK_ALLOWED_CIDRS: list.pipe(z.array(range)),
     WEBHOOK_DENIED_PORTS: list.pipe(z.array(portNumber)),
+    // For tests in which nobody can wait for hours.
+    WEBHOOK_RETRY_DELAYS_SECONDS: listOr(SPECIFIED_RETRY_DELAYS).pipe(
+      z.array(numberOfSeconds.transform(millisecondsOf)).length(WEBHOOK_RETRY_DELAYS_MS.length),
+    ),
     PAYMENT_LINK_SECONDS: seconds(24 * HOUR_MS),
     PAYMENT_SESSION_SECONDS: seconds(15 * MINUTE_MS),
     COMPLETION_WINDOW_SECONDS: seconds(24 * HOUR_MS),
@@ -113,6 +119,13 @@ const settings = z
     if (value.NODE_ENV === 'production' && value.WEBHOOK_ALLOWED_CIDRS.length > 0) {
       refuse('WEBHOOK_ALLOWED_CIDRS', 'wrong');
     }
+    // Merchants are promised these.
+    const isSpecified = WEBHOOK_RETRY_DELAYS_MS.every(
+      (ms, index) => value.WEBHOOK_RETRY_DELAYS_SECONDS[index] === ms,
+    );
+    if (value.NODE_ENV === 'production' && !isSpecified) {
+      refuse('WEBHOOK_RETRY_DELAYS_SECONDS', 'wrong');
+    }
     const gatewayNames = (gateway: (typeof GATEWAYS)[number]) =>
       GATEWAY_PARTS.map((part) => `${gateway}_${part}` as const);
     for (const names of [VERSION_PARTS, ...GATEWAYS.map(gatewayNames)]) {
@@ -123,7 +136,10 @@ const settings = z
 
 type Variable = keyof z.input<typeof settings>;
 /** Two families of variables that accept the same: a port number, a duration. */
-type OfFamily = Extract<Variable, `${string}PORT` | `${string}_SECONDS`>;
+type OfFamily = Exclude<
+  Extract<Variable, `${string}PORT` | `${string}_SECONDS`>,
+  'WEBHOOK_RETRY_DELAYS_SECONDS'
+>;
 
 const RATE = 'a whole number from 1 to 1000000';
 const NAMESPACE = 'the name of a namespace';
@@ -160,6 +176,7 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
     'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
   WEBHOOK_ALLOWED_CIDRS: 'CIDR ranges separated by commas, and none when NODE_ENV is production',
   WEBHOOK_DENIED_PORTS: 'port numbers from 1 to 65535 separated by commas',
+  WEBHOOK_RETRY_DELAYS_SECONDS: `four numbers of seconds separated by commas, and only ${SPECIFIED_RETRY_DELAYS} when NODE_ENV is production`,
   GATEWAY_SIMULATOR_PUBLIC_URL: WEB_ADDRESS,
   GATEWAY_SIMULATOR_CALLBACK_URL: WEB_ADDRESS,
   SANDBOX_RAZORPAY_BASE_URL: WEB_ADDRESS,
@@ -182,9 +199,10 @@ export class ConfigError extends Error {
 }
 
 function acceptedBy(name: string): string {
+  const own = (ACCEPTS as Partial<Record<string, string>>)[name];
+  if (own !== undefined) return own;
   if (name.endsWith('_PORT') || name === 'PORT') return 'a port number from 1 to 65535';
-  if (name.endsWith('_SECONDS')) return 'a number of seconds from 0.001 to 7776000 (90 days)';
-  return ACCEPTS[name as keyof typeof ACCEPTS];
+  return 'a number of seconds from 0.001 to 7776000 (90 days)';
 }
 
 /** A setting that this part cannot do without. @throws ConfigError */
@@ -219,6 +237,15 @@ function workerSettingsOf({
     workerTaskQueues: queues.length > 0 ? queues : TASK_QUEUES,
     /** The version of the code that runs here, where Temporal is to know of versions. */
     workerVersion: deploymentName && buildId ? { deploymentName, buildId } : undefined,
+  };
+}
+
+function webhookSettingsOf(value: z.output<typeof settings>) {
+  return {
+    webhookSecretKeys: value.WEBHOOK_SECRET_KEYS,
+    webhookAllowedCidrs: value.WEBHOOK_ALLOWED_CIDRS,
+    webhookDeniedPorts: value.WEBHOOK_DENIED_PORTS,
+    webhookRetryDelaysMs: value.WEBHOOK_RETRY_DELAYS_SECONDS,
   };
 }
 
@@ -285,10 +312,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     buyerRateLimitPerSecond: value.BUYER_RATE_LIMIT_PER_SECOND,
     trustedProxies: value.TRUSTED_PROXIES,
     apiSecretPepper: value.API_SECRET_PEPPER,
-    webhookSecretKeys: value.WEBHOOK_SECRET_KEYS,
-    webhookAllowedCidrs: value.WEBHOOK_ALLOWED_CIDRS,
+    ...webhookSettingsOf(value),
     webhookAllowedCidrsGiven: env['WEBHOOK_ALLOWED_CIDRS'] !== undefined,
-    webhookDeniedPorts: value.WEBHOOK_DENIED_PORTS,
     durations: {
       paymentLinkMs: value.PAYMENT_LINK_SECONDS,
       paymentSessionMs: value.PAYMENT_SESSION_SECONDS,

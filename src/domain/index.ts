@@ -3,3 +3,4 @@ export * from './lifecycle.ts';
 export * from './money.ts';
 export * from './order.ts';
 export * from './reducer.ts';
+export * from './webhook-retries.ts';

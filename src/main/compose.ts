@@ -129,6 +129,7 @@ export function composeActivities({ config, sql, temporal, log, answerWithinMs }
     sender,
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,
+    retryDelaysMs: config.webhookRetryDelaysMs,
     workflows: createOrderWorkflows(temporal, answerWithinMs),
     gateways: composeGateways({ config, log }, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,

@@ -11,12 +11,13 @@ import type {
 } from './attempt-log.ts';
 import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
 import { assertClockAgrees } from './clock.ts';
+import { WebhookNotAttemptedError } from './faults.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { SendResult, WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 
-/** The wait before attempts 2 to 5, in milliseconds. Source: the specification's "Retry policy". */
-export const RETRY_DELAYS_MS = [5, 30, 120, 720].map((minutes) => minutes * 60_000);
+/** Sooner than that before its time, an attempt is made. */
+const EARLY_MS = 1000;
 
 /** What a scheduled attempt came to, for whoever decides what happens next. */
 export type DeliveryOutcome =
@@ -24,7 +25,7 @@ export type DeliveryOutcome =
   /** FAILED for good: after the fifth attempt, or because there is no URL any more. */
   | { outcome: 'failed'; reason: string }
   | { outcome: 'refused'; reason: string; retryAfterMs: number }
-  /** No attempt was made: too early, or another one runs. */
+  /** No attempt was made: too early, another one runs, or it waits for its endpoint. */
   | { outcome: 'postponed'; retryAfterMs: number };
 
 export interface DeliverDeps extends AlertDeps {
@@ -32,6 +33,8 @@ export interface DeliverDeps extends AlertDeps {
   sender: WebhookSender;
   secretBox: SecretBox;
   apiVersion: string;
+  /** The wait before attempts 2 to 5, in milliseconds. */
+  retryDelaysMs: readonly number[];
   /** The clock that the schedule runs on, Unix milliseconds; tests skip its time. */
   now?: () => number | Promise<number>;
 }
@@ -53,24 +56,52 @@ export async function attemptScheduled(
   deliveryId: string,
 ): Promise<DeliveryOutcome> {
   const { attempts, now = Date.now } = deps;
-  const attempt = newAttempt(deliveryId, 'scheduled');
+  const dueBy = new Date((await now()) + EARLY_MS);
+  const attempt = newAttempt(deliveryId, 'scheduled', dueBy);
   const context = await begin(deps, attempt);
   if (!context) return whyNotBegun(deps, deliveryId);
-  // The process died after the last attempt was logged, before its time was handed on.
-  const earlyMs = (context.next_attempt_at?.getTime() ?? 0) - (await now());
-  if (earlyMs > 1000) {
-    await attempts.abandon(attempt);
-    return { outcome: 'postponed', retryAfterMs: earlyMs };
-  }
   if (context.webhook_url === null) {
     await attempts.fail(attempt);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
-  const { after, error } = await makeAttempt(deps, context, attempt);
-  if (after.state === 'DELIVERED') return { outcome: 'delivered' };
-  const reason = error ?? '';
-  if (after.retryAfterMs === null) return { outcome: 'failed', reason };
-  return { outcome: 'refused', reason, retryAfterMs: after.retryAfterMs };
+  return unlessFaultOfOurs(deps, attempt, () => attemptOrWait(deps, context, attempt));
+}
+
+/** At an endpoint without room it waits for a time that it reserves, which counts as no attempt. */
+async function attemptOrWait(
+  deps: DeliverDeps,
+  context: AttemptContext,
+  attempt: Attempt,
+): Promise<DeliveryOutcome> {
+  if (context.must_wait) return waitForEndpoint(deps, context, attempt, null);
+  try {
+    const { after, error } = await makeAttempt(deps, context, attempt);
+    if (after.state === 'DELIVERED') return { outcome: 'delivered' };
+    const reason = error ?? '';
+    if (after.retryAfterMs === null) return { outcome: 'failed', reason };
+    return { outcome: 'refused', reason, retryAfterMs: after.retryAfterMs };
+  } catch (error) {
+    if (!(error instanceof WebhookNotAttemptedError) || error.reason !== 'busy') throw error;
+    return waitForEndpoint(deps, context, attempt, error);
+  }
+}
+
+/** @param busy says that every place was taken just now */
+async function waitForEndpoint(
+  { attempts, now = Date.now }: DeliverDeps,
+  { origin }: AttemptContext,
+  { deliveryId, token }: Attempt,
+  busy: WebhookNotAttemptedError | null,
+): Promise<DeliveryOutcome> {
+  const waitMs = await attempts.reserve({
+    deliveryId,
+    token,
+    origin: origin ?? '',
+    isBusy: busy !== null,
+    expectedMs: busy?.expectedMs ?? null,
+    now: new Date(await now()),
+  });
+  return { outcome: 'postponed', retryAfterMs: waitMs ?? ATTEMPT_LEASE_MS };
 }
 
 /**
@@ -86,22 +117,35 @@ export async function attemptManually(
   deliveryId: string,
 ): Promise<ManualAttemptResult | undefined> {
   const { attempts } = deps;
-  const attempt = newAttempt(deliveryId, 'manual');
+  const attempt = newAttempt(deliveryId, 'manual', null);
   const context = await begin(deps, attempt);
-  if (!context) {
-    const state = await attempts.findState(deliveryId);
-    return state && { outcome: 'running' };
-  }
+  if (!context) return (await attempts.find(deliveryId)) && { outcome: 'running' };
   if (context.webhook_url === null) {
     await attempts.abandon(attempt);
     return { outcome: 'no_url' };
   }
-  const { error } = await makeAttempt(deps, context, attempt);
+  const { error } = await unlessFaultOfOurs(deps, attempt, () =>
+    makeAttempt(deps, context, attempt),
+  );
   return error === null ? { outcome: 'delivered' } : { outcome: 'refused', reason: error };
 }
 
-function newAttempt(deliveryId: string, kind: AttemptKind): Attempt {
-  return { deliveryId, kind, token: randomUUID() };
+function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): Attempt {
+  return { deliveryId, kind, token: randomUUID(), dueBy };
+}
+
+/** A fault of ours gives the delivery back. */
+async function unlessFaultOfOurs<Result>(
+  { attempts }: DeliverDeps,
+  attempt: Attempt,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await attempts.abandon(attempt);
+    throw error;
+  }
 }
 
 /**
@@ -109,25 +153,24 @@ function newAttempt(deliveryId: string, kind: AttemptKind): Attempt {
  * that is due could also seem to be early.
  */
 async function begin(deps: DeliverDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
-  const { attempts } = deps;
-  const context = await attempts.begin(attempt);
-  try {
+  const context = await deps.attempts.begin(attempt);
+  return unlessFaultOfOurs(deps, attempt, async () => {
     if (context) await assertClockAgrees(context.database_now, deps);
     return context;
-  } catch (error) {
-    await attempts.abandon(attempt);
-    throw error;
-  }
+  });
 }
 
-async function whyNotBegun(
-  { attempts }: DeliverDeps,
-  deliveryId: string,
-): Promise<DeliveryOutcome> {
-  const state = await attempts.findState(deliveryId);
-  if (state === 'DELIVERED') return { outcome: 'delivered' };
-  if (state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
-  return { outcome: 'postponed', retryAfterMs: ATTEMPT_LEASE_MS };
+async function whyNotBegun(deps: DeliverDeps, deliveryId: string): Promise<DeliveryOutcome> {
+  const { attempts, now = Date.now } = deps;
+  const delivery = await attempts.find(deliveryId);
+  if (delivery?.state === 'DELIVERED') return { outcome: 'delivered' };
+  if (delivery?.state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
+  if (!delivery) throw new Error(`There is no delivery ${deliveryId}`);
+  await assertClockAgrees(delivery.database_now, deps);
+  // The process died after the time was written down, before it was handed on.
+  const earlyMs = (delivery.next_attempt_at?.getTime() ?? 0) - (await now());
+  const leaseMs = delivery.is_under_way ? ATTEMPT_LEASE_MS : 0;
+  return { outcome: 'postponed', retryAfterMs: Math.max(earlyMs, leaseMs, EARLY_MS) };
 }
 
 async function makeAttempt(
@@ -136,19 +179,32 @@ async function makeAttempt(
   attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
   const { attempts, sender, now = Date.now } = deps;
+  const { deliveryId, token, kind } = attempt;
+  const at = new Date();
+  // An operator's retry is not held back by what the endpoint has done before.
+  const places = kind === 'scheduled' ? { places: context.places } : {};
+  const result = await sender.send({ ...requestOf(deps, context, at), ...places });
+  const after = afterAttempt(deps, context, kind, result.outcome === 'delivered');
+  const { state, retryAfterMs } = after;
+  const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
+  const url = context.webhook_url ?? '';
+  await attempts.record({ deliveryId, token, kind, ...result, at, url, state, nextAttemptAt });
+  if (context.is_watched || result.isTimedOut) await note(deps, context, result);
+  if (result.error !== null) logFailure(deps.log, context, kind, { ...result, ...after });
+  return { after, error: result.error };
+}
+
+/** The attempt is on record: should this fail, no other attempt is made because of it. */
+async function note(
+  { attempts, log }: DeliverDeps,
+  { origin, delivery_id: deliveryId }: AttemptContext,
+  { outcome, isTimedOut, durationMs }: SendResult,
+): Promise<void> {
+  const isDelivered = outcome === 'delivered';
   try {
-    const at = new Date();
-    const result = await sender.send(requestOf(deps, context, at));
-    const after = afterAttempt(context, attempt.kind, result.outcome === 'delivered');
-    const { state, retryAfterMs } = after;
-    const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
-    const url = context.webhook_url ?? '';
-    await attempts.record({ ...attempt, ...result, at, url, state, nextAttemptAt });
-    if (result.error !== null) logFailure(deps.log, context, attempt.kind, { ...result, ...after });
-    return { after, error: result.error };
-  } catch (error) {
-    await attempts.abandon(attempt);
-    throw error;
+    await attempts.note({ origin: origin ?? '', isDelivered, isTimedOut, durationMs });
+  } catch (err) {
+    log.warn({ err, deliveryId }, 'what a webhook attempt showed of its endpoint was not noted');
   }
 }
 
@@ -197,12 +253,13 @@ interface AfterAttempt {
 
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
 function afterAttempt(
+  { retryDelaysMs }: DeliverDeps,
   { scheduled_attempts }: AttemptContext,
   kind: AttemptKind,
   delivered: boolean,
 ): AfterAttempt {
   if (delivered) return { state: 'DELIVERED', retryAfterMs: null };
   if (kind === 'manual') return { state: null, retryAfterMs: null };
-  const retryAfterMs = RETRY_DELAYS_MS[scheduled_attempts] ?? null;
+  const retryAfterMs = retryDelaysMs[scheduled_attempts] ?? null;
   return { state: retryAfterMs === null ? 'FAILED' : 'PENDING', retryAfterMs };
 }

@@ -9,11 +9,26 @@ export interface SlotOptions {
   maxQueued: number;
   maxQueuedPerOrigin: number;
   queueTimeoutMs: number;
+  /** After which an attempt gives its place back, whatever the endpoint does. */
+  totalTimeoutMs: number;
 }
 
+/** What an attempt takes at an endpoint that is not known yet. */
+const UNKNOWN_ATTEMPT_MS = 500;
+
+interface Waiting {
+  maxConnections: number;
+  enter(): void;
+}
+
+/** Times are those of `performance.now()`. */
 interface Endpoint {
-  active: number;
-  waiting: (() => void)[];
+  /** What is under way, the oldest first. */
+  places: Set<{ startedAtMs: number }>;
+  waiting: Waiting[];
+  /** When the last attempt ended, and how long attempts have taken lately. */
+  endedAtMs: number;
+  usualMs: number;
 }
 
 /**
@@ -28,36 +43,40 @@ export function createEndpointSlots(options: SlotOptions) {
   let active = 0;
   let waiting = 0;
 
-  function hasRoom(endpoint: Endpoint): boolean {
+  function hasRoom({ places }: Endpoint, maxConnections: number): boolean {
     const free = 1 - active / options.maxConcurrentSends;
-    return endpoint.active < Math.ceil(options.maxConnectionsPerOrigin * free);
+    const share = Math.min(maxConnections, options.maxConnectionsPerOrigin) * free;
+    return places.size < Math.ceil(share);
   }
 
-  function occupy(endpoint: Endpoint): void {
-    endpoint.active += 1;
+  function occupy(origin: string, endpoint: Endpoint): () => void {
+    const place = { startedAtMs: performance.now() };
+    endpoint.places.add(place);
     active += 1;
-  }
-
-  function release(origin: string, endpoint: Endpoint): void {
-    endpoint.active -= 1;
-    active -= 1;
-    while (endpoint.waiting.length > 0 && hasRoom(endpoint)) endpoint.waiting.shift()?.();
-    if (endpoint.active === 0) endpoints.delete(origin);
-  }
-
-  async function waitForRoom(endpoint: Endpoint): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const enter = (): void => {
-      occupy(endpoint);
-      resolve();
+    return () => {
+      endpoint.places.delete(place);
+      active -= 1;
+      endpoint.endedAtMs = performance.now();
+      endpoint.usualMs = (endpoint.usualMs + endpoint.endedAtMs - place.startedAtMs) / 2;
+      admitWaiting(endpoint, hasRoom);
+      if (endpoint.places.size === 0) endpoints.delete(origin);
     };
-    endpoint.waiting.push(enter);
+  }
+
+  async function waitForRoom(
+    origin: string,
+    endpoint: Endpoint,
+    maxConnections: number,
+  ): Promise<() => void> {
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const waiter = { maxConnections, enter: () => resolve(occupy(origin, endpoint)) };
+    endpoint.waiting.push(waiter);
     waiting += 1;
     const timer = setTimeout(() => {
-      endpoint.waiting.splice(endpoint.waiting.indexOf(enter), 1);
-      reject(new WebhookNotAttemptedError('busy'));
+      endpoint.waiting.splice(endpoint.waiting.indexOf(waiter), 1);
+      reject(busyAt(endpoint, options));
     }, options.queueTimeoutMs);
-    await promise.finally(() => {
+    return promise.finally(() => {
       clearTimeout(timer);
       waiting -= 1;
     });
@@ -70,20 +89,52 @@ export function createEndpointSlots(options: SlotOptions) {
     /**
      * Takes a place for one webhook to an origin; waits a moment if the origin has its share.
      *
+     * @param maxConnections for an origin that is to have fewer places than usual
      * @returns what gives the place back, to be called once
      * @throws WebhookNotAttemptedError `busy` when there is no place, nor soon will be.
      */
-    async acquire(origin: string): Promise<() => void> {
-      if (active >= options.maxConcurrentSends) throw new WebhookNotAttemptedError('busy');
-      const endpoint = endpoints.get(origin) ?? { active: 0, waiting: [] };
+    async acquire(origin: string, maxConnections = Infinity): Promise<() => void> {
+      const known = endpoints.get(origin);
+      if (active >= options.maxConcurrentSends) throw busyAt(known, options);
+      const endpoint = known ?? newEndpoint();
       endpoints.set(origin, endpoint);
+      if (hasRoom(endpoint, maxConnections)) return occupy(origin, endpoint);
       const mayWait =
         waiting < options.maxQueued && endpoint.waiting.length < options.maxQueuedPerOrigin;
-      if (hasRoom(endpoint)) occupy(endpoint);
-      else if (!mayWait) {
-        throw new WebhookNotAttemptedError('busy');
-      } else await waitForRoom(endpoint);
-      return () => release(origin, endpoint);
+      if (!mayWait) throw busyAt(endpoint, options);
+      return waitForRoom(origin, endpoint, maxConnections);
     },
   };
+}
+
+function newEndpoint(): Endpoint {
+  const endedAtMs = performance.now();
+  return { places: new Set(), waiting: [], endedAtMs, usualMs: UNKNOWN_ATTEMPT_MS };
+}
+
+function admitWaiting(
+  endpoint: Endpoint,
+  hasRoom: (endpoint: Endpoint, maxConnections: number) => boolean,
+): void {
+  for (;;) {
+    const [first] = endpoint.waiting;
+    if (!first || !hasRoom(endpoint, first.maxConnections)) return;
+    endpoint.waiting.shift();
+    first.enter();
+  }
+}
+
+function busyAt(
+  endpoint: Endpoint | undefined,
+  { totalTimeoutMs }: SlotOptions,
+): WebhookNotAttemptedError {
+  const expectedMs = endpoint ? expectedMsOf(endpoint, totalTimeoutMs) : null;
+  return new WebhookNotAttemptedError('busy', { expectedMs });
+}
+
+/** An endpoint that has answered nothing for twice its usual time is likely not to answer at all. */
+function expectedMsOf({ places, endedAtMs, usualMs }: Endpoint, longestMs: number): number {
+  const [oldest] = places;
+  const silentSinceMs = Math.max(endedAtMs, oldest?.startedAtMs ?? 0);
+  return performance.now() - silentSinceMs > 2 * usualMs ? longestMs : usualMs;
 }

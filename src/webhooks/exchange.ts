@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Connection } from './connections.ts';
-import { DeliveryFault, secondsText } from './faults.ts';
+import { secondsText, TimeoutFault } from './faults.ts';
 
 export interface Message {
   /** Path and query. */
@@ -82,7 +82,7 @@ export async function exchange(
   const { startedAtMs, totalTimeoutMs } = limits;
   const endTooLate = () => {
     const reason = `no complete answer within ${secondsText(totalTimeoutMs)}`;
-    reader.end(new DeliveryFault(reason), false);
+    reader.end(new TimeoutFault(reason), false);
   };
   const leftMs = startedAtMs + totalTimeoutMs - performance.now();
   const timer = setTimeout(endTooLate, leftMs);

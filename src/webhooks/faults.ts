@@ -3,18 +3,29 @@ export class DeliveryFault extends Error {
   override readonly name: string = 'DeliveryFault';
 }
 
+/** An attempt that ended because one of its limits of time had passed. */
+export class TimeoutFault extends DeliveryFault {
+  override readonly name = 'TimeoutFault';
+}
+
 /**
  * Nothing was sent, for a reason of ours: it must use up none of the merchant's attempts.
- * `busy`: the endpoint, or this process, has as many webhooks under way as it may; try again in a
- * few seconds. `closed`: this process is stopping. `exhausted`: it is out of sockets or memory.
+ * `busy`: the endpoint, or this process, has as many webhooks under way as it may. `closed`: this
+ * process is stopping. `exhausted`: it is out of sockets or memory.
  */
 export class WebhookNotAttemptedError extends Error {
   override readonly name = 'WebhookNotAttemptedError';
   readonly reason: 'busy' | 'closed' | 'exhausted';
+  /** Of `busy`: for how long an attempt at the endpoint holds its place, where that is known. */
+  readonly expectedMs: number | null;
 
-  constructor(reason: 'busy' | 'closed' | 'exhausted', options?: ErrorOptions) {
+  constructor(
+    reason: 'busy' | 'closed' | 'exhausted',
+    { expectedMs = null, ...options }: ErrorOptions & { expectedMs?: number | null } = {},
+  ) {
     super(`the webhook was not attempted: ${reason}`, options);
     this.reason = reason;
+    this.expectedMs = expectedMs;
   }
 }
 
@@ -45,6 +56,11 @@ export function secondsText(durationMs: number): string {
 /** Whether this error is the fault of our own machine and not of the receiver. */
 export function isOurFault(error: Error): boolean {
   return OUR_CODES.has(codeOf(error));
+}
+
+/** Whether an attempt failed because it took too long. */
+export function isTimeout(error: Error): boolean {
+  return error instanceof TimeoutFault || codeOf(error) === 'ETIMEDOUT';
 }
 
 /** Whether the other side closed the connection, which it may do at any time to an idle one. */

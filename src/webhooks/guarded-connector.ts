@@ -3,7 +3,7 @@ import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
-import { DeliveryFault, secondsText } from './faults.ts';
+import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
 import { resolveAllowed } from './resolve-host.ts';
 import type { ResolveOptions } from './resolve-host.ts';
 
@@ -57,9 +57,7 @@ function startConnecting(
 
 function untilReady(socket: Socket, event: string, options: ConnectorOptions): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const tooLate = new DeliveryFault(
-    `no connection within ${secondsText(options.connectTimeoutMs)}`,
-  );
+  const tooLate = new TimeoutFault(`no connection within ${secondsText(options.connectTimeoutMs)}`);
   const timer = setTimeout(() => socket.destroy(tooLate), options.connectTimeoutMs);
   options.signal.addEventListener('abort', () => socket.destroy(), { once: true });
   // Stays for the socket's life: an error between here and undici's own listener is not fatal.

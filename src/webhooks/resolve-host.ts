@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAddressAllowed } from './denied-ranges.ts';
-import { DeliveryFault, secondsText } from './faults.ts';
+import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
 
 /** What the name `localhost` stands for (RFC 6761, section 6.3); no resolver is asked for it. */
 export const LOCALHOST_ADDRESSES: readonly string[] = ['127.0.0.1', '::1'];
@@ -58,7 +58,7 @@ async function lookUpInTime(hostname: string, options: ResolveOptions): Promise<
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const limit = secondsText(options.dnsTimeoutMs);
-    reject(new DeliveryFault(`the host name was not resolved within ${limit}`));
+    reject(new TimeoutFault(`the host name was not resolved within ${limit}`));
   }, options.dnsTimeoutMs);
   try {
     return await Promise.race([options.lookup(hostname), tooLate]);

@@ -1,5 +1,5 @@
 import type { Answer } from './exchange.ts';
-import { describeFault, describeStatus } from './faults.ts';
+import { describeFault, describeStatus, isTimeout } from './faults.ts';
 
 /** One attempt, as the attempt log keeps it. */
 export interface SendResult {
@@ -11,6 +11,8 @@ export interface SendResult {
   responseBody: Buffer;
   /** Safe to show to the merchant; `null` exactly when delivered. */
   error: string | null;
+  /** It ended because it took too long. */
+  isTimedOut: boolean;
 }
 
 /** An answer that breaks off is none, even if it began with a 2xx; one that we cut short is. */
@@ -29,6 +31,7 @@ export function resultOf(answer: Answer, startedAtMs: number): SendResult {
     durationMs: Math.round(performance.now() - startedAtMs),
     responseBody: answer.body,
     error,
+    isTimedOut: answer.fault !== null && isTimeout(answer.fault),
   };
 }
 
@@ -40,5 +43,6 @@ export function refusedUnsent(error: string): SendResult {
     durationMs: 0,
     responseBody: Buffer.alloc(0),
     error,
+    isTimedOut: false,
   };
 }

@@ -50,6 +50,8 @@ export interface WebhookRequest {
   headers: Readonly<Record<string, string>>;
   /** The bytes that were signed. */
   body: Buffer;
+  /** So many may be under way to its origin at once, where that is fewer than usual. */
+  places?: number;
 }
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
@@ -165,7 +167,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     const checked = checkWebhookUrl(request.url, { ...settings, environment });
     if (!checked.ok) return refusedUnsent(`the URL ${checked.reason}`);
     const { origin, pathname, search } = checked.url;
-    const release = await slots.acquire(origin);
+    const release = await slots.acquire(origin, request.places);
     const startedAtMs = performance.now();
     try {
       const message = { path: `${pathname}${search}`, headers, body };

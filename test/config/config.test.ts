@@ -62,6 +62,12 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
     ['all', '22,65536', '0'],
     ['22', '22, 25'],
   ],
+  [
+    'WEBHOOK_RETRY_DELAYS_SECONDS',
+    'four numbers of seconds separated by commas, and only 300,1800,7200,43200 when NODE_ENV is production',
+    ['1,2,3', '1,2,3,4,5', '0,1,2,3', '1,2,3,a day'],
+    ['1, 2, 3, 0.5', '300,1800,7200,43200'],
+  ],
   ...[
     'PAYMENT_LINK_SECONDS',
     'PAYMENT_SESSION_SECONDS',
@@ -94,6 +100,18 @@ test('production refuses private addresses for webhooks', () => {
   const env = { NODE_ENV: 'production', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
   expect(lineOf(env)).toContain('WEBHOOK_ALLOWED_CIDRS');
   expect(lineOf({ ...env, WEBHOOK_ALLOWED_CIDRS: '' })).toBeUndefined();
+});
+
+test('production refuses every schedule of webhooks but the one in the specification', () => {
+  const name = 'WEBHOOK_RETRY_DELAYS_SECONDS';
+  for (const delays of ['1,2,3,4', '300,1800,7200,43201', '1800,300,7200,43200']) {
+    const line = lineOf({ NODE_ENV: 'production', [name]: delays });
+    expect(line).toMatch(/^WEBHOOK_RETRY_DELAYS_SECONDS is wrong: it accepts four numbers/);
+    expect(line).not.toContain('\n');
+  }
+  expect(lineOf({ NODE_ENV: 'production', [name]: '300, 1800, 7200, 43200' })).toBeUndefined();
+  const specifiedMs = [300_000, 1_800_000, 7_200_000, 43_200_000];
+  expect(loadConfig({ NODE_ENV: 'production' }).webhookRetryDelaysMs).toEqual(specifiedMs);
 });
 
 const KEY_SECRET = 'the secret of that key';

@@ -25,6 +25,7 @@ const attemptOf = (deliveryId: string, kind: AttemptKind = 'scheduled'): Attempt
   deliveryId,
   kind,
   token: randomUUID(),
+  dueBy: null,
 });
 const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | null) => ({
   ...attempt,

@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer } from 'node:net';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
-import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { expect } from 'vitest';
+import { merchantWithEndpoint, startDeadEndpoint } from '../support/dead-endpoint.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -17,45 +14,16 @@ const WITHIN_MS = 1000;
 /** Attempts hang for 15 s: how many do so at once depends on how fast orders can be started. */
 const HANGING_AT_LEAST = 50;
 
-const held: Socket[] = [];
-const dead = createServer((socket) => {
-  held.push(socket);
-  socket.on('error', () => {}).resume();
-});
-beforeAll(async () => {
-  dead.listen(0, '0.0.0.0');
-  await once(dead, 'listening');
-});
-afterAll(() => {
-  for (const socket of held) socket.destroy();
-  dead.close();
-});
-
-const test = serviceTest({ time: 'real', worker: false }).extend(
-  'workerProcess',
-  { scope: 'file' },
-  async ({ service }, { onCleanup }) => {
+const test = serviceTest({ time: 'real', worker: false })
+  .extend('workerProcess', { scope: 'file' }, async ({ service }, { onCleanup }) => {
     const worker = await startWorkerProcess(service);
     onCleanup(() => worker.kill());
     return worker;
-  },
-);
+  })
+  .extend('endpoint', { scope: 'file' }, ({ options: _options }, { onCleanup }) =>
+    stoppedAtEnd(startDeadEndpoint(), onCleanup),
+  );
 test.beforeAll(({ workerProcess }) => void workerProcess);
-
-/** A merchant whose endpoint takes connections and never answers; each has an address of its own. */
-async function deadMerchant(service: TestService, index: number) {
-  const { port } = dead.address() as AddressInfo;
-  const merchant = await service.newMerchant({ webhooks: false });
-  const deps = {
-    sql: service.sql,
-    secretBox: service.deps.secretBox,
-    checkUrl: createUrlCheck(service.config),
-    actor: 'test',
-  };
-  const url = `http://127.0.7.${index + 1}:${port}/hook`;
-  await saveWebhookUrl(deps, merchant.merchantId, 'sandbox', url);
-  return merchant;
-}
 
 /** Milliseconds from an order's first workflow task to its first webhook, for five orders. */
 async function firstAttemptDelays(service: TestService, merchant: Merchant): Promise<number[]> {
@@ -76,11 +44,15 @@ async function firstAttemptDelays(service: TestService, merchant: Merchant): Pro
 
 test('with 200 dead endpoints a healthy one has its first attempts at most a second later than without', async ({
   service,
+  endpoint,
 }) => {
+  const { held, urlAt } = endpoint;
   const healthy = await service.newMerchant();
   const aloneMs = await firstAttemptDelays(service, healthy);
   const merchants = await Promise.all(
-    Array.from({ length: DEAD_ENDPOINTS }, (_, index) => deadMerchant(service, index)),
+    Array.from({ length: DEAD_ENDPOINTS }, (_, index) =>
+      merchantWithEndpoint(service, urlAt(`127.0.7.${index + 1}`)),
+    ),
   );
   for (let round = 0; round < ORDERS_EACH; round += 1) {
     await Promise.all(merchants.map((merchant) => startOrder(service, merchant)));

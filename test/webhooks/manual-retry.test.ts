@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { attemptManually, attemptScheduled, RETRY_DELAYS_MS } from '../../src/webhooks/deliver.ts';
+import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { retryDelivery, retryFailedSince } from '../../src/webhooks/manual-retry.ts';
@@ -41,7 +42,7 @@ const isSigned = ({ headers, rawBody }: ReceivedWebhook, secret: string): boolea
 
 /** Plays the whole schedule to its end. */
 async function failForGood(service: TestService, orderNumber: string): Promise<Delivery> {
-  for (const [index, delayMs] of RETRY_DELAYS_MS.entries()) {
+  for (const [index, delayMs] of WEBHOOK_RETRY_DELAYS_MS.entries()) {
     await untilRefused(service, orderNumber, index + 1);
     await service.skip(delayMs + 1000);
   }

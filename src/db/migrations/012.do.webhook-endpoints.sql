@@ -1,0 +1,135 @@
+-- An endpoint whose webhooks had to wait for their places, or ran out of time. Others have no row.
+CREATE TABLE webhook_endpoints (
+  -- Scheme, host and port: what connections, and so places, are shared by.
+  origin text PRIMARY KEY,
+  -- When there will be a place for the next webhook that has to wait: all times before are taken.
+  next_free_at timestamptz NOT NULL,
+  -- For how long an attempt holds its place, as far as is known.
+  attempt_ms double precision NOT NULL,
+  -- Attempts that ran out of time since the last success.
+  timeouts integer NOT NULL DEFAULT 0
+);
+
+-- Its next_attempt_at is a time that was reserved at its endpoint: it need not wait again.
+ALTER TABLE webhook_deliveries ADD COLUMN has_reservation boolean NOT NULL DEFAULT false;
+
+CREATE FUNCTION webhook_origin(url text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT lower(substring(url FROM '^[^/]+//[^/?#]+')) $$;
+
+-- Webhooks that may be under way to one endpoint at once: half as many after every eight that ran
+-- out of time in a row, and at least one.
+CREATE FUNCTION webhook_places(timeouts integer) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT 8 >> least(timeouts / 8, 3) $$;
+
+-- Gives webhooks that have to wait for their endpoints a time each, and gives them back. Times of an
+-- endpoint are as far apart as its places allow, and at most ten minutes ahead: whoever finds no
+-- time until then comes again shortly before.
+CREATE FUNCTION reserve_webhook_attempts(p_waiting jsonb)
+RETURNS TABLE (token text, wait_ms double precision)
+LANGUAGE plpgsql AS $$
+DECLARE
+  horizon CONSTANT interval := '10 minutes';
+  -- One that found every place taken just now does not come again at once.
+  busy_wait CONSTANT interval := '3 seconds';
+  unknown_attempt_ms CONSTANT double precision := 500;
+  now_at CONSTANT timestamptz := service_now();
+  ids CONSTANT text[] := ARRAY(SELECT jsonb_path_query(p_waiting, '$[*].deliveryId') #>> '{}');
+  asked record;
+  endpoint webhook_endpoints;
+  first_at timestamptz;
+  expected_ms double precision;
+  gap interval;
+BEGIN
+  -- In the order of their origins, so that two of these calls never wait for each other.
+  FOR asked IN
+    SELECT w.origin, count(*) AS waiting, bool_or(w."isBusy") AS is_busy,
+      max(w."expectedMs") AS expected_ms
+    FROM jsonb_to_recordset(p_waiting)
+      AS w (origin text, "isBusy" boolean, "expectedMs" double precision)
+    GROUP BY w.origin ORDER BY w.origin
+  LOOP
+    INSERT INTO webhook_endpoints (origin, next_free_at, attempt_ms)
+    VALUES (asked.origin, now_at, coalesce(asked.expected_ms, unknown_attempt_ms))
+    ON CONFLICT (origin) DO NOTHING;
+    SELECT * INTO STRICT endpoint FROM webhook_endpoints e WHERE e.origin = asked.origin FOR UPDATE;
+
+    -- While others wait, what they have seen of the endpoint counts as well.
+    expected_ms := CASE WHEN endpoint.timeouts > 0 OR endpoint.next_free_at > now_at
+      THEN greatest(endpoint.attempt_ms, asked.expected_ms)
+      ELSE coalesce(asked.expected_ms, endpoint.attempt_ms) END;
+    gap := expected_ms / webhook_places(endpoint.timeouts) * interval '1 millisecond';
+    first_at := greatest(endpoint.next_free_at,
+      CASE WHEN asked.is_busy THEN now_at + busy_wait ELSE now_at END);
+
+    UPDATE webhook_endpoints e SET
+      attempt_ms = expected_ms,
+      next_free_at = least(first_at + asked.waiting * gap, greatest(first_at, now_at + horizon))
+    WHERE e.origin = asked.origin;
+
+    RETURN QUERY
+    WITH waiting AS (
+      -- The oldest first: a delivery's id is a ULID.
+      SELECT w.*, first_at + (row_number() OVER (ORDER BY w."deliveryId") - 1) * gap AS free_at
+      FROM jsonb_to_recordset(p_waiting)
+        AS w ("deliveryId" text, token text, origin text, "now" timestamptz)
+      WHERE w.origin = asked.origin
+    ), timed AS (
+      SELECT w.*, w.free_at <= now_at + horizon AS has_time,
+        CASE WHEN w.free_at <= now_at + horizon THEN w.free_at
+          ELSE now_at + horizon * (0.8 + 0.2 * random()) END - now_at AS wait
+      FROM waiting w
+    )
+    UPDATE webhook_deliveries d SET
+      attempt_token = NULL, attempt_until = NULL,
+      has_reservation = t.has_time, next_attempt_at = t."now" + t.wait
+    FROM timed t
+    WHERE d.delivery_id = t."deliveryId" AND d.delivery_id = ANY (ids)
+      AND d.attempt_token = t.token
+    RETURNING t.token, extract(epoch FROM t.wait)::double precision * 1000;
+  END LOOP;
+END $$;
+
+-- What attempts have shown of their endpoints. A success gives an endpoint all of its places back,
+-- and whoever comes next need not wait behind times that were reserved while it was slower.
+CREATE FUNCTION note_webhook_attempts(p_attempts jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  now_at CONSTANT timestamptz := service_now();
+  seen record;
+  endpoint webhook_endpoints;
+  timeouts_after integer;
+  attempt_ms_after double precision;
+  gaps_ratio double precision;
+BEGIN
+  FOR seen IN
+    SELECT w.origin, bool_or(w."isDelivered") AS is_delivered,
+      count(*) FILTER (WHERE w."isTimedOut") AS timed_out,
+      greatest(1, coalesce(
+        avg(w."durationMs") FILTER (WHERE w."isDelivered"), avg(w."durationMs"))) AS attempt_ms
+    FROM jsonb_to_recordset(p_attempts) AS w (origin text, "isDelivered" boolean,
+      "isTimedOut" boolean, "durationMs" double precision)
+    GROUP BY w.origin ORDER BY w.origin
+  LOOP
+    IF seen.timed_out > 0 THEN
+      INSERT INTO webhook_endpoints (origin, next_free_at, attempt_ms)
+      VALUES (seen.origin, now_at, seen.attempt_ms)
+      ON CONFLICT (origin) DO NOTHING;
+    END IF;
+    SELECT * INTO endpoint FROM webhook_endpoints e WHERE e.origin = seen.origin FOR UPDATE;
+    CONTINUE WHEN NOT FOUND;
+
+    timeouts_after := CASE WHEN seen.is_delivered THEN 0
+      ELSE endpoint.timeouts + seen.timed_out END;
+    attempt_ms_after := CASE WHEN seen.is_delivered AND endpoint.timeouts > 0 THEN seen.attempt_ms
+      ELSE (endpoint.attempt_ms + seen.attempt_ms) / 2 END;
+    gaps_ratio := attempt_ms_after / webhook_places(timeouts_after)
+      / (endpoint.attempt_ms / webhook_places(endpoint.timeouts));
+    UPDATE webhook_endpoints e SET
+      timeouts = timeouts_after, attempt_ms = attempt_ms_after,
+      next_free_at = CASE WHEN e.next_free_at <= now_at THEN e.next_free_at
+        ELSE now_at + (e.next_free_at - now_at) * least(1, gaps_ratio) END
+    WHERE e.origin = seen.origin;
+  END LOOP;
+END $$;

@@ -1,0 +1,19 @@
+import { expect } from 'vitest';
+import { serviceTest } from '../support/service-test.ts';
+import { attemptsOf, untilDelivery } from './deliveries.ts';
+
+const test = serviceTest({
+  time: 'real',
+  settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '0.1,0.2,0.3,0.4' },
+});
+
+test('with delays of a test the five attempts of a webhook take a second, and then it is FAILED', async ({
+  service,
+  merchant,
+}) => {
+  merchant.receiver.answerWith(() => 503);
+  const { order_number: orderNumber } = await merchant.sandbox.create();
+  const delivery = await untilDelivery(service, orderNumber, ({ state }) => state === 'FAILED');
+  expect(attemptsOf(delivery)).toEqual(Array.from({ length: 5 }, () => 'scheduled 503'));
+  expect(merchant.receiver.received).toHaveLength(5);
+});
