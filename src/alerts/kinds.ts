@@ -8,6 +8,8 @@ export const ALERT_KINDS = {
   no_gateway: 'Configure the gateway of this environment: the settings *_RAZORPAY_*.',
   no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
   payment_without_order: 'Find the payment in the dashboard of the gateway, and refund it there.',
+  unfit_capture:
+    'Compare the payment with the order in the dashboard of the gateway. What is left of it there, refund there: the service moves none of it, and its order waits for another payment.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',
   wrong_amount: 'None: the capture is refunded, and the alert is cleared when it has been.',
 } as const satisfies Record<string, string>;

@@ -33,6 +33,8 @@ export interface BookOfNow {
   captureCount: number;
   /** Captured just now: in no line yet, and no fault. */
   capturesUnderWay: number;
+  /** In another currency, or refunded before an order could take them: in no line. */
+  unfitCaptureCount: number;
   surplusCount: number;
   outsideSettlementCount: number;
   faultCount: number;
@@ -60,6 +62,7 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
       (SELECT count(*) FROM payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
         SELECT FROM lines l WHERE l.gateway_payment_id = p.gateway_payment_id)
       ) AS "capturesUnderWay",
+      (SELECT count(*) FROM payments WHERE NOT is_whole) AS "unfitCaptureCount",
       (SELECT count(*) FROM surplus_refunds) AS "surplusCount",
       (SELECT count(*) FROM outside_settlements) AS "outsideSettlementCount",
       (SELECT count(*) FROM faults) AS "faultCount",

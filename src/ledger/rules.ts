@@ -19,7 +19,7 @@ const statusesWith = (funds: Funds) =>
 
 /** True for a capture that its order has not had the time to take. */
 export function isUnderWay(sql: Sql) {
-  return sql`p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
+  return sql`p.is_whole AND p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
 }
 
 /** The lines of each payment, side by side: what the rules below look at. */
@@ -35,17 +35,23 @@ export function linesOfPayments(sql: Sql) {
     FROM ledger_transfers GROUP BY gateway_payment_id`;
 }
 
-/** Each captured payment has exactly one capture line, and every line has its amount. */
+/**
+ * Each payment that was captured whole and in INR has exactly one capture line, and every line has
+ * its amount. Any other has none: no order and no account of ours has its money.
+ */
 export function captureFaults(sql: Sql) {
   return sql`
     SELECT 'capture' AS rule, p.gateway_payment_id AS subject, CASE
+      WHEN NOT p.is_whole THEN format('%s paise of %s, %s refunded, but has lines in the ledger',
+        p.amount_paise, p.currency, p.refunded_paise)
       WHEN l.captures IS NULL THEN 'captured, but has no line in the ledger'
       WHEN l.captures <> 1 THEN format('has %s capture lines', l.captures)
       ELSE format('captured %s paise, its lines are of %s to %s', p.amount_paise,
         l.least_paise, l.most_paise) END AS fault
     FROM payments p LEFT JOIN lines l USING (gateway_payment_id)
-    WHERE (l.captures IS NULL AND NOT (${isUnderWay(sql)})) OR l.captures <> 1
-      OR l.least_paise <> p.amount_paise OR l.most_paise <> p.amount_paise`;
+    WHERE CASE WHEN p.is_whole THEN (l.captures IS NULL AND NOT (${isUnderWay(sql)}))
+        OR l.captures <> 1 OR l.least_paise <> p.amount_paise OR l.most_paise <> p.amount_paise
+      ELSE l.gateway_payment_id IS NOT NULL END`;
 }
 
 /** Every line is one of the five that exist, of its payment's own order, merchant and environment. */

@@ -7,7 +7,6 @@ import type { OrderRow, RequestBody } from './rows.ts';
 export type StepContext = OrderRow & {
   request_body: RequestBody | null;
   pay_request_id: string | null;
-  is_captured: boolean;
   captured_utr: string | null;
   has_webhook: boolean;
   surplus:

@@ -90,6 +90,7 @@ export interface GatewayPayment {
   createdAtMs: number;
 }
 
+/** `paid`: money came in, of which some may have been refunded since. */
 export type ClosedSession = { state: 'closed' } | { state: 'paid'; payment: GatewayPayment };
 
 export interface TransferInput {

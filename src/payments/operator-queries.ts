@@ -7,6 +7,11 @@ export interface CapturedPayment {
   utr: string | null;
   amountPaise: number;
   capturedAt: Date;
+  /** False when it was in another currency, or refunded, before an order could take it. */
+  isWhole: boolean;
+  currency: string;
+  /** Refunded at the gateway, of one that is not whole. */
+  refundedPaise: number;
   /** The one that made the order PAID. */
   isOrders: boolean;
   /** Set aside for the merchant at the gateway. */
@@ -24,7 +29,8 @@ export async function listCapturedPayments(
 ): Promise<CapturedPayment[]> {
   return sql<CapturedPayment[]>`
     SELECT p.gateway_payment_id AS "gatewayPaymentId", p.utr, p.amount_paise AS "amountPaise",
-      p.captured_at AS "capturedAt", p.held_at AS "heldAt", p.hold_refused_at AS "holdRefusedAt",
+      p.captured_at AS "capturedAt", p.is_whole AS "isWhole", p.currency,
+      p.refunded_paise AS "refundedPaise", p.held_at AS "heldAt", p.hold_refused_at AS "holdRefusedAt",
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS "isOrders",
       s.reason AS "surplusReason", s.processed_at AS "refundedAt"
     FROM payments p JOIN orders o USING (order_number)

@@ -13,7 +13,8 @@ export interface SurplusRow {
 
 /**
  * Takes a capture for giving back, if its order cannot take it: it belongs to no order's PAID, and
- * the order is past being paid, or the amount is wrong. Books it as surplus in the same statement,
+ * the order is past being paid, or the amount is wrong. One that is not whole, or not in INR, is
+ * nobody's to give back: an operator has been told. Books it as surplus in the same statement,
  * with the order locked: it comes before a cancel, which then shows it, or after it.
  *
  * @returns undefined when the capture is not surplus
@@ -29,9 +30,11 @@ export async function claimSurplus(
         WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.gateway_payment_id = ${gatewayPaymentId}
+        AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
+          WHERE s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
-      FOR UPDATE OF o
+      FOR UPDATE OF o, p
     ), claimed AS (
       INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason)
       SELECT gateway_payment_id, order_number, amount_paise, reason FROM surplus

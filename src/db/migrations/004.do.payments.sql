@@ -25,7 +25,7 @@ CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, sessio
 CREATE INDEX payment_sessions_to_check ON payment_sessions (greatest(expires_at, created_at))
   WHERE state IN ('OPEN', 'PAID', 'CLOSED');
 
--- Our book of what the gateway captured: a row is written once, when the gateway says so.
+-- Our record of what the gateway captured: a row is written when the gateway first says so.
 -- Reconciliation looks at it again until its order has taken it, or it has been given back.
 CREATE TABLE payments (
   gateway_payment_id text PRIMARY KEY,
@@ -33,6 +33,14 @@ CREATE TABLE payments (
   order_number text NOT NULL REFERENCES orders,
   session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
+  -- What the gateway said of it, the last time before an order took it or it went back as surplus.
+  currency text NOT NULL DEFAULT 'INR',
+  gateway_status text NOT NULL DEFAULT 'captured',
+  refunded_paise bigint NOT NULL DEFAULT 0 CHECK (refunded_paise >= 0),
+  -- The whole amount is there, in our currency. Of any other capture an order must not become PAID,
+  -- and it must not be refunded as surplus: it is recorded and alerted, and has no ledger line.
+  is_whole boolean NOT NULL GENERATED ALWAYS AS
+    (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
   -- The reference by which banks and UPI apps name it, if the gateway told us.
   utr text,
   captured_at timestamptz NOT NULL DEFAULT service_now(),
@@ -47,6 +55,56 @@ CREATE INDEX payments_by_order ON payments (order_number);
 -- What reconciliation looks for every minute.
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
+
+-- Writes down what the gateway says of a capture, and ends its session: as paid, or, when the order
+-- cannot become PAID by it, so that the buyer can have another one. The order is locked first, as
+-- everybody does. What an order has taken, or goes back as surplus, stays as it was.
+CREATE FUNCTION write_capture(
+  p_order_number text, p_session_id text, p_environment environment,
+  p_payment jsonb      -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  payment payments;
+  fits boolean;
+BEGIN
+  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
+  INSERT INTO payments (gateway_payment_id, environment, order_number, session_id, amount_paise,
+    currency, gateway_status, refunded_paise, utr)
+  SELECT p_payment->>'gateway_payment_id', p_environment, p_order_number,
+    (SELECT session_id FROM payment_sessions
+      WHERE session_id = p_session_id AND order_number = p_order_number),
+    (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
+    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr'
+  ON CONFLICT (gateway_payment_id) DO UPDATE
+  SET gateway_status = CASE WHEN excluded.gateway_status = 'refunded' THEN 'refunded'
+      ELSE payments.gateway_status END,
+    refunded_paise = greatest(payments.refunded_paise, excluded.refunded_paise)
+  WHERE payments.order_number = p_order_number
+    AND o.gateway_payment_id IS DISTINCT FROM payments.gateway_payment_id
+    AND NOT EXISTS (SELECT FROM surplus_refunds s
+      WHERE s.gateway_payment_id = payments.gateway_payment_id)
+  RETURNING * INTO payment;
+  -- It belongs to an order already, or is going back.
+  IF payment.gateway_payment_id IS NULL THEN
+    RETURN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id';
+  END IF;
+
+  fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
+  UPDATE payment_sessions s
+  SET state = (CASE WHEN fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
+    ended_at = coalesce(s.ended_at, service_now())
+  WHERE s.session_id = payment.session_id
+    -- Another payment has paid it.
+    AND (fits OR NOT EXISTS (SELECT FROM payments other
+      WHERE other.session_id = s.session_id AND other.is_whole
+        AND other.amount_paise = o.amount_paise));
+  IF NOT fits THEN
+    UPDATE orders SET open_session_id = NULL
+    WHERE order_number = p_order_number AND open_session_id = payment.session_id;
+  END IF;
+  RETURN fits;
+END $$;
 
 -- Attempts that failed, so that a callback that comes twice is one PAYMENT_FAILED.
 CREATE TABLE failed_payments (

@@ -45,6 +45,13 @@ BEGIN
     RAISE EXCEPTION 'order % is at step %, so step % cannot follow', p_order_number, o.step_number, number;
   END IF;
 
+  -- A capture that is not wholly there, or not this order's, is no payment: see payments.is_whole.
+  IF p_step->>'kind' = 'PAYMENT_SUCCESS' AND NOT EXISTS (SELECT FROM payments p
+      WHERE p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
+        AND p.order_number = p_order_number AND p.environment = o.environment
+        AND p.amount_paise = o.amount_paise) THEN
+    RETURN '{"outcome": "payment_not_captured"}';
+  END IF;
   IF p_requires = 'no_session_open' AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;

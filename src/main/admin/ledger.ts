@@ -33,6 +33,7 @@ function figuresOf(book: Verification): string {
       Orders: book.orderCount,
       Captures: book.captureCount,
       'Captures under way': book.capturesUnderWay,
+      'Captures that pay no order': book.unfitCaptureCount,
       'Surplus captures': book.surplusCount,
       'Settled outside': book.outsideSettlementCount,
     }),

@@ -194,7 +194,12 @@ function moneyText({ payments, sessions, money, settledOutside }: ShownOrder): s
   );
 }
 
-function whereIs({ surplusReason, refundedAt, heldAt, holdRefusedAt }: CapturedPayment): string {
+function whereIs(payment: CapturedPayment): string {
+  const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole } = payment;
+  if (!isWhole) {
+    const { currency, refundedPaise } = payment;
+    return `does not pay the order: ${currency}, ${rupees(refundedPaise)} refunded there`;
+  }
   if (surplusReason !== null) {
     return `${surplusReason}, ${refundedAt ? `refunded ${timeText(refundedAt)}` : 'not refunded yet'}`;
   }
