@@ -27,6 +27,9 @@ export interface MoneyDeps extends ReconcileDeps, SessionDeps {
   now?: () => number | Promise<number>;
 }
 
+/** A release that waits for somebody is tried again this often: twice an hour, so within the hour. */
+const RETRY_WAITING = '30 minutes';
+
 /** A refusal for good is tried again this often: somebody may have put it right. */
 const RETRY_REFUSED = '1 hour';
 
@@ -48,9 +51,11 @@ export function createMoneyActivities(
 
   return {
     async releaseFunds({ orderNumber, state }) {
+      const hasBegun = state.busy?.kind === 'releasing';
+      const hasLooked = !hasBegun && (await funds.lookForRefunds(deps, orderNumber));
       const begun = await beginRelease(deps, { orderNumber, state });
       if (begun.outcome !== 'begun') return begun;
-      await untilMoved(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber));
+      await untilMoved(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber, hasLooked));
       return recordMoved({ orderNumber, state: begun.state }, 'released');
     },
     async refundPayment({ orderNumber, state }) {
@@ -84,10 +89,26 @@ async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsIn
         message: 'The window is still open',
         nextRetryDelay: result.retryAfterMs,
       });
+    case 'release_waits':
+      await alertBlocked(deps, orderNumber);
+      throw waitingRelease('Some of the payment was refunded or charged back at the gateway');
     default:
       throw new Error(`A release cannot be refused as ${result.outcome}`);
   }
 }
+
+function alertBlocked(deps: MoneyDeps, orderNumber: string, error?: Error): Promise<void> {
+  return raiseAlert(deps, {
+    kind: 'release_blocked',
+    subject: orderNumber,
+    message: 'The funds are not released: some of the payment has left at the gateway, or may',
+    fields: { orderNumber },
+    error,
+  });
+}
+
+const waitingRelease = (message: string) =>
+  ApplicationFailure.create({ message, type: 'RELEASE_WAITS', nextRetryDelay: RETRY_WAITING });
 
 /** Records what a command does to an order as its workflow knows it. */
 async function recordCommand(
@@ -117,6 +138,10 @@ async function untilMoved(
     if (activityInfo().attempt > 1)
       await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
   } catch (error) {
+    if (error instanceof funds.ReleaseBlocked) {
+      await alertBlocked(deps, subject, error);
+      throw waitingRelease(error.message);
+    }
     if (!(error instanceof GatewayRefused)) throw error;
     await raiseAlert(deps, {
       kind: 'gateway_refused',

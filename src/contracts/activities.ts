@@ -35,7 +35,9 @@ export type RecordStepResult =
   | { outcome: 'not_settled' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
-  | { outcome: 'too_early'; retryAfterMs: number };
+  | { outcome: 'too_early'; retryAfterMs: number }
+  /** RELEASE_STARTED: not before an operator, or the gateway, has seen to it. */
+  | { outcome: 'release_waits'; because: 'reversed_at_gateway' };
 
 /** An order whose money is to be moved. */
 export interface MoveFundsInput {

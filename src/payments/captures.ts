@@ -10,11 +10,13 @@ import type { GatewayPayment } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
+import { noteMissedRefunds } from './reversals.ts';
 
 export interface CaptureDeps {
   sql: Sql;
   workflows: OrderWorkflows;
   log: Logger;
+  gateways: Gateways;
 }
 
 /**
@@ -47,6 +49,10 @@ export async function notePayment(
   if (payment.status === 'failed') return noteFailure(deps, order.order_number, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
   await noteCapture(deps, order, session?.session_id ?? payment.sessionId, payment);
+  // Of one that an order has taken; the gateway was asked, and has more to say than we know.
+  if (order.gateway_payment_id === gatewayPaymentId) {
+    await noteMissedRefunds(deps, environment, payment);
+  }
   const loose = await queries.findLooseCapture(deps.sql, gatewayPaymentId);
   if (loose) await applyCapture(deps, loose);
 }
@@ -103,7 +109,7 @@ function alertUnfit(
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function noteSessionPayments(
-  deps: CaptureDeps & { gateways: Gateways },
+  deps: CaptureDeps,
   environment: Environment,
   gatewaySessionId: string,
 ): Promise<boolean> {
@@ -123,7 +129,7 @@ export async function noteSessionPayments(
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function noteSessionClosed(
-  deps: CaptureDeps & { gateways: Gateways },
+  deps: CaptureDeps,
   environment: Environment,
   gatewaySessionId: string,
 ): Promise<void> {

@@ -49,9 +49,11 @@ export async function saveLinkedAccount(
 /** How long a process that holds funds may take before it must be dead. */
 const HOLD_LEASE_SECONDS = 60;
 
-/** True of a payment `p` whose funds the gateway has not refused to hold within this hour. */
+/** True of a payment `p` that is all there, and that the gateway has not refused to hold within this hour. */
 const mayBeHeld = (sql: Sql) => sql`
-  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')`;
+  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')
+    AND NOT EXISTS (SELECT FROM gateway_reversals r
+      WHERE r.gateway_payment_id = p.gateway_payment_id AND r.blocks_release)`;
 
 /**
  * Captures whose order holds the money, but the gateway does not yet; each gets its turn.

@@ -57,6 +57,23 @@ export async function listPaymentSessions(
     FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
 }
 
+/** Money that left at the gateway itself, or may. */
+export interface RecordedReversal {
+  reversalId: string;
+  kind: 'refund' | 'chargeback';
+  amountPaise: number;
+  state: string;
+  notedAt: Date;
+  endedAt: Date | null;
+}
+
+export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
+  return sql<RecordedReversal[]>`
+    SELECT reversal_id AS "reversalId", kind, amount_paise AS "amountPaise", state,
+      noted_at AS "notedAt", ended_at AS "endedAt"
+    FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY noted_at, reversal_id`;
+}
+
 /** Money that an operator moved outside the gateway, and wrote down. */
 export interface RecordedSettlement {
   reference: string;

@@ -12,7 +12,6 @@ import type { CaptureDeps } from './captures.ts';
 import { noteCapture, noteSessionClosed } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import type { SessionRow } from './queries.ts';
 import * as queries from './queries.ts';
@@ -22,7 +21,6 @@ const OPENING_POLL_MS = 100;
 const OPENING_POLLS = 45;
 
 export interface SessionDeps extends CaptureDeps {
-  gateways: Gateways;
   sessionMs: number;
 }
 

@@ -7,6 +7,8 @@ export interface SurplusRow {
   order_number: string;
   environment: Environment;
   amount_paise: number;
+  /** Of that, what nobody else has refunded at the gateway. */
+  left_paise: number;
   reason: string;
   processed_at: Date | null;
 }
@@ -52,7 +54,10 @@ export async function claimSurplus(
       WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
         AND o.refund_amount_paise IS NULL
     )
-    SELECT c.*, s.environment FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
+    SELECT c.*, s.environment, c.amount_paise - coalesce((
+        SELECT sum(r.booked_paise) FROM gateway_reversals r
+        WHERE r.gateway_payment_id = c.gateway_payment_id), 0)::bigint AS left_paise
+    FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
   return row;
 }
 
@@ -72,8 +77,10 @@ export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise
       INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
         environment, debit_account, credit_account, amount_paise)
       SELECT d.gateway_payment_id, 'refund', d.order_number, o.merchant_id, o.environment,
-        'surplus', 'refunds', d.amount_paise
+        'surplus', 'refunds', left_paise
       FROM done d JOIN locked o USING (order_number)
+      CROSS JOIN LATERAL balance_of(d.gateway_payment_id, 'surplus') left_paise
+      WHERE left_paise > 0
     )
     UPDATE orders o SET refund_processed_at = d.processed_at
     FROM done d JOIN locked l USING (order_number)

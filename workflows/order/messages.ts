@@ -105,6 +105,7 @@ export function notRecorded({ command }: Request, { outcome }: NotRecorded): Dom
     not_settled: 'No settlement is recorded for this order',
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     too_early: 'The window is still open',
+    release_waits: 'The release waits',
   } as const satisfies Record<NotRecorded['outcome'], string>;
   return new DomainError('INVALID_STATE', words[outcome]);
 }

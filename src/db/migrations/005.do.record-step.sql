@@ -27,6 +27,7 @@ DECLARE
   o orders;
   changed orders;
   number integer := (p_step->>'number')::integer;
+  paise bigint;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
@@ -66,6 +67,10 @@ BEGIN
   IF p_step->>'kind' = 'RELEASE_STARTED' AND service_now() < o.completes_at THEN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
       ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
+  END IF;
+  IF p_step->>'kind' = 'RELEASE_STARTED' AND EXISTS (SELECT FROM gateway_reversals r
+      WHERE r.gateway_payment_id = o.gateway_payment_id AND r.blocks_release) THEN
+    RETURN '{"outcome": "release_waits", "because": "reversed_at_gateway"}';
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
@@ -124,11 +129,15 @@ BEGIN
   END IF;
 
   IF p_ledger IS NOT NULL THEN
+    -- The gateway may have moved some of what was captured, or all of it.
+    paise := CASE p_ledger->>'debit' WHEN 'merchant_held'
+      THEN balance_of(changed.gateway_payment_id, 'merchant_held') ELSE o.amount_paise END;
     INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
       environment, debit_account, credit_account, amount_paise, at)
-    VALUES (changed.gateway_payment_id, p_ledger->>'operation', p_order_number, o.merchant_id,
+    SELECT changed.gateway_payment_id, p_ledger->>'operation', p_order_number, o.merchant_id,
       o.environment, (p_ledger->>'debit')::ledger_account,
-      (p_ledger->>'credit')::ledger_account, o.amount_paise, at);
+      (p_ledger->>'credit')::ledger_account, paise, at
+    WHERE paise > 0;
   END IF;
 
   RETURN jsonb_build_object('outcome', 'recorded', 'recorded', jsonb_build_object(

@@ -35,6 +35,7 @@ function figuresOf(book: Verification): string {
       'Captures under way': book.capturesUnderWay,
       'Captures that pay no order': book.unfitCaptureCount,
       'Surplus captures': book.surplusCount,
+      'Reversed at the gateway': book.reversalCount,
       'Settled outside': book.outsideSettlementCount,
     }),
   );
