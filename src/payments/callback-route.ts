@@ -95,7 +95,7 @@ async function act(
     return noteSessionClosed(deps, environment, event.session.gatewaySessionId);
   }
   if (event.type === 'ignored') return;
-  if (event.type === 'payment_captured' || event.type === 'payment_failed') {
+  if ('gatewaySessionId' in event) {
     return notePayment(deps, environment, event.payment, event.gatewaySessionId);
   }
   const { payment } = event;
@@ -106,7 +106,7 @@ async function act(
   await note();
 }
 
-type ReversalEvent = Extract<GatewayEvent, { type: `refund_${string}` | 'chargeback' }>;
+type ReversalEvent = Extract<GatewayEvent, { refund: object } | { chargeback: object }>;
 
 function noteOf(deps: CaptureDeps, environment: Environment, event: ReversalEvent) {
   return event.type === 'chargeback'
