@@ -9,14 +9,15 @@ import type {
   SurplusActivities,
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
-import type { Command } from '../src/domain/index.ts';
-import { decide, stateAfter } from '../src/domain/index.ts';
+import type { Command, Settlement } from '../src/domain/index.ts';
+import { decide, SETTLE_COMMANDS, stateAfter } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/queries.ts';
 import * as funds from '../src/payments/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway.ts';
 import type { ReconcileDeps } from '../src/payments/reconcile.ts';
 import { reconcilePayments } from '../src/payments/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions.ts';
+import { findSettlement } from '../src/payments/settle-outside.ts';
 import { closeOpenSession } from '../src/payments/sessions.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 import { withFirstAttempt } from './record.ts';
@@ -41,7 +42,13 @@ export function createMoneyActivities(
   deps: MoneyDeps,
   firstAttempts: FirstAttempts,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
-  async function recordMoved(input: MoveFundsInput, type: 'released' | 'refunded') {
+  /** @param settled how an operator has settled the order, whose money was not moved then */
+  async function recordMoved(
+    input: MoveFundsInput,
+    done: 'released' | 'refunded',
+    settled: Settlement | null,
+  ) {
+    const type = settled === null ? done : SETTLE_COMMANDS[settled];
     const result = await recordCommand(deps, input, { type });
     if (result.outcome !== 'recorded') throw new Error(`${type} is recorded without conditions`);
     if (!result.isSame) return { outcome: 'behind' } as const;
@@ -52,17 +59,24 @@ export function createMoneyActivities(
   return {
     async releaseFunds({ orderNumber, state }) {
       const hasBegun = state.busy?.kind === 'releasing';
+      // Of an order whose release has waited, because its money was gone.
+      const early = hasBegun ? null : await findSettlement(deps.sql, orderNumber);
+      if (early !== null) return recordMoved({ orderNumber, state }, 'released', early);
       const hasLooked = !hasBegun && (await funds.lookForRefunds(deps, orderNumber));
       const begun = await beginRelease(deps, { orderNumber, state });
       if (begun.outcome !== 'begun') return begun;
-      await untilMoved(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber, hasLooked));
-      return recordMoved({ orderNumber, state: begun.state }, 'released');
+      const settled = await untilMoved(deps, orderNumber, () =>
+        funds.releaseFunds(deps, orderNumber, hasLooked),
+      );
+      return recordMoved({ orderNumber, state: begun.state }, 'released', settled);
     },
     async refundPayment({ orderNumber, state }) {
       const { busy } = state;
       if (busy?.kind !== 'refunding') throw new Error(`Order ${orderNumber} is not refunding`);
-      await untilMoved(deps, orderNumber, () => funds.refundOrder(deps, orderNumber, busy.reason));
-      return recordMoved({ orderNumber, state }, 'refunded');
+      const settled = await untilMoved(deps, orderNumber, () =>
+        funds.refundOrder(deps, orderNumber, busy.reason),
+      );
+      return recordMoved({ orderNumber, state }, 'refunded', settled);
     },
     refundSurplus: ({ gatewayPaymentId }) =>
       untilMoved(deps, gatewayPaymentId, () => funds.refundSurplus(deps, gatewayPaymentId)),
@@ -127,16 +141,17 @@ async function recordCommand(
 }
 
 /** What the gateway refuses for good needs an operator; until then it is tried once an hour. */
-async function untilMoved(
+async function untilMoved<Result>(
   deps: MoneyDeps,
   subject: string,
-  move: () => Promise<void>,
-): Promise<void> {
+  move: () => Promise<Result>,
+): Promise<Result> {
   try {
-    await move();
+    const result = await move();
     // A first try has nothing to clear.
     if (activityInfo().attempt > 1)
       await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
+    return result;
   } catch (error) {
     if (error instanceof funds.ReleaseBlocked) {
       await alertBlocked(deps, subject, error);

@@ -21,14 +21,23 @@ export type Command =
   | { type: 'expire' }
   /** The sandbox clock: this order's deadline comes nearer. */
   | { type: 'advance'; seconds: number }
-  /** The money was moved outside the gateway; an operator wrote that down. */
-  | { type: 'settle' }
+  /** The money went another way than by this service; an operator wrote down where it is now. */
+  | { type: 'settleReleased' }
+  | { type: 'settleRefunded' }
   // What the gateway did about the operation under way.
   | { type: 'sessionClosed' }
   | { type: 'closeFailed' }
   | { type: 'released' }
   | { type: 'refunded' };
 export type CommandType = Command['type'];
+
+/** How an operator settles an order: whose the money counts as. */
+export type Settlement = 'released' | 'refunded';
+/** The command by which an order is settled so. */
+export const SETTLE_COMMANDS = {
+  released: 'settleReleased',
+  refunded: 'settleRefunded',
+} as const satisfies Record<Settlement, CommandType>;
 
 /** What only the database can tell when a step is recorded: without it the command is refused. */
 export type Requirement = 'no_dispute_waiting' | 'settlement_recorded';
@@ -46,6 +55,19 @@ export type Transition = { step: StepKind; requires?: Requirement } & (
 
 /** An order is in a status, or, between two of them, the gateway is at work for it. */
 type Phase = OrderStatus | Busy['kind'];
+
+const SETTLE_RELEASED = {
+  to: 'COMPLETED',
+  step: 'ORDER_COMPLETED',
+  requires: 'settlement_recorded',
+} as const;
+const SETTLE_REFUNDED = {
+  to: 'REFUNDED',
+  step: 'REFUND_PROCESSED',
+  requires: 'settlement_recorded',
+} as const;
+/** By an operator, also of an order whose money was refunded or charged back at the gateway. */
+const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
 
 /**
  * The whole law of an order's life: what is not named is refused. Source: the specification's
@@ -67,6 +89,8 @@ const LIFECYCLE = {
       requires: 'no_dispute_waiting',
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
+    // Never delivered, so never the merchant's.
+    settleRefunded: SETTLE_REFUNDED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DELIVERED: {
@@ -81,6 +105,7 @@ const LIFECYCLE = {
       step: 'RELEASE_STARTED',
       requires: 'no_dispute_waiting',
     },
+    ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DISPUTE_OPEN: {
@@ -91,6 +116,7 @@ const LIFECYCLE = {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
     },
+    ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DISPUTE_UNDER_REVIEW: {
@@ -105,6 +131,7 @@ const LIFECYCLE = {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
     },
+    ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   COMPLETED: {},
@@ -120,17 +147,20 @@ const LIFECYCLE = {
   },
   releasing: {
     released: { to: 'COMPLETED', step: 'ORDER_COMPLETED' },
-    settle: { to: 'COMPLETED', step: 'ORDER_COMPLETED', requires: 'settlement_recorded' },
+    ...SETTLED,
   },
   refunding: {
     refunded: { to: 'REFUNDED', step: 'REFUND_PROCESSED' },
-    settle: { to: 'REFUNDED', step: 'REFUND_PROCESSED', requires: 'settlement_recorded' },
+    ...SETTLED,
   },
 } as const satisfies Record<Phase, Partial<Record<CommandType, Transition>>>;
 
 /** The commands that the table names. A command that it does not name compiles nowhere below. */
 type NamedCommand = { [P in Phase]: keyof (typeof LIFECYCLE)[P] }[Phase];
 const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LIFECYCLE;
+
+const CANNOT_SETTLE =
+  'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
 
 /** Word for word what a refused command answers; the first two are the specification's own. */
 export const REFUSALS = {
@@ -147,7 +177,8 @@ export const REFUSALS = {
   decideForBuyer: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
   expire: 'Cannot expire; order must have a deadline that has passed',
   advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
-  settle: 'Cannot settle; order must be releasing or refunding its money',
+  settleReleased: CANNOT_SETTLE,
+  settleRefunded: CANNOT_SETTLE,
   sessionClosed: 'Cannot end the closing; order must be closing its payment session',
   closeFailed: 'Cannot end the closing; order must be closing its payment session',
   released: 'Cannot end the release; order must be releasing its money',

@@ -208,7 +208,7 @@ async function carryOut<Name extends OrderMessageName>(
     const outcome = await updateStarted(deps, order, name, message, updateId);
     const after = await queries.hearCarriedOut(deps.sql, orderNumber, requestId);
     if (after) return after;
-    throw outcome === 'gone' ? refusal(name === 'decide' ? 'decideForBuyer' : name) : lost(name);
+    throw outcome === 'gone' ? refusal(commandOf(name)) : lost(name);
   } catch (error) {
     // Written, but its workflow task was lost: the order takes it over from the book.
     const after = await queries.findCarriedOut(deps.sql, orderNumber, requestId);
@@ -272,6 +272,12 @@ async function updateIdOf(
 ): Promise<string> {
   const failed = name === 'cancel' ? await queries.countFailedCancels(sql, orderNumber) : 0;
   return failed === 0 ? requestId : `${requestId}:${failed}`;
+}
+
+/** The command of a message, as far as its refusal goes. */
+function commandOf(name: OrderMessageName): CommandType {
+  if (name === 'decide') return 'decideForBuyer';
+  return name === 'settle' ? 'settleReleased' : name;
 }
 
 /** A workflow that is gone was final: no command fits any more. */

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
+import type { Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable, moneyKey } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import type { FundsRow } from './queries.ts';
 import * as queries from './queries.ts';
-import { noteMissedRefunds, noteRefundsOf } from './reversals.ts';
 import { findSettlement } from './settle-outside.ts';
+import { noteMissedRefunds, noteRefundsOf } from './reversals.ts';
 
 export interface FundsDeps {
   sql: Sql;
@@ -50,8 +51,10 @@ async function askForRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
 }
 
 /**
- * Lets the merchant have an order's funds. Safe to call again until it returns.
+ * Lets the merchant have an order's funds, unless an operator has settled the order. Safe to call
+ * again until it returns.
  *
+ * @returns how an operator has settled the order, of which nothing was moved then; else null
  * @param hasLooked the gateway was asked just now whether any of the payment was refunded
  * @throws ReleaseBlocked, NotYet while the merchant is suspended or the gateway is at it,
  *   GatewayUnavailable, GatewayRefused
@@ -60,9 +63,9 @@ export async function releaseFunds(
   deps: FundsDeps,
   orderNumber: string,
   hasLooked = false,
-): Promise<void> {
+): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.settled_outside) return findSettlement(deps.sql, orderNumber);
+  if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
   if (funds.merchant_status !== 'APPROVED') {
     throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
   }
@@ -75,6 +78,7 @@ export async function releaseFunds(
   }
   const transfer = await transferWith(deps, funds, 'releaseFunds');
   if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+  return null;
 }
 
 /**
@@ -105,25 +109,27 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
 }
 
 /**
- * Gives an order's money back to its buyer, less what has gone back at the gateway itself. Safe to
- * call again until it returns.
+ * Gives an order's money back to its buyer, less what has gone back at the gateway itself, unless an
+ * operator has settled the order. Safe to call again until it returns.
  *
+ * @returns how an operator has settled the order, of which nothing was moved then; else null
  * @throws NotYet while the bank is at it, GatewayUnavailable, GatewayRefused
  */
 export async function refundOrder(
   deps: FundsDeps,
   orderNumber: string,
   reason: string,
-): Promise<void> {
+): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.settled_outside) return findSettlement(deps.sql, orderNumber);
+  if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
   assertNotBeingHeld(funds);
   const { environment, gateway_payment_id: gatewayPaymentId } = funds;
   const leftPaise = await leftToRefund(deps.sql, funds);
-  if (leftPaise <= 0) return;
+  if (leftPaise <= 0) return null;
   try {
     const gateway = gatewayOf(deps.gateways, environment);
     await refundPayment(gateway, gatewayPaymentId, leftPaise, reason);
+    return null;
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
     // Perhaps because somebody has refunded some of it there, and we have not heard of that.

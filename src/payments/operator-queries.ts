@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.ts';
+import type { Settlement } from '../domain/index.ts';
 import type { SessionState } from './session-queries.ts';
 
 /** A capture as operators see it: the order's own payment, or one that it could not take. */
@@ -74,9 +75,10 @@ export async function listReversals(sql: Sql, orderNumber: string): Promise<Reco
     FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY noted_at, reversal_id`;
 }
 
-/** Money that an operator moved outside the gateway, and wrote down. */
+/** What an operator wrote down of where the money is. */
 export interface RecordedSettlement {
-  reference: string;
+  outcome: Settlement;
+  reference: string | null;
   reason: string;
   actor: string;
   at: Date;
@@ -87,7 +89,7 @@ export async function findOutsideSettlement(
   orderNumber: string,
 ): Promise<RecordedSettlement | null> {
   const [row] = await sql<RecordedSettlement[]>`
-    SELECT reference, reason, actor, at FROM outside_settlements
+    SELECT outcome, reference, reason, actor, at FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
   return row ?? null;
 }

@@ -262,7 +262,7 @@ describe('a settlement made outside the gateway', () => {
       ({ action }) => action === 'order.settle',
     );
     expect(settlements).toMatchObject([
-      { details: { reference: 'UTR 417', reason: 'Account closed' } },
+      { details: { outcome: 'refunded', reference: 'UTR 417', reason: 'Account closed' } },
     ]);
   });
 
@@ -301,7 +301,7 @@ describe('a settlement made outside the gateway', () => {
   }) => {
     const order = await deliveredOrder(merchant);
     expect(await cli.refusal(...settle(order))).toBe(
-      'Cannot settle; order must be releasing or refunding its money',
+      'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway',
     );
     expect(await cli.refusal(...settle(order, ' '))).toContain('The reference must be 1 to 200');
     expect(await auditOfOrder(service, merchant, order)).toEqual([]);
@@ -328,8 +328,8 @@ describe('a settlement made outside the gateway', () => {
     const order = await refusedRefund(service, merchant);
     // This settlement was written, and the gateway refunded after all before the order heard of it.
     await service.sql`
-      INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'test')`;
+      INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+      VALUES (${order.order_number}, 'refunded', 'UTR 417', 'Account closed', 'test')`;
     await pretendFinished(service, order);
     const { warning } = await cli.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');

@@ -111,6 +111,7 @@ const REFUSED: [string, Refused][] = [
 
 describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) => {
   const { from, begin, cause, doing, ends, made, line } = refused;
+  const outcome = ends === 'COMPLETED' ? 'released' : 'refunded';
   const alertsOf = (service: TestService, { orderNumber }: DirectOrder) =>
     alerts(service, 'gateway_refused', orderNumber).length;
 
@@ -128,8 +129,8 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
 
   /** What an operator writes down after moving the money by other means. */
   const recordOutsideSettlement = (service: TestService, { orderNumber }: DirectOrder) =>
-    service.sql`INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      VALUES (${orderNumber}, 'UTR 4711', 'The gateway refuses', 'operator')`;
+    service.sql`INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+      VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway refuses', 'operator')`;
 
   async function assertSettledOutside(
     service: TestService,
@@ -177,7 +178,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
   }) => {
     const { order } = await aRefusedOrder(service, orders);
     await recordOutsideSettlement(service, order);
-    await order.update('settle', { requestId: 'settle:1' });
+    await order.update('settle', { requestId: 'settle:1', outcome });
     expect((await order.row()).status).toBe(ends);
     await assertSettledOutside(service, gateway, order);
   });
@@ -197,8 +198,8 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
   test('cannot be settled twice: the second time is refused', async ({ service, orders }) => {
     const { order } = await aRefusedOrder(service, orders);
     await recordOutsideSettlement(service, order);
-    await order.signal('settle');
-    await order.signal('settle');
+    await order.signal('settle', { outcome });
+    await order.signal('settle', { outcome });
     await order.untilStatus(ends);
     expect((await order.handle.result()).status).toBe(ends);
     expect((await ledgerOf(service, order.orderNumber)).lines).toHaveLength(2);

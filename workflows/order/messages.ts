@@ -3,7 +3,7 @@ import { ApplicationFailure, log } from '@temporalio/workflow';
 import type { RecordStepInput, RecordStepResult } from '../../src/contracts/activities.ts';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Command } from '../../src/domain/index.ts';
-import { DomainError, REFUSALS } from '../../src/domain/index.ts';
+import { DomainError, REFUSALS, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 
 /** A command that waits for its turn: of a message, or of something that happened by itself. */
 export interface Request {
@@ -19,6 +19,9 @@ const MAX_ID_LENGTH = 500;
 const MAX_ADVANCE_SECONDS = 2_592_000;
 /** The last moment that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
+
+/** Of a message that was sent without what an operator's command writes down before it. */
+const SETTLE_ELSEWHERE = 'Cannot settle from here; use admin order settle';
 
 /** The command of each message. */
 const COMMANDS = {
@@ -40,7 +43,10 @@ const COMMANDS = {
     throw badMessage('for', '"merchant" or "buyer"');
   },
   advance: ({ seconds }) => ({ type: 'advance', seconds: secondsOf(seconds) }),
-  settle: () => ({ type: 'settle' }),
+  settle({ outcome }) {
+    if (outcome === 'released' || outcome === 'refunded') return { type: SETTLE_COMMANDS[outcome] };
+    throw failureOf(new DomainError('INVALID_STATE', SETTLE_ELSEWHERE));
+  },
 } as const satisfies Record<OrderMessageName, (message: IncomingMessage) => Command>;
 
 export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
@@ -102,7 +108,7 @@ export function refuse({ command, answer }: Request, error: DomainError): void {
 export function notRecorded({ command }: Request, { outcome }: NotRecorded): DomainError {
   const words = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
-    not_settled: 'No settlement is recorded for this order',
+    not_settled: SETTLE_ELSEWHERE,
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     too_early: 'The window is still open',
     release_waits: 'The release waits',

@@ -232,7 +232,7 @@ export class Order {
 
   private mayBeBehind({ command }: Request): boolean {
     const isReleaseUnknown = this.state.busy === null && this.gateway.releasing() !== null;
-    return this.inbox.isCatchUpRequested() || (command.type === 'settle' && isReleaseUnknown);
+    return this.inbox.isCatchUpRequested() || (isSettling(command) && isReleaseUnknown);
   }
 
   private isRepeated({ command, message: { requestId, gatewayPaymentId } }: Request): boolean {
@@ -258,6 +258,10 @@ function isSame({ step, requestId, gatewayPaymentId }: RecordedStep, asked: Reco
     requestId === (isClosing ? null : (asked.requestId ?? null)) &&
     gatewayPaymentId === (asked.gatewayPaymentId ?? null)
   );
+}
+
+function isSettling({ type }: Command): boolean {
+  return type === 'settleReleased' || type === 'settleRefunded';
 }
 
 function decideNow(state: OrderState, command: Command): Decision {

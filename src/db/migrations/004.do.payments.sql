@@ -164,10 +164,14 @@ CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway_payment_
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
 
--- Money that an operator moved outside the gateway, after the gateway refused for good.
+-- What an operator says of where an order's money is: moved outside the gateway after the gateway
+-- refused for good, or gone there without this service.
 CREATE TABLE outside_settlements (
   order_number text PRIMARY KEY REFERENCES orders,
-  reference text NOT NULL,
+  -- Whose the money counts as: this chooses the order's final status and its event.
+  outcome text NOT NULL CHECK (outcome IN ('released', 'refunded')),
+  -- Of the bank transfer; null when no money was moved for it.
+  reference text,
   reason text NOT NULL,
   actor text NOT NULL,
   at timestamptz NOT NULL DEFAULT service_now(),

@@ -39,7 +39,8 @@ BEGIN
       'recorded', find_step(p_order_number, number));
   END IF;
   IF p_requires = 'settlement_recorded' AND NOT EXISTS (
-      SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
+      SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
+        = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
     RETURN '{"outcome": "not_settled"}';
   END IF;
   IF o.step_number <> number - 1 THEN

@@ -199,7 +199,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
       Refunded: `INR ${rupees(money.refundedPaise)}`,
       'To be given back': money.surplusPaise > 0 ? `INR ${rupees(money.surplusPaise)}` : undefined,
       'Settled outside': settledOutside
-        ? `${settledOutside.reference}, by ${settledOutside.actor}: ${settledOutside.reason}`
+        ? `${[settledOutside.outcome, settledOutside.reference].filter(Boolean).join(', ')}, by ${settledOutside.actor}: ${settledOutside.reason}`
         : undefined,
       'Payment sessions': sessions.length,
       'Latest session': last
