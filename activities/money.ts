@@ -104,6 +104,9 @@ async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsIn
         nextRetryDelay: result.retryAfterMs,
       });
     case 'release_waits':
+      if (result.because === 'merchant_not_active') {
+        throw waitingRelease('The merchant is not active');
+      }
       await alertBlocked(deps, orderNumber);
       throw waitingRelease('Some of the payment was refunded or charged back at the gateway');
     default:

@@ -15,8 +15,10 @@ export interface RecordStepInput {
   /**
    * `no_dispute_waiting`: refused while a dispute waits that was received before the window's end.
    * `settlement_recorded`: refused unless an operator has written a settlement outside down.
+   * `release_allowed`: refused while the merchant is not active, or some of the payment was refunded
+   * or charged back at the gateway.
    */
-  requires?: Requirement;
+  requires?: readonly Requirement[];
 }
 
 /** A step as the database has it: what happened, whoever asked for it. */
@@ -36,8 +38,8 @@ export type RecordStepResult =
   | { outcome: 'payment_not_captured' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
   | { outcome: 'too_early'; retryAfterMs: number }
-  /** RELEASE_STARTED: not before an operator, or the gateway, has seen to it. */
-  | { outcome: 'release_waits'; because: 'reversed_at_gateway' };
+  /** Not before an operator, or the gateway, has seen to it. */
+  | { outcome: 'release_waits'; because: 'merchant_not_active' | 'reversed_at_gateway' };
 
 /** An order whose money is to be moved. */
 export interface MoveFundsInput {

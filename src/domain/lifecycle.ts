@@ -40,14 +40,18 @@ export const SETTLE_COMMANDS = {
 } as const satisfies Record<Settlement, CommandType>;
 
 /** What only the database can tell when a step is recorded: without it the command is refused. */
-export type Requirement = 'no_dispute_waiting' | 'settlement_recorded';
+export type Requirement =
+  | 'no_dispute_waiting'
+  | 'settlement_recorded'
+  /** The merchant is active, and nothing of the payment was refunded or charged back at the gateway. */
+  | 'release_allowed';
 
 /**
  * What a command does: the order goes `to` a status, or `begins` an operation at the gateway, during
  * which its status stays. With neither, status and operation stay as they are. `step` is what the
  * timeline says of it; a step with the name of a webhook event sends that event.
  */
-export type Transition = { step: StepKind; requires?: Requirement } & (
+export type Transition = { step: StepKind; requires?: readonly Requirement[] } & (
   | { to: OrderStatus }
   | { begins: Busy }
   | object
@@ -59,12 +63,12 @@ type Phase = OrderStatus | Busy['kind'];
 const SETTLE_RELEASED = {
   to: 'COMPLETED',
   step: 'ORDER_COMPLETED',
-  requires: 'settlement_recorded',
+  requires: ['settlement_recorded'],
 } as const;
 const SETTLE_REFUNDED = {
   to: 'REFUNDED',
   step: 'REFUND_PROCESSED',
-  requires: 'settlement_recorded',
+  requires: ['settlement_recorded'],
 } as const;
 /** By an operator, also of an order whose money was refunded or charged back at the gateway. */
 const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
@@ -86,7 +90,7 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: 'no_dispute_waiting',
+      requires: ['no_dispute_waiting'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     // Never delivered, so never the merchant's.
@@ -97,13 +101,13 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: 'no_dispute_waiting',
+      requires: ['no_dispute_waiting'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     expire: {
       begins: { kind: 'releasing' },
       step: 'RELEASE_STARTED',
-      requires: 'no_dispute_waiting',
+      requires: ['no_dispute_waiting', 'release_allowed'],
     },
     ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },

@@ -32,7 +32,7 @@ export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
   return async function recordStep(input: RecordStepInput): Promise<RecordStepResult> {
     const { ifNoSessionOpen, ...asked } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...asked, step: ifNoSessionOpen }, 'no_session_open')
+      ? write(deps, { ...asked, step: ifNoSessionOpen }, ['no_session_open'])
       : write(deps, asked, asked.requires));
     if (result.outcome !== 'session_open') return result;
     // The id of a cancel belongs to the step that will answer it.
@@ -44,7 +44,7 @@ export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
 async function write(
   { sql, present }: { sql: Sql; present: PresentOrder },
   input: RecordStepInput,
-  requires?: Requirement | 'no_session_open',
+  requires: readonly (Requirement | 'no_session_open')[] = [],
 ): Promise<RecordStepResult | { outcome: 'session_open' }> {
   const { orderNumber, step } = input;
   const before = await readContext(sql, input);
@@ -59,7 +59,7 @@ async function write(
       ${jsonb(sql, requestOf(before, input))},
       ${jsonb(sql, webhookOf(after, input, present))},
       ${jsonb(sql, LEDGER_LINES[funds])},
-      ${requires ?? null}
+      ${[...requires]}::text[]
     ) AS result`;
   if (!row) throw new Error('record_step always answers');
   return row.result;

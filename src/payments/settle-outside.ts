@@ -130,8 +130,7 @@ async function writeSettlement(
     WITH locked AS MATERIALIZED (
       SELECT order_number, merchant_id, status, busy, coalesce(${asked}, CASE busy->>'kind'
           WHEN 'releasing' THEN 'released' WHEN 'refunding' THEN 'refunded' END) AS outcome,
-        EXISTS (SELECT FROM gateway_reversals r
-          WHERE r.gateway_payment_id = o.gateway_payment_id AND r.blocks_release) AS is_reversed
+        is_reversed(o) AS is_reversed
       FROM orders o WHERE order_number = ${orderNumber} FOR UPDATE
     ), settled AS (
       INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { findOrderByNumber } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds.ts';
@@ -266,12 +265,13 @@ describe('a settlement made outside the gateway', () => {
     ]);
   });
 
-  test('finishes a release that waits', async ({ service, cli }) => {
-    const suspended = await service.newMerchant();
-    const order = await deliveredOrder(suspended);
-    const deps = { sql: service.sql, actor: 'test' };
-    await suspended.sandbox.help(order, 'advance', { seconds: DAY_SECONDS - 1 });
-    await changeMerchantStatus(deps, suspended.merchantId, 'suspend');
+  test('finishes a release that the gateway refuses', async ({ service, merchant, cli }) => {
+    const order = await deliveredOrder(merchant);
+    const [paid] = await service.sql<{ id: string }[]>`
+      SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
+    const refusal = { cause: 'account_closed', subjectId: paid?.id };
+    await simulator(service, 'POST', '/refusals', refusal);
+    await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await until(async () => {
       const [row] = await service.sql<{ busy: { kind: string } | null }[]>`
         SELECT busy FROM orders WHERE order_number = ${order.order_number}`;

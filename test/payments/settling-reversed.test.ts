@@ -48,29 +48,32 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     ['DISPUTE_OPEN', 'refunded', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DISPUTE_UNDER_REVIEW', 'released', 'COMPLETED', 'ORDER_COMPLETED'],
   ];
-  test.for(WAYS)('%s, as %s: %s with %s', async ([from, as, ends, event], { service, merchant, orders }) => {
-    const order = await orders.in(from);
-    await refundInDashboard(service, order);
-    const { order: after, warning } = await settle(service, order, as);
-    expect([after.status, warning]).toEqual([ends, null]);
-    expect((await order.events()).at(-1)).toContain(event);
-    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
-      `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
-    ]);
-    expect(await openAlerts(service, order)).toEqual([]);
-    const read = await merchant.sandbox.read(order);
-    expect(read.refund).toEqual(
-      ends === 'REFUNDED'
-        ? { amount: 499.5, reason: 'settled_by_operator', processed_at: expect.any(String) }
-        : null,
-    );
-    if (from.startsWith('DISPUTE')) expect(read.dispute?.ended_at).toEqual(expect.any(String));
-    // The gateway moves nothing more, now or later.
-    await service.skip(26 * HOUR_MS);
-    expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
-    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
-    expect((await order.handle.result()).status).toBe(ends);
-  });
+  test.for(WAYS)(
+    '%s, as %s: %s with %s',
+    async ([from, as, ends, event], { service, merchant, orders }) => {
+      const order = await orders.in(from);
+      await refundInDashboard(service, order);
+      const { order: after, warning } = await settle(service, order, as);
+      expect([after.status, warning]).toEqual([ends, null]);
+      expect((await order.events()).at(-1)).toContain(event);
+      expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+        `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
+      ]);
+      expect(await openAlerts(service, order)).toEqual([]);
+      const read = await merchant.sandbox.read(order);
+      expect(read.refund).toEqual(
+        ends === 'REFUNDED'
+          ? { amount: 499.5, reason: 'settled_by_operator', processed_at: expect.any(String) }
+          : null,
+      );
+      if (from.startsWith('DISPUTE')) expect(read.dispute?.ended_at).toEqual(expect.any(String));
+      // The gateway moves nothing more, now or later.
+      await service.skip(26 * HOUR_MS);
+      expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
+      expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+      expect((await order.handle.result()).status).toBe(ends);
+    },
+  );
 
   test.for<[Settlement, string]>([
     ['released', `release: merchant_held → merchant_available ${REST_PAISE}`],

@@ -213,6 +213,12 @@ END $$;
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- Some of an order's payment has left at the gateway without this service, or may leave.
+CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway_reversals r
+    WHERE r.gateway_payment_id = o.gateway_payment_id AND r.blocks_release)
+$$;
+
 -- What stands on an account of a payment's money.
 CREATE FUNCTION balance_of(p_gateway_payment_id text, p_account ledger_account) RETURNS bigint
 LANGUAGE sql STABLE AS $$

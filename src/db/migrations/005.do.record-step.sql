@@ -21,7 +21,7 @@ CREATE FUNCTION record_step(
   p_request jsonb,     -- request_id, details
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
-  p_requires text      -- no_session_open, no_dispute_waiting or settlement_recorded, or null
+  p_requires text[]    -- no_session_open, and the domain's Requirements
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -38,7 +38,7 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'recorded',
       'recorded', find_step(p_order_number, number));
   END IF;
-  IF p_requires = 'settlement_recorded' AND NOT EXISTS (
+  IF 'settlement_recorded' = ANY (p_requires) AND NOT EXISTS (
       SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
         = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
     RETURN '{"outcome": "not_settled"}';
@@ -54,11 +54,11 @@ BEGIN
         AND p.amount_paise = o.amount_paise) THEN
     RETURN '{"outcome": "payment_not_captured"}';
   END IF;
-  IF p_requires = 'no_session_open' AND o.open_session_id IS NOT NULL THEN
+  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;
   -- An order that is not delivered yet has no window: each dispute that waits counts.
-  IF p_requires = 'no_dispute_waiting'
+  IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', jsonb_build_object(
       'requestId', o.waiting_dispute_id,
@@ -69,9 +69,14 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
       ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
   END IF;
-  IF p_step->>'kind' = 'RELEASE_STARTED' AND EXISTS (SELECT FROM gateway_reversals r
-      WHERE r.gateway_payment_id = o.gateway_payment_id AND r.blocks_release) THEN
-    RETURN '{"outcome": "release_waits", "because": "reversed_at_gateway"}';
+  IF 'release_allowed' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM merchants
+        WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN
+      RETURN '{"outcome": "release_waits", "because": "merchant_not_active"}';
+    END IF;
+    IF is_reversed(o) THEN
+      RETURN '{"outcome": "release_waits", "because": "reversed_at_gateway"}';
+    END IF;
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
