@@ -17,6 +17,7 @@ export interface RecordStepInput {
    * `settlement_recorded`: refused unless an operator has written a settlement outside down.
    * `release_allowed`: refused while the merchant is not active, or some of the payment was refunded
    * or charged back at the gateway.
+   * `request_recorded`: refused unless the row of the request names a person and a reason.
    */
   requires?: readonly Requirement[];
 }
@@ -35,6 +36,7 @@ export type RecordStepResult =
   /** The step that the database has under this number: this one, or another one from before. */
   | { outcome: 'recorded'; recorded: RecordedStep }
   | { outcome: 'not_settled' }
+  | { outcome: 'request_not_recorded' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
   | { outcome: 'too_early'; retryAfterMs: number }

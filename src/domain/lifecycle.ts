@@ -44,7 +44,9 @@ export type Requirement =
   | 'no_dispute_waiting'
   | 'settlement_recorded'
   /** The merchant is active, and nothing of the payment was refunded or charged back at the gateway. */
-  | 'release_allowed';
+  | 'release_allowed'
+  /** It moves money on a person's word: the request's row names that person, and why. */
+  | 'request_recorded';
 
 /**
  * What a command does: the order goes `to` a status, or `begins` an operation at the gateway, during
@@ -60,6 +62,11 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
 /** An order is in a status, or, between two of them, the gateway is at work for it. */
 type Phase = OrderStatus | Busy['kind'];
 
+const ACCEPT = {
+  begins: { kind: 'refunding', reason: 'dispute_accepted' },
+  step: 'REFUND_STARTED',
+  requires: ['request_recorded'],
+} as const;
 const SETTLE_RELEASED = {
   to: 'COMPLETED',
   step: 'ORDER_COMPLETED',
@@ -90,7 +97,7 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting'],
+      requires: ['no_dispute_waiting', 'request_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     // Never delivered, so never the merchant's.
@@ -101,7 +108,7 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting'],
+      requires: ['no_dispute_waiting', 'request_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     expire: {
@@ -115,7 +122,7 @@ const LIFECYCLE = {
   DISPUTE_OPEN: {
     submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED' },
     resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    accept: { begins: { kind: 'refunding', reason: 'dispute_accepted' }, step: 'REFUND_STARTED' },
+    accept: ACCEPT,
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
@@ -125,11 +132,16 @@ const LIFECYCLE = {
   },
   DISPUTE_UNDER_REVIEW: {
     resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    decideForMerchant: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    accept: { begins: { kind: 'refunding', reason: 'dispute_accepted' }, step: 'REFUND_STARTED' },
+    decideForMerchant: {
+      to: 'DELIVERED',
+      step: 'DISPUTE_RESOLVED',
+      requires: ['request_recorded'],
+    },
+    accept: ACCEPT,
     decideForBuyer: {
       begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
       step: 'REFUND_STARTED',
+      requires: ['request_recorded'],
     },
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },

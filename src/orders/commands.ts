@@ -35,6 +35,9 @@ export interface CreateOrderRequest {
   log: Logger;
 }
 
+/** Of a command that the API takes without one, such as to accept a dispute. */
+const NO_REASON_ASKED = 'Asked for through the API';
+
 /** What came of a request, whether it was carried out now or before. */
 export interface CommandResult {
   /** As it stands now. */
@@ -54,6 +57,7 @@ export interface OrderCommands {
    *
    * @param message.requestId equal for a repeat, which is carried out once
    * @param body what the client asks for: its texts, which Temporal must not see, and its numbers
+   * @param actor who asks, where that is not the order's merchant
    * @throws DomainError the refusal
    */
   send<Name extends OrderMessageName>(
@@ -61,6 +65,7 @@ export interface OrderCommands {
     name: Name,
     message: OrderMessages[Name] & { requestId: string },
     body?: RequestBody,
+    actor?: string,
   ): Promise<CommandResult>;
   /**
    * Writes a buyer's dispute down, which makes it count, and raises it.
@@ -97,7 +102,7 @@ export function orderInputOf(order: OrderRow): OrderInput {
 export function createOrderCommands(deps: OrderDeps): OrderCommands {
   return {
     create: (request) => createOrder(deps, request),
-    send: (order, name, message, texts) => send(deps, order, name, message, texts),
+    send: (...request) => send(deps, ...request),
     raiseDispute: (...request) => raiseDispute(deps, ...request),
     findRepeated: ({ order_number }, requestId) => findRepeated(deps, order_number, requestId, {}),
   };
@@ -153,10 +158,12 @@ async function send<Name extends OrderMessageName>(
   name: Name,
   message: OrderMessages[Name] & { requestId: string },
   body: RequestBody = {},
+  actor = order.merchant_id,
 ): Promise<CommandResult> {
   const { order_number: orderNumber } = order;
   const { requestId } = message;
-  const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body);
+  const responsible = { actor, reason: String(body['reason'] ?? NO_REASON_ASKED) };
+  const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body, responsible);
   const before = known.replayed && (await queries.findCarriedOut(deps.sql, orderNumber, requestId));
   const after = before || (await carryOut(deps, order, name, message));
   return { order: deps.present(after), ...known };

@@ -8,17 +8,25 @@ export interface KnownRequest {
   mismatch: boolean;
 }
 
+/** Who asks, and why: see the table. */
+export interface Responsible {
+  actor: string;
+  reason: string;
+}
+
 /** Writes down what a request asks for, before the workflow hears of it. A repeat keeps the first. */
 export async function writeRequest(
   sql: Sql,
   orderNumber: string,
   requestId: string,
   body: RequestBody,
+  responsible?: Responsible,
 ): Promise<KnownRequest> {
+  const { actor = null, reason = null } = responsible ?? {};
   // A row that this very statement has inserted has no xmax.
   const [row] = await sql<[KnownRequest]>`
-    INSERT INTO order_requests AS kept (order_number, request_id, body)
-    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)})
+    INSERT INTO order_requests AS kept (order_number, request_id, body, actor, reason)
+    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)}, ${actor}, ${reason})
     ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
     RETURNING kept.xmax <> 0 AS replayed, kept.body <> ${sql.json(body)} AS mismatch`;
   return row;

@@ -104,11 +104,27 @@ export function refuse({ command, answer }: Request, error: DomainError): void {
   else log.warn('Refused', { command: command.type, reason: error.message });
 }
 
+/** Where somebody who sends a bare message from the Temporal UI has to go. */
+function elsewhere(type: Command['type']): string {
+  switch (type) {
+    case 'accept':
+      return 'Cannot accept from here; the merchant does it through the API, an operator with admin dispute decide';
+    case 'decideForMerchant':
+    case 'decideForBuyer':
+      return 'Cannot decide from here; use admin dispute decide';
+    case 'refund':
+      return 'Cannot refund from here; use admin order refund';
+    default:
+      return `${REFUSALS[type]}; no request says who asks for it`;
+  }
+}
+
 /** Why a step was not recorded: something that only the database could tell. */
 export function notRecorded({ command }: Request, { outcome }: NotRecorded): DomainError {
   const words = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
     not_settled: SETTLE_ELSEWHERE,
+    request_not_recorded: elsewhere(command.type),
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     too_early: 'The window is still open',
     release_waits: 'The release waits',

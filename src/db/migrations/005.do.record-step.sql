@@ -69,6 +69,11 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
       ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
   END IF;
+  IF 'request_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_requests r
+      WHERE r.order_number = p_order_number AND r.request_id = p_request->>'request_id'
+        AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
+    RETURN '{"outcome": "request_not_recorded"}';
+  END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
     IF NOT EXISTS (SELECT FROM merchants
         WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN
