@@ -109,6 +109,12 @@ export interface GatewayTransfer {
   amountPaise: number;
 }
 
+/** Where a payment's money is that was transferred to the linked account, less what was reversed. */
+export interface TransferredFunds {
+  heldPaise: number;
+  releasedPaise: number;
+}
+
 export interface RefundInput {
   gatewayPaymentId: string;
   amountPaise: number;
@@ -220,6 +226,8 @@ export interface PaymentGateway {
   /** The newest 100 of all payments, the newest first. */
   listNewestChargebacks(): Promise<GatewayChargeback[]>;
   fetchChargeback(gatewayChargebackId: string): Promise<GatewayChargeback>;
+  /** What of a payment is in its merchant's linked account, on hold and released. */
+  fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
   /** Sets the funds of a captured payment aside for the merchant, out of everybody's reach. */
   holdFunds(input: TransferInput): Promise<GatewayTransfer>;
   /** Lets the merchant have the funds, held before or not. Done only when it says `released`. */
