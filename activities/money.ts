@@ -10,14 +10,15 @@ import type {
   SurplusActivities,
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
-import type { Command } from '../src/domain/index.ts';
-import { decide, stateAfter } from '../src/domain/index.ts';
+import type { Command, Settlement } from '../src/domain/index.ts';
+import { decide, SETTLE_COMMANDS, stateAfter } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/queries.ts';
 import * as funds from '../src/payments/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway.ts';
 import type { ReconcileDeps } from '../src/payments/reconcile.ts';
 import { reconcilePayments } from '../src/payments/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions.ts';
+import { findSettlement } from '../src/payments/settle-outside.ts';
 import { closeOpenSession } from '../src/payments/sessions.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 import { withFirstAttempt } from './record.ts';
@@ -27,6 +28,9 @@ export interface MoneyDeps extends ReconcileDeps, SessionDeps {
   /** The clock of the steps recorded here, Unix milliseconds; tests skip its time. */
   now?: () => number | Promise<number>;
 }
+
+/** A release that waits for somebody is tried again this often: twice an hour, so within the hour. */
+const RETRY_WAITING = '30 minutes';
 
 /** A refusal for good is tried again this often: somebody may have put it right. */
 const RETRY_REFUSED = '1 hour';
@@ -39,11 +43,14 @@ export function createMoneyActivities(
   deps: MoneyDeps,
   firstAttempts: FirstAttempts,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
+  /** @param settled how an operator has settled the order, whose money was not moved then */
   async function recordMoved(
     input: MoveFundsInput,
-    type: 'released' | 'refunded',
+    done: 'released' | 'refunded',
+    settled: Settlement | null,
     before: RecordedStep[] = [],
   ) {
+    const type = settled === null ? done : SETTLE_COMMANDS[settled];
     const result = await recordCommand(deps, input, { type });
     if (result.outcome === 'row_behind') return { outcome: 'diverged' } as const;
     if (result.outcome !== 'recorded') throw new Error(`${type} is recorded without conditions`);
@@ -54,16 +61,25 @@ export function createMoneyActivities(
 
   return {
     async releaseFunds({ orderNumber, state }) {
+      const hasBegun = state.busy?.kind === 'releasing';
+      // Of an order whose release has waited, because its money was gone.
+      const early = hasBegun ? null : await findSettlement(deps.sql, orderNumber);
+      if (early !== null) return recordMoved({ orderNumber, state }, 'released', early);
+      const hasLooked = !hasBegun && (await funds.lookForRefunds(deps, orderNumber));
       const begun = await beginRelease(deps, { orderNumber, state });
       if (begun.outcome !== 'begun') return begun;
-      await untilMoved(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber));
-      return recordMoved({ orderNumber, state: begun.state }, 'released', begun.recorded);
+      const settled = await untilMoved(deps, orderNumber, () =>
+        funds.releaseFunds(deps, orderNumber, hasLooked),
+      );
+      return recordMoved({ orderNumber, state: begun.state }, 'released', settled, begun.recorded);
     },
     async refundPayment({ orderNumber, state }) {
       const { busy } = state;
       if (busy?.kind !== 'refunding') throw new Error(`Order ${orderNumber} is not refunding`);
-      await untilMoved(deps, orderNumber, () => funds.refundOrder(deps, orderNumber, busy.reason));
-      return recordMoved({ orderNumber, state }, 'refunded');
+      const settled = await untilMoved(deps, orderNumber, () =>
+        funds.refundOrder(deps, orderNumber, busy.reason),
+      );
+      return recordMoved({ orderNumber, state }, 'refunded', settled);
     },
     refundSurplus: ({ gatewayPaymentId }) =>
       untilMoved(deps, gatewayPaymentId, () => funds.refundSurplus(deps, gatewayPaymentId)),
@@ -94,10 +110,29 @@ async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsIn
         message: 'The window is still open',
         nextRetryDelay: result.retryAfterMs,
       });
+    case 'release_waits':
+      if (result.because === 'merchant_not_active') {
+        throw waitingRelease('The merchant is not active');
+      }
+      await alertBlocked(deps, orderNumber);
+      throw waitingRelease('Some of the payment was refunded or charged back at the gateway');
     default:
       throw new Error(`A release cannot be refused as ${result.outcome}`);
   }
 }
+
+function alertBlocked(deps: MoneyDeps, orderNumber: string, error?: Error): Promise<void> {
+  return raiseAlert(deps, {
+    kind: 'release_blocked',
+    subject: orderNumber,
+    message: 'The funds are not released: some of the payment has left at the gateway, or may',
+    fields: { orderNumber },
+    error,
+  });
+}
+
+const waitingRelease = (message: string) =>
+  ApplicationFailure.create({ message, type: 'RELEASE_WAITS', nextRetryDelay: RETRY_WAITING });
 
 /** Records what a command does to an order as its workflow knows it. */
 async function recordCommand(
@@ -116,17 +151,22 @@ async function recordCommand(
 }
 
 /** What the gateway refuses for good needs an operator; until then it is tried once an hour. */
-async function untilMoved(
+async function untilMoved<Result>(
   deps: MoneyDeps,
   subject: string,
-  move: () => Promise<void>,
-): Promise<void> {
+  move: () => Promise<Result>,
+): Promise<Result> {
   try {
-    await move();
+    const result = await move();
     // A first try has nothing to clear.
     if (activityInfo().attempt > 1)
       await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
+    return result;
   } catch (error) {
+    if (error instanceof funds.ReleaseBlocked) {
+      await alertBlocked(deps, subject, error);
+      throw waitingRelease(error.message);
+    }
     if (!(error instanceof GatewayRefused)) throw error;
     await raiseAlert(deps, {
       kind: 'gateway_refused',

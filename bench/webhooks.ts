@@ -15,8 +15,8 @@ import { SetupError } from '../src/local/setup-error.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { insertOrder, markStarted } from '../src/orders/queries.ts';
-import { createStepRecorder } from '../src/orders/record-step.ts';
+import { insertOrder } from '../src/orders/queries.ts';
+import { createStepRecorder, readOrder } from '../src/orders/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/attempt-log.ts';
 import { attemptScheduled } from '../src/webhooks/deliver.ts';
@@ -134,7 +134,7 @@ async function writeCancelledOrder(
   const closed = changeBy({ ...state, busy: closing.state.busy }, { type: 'sessionClosed' });
   await recordStep({ orderNumber: order.order_number, step: closed.step });
   // It is over: no workflow of it has to begin.
-  await markStarted(sql, order.order_number);
+  await readOrder(sql, { orderNumber: order.order_number, afterStep: closed.step.number });
 }
 
 function changeBy(state: OrderState, command: Command) {

@@ -14,13 +14,17 @@ import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
 /**
  * Local: adds one history event, where a normal activity adds three and a workflow task. But it
- * keeps its workflow task, and so one of the worker's slots: what does not succeed soon is left to
- * {@link patiently}.
+ * keeps its workflow task, and so one of the worker's slots: what has failed eight times, over 11 s,
+ * is left to {@link patiently}. A `scheduleToCloseTimeout` does not do: measured, a local activity that
+ * times out between two of its tries never ends.
  */
 export const atOnce = proxyLocalActivities<RecordActivities>({
   startToCloseTimeout: '10 seconds',
-  scheduleToCloseTimeout: '15 seconds',
-  retry: { initialInterval: '100 milliseconds', maximumInterval: '5 seconds' },
+  retry: {
+    initialInterval: '100 milliseconds',
+    maximumInterval: '5 seconds',
+    maximumAttempts: 8,
+  },
 });
 
 /** The same without a workflow task, for ever. */

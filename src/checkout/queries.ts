@@ -56,7 +56,8 @@ export interface CheckoutSurplus {
 
 /** Why the money was moved outside the gateway, and how to find it. */
 export interface CheckoutSettlement {
-  reference: string;
+  /** Null when no money was moved for it: it had gone back before. */
+  reference: string | null;
   reason: string;
 }
 

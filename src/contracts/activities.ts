@@ -18,8 +18,11 @@ export interface RecordStepInput {
   /**
    * `no_dispute_waiting`: refused while a dispute waits that was received before the window's end.
    * `settlement_recorded`: refused unless an operator has written a settlement outside down.
+   * `release_allowed`: refused while the merchant is not active, or some of the payment was refunded
+   * or charged back at the gateway.
+   * `request_recorded`: refused unless the row of the request names a person and a reason.
    */
-  requires?: Requirement;
+  requires?: readonly Requirement[];
 }
 
 /** A step as the database has it: what happened, whoever asked for it. */
@@ -36,9 +39,12 @@ export type RecordStepResult =
   /** Another step has recorded this request. */
   | { outcome: 'repeated' }
   | { outcome: 'not_settled' }
+  | { outcome: 'request_not_recorded' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
-  | { outcome: 'too_early'; retryAfterMs: number };
+  | { outcome: 'too_early'; retryAfterMs: number }
+  /** Not before an operator, or the gateway, has seen to it. */
+  | { outcome: 'release_waits'; because: 'merchant_not_active' | 'reversed_at_gateway' };
 
 /** An order whose money is to be moved. */
 export interface MoveFundsInput {

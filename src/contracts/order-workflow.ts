@@ -1,3 +1,4 @@
+import type { Settlement } from '../domain/lifecycle.ts';
 import type { OrderState, OrderTerms, Step } from '../domain/order.ts';
 
 /** What the `order` workflow starts with. Its workflow id is the order number. */
@@ -59,6 +60,9 @@ export interface DisputeMessage extends RequestMessage {
 export interface DecideMessage extends RequestMessage {
   for: 'merchant' | 'buyer';
 }
+export interface SettleMessage extends RequestMessage {
+  outcome: Settlement;
+}
 export interface AdvanceMessage extends RequestMessage {
   seconds: number;
 }
@@ -76,10 +80,12 @@ export interface OrderMessages {
   accept: RequestMessage;
   decide: DecideMessage;
   advance: AdvanceMessage;
-  /** An operator recorded a settlement made outside the gateway. */
-  settle: RequestMessage;
+  /** An operator recorded where the order's money is now. */
+  settle: SettleMessage;
 }
 export type OrderMessageName = keyof OrderMessages;
 
 /** A message as it arrives: operators may have typed it, so every field may be missing. */
-export type IncomingMessage = Partial<PayMessage & DisputeMessage & DecideMessage & AdvanceMessage>;
+export type IncomingMessage = Partial<
+  PayMessage & DisputeMessage & DecideMessage & SettleMessage & AdvanceMessage
+>;

@@ -21,8 +21,9 @@ export type Command =
   | { type: 'expire' }
   /** The sandbox clock: this order's deadline comes nearer. */
   | { type: 'advance'; seconds: number }
-  /** The money was moved outside the gateway; an operator wrote that down. */
-  | { type: 'settle' }
+  /** The money went another way than by this service; an operator wrote down where it is now. */
+  | { type: 'settleReleased' }
+  | { type: 'settleRefunded' }
   // What the gateway did about the operation under way.
   | { type: 'sessionClosed' }
   | { type: 'closeFailed' }
@@ -30,15 +31,29 @@ export type Command =
   | { type: 'refunded' };
 export type CommandType = Command['type'];
 
+/** How an operator settles an order: whose the money counts as. */
+export type Settlement = 'released' | 'refunded';
+/** The command by which an order is settled so. */
+export const SETTLE_COMMANDS = {
+  released: 'settleReleased',
+  refunded: 'settleRefunded',
+} as const satisfies Record<Settlement, CommandType>;
+
 /** What only the database can tell when a step is recorded: without it the command is refused. */
-export type Requirement = 'no_dispute_waiting' | 'settlement_recorded';
+export type Requirement =
+  | 'no_dispute_waiting'
+  | 'settlement_recorded'
+  /** The merchant is active, and nothing of the payment was refunded or charged back at the gateway. */
+  | 'release_allowed'
+  /** It moves money on a person's word: the request's row names that person, and why. */
+  | 'request_recorded';
 
 /**
  * What a command does: the order goes `to` a status, or `begins` an operation at the gateway, during
  * which its status stays. With neither, status and operation stay as they are. `step` is what the
  * timeline says of it; a step with the name of a webhook event sends that event.
  */
-export type Transition = { step: StepKind; requires?: Requirement } & (
+export type Transition = { step: StepKind; requires?: readonly Requirement[] } & (
   | { to: OrderStatus }
   | { begins: Busy }
   | object
@@ -46,6 +61,24 @@ export type Transition = { step: StepKind; requires?: Requirement } & (
 
 /** An order is in a status, or, between two of them, the gateway is at work for it. */
 type Phase = OrderStatus | Busy['kind'];
+
+const ACCEPT = {
+  begins: { kind: 'refunding', reason: 'dispute_accepted' },
+  step: 'REFUND_STARTED',
+  requires: ['request_recorded'],
+} as const;
+const SETTLE_RELEASED = {
+  to: 'COMPLETED',
+  step: 'ORDER_COMPLETED',
+  requires: ['settlement_recorded'],
+} as const;
+const SETTLE_REFUNDED = {
+  to: 'REFUNDED',
+  step: 'REFUND_PROCESSED',
+  requires: ['settlement_recorded'],
+} as const;
+/** By an operator, also of an order whose money was refunded or charged back at the gateway. */
+const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
 
 /**
  * The whole law of an order's life: what is not named is refused. Source: the specification's
@@ -64,47 +97,57 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: 'no_dispute_waiting',
+      requires: ['no_dispute_waiting', 'request_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
+    // Never delivered, so never the merchant's.
+    settleRefunded: SETTLE_REFUNDED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DELIVERED: {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: 'no_dispute_waiting',
+      requires: ['no_dispute_waiting', 'request_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     expire: {
       begins: { kind: 'releasing' },
       step: 'RELEASE_STARTED',
-      requires: 'no_dispute_waiting',
+      requires: ['no_dispute_waiting', 'release_allowed'],
     },
+    ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DISPUTE_OPEN: {
     submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED' },
     resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    accept: { begins: { kind: 'refunding', reason: 'dispute_accepted' }, step: 'REFUND_STARTED' },
+    accept: ACCEPT,
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
     },
+    ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   DISPUTE_UNDER_REVIEW: {
     resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    decideForMerchant: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    accept: { begins: { kind: 'refunding', reason: 'dispute_accepted' }, step: 'REFUND_STARTED' },
+    decideForMerchant: {
+      to: 'DELIVERED',
+      step: 'DISPUTE_RESOLVED',
+      requires: ['request_recorded'],
+    },
+    accept: ACCEPT,
     decideForBuyer: {
       begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
       step: 'REFUND_STARTED',
+      requires: ['request_recorded'],
     },
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
     },
+    ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   COMPLETED: {},
@@ -120,17 +163,20 @@ const LIFECYCLE = {
   },
   releasing: {
     released: { to: 'COMPLETED', step: 'ORDER_COMPLETED' },
-    settle: { to: 'COMPLETED', step: 'ORDER_COMPLETED', requires: 'settlement_recorded' },
+    ...SETTLED,
   },
   refunding: {
     refunded: { to: 'REFUNDED', step: 'REFUND_PROCESSED' },
-    settle: { to: 'REFUNDED', step: 'REFUND_PROCESSED', requires: 'settlement_recorded' },
+    ...SETTLED,
   },
 } as const satisfies Record<Phase, Partial<Record<CommandType, Transition>>>;
 
 /** The commands that the table names. A command that it does not name compiles nowhere below. */
 type NamedCommand = { [P in Phase]: keyof (typeof LIFECYCLE)[P] }[Phase];
 const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LIFECYCLE;
+
+const CANNOT_SETTLE =
+  'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
 
 /** Word for word what a refused command answers; the first two are the specification's own. */
 export const REFUSALS = {
@@ -147,7 +193,8 @@ export const REFUSALS = {
   decideForBuyer: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
   expire: 'Cannot expire; order must have a deadline that has passed',
   advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
-  settle: 'Cannot settle; order must be releasing or refunding its money',
+  settleReleased: CANNOT_SETTLE,
+  settleRefunded: CANNOT_SETTLE,
   sessionClosed: 'Cannot end the closing; order must be closing its payment session',
   closeFailed: 'Cannot end the closing; order must be closing its payment session',
   released: 'Cannot end the release; order must be releasing its money',

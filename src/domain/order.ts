@@ -71,7 +71,9 @@ export type RefundReason =
   | 'merchant_refund'
   | 'dispute_not_resolved_in_time'
   | 'dispute_accepted'
-  | 'dispute_decided_for_buyer';
+  | 'dispute_decided_for_buyer'
+  /** An operator ended the order, whose money had gone back another way. */
+  | 'settled_by_operator';
 
 /**
  * What an order is doing between two statuses. The status shown stays the old one meanwhile.

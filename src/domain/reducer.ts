@@ -17,7 +17,7 @@ export interface Change {
   state: OrderState;
   step: Step;
   /** What must be true in the database for the step to be recorded. */
-  requires?: Requirement;
+  requires?: readonly Requirement[];
 }
 
 /** What a command does: a change to record, or a refusal with the exact message. */

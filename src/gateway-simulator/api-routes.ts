@@ -96,6 +96,13 @@ function addPaymentRoutes(router: Router, world: World): void {
   router.get('/v1/payments/:id/refunds', (ctx) => {
     ctx.body = collection(refundsOf(world, param(ctx.params, 'id')), page.parse(ctx.query));
   });
+  router.get('/v1/disputes', (ctx) => {
+    const disputes = world.book.all('disputes').map(({ entity }) => entity);
+    ctx.body = collection(disputes, page.parse(ctx.query));
+  });
+  router.get('/v1/disputes/:id', (ctx) => {
+    ctx.body = existing(world, 'disputes', param(ctx.params, 'id')).entity;
+  });
   router.get('/v1/refunds/:id', (ctx) => {
     ctx.body = existing(world, 'refunds', param(ctx.params, 'id')).entity;
   });

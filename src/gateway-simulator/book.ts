@@ -1,4 +1,4 @@
-import type { LinkedAccount, Payment, QrCode, Refund, Transfer } from './entities.ts';
+import type { Dispute, LinkedAccount, Payment, QrCode, Refund, Transfer } from './entities.ts';
 import { openJournal } from './journal.ts';
 
 /** A refusal for good, until it is lifted. */
@@ -32,6 +32,7 @@ export interface Tables {
     transferIds: readonly string[];
   };
   refunds: { entity: Refund };
+  disputes: { entity: Dispute };
   transfers: { entity: Transfer };
   accounts: { entity: LinkedAccount };
   /** What was answered under an `X-Refund-Idempotency`, and to which body. */
@@ -65,6 +66,7 @@ function emptyMaps(): Maps {
     qrCodes: new Map(),
     payments: new Map(),
     refunds: new Map(),
+    disputes: new Map(),
     transfers: new Map(),
     accounts: new Map(),
     idempotencyKeys: new Map(),

@@ -1,9 +1,10 @@
 import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
+import { moveDispute, openDispute } from './disputes.ts';
 import { failQrCode, payQrCode } from './payments.ts';
 import { expireQrCode } from './qr-codes.ts';
-import { settleRefund } from './refunds.ts';
+import { refundPayment, settleRefund } from './refunds.ts';
 import { addRefusal, liftRefusal } from './refusals.ts';
 import type { Faults } from './faults.ts';
 import type { Random } from './random.ts';
@@ -50,6 +51,16 @@ const refusal = z.strictObject({
 const behaviour = z.strictObject({
   refundsStartPending: z.boolean().optional(),
   honourIdempotencyKeys: z.boolean().optional(),
+});
+
+const dashboardRefund = z.strictObject({
+  amountPaise: z.number().int().min(1).optional(),
+  /** Takes it back from the linked account, as the dashboard offers. */
+  reverseTransfers: z.boolean().default(true),
+});
+const newDispute = z.strictObject({ amountPaise: z.number().int().min(1).optional() });
+const disputeStatus = z.strictObject({
+  status: z.enum(['under_review', 'won', 'lost', 'closed']),
 });
 
 const idOf = (params: Record<string, string>) => params['id'] ?? '';
@@ -147,6 +158,23 @@ function addMoneyControls(router: Router, { world }: ControlDeps): void {
   });
 }
 
+/** What happens to money at the gateway without its API: its dashboard, and the buyer's bank. */
+function addDashboardControls(router: Router, { world }: ControlDeps): void {
+  router.post('/simulator/payments/:id/refund', (ctx) => {
+    const { amountPaise, reverseTransfers } = dashboardRefund.parse(ctx.request.body ?? {});
+    const asked = { amount: amountPaise, reverse_all: reverseTransfers };
+    ctx.body = refundPayment(world, idOf(ctx.params), asked, undefined);
+  });
+  router.post('/simulator/payments/:id/disputes', (ctx) => {
+    const { amountPaise } = newDispute.parse(ctx.request.body ?? {});
+    ctx.body = openDispute(world, idOf(ctx.params), amountPaise);
+  });
+  router.post('/simulator/disputes/:id/settle', (ctx) => {
+    const { status } = disputeStatus.parse(ctx.request.body);
+    ctx.body = moveDispute(world, idOf(ctx.params), status);
+  });
+}
+
 /** The levers: everything a test or a curious person can make happen, as JSON. */
 export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
   const router = new Router({ sensitive: true, strict: true });
@@ -155,5 +183,6 @@ export function createControlRouter(deps: ControlDeps, guards: readonly Middlewa
   addFaultControls(router, deps);
   addCallbackControls(router, deps);
   addMoneyControls(router, deps);
+  addDashboardControls(router, deps);
   return router;
 }

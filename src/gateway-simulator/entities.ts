@@ -66,6 +66,21 @@ export interface Refund {
   speed_requested: 'normal';
 }
 
+/** A chargeback, in Razorpay's word. */
+export interface Dispute {
+  id: string;
+  entity: 'dispute';
+  payment_id: string;
+  amount: number;
+  currency: 'INR';
+  amount_deducted: number;
+  reason_code: string;
+  respond_by: number;
+  status: 'open' | 'under_review' | 'won' | 'lost' | 'closed';
+  phase: 'chargeback';
+  created_at: number;
+}
+
 export interface Transfer {
   id: string;
   entity: 'transfer';

@@ -11,6 +11,7 @@ export function totals(world: World) {
   const payments = world.book.all('payments').map(({ entity }) => entity);
   const refunds = world.book.all('refunds').map(({ entity }) => entity);
   const transfers = world.book.all('transfers').map(({ entity }) => entity);
+  const disputes = world.book.all('disputes').map(({ entity }) => entity);
   const held = transfers.filter(({ on_hold }) => on_hold);
   const withMerchants = (list: typeof transfers) =>
     sumOf(list.map(({ amount, amount_reversed }) => amount - amount_reversed));
@@ -18,13 +19,16 @@ export function totals(world: World) {
   const refundedPaise = sumOf(
     refunds.filter(({ status }) => status !== 'failed').map(({ amount }) => amount),
   );
+  const chargedBackPaise = sumOf(disputes.map(({ amount_deducted: paise }) => paise));
   const heldPaise = withMerchants(held);
   const releasedPaise = withMerchants(transfers) - heldPaise;
   const platformPaise = platformBalancePaise(world);
-  const isBalanced = capturedPaise === refundedPaise + heldPaise + releasedPaise + platformPaise;
+  const goneOrHere = refundedPaise + chargedBackPaise + heldPaise + releasedPaise + platformPaise;
+  const isBalanced = capturedPaise === goneOrHere;
   return {
     capturedPaise,
     refundedPaise,
+    chargedBackPaise,
     heldPaise,
     releasedPaise,
     platformPaise,

@@ -33,7 +33,11 @@ export interface BookOfNow {
   captureCount: number;
   /** Captured just now: in no line yet, and no fault. */
   capturesUnderWay: number;
+  /** In another currency, or refunded before an order could take them: in no line. */
+  unfitCaptureCount: number;
   surplusCount: number;
+  /** Refunds and chargebacks made at the gateway itself. */
+  reversalCount: number;
   outsideSettlementCount: number;
   faultCount: number;
   /** The first ones. */
@@ -50,7 +54,7 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
     faults AS MATERIALIZED (
       ${rules.captureFaults(sql)} UNION ALL ${rules.lineFaults(sql)}
       UNION ALL ${rules.orderFaults(sql)} UNION ALL ${rules.ownerFaults(sql)}
-      UNION ALL ${rules.surplusFaults(sql)}
+      UNION ALL ${rules.surplusFaults(sql)} UNION ALL ${rules.reversalFaults(sql)}
     )
     SELECT
       (SELECT json_agg(balance) FROM (${balances(sql)}) balance) AS accounts,
@@ -60,7 +64,9 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
       (SELECT count(*) FROM payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
         SELECT FROM lines l WHERE l.gateway_payment_id = p.gateway_payment_id)
       ) AS "capturesUnderWay",
+      (SELECT count(*) FROM payments WHERE NOT is_whole) AS "unfitCaptureCount",
       (SELECT count(*) FROM surplus_refunds) AS "surplusCount",
+      (SELECT count(*) FROM gateway_reversals) AS "reversalCount",
       (SELECT count(*) FROM outside_settlements) AS "outsideSettlementCount",
       (SELECT count(*) FROM faults) AS "faultCount",
       (SELECT coalesce(json_agg(found), '[]') FROM (
@@ -93,7 +99,7 @@ function balances(sql: Sql) {
 /** A line of the ledger as it is shown. */
 export interface LedgerLine {
   at: Date;
-  operation: 'capture' | 'release' | 'refund';
+  operation: 'capture' | 'release' | 'refund' | 'reversal';
   from: LedgerAccount;
   to: LedgerAccount;
   amountPaise: number;

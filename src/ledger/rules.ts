@@ -19,7 +19,7 @@ const statusesWith = (funds: Funds) =>
 
 /** True for a capture that its order has not had the time to take. */
 export function isUnderWay(sql: Sql) {
-  return sql`p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
+  return sql`p.is_whole AND p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
 }
 
 /** The lines of each payment, side by side: what the rules below look at. */
@@ -30,25 +30,42 @@ export function linesOfPayments(sql: Sql) {
       count(*) FILTER (WHERE operation = 'release') AS releases,
       count(*) FILTER (WHERE operation = 'refund') AS refunds,
       max(credit_account) FILTER (WHERE operation = 'capture') AS captured_to,
-      max(debit_account) FILTER (WHERE operation <> 'capture') AS paid_from,
-      min(amount_paise) AS least_paise, max(amount_paise) AS most_paise
+      max(debit_account) FILTER (WHERE operation IN ('release', 'refund')) AS paid_from,
+      coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0) AS captured_paise,
+      ${reversedFrom(sql, 'merchant_held')} AS reversed_held_paise,
+      ${balanceOn(sql, 'merchant_held')} AS held_paise,
+      ${balanceOn(sql, 'merchant_available')} AS available_paise,
+      ${balanceOn(sql, 'surplus')} AS surplus_paise
     FROM ledger_transfers GROUP BY gateway_payment_id`;
 }
 
-/** Each captured payment has exactly one capture line, and every line has its amount. */
+const balanceOn = (sql: Sql, account: string) => sql`
+  coalesce(sum(CASE ${account}::ledger_account WHEN credit_account THEN amount_paise
+    WHEN debit_account THEN -amount_paise END), 0)`;
+const reversedFrom = (sql: Sql, account: string) => sql`
+  coalesce(sum(amount_paise) FILTER (WHERE operation = 'reversal'
+    AND debit_account = ${account}::ledger_account), 0)`;
+
+/**
+ * Each payment that was captured whole and in INR has exactly one capture line, of its amount. Any
+ * other has no line: no order and no account of ours has its money.
+ */
 export function captureFaults(sql: Sql) {
   return sql`
     SELECT 'capture' AS rule, p.gateway_payment_id AS subject, CASE
+      WHEN NOT p.is_whole THEN format('%s paise of %s, %s refunded, but has lines in the ledger',
+        p.amount_paise, p.currency, p.refunded_paise)
       WHEN l.captures IS NULL THEN 'captured, but has no line in the ledger'
       WHEN l.captures <> 1 THEN format('has %s capture lines', l.captures)
-      ELSE format('captured %s paise, its lines are of %s to %s', p.amount_paise,
-        l.least_paise, l.most_paise) END AS fault
+      ELSE format('captured %s paise, its line is of %s', p.amount_paise, l.captured_paise)
+      END AS fault
     FROM payments p LEFT JOIN lines l USING (gateway_payment_id)
-    WHERE (l.captures IS NULL AND NOT (${isUnderWay(sql)})) OR l.captures <> 1
-      OR l.least_paise <> p.amount_paise OR l.most_paise <> p.amount_paise`;
+    WHERE CASE WHEN p.is_whole THEN (l.captures IS NULL AND NOT (${isUnderWay(sql)}))
+        OR l.captures <> 1 OR l.captured_paise <> p.amount_paise
+      ELSE l.gateway_payment_id IS NOT NULL END`;
 }
 
-/** Every line is one of the five that exist, of its payment's own order, merchant and environment. */
+/** Every line is one of the eight that exist, of its payment's own order, merchant and environment. */
 export function lineFaults(sql: Sql) {
   return sql`
     SELECT 'line', t.gateway_payment_id, format('line %s: %s from %s to %s of order %s',
@@ -61,14 +78,20 @@ export function lineFaults(sql: Sql) {
         ('capture', 'gateway_clearing', 'surplus'),
         ('release', 'merchant_held', 'merchant_available'),
         ('refund', 'merchant_held', 'refunds'),
-        ('refund', 'surplus', 'refunds'))
+        ('refund', 'surplus', 'refunds'),
+        ('reversal', 'merchant_held', 'refunds'),
+        ('reversal', 'merchant_available', 'refunds'),
+        ('reversal', 'surplus', 'refunds'))
       OR p.order_number IS DISTINCT FROM t.order_number
       OR p.environment IS DISTINCT FROM t.environment
       OR o.merchant_id IS DISTINCT FROM t.merchant_id
       OR o.environment IS DISTINCT FROM t.environment`;
 }
 
-/** An order's status says what lines its payment has: none, held, released or refunded. */
+/**
+ * An order's status says what lines its payment has: none, held, released or refunded. What is
+ * released or refunded is all that the gateway has not reversed, and nothing of it stays held.
+ */
 export function orderFaults(sql: Sql) {
   return sql`
     SELECT 'order', o.order_number, format(
@@ -78,10 +101,14 @@ export function orderFaults(sql: Sql) {
     FROM orders o LEFT JOIN lines l USING (gateway_payment_id)
     WHERE CASE WHEN o.status = ANY(${PAID_STATUSES}) THEN
         l.captures IS DISTINCT FROM 1 OR l.captured_to IS DISTINCT FROM 'merchant_held'
-        OR l.least_paise IS DISTINCT FROM o.amount_paise
-        OR l.most_paise IS DISTINCT FROM o.amount_paise
-        OR l.releases <> (o.status = ANY(${statusesWith('released')}))::int
-        OR l.refunds <> (o.status = ANY(${statusesWith('refunded')}))::int
+        OR l.captured_paise IS DISTINCT FROM o.amount_paise
+        OR l.releases <> (o.status = ANY(${statusesWith('released')})
+          AND l.reversed_held_paise < o.amount_paise)::int
+        OR l.refunds <> (o.status = ANY(${statusesWith('refunded')})
+          AND l.reversed_held_paise < o.amount_paise)::int
+        OR l.held_paise <> CASE WHEN o.status = ANY(${statusesWith('held')})
+          THEN o.amount_paise - l.reversed_held_paise ELSE 0 END
+        OR l.available_paise < 0
         OR (l.paid_from IS NOT NULL AND l.paid_from <> 'merchant_held')
         OR (o.status = ANY(${statusesWith('refunded')}) AND (o.refund_processed_at IS NULL
           OR o.refund_amount_paise IS DISTINCT FROM o.amount_paise))
@@ -102,29 +129,57 @@ export function surplusFaults(sql: Sql) {
     SELECT 'surplus', gateway_payment_id, CASE
       WHEN s.gateway_payment_id IS NULL THEN 'surplus in the ledger, but not among the surplus refunds'
       WHEN l.captured_to IS DISTINCT FROM 'surplus' THEN 'a surplus refund without its capture line'
-      ELSE format('%s, but the ledger has %s refunds of %s paise for %s',
+      ELSE format('%s, but the ledger has %s refunds, and %s paise of %s gone',
         CASE WHEN s.processed_at IS NULL THEN 'not given back yet' ELSE 'given back' END,
-        l.refunds, l.most_paise, s.amount_paise) END
+        l.refunds, l.captured_paise - l.surplus_paise, s.amount_paise) END
     FROM surplus_refunds s
     FULL JOIN (SELECT * FROM lines WHERE captured_to = 'surplus') l USING (gateway_payment_id)
     WHERE s.gateway_payment_id IS NULL OR l.captured_to IS NULL
-      OR l.refunds <> (s.processed_at IS NOT NULL)::int OR l.releases <> 0
-      OR l.least_paise <> s.amount_paise OR l.most_paise <> s.amount_paise
+      OR l.refunds > (s.processed_at IS NOT NULL)::int OR l.releases <> 0
+      OR l.captured_paise <> s.amount_paise OR l.surplus_paise < 0
+      OR (s.processed_at IS NOT NULL AND l.surplus_paise <> 0)
       OR (l.paid_from IS NOT NULL AND l.paid_from <> 'surplus')`;
 }
 
-/** What each account should hold, counted from the orders and the surplus alone. */
+/**
+ * Each refund or chargeback at the gateway that has taken money has one line, of all that it took or
+ * of all that was left; any other has none.
+ */
+export function reversalFaults(sql: Sql) {
+  return sql`
+    SELECT 'reversal', coalesce(r.reversal_id, t.reversal_id), CASE
+      WHEN r.reversal_id IS NULL THEN 'in the ledger, but not among the reversals'
+      ELSE format('%s, %s of %s paise, but the ledger has %s, and %s of its payment left', r.kind,
+        r.state, r.amount_paise, coalesce(t.amount_paise, 0),
+        l.held_paise + l.available_paise + l.surplus_paise) END
+    FROM gateway_reversals r
+    FULL JOIN (SELECT * FROM ledger_transfers WHERE operation = 'reversal') t USING (reversal_id)
+    LEFT JOIN lines l ON l.gateway_payment_id = r.gateway_payment_id
+    WHERE r.reversal_id IS NULL OR coalesce(t.amount_paise, 0) <> r.booked_paise
+      OR t.gateway_payment_id <> r.gateway_payment_id
+      OR (r.booked_paise > 0 AND NOT r.has_left)
+      OR (r.has_left AND r.booked_paise < r.amount_paise
+        AND l.held_paise + l.available_paise + l.surplus_paise > 0)`;
+}
+
+/** What each account should hold, counted from the orders, the surplus and the reversals alone. */
 export function expectedBalances(sql: Sql) {
   const accounts = Object.fromEntries(
     PAID_STATUSES.map((status) => [status, ACCOUNTS[STATUSES[status].funds]]),
   );
   return sql`
-    SELECT environment, account, sum(amount_paise) AS paise FROM (
-      SELECT environment, ${sql.json(accounts)}::jsonb->>status::text AS account, amount_paise
+    SELECT environment, m.account, sum(m.paise) AS paise FROM (
+      SELECT environment, gateway_payment_id, amount_paise,
+        ${sql.json(accounts)}::jsonb->>status::text AS account
       FROM orders WHERE status = ANY(${PAID_STATUSES})
       UNION ALL
-      SELECT p.environment, CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END,
-        s.amount_paise
+      SELECT p.environment, s.gateway_payment_id, s.amount_paise,
+        CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END
       FROM surplus_refunds s JOIN payments p USING (gateway_payment_id)
-    ) money GROUP BY environment, account`;
+    ) money
+    LEFT JOIN (SELECT gateway_payment_id, sum(booked_paise) AS paise FROM gateway_reversals
+      GROUP BY gateway_payment_id) reversed USING (gateway_payment_id)
+    CROSS JOIN LATERAL (VALUES (money.account, amount_paise - coalesce(reversed.paise, 0)),
+      ('refunds', coalesce(reversed.paise, 0))) m (account, paise)
+    GROUP BY environment, m.account`;
 }

@@ -49,7 +49,7 @@ const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
 /** The gateway of each environment, where its four settings are given. */
-function composeGateways(
+export function composeGateways(
   { config: { razorpay }, log }: Pick<Resources, 'config' | 'log'>,
   timeoutMs: number,
 ): Gateways {

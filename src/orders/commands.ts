@@ -40,6 +40,9 @@ export interface CreateOrderRequest {
   log: Logger;
 }
 
+/** Of a command that the API takes without one, such as to accept a dispute. */
+const NO_REASON_ASKED = 'Asked for through the API';
+
 /** What came of a request, whether it was carried out now or before. */
 export interface CommandResult {
   /** As it stands now. */
@@ -59,6 +62,7 @@ export interface OrderCommands {
    *
    * @param message.requestId equal for a repeat, which is carried out once
    * @param body what the client asks for: its texts, which Temporal must not see, and its numbers
+   * @param actor who asks, where that is not the order's merchant
    * @throws DomainError the refusal
    */
   send<Name extends OrderMessageName>(
@@ -66,6 +70,7 @@ export interface OrderCommands {
     name: Name,
     message: OrderMessages[Name] & { requestId: string },
     body?: RequestBody,
+    actor?: string,
   ): Promise<CommandResult>;
   /**
    * Writes a buyer's dispute down, which makes it count, and raises it.
@@ -105,7 +110,7 @@ export function newRequestId(): string {
 export function createOrderCommands(deps: OrderDeps): OrderCommands {
   return {
     create: (request) => createOrder(deps, request),
-    send: (order, name, message, texts) => send(deps, order, name, message, texts),
+    send: (...request) => send(deps, ...request),
     raiseDispute: (...request) => raiseDispute(deps, ...request),
     findRepeated: ({ order_number }, requestId) => findRepeated(deps, order_number, requestId, {}),
   };
@@ -161,10 +166,12 @@ async function send<Name extends OrderMessageName>(
   name: Name,
   message: OrderMessages[Name] & { requestId: string },
   body: RequestBody = {},
+  actor = order.merchant_id,
 ): Promise<CommandResult> {
   const { order_number: orderNumber } = order;
   const { requestId } = message;
-  const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body);
+  const responsible = { actor, reason: String(body['reason'] ?? NO_REASON_ASKED) };
+  const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body, responsible);
   const before = known.replayed && (await queries.findCarriedOut(deps.sql, orderNumber, requestId));
   const after = before || (await carryOut(deps, order, name, message));
   return { order: deps.present(after), ...known };
@@ -216,7 +223,7 @@ async function carryOut<Name extends OrderMessageName>(
     const outcome = await updateStarted(deps, order, name, message, updateId);
     const after = await queries.hearCarriedOut(deps.sql, orderNumber, requestId);
     if (after) return after;
-    throw outcome === 'gone' ? refusal(commandTypeOf(name)) : lost(name);
+    throw outcome === 'gone' ? refusal(commandOf(name)) : lost(name);
   } catch (error) {
     // Written, but its workflow task was lost: the order takes it over from the book.
     const after = await queries.findCarriedOut(deps.sql, orderNumber, requestId);
@@ -267,14 +274,12 @@ async function updateCaughtUp<Name extends OrderMessageName>(
 /** True when the row would take a command that its workflow has refused, or has steps that it may lack. */
 async function mayDiffer(sql: Sql, orderNumber: string, name: OrderMessageName): Promise<boolean> {
   const { status, busy } = await queries.findOrderByNumber(sql, orderNumber);
-  if (busy === null && statusesThatTake(commandTypeOf(name)).includes(status)) return true;
+  if (busy === null && statusesThatTake(commandOf(name)).includes(status)) return true;
   // Of many commands at once one wins, and the others are refused before it has heard. But no
   // dispute that the database has taken may be refused.
   const olderThanMs = name === 'dispute' ? 0 : HEARD_WITHIN_MS;
   return queries.hasUnheardSteps(sql, orderNumber, olderThanMs);
 }
-
-const commandTypeOf = (name: OrderMessageName) => (name === 'decide' ? 'decideForBuyer' : name);
 
 /**
  * Temporal answers an Update that comes again as it answered the first. A cancel that was 502
@@ -288,6 +293,12 @@ async function updateIdOf(
 ): Promise<string> {
   const failed = name === 'cancel' ? await queries.countFailedCancels(sql, orderNumber) : 0;
   return failed === 0 ? requestId : `${requestId}:${failed}`;
+}
+
+/** The command of a message, as far as its refusal goes. */
+function commandOf(name: OrderMessageName): CommandType {
+  if (name === 'decide') return 'decideForBuyer';
+  return name === 'settle' ? 'settleReleased' : name;
 }
 
 /** A workflow that is gone was final: no command fits any more. */

@@ -109,19 +109,3 @@ function endOf(page: readonly OpenOrder[]): string {
   const last = page.at(-1);
   return last && page.length === ORDERS_PER_PAGE ? last.orderNumber : END;
 }
-
-/** The orders that are not final and have no running workflow, for the proof of the ledger. */
-export async function findOrdersWithoutWorkflow(deps: RecoveryDeps): Promise<string[]> {
-  const missing: string[] = [];
-  for (let after = ''; after !== END;) {
-    const open = await listOpenOrders(deps.sql, after);
-    const upTo = endOf(open);
-    const running = await deps.workflows.listRunning(after, upTo);
-    for (const { orderNumber } of open) {
-      if (running.has(orderNumber)) continue;
-      if ((await deps.workflows.find(orderNumber)).state !== 'running') missing.push(orderNumber);
-    }
-    after = upTo;
-  }
-  return missing;
-}

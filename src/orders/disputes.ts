@@ -57,7 +57,9 @@ export type DisputeEnding =
   | 'decided_for_merchant'
   | 'decided_for_buyer'
   | 'accepted_by_merchant'
-  | 'not_resolved_in_time';
+  | 'not_resolved_in_time'
+  /** An operator ended the order: its money had gone another way. */
+  | 'settled_by_operator';
 
 /** One dispute of an order, with the words of everybody in it. */
 export interface DisputeRecord {
@@ -98,7 +100,7 @@ export async function readDisputes(sql: Sql, orderNumber: string): Promise<Dispu
       AND a.details->>'requestId' = s.request_id
     WHERE s.order_number = ${orderNumber} AND s.kind IN
       ('DISPUTE_RAISED', 'EVIDENCE_SUBMITTED', 'DISPUTE_RESOLVED', 'REFUND_STARTED',
-        'REFUND_PROCESSED')
+        'REFUND_PROCESSED', 'ORDER_COMPLETED')
     ORDER BY s.step_number`;
   return steps.reduce<DisputeRecord[]>(withStep, []);
 }
@@ -142,8 +144,10 @@ function changesOf(latest: DisputeRecord, step: DisputeStep): Partial<DisputeRec
       return ending ? { ending, decision: decisionOf(step) } : {};
     }
     case 'REFUND_PROCESSED':
-      // Of a dispute that had ended before, it is another refund.
-      return latest.endedAt === null ? { endedAt: at } : {};
+    case 'ORDER_COMPLETED':
+      // Of a dispute that had ended before, it is another refund, or the release.
+      if (latest.endedAt !== null) return {};
+      return { endedAt: at, ending: latest.ending ?? 'settled_by_operator' };
     default:
       return {};
   }

@@ -56,7 +56,13 @@ export async function decideDispute(
   const requestId = newRequestId();
   const audited = { actor, action: 'dispute.decide', details: { requestId, for: winner, reason } };
   await writeAudit(sql, order, audited);
-  const result = await commands.send(order, 'decide', { requestId, for: winner }, { reason });
+  const result = await commands.send(
+    order,
+    'decide',
+    { requestId, for: winner },
+    { reason },
+    actor,
+  );
   return result.order;
 }
 
@@ -76,7 +82,7 @@ export async function refundForMerchant(
   const order = await findOrderAnywhere(sql, orderNumber);
   const requestId = newRequestId();
   await writeAudit(sql, order, { actor, action: 'order.refund', details: { requestId, reason } });
-  return (await commands.send(order, 'refund', { requestId }, { reason })).order;
+  return (await commands.send(order, 'refund', { requestId }, { reason }, actor)).order;
 }
 
 function writeAudit(

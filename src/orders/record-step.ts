@@ -31,7 +31,7 @@ export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
   return async function recordStep(input: RecordStepInput): Promise<RecordStepResult> {
     const { ifNoSessionOpen, ...asked } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...asked, step: ifNoSessionOpen }, 'no_session_open')
+      ? write(deps, { ...asked, step: ifNoSessionOpen }, ['no_session_open'])
       : write(deps, asked, asked.requires));
     if (result.outcome !== 'session_open') return result;
     // The id of a cancel belongs to the step that will answer it.
@@ -43,14 +43,10 @@ export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
 async function write(
   { sql, present }: { sql: Sql; present: PresentOrder },
   input: RecordStepInput,
-  requires?: Requirement | 'no_session_open',
+  requires: readonly (Requirement | 'no_session_open')[] = [],
 ): Promise<RecordStepResult | { outcome: 'session_open' }> {
   const { orderNumber, step } = input;
   const before = await readContext(sql, input);
-  const isNew = before.step_number < step.number;
-  if (isNew && input.gatewayPaymentId !== undefined && !before.is_captured) {
-    return { outcome: 'payment_not_captured' };
-  }
   const columns = columnsAfter(before, input);
   const after = { ...before, ...columns };
   const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
@@ -62,7 +58,7 @@ async function write(
       ${jsonb(sql, requestOf(before, input))},
       ${jsonb(sql, webhookOf(after, input, present))},
       ${jsonb(sql, LEDGER_LINES[funds])},
-      ${requires ?? null}
+      ${[...requires]}::text[]
     ) AS result`;
   if (!row) throw new Error('record_step always answers');
   return row.result;
@@ -101,7 +97,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   const { orderNumber, requestId = null, gatewayPaymentId = null } = input;
   const [row] = await sql<StepContext[]>`
     SELECT o.*, r.body AS request_body, s.pay_request_id,
-      p.gateway_payment_id IS NOT NULL AS is_captured, p.utr AS captured_utr,
+      p.utr AS captured_utr,
       e.webhook_url IS NOT NULL AS has_webhook,
       (SELECT jsonb_build_object('refund_amount_paise', u.amount_paise, 'refund_reason', u.reason,
           'refund_processed_at', u.processed_at)
@@ -112,7 +108,6 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
       ON r.order_number = o.order_number AND r.request_id = ${requestId}
     LEFT JOIN payments p
       ON p.gateway_payment_id = ${gatewayPaymentId} AND p.order_number = o.order_number
-      AND p.environment = o.environment AND p.amount_paise = o.amount_paise
     LEFT JOIN payment_sessions s ON s.session_id = p.session_id
     LEFT JOIN merchant_environments e
       ON e.merchant_id = o.merchant_id AND e.environment = o.environment

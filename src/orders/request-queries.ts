@@ -8,17 +8,25 @@ export interface KnownRequest {
   mismatch: boolean;
 }
 
+/** Who asks, and why: see the table. */
+export interface Responsible {
+  actor: string;
+  reason: string;
+}
+
 /** Writes down what a request asks for, before the workflow hears of it. A repeat keeps the first. */
 export async function writeRequest(
   sql: Sql,
   orderNumber: string,
   requestId: string,
   body: RequestBody,
+  responsible?: Responsible,
 ): Promise<KnownRequest> {
+  const { actor = null, reason = null } = responsible ?? {};
   // A row that this very statement has inserted has no xmax.
   const [row] = await sql<[KnownRequest]>`
-    INSERT INTO order_requests AS kept (order_number, request_id, body)
-    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)})
+    INSERT INTO order_requests AS kept (order_number, request_id, body, actor, reason)
+    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)}, ${actor}, ${reason})
     ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
     RETURNING kept.xmax <> 0 AS replayed, kept.body <> ${sql.json(body)} AS mismatch`;
   return row;
@@ -61,12 +69,12 @@ export async function writeDispute(
     WITH waiting AS (
       UPDATE orders SET
         waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
-        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, service_now())
+        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, ${countsFrom(sql)})
       WHERE order_number = ${orderNumber} AND busy IS NULL
         AND status = ANY(${statusesThatTake('dispute')})
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.request_id = ${requestId})
-      RETURNING order_number, merchant_id, service_now() AS received_at
+      RETURNING order_number, merchant_id, ${countsFrom(sql)} AS received_at
     )${operator === undefined ? sql`` : audited}
     INSERT INTO order_requests AS kept (order_number, request_id, body, received_at)
     SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
@@ -75,6 +83,16 @@ export async function writeDispute(
       kept.body <> ${sql.json({ reason })} AS mismatch`;
   return row;
 }
+
+/**
+ * When a dispute of an order counts as received: now. While the release cannot begin, because the
+ * merchant is not active or some of the payment has left at the gateway, the window does not end.
+ */
+const countsFrom = (sql: Sql) => sql`
+  (CASE WHEN is_reversed(orders) OR NOT EXISTS (SELECT FROM merchants m
+      WHERE m.merchant_id = orders.merchant_id AND m.status = 'APPROVED')
+    THEN least(service_now(), orders.completes_at - interval '1 millisecond')
+    ELSE service_now() END)`;
 
 /** Forgets what a refused request said, and the dispute that waited with it. */
 export async function removeRequest(

@@ -7,7 +7,6 @@ import type { OrderRow, RequestBody } from './rows.ts';
 export type StepContext = OrderRow & {
   request_body: RequestBody | null;
   pay_request_id: string | null;
-  is_captured: boolean;
   captured_utr: string | null;
   has_webhook: boolean;
   surplus:
@@ -109,7 +108,15 @@ function refundColumns(before: StepContext, step: Step) {
     const { refund_processed_at: at, ...surplus } = before.surplus;
     return { ...surplus, refund_processed_at: at === null ? null : new Date(at) };
   }
-  if (step.kind === 'REFUND_PROCESSED') return { refund_processed_at: new Date(step.atMs) };
+  if (step.kind === 'REFUND_PROCESSED') {
+    return {
+      refund_amount_paise: before.amount_paise,
+      refund_reason: before.refund_reason ?? 'settled_by_operator',
+      refund_processed_at: new Date(step.atMs),
+    };
+  }
+  // A refund was under way, and the operator has settled the order the other way.
+  if (step.kind === 'ORDER_COMPLETED') return { refund_amount_paise: null, refund_reason: null };
   if (step.busy?.kind !== 'refunding') return {};
   return { refund_amount_paise: before.amount_paise, refund_reason: step.busy.reason };
 }

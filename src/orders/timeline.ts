@@ -5,7 +5,14 @@ import type { OrderRow } from './rows.ts';
 
 /** A payment that the order cannot take goes back to the buyer: no step of the order's own. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
-const ENTRY_KINDS = [...STEP_KINDS, ...SURPLUS_KINDS] as const;
+/** Money that left at the gateway itself: no step of the order's own either. */
+const REVERSAL_KINDS = [
+  'REFUNDED_AT_GATEWAY',
+  'CHARGEBACK_OPENED',
+  'CHARGEBACK_WON',
+  'CHARGEBACK_LOST',
+] as const;
+const ENTRY_KINDS = [...STEP_KINDS, ...SURPLUS_KINDS, ...REVERSAL_KINDS] as const;
 
 const dateTime = z.iso.datetime();
 const delivery = z.object({
@@ -66,7 +73,8 @@ interface TimelineRow {
 
 /**
  * Each step with its webhook event, whose sequence counts the steps that cause one, and between
- * them the surplus payments that go back, with the order's status at that moment.
+ * them the surplus payments that go back, and what was refunded or charged back at the gateway, with
+ * the order's status at that moment.
  */
 export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
   return sql<TimelineRow[]>`
@@ -89,11 +97,20 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
       FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
         (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL
+    ), reversals AS (
+      SELECT m.kind, m.at, jsonb_build_object('gateway_id', r.reversal_id,
+        'amount', r.amount_paise / 100.0) AS details
+      FROM gateway_reversals r CROSS JOIN LATERAL (VALUES
+        (${REVERSAL_KINDS[0]}, 'processed', r.ended_at),
+        (${REVERSAL_KINDS[1]}, r.state, CASE WHEN r.kind = 'chargeback' THEN r.noted_at END),
+        (${REVERSAL_KINDS[2]}, 'won', r.ended_at), (${REVERSAL_KINDS[3]}, 'lost', r.ended_at))
+        m (kind, state, at)
+      WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL AND m.state = r.state
     ), entries AS (
       SELECT * FROM steps
       UNION ALL
       SELECT step.step_number, s.kind, s.at, step.status, s.details
-      FROM surplus s CROSS JOIN LATERAL (
+      FROM (TABLE surplus UNION ALL TABLE reversals) s CROSS JOIN LATERAL (
         SELECT step_number, status FROM steps WHERE steps.at <= s.at
         ORDER BY step_number DESC LIMIT 1) step
     )

@@ -9,10 +9,8 @@ import { HttpRefusal } from '../http/errors.ts';
 import type { CaptureDeps } from './captures.ts';
 import { notePayment, noteSessionClosed } from './captures.ts';
 import type { CallbackHeaders, GatewayEvent } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
 import { writeCallback } from './queries.ts';
-
-type CallbackDeps = CaptureDeps & { gateways: Gateways };
+import { noteChargeback, noteRefund } from './reversals.ts';
 
 /** The gateway waits 5 s; past this we answer and go on, for the callback is in the book. */
 const ANSWER_WITHIN_MS = 1500;
@@ -24,12 +22,12 @@ const CHALLENGE = { 'WWW-Authenticate': 'Signature header="X-Razorpay-Signature"
  * Where the gateway calls back: the signature is checked on the raw bytes, the callback is stored,
  * then acted upon. What is lost after that, reconciliation finds.
  */
-export function callbackRoutes(deps: CallbackDeps): Route[] {
+export function callbackRoutes(deps: CaptureDeps): Route[] {
   return [callbackRoute(deps, 'sandbox'), callbackRoute(deps, 'production')];
 }
 
 /** One path each, so that any other is an unknown path. */
-function callbackRoute(deps: CallbackDeps, environment: Environment): Route {
+function callbackRoute(deps: CaptureDeps, environment: Environment): Route {
   return defineRoute({
     method: 'POST',
     base: 'root',
@@ -56,7 +54,7 @@ function callbackRoute(deps: CallbackDeps, environment: Environment): Route {
 }
 
 async function receive(
-  deps: CallbackDeps,
+  deps: CaptureDeps,
   environment: Environment,
   rawBody: Buffer,
   headers: CallbackHeaders,
@@ -89,13 +87,29 @@ async function receive(
 }
 
 async function act(
-  deps: CallbackDeps,
+  deps: CaptureDeps,
   environment: Environment,
   event: GatewayEvent,
 ): Promise<void> {
   if (event.type === 'session_closed') {
     return noteSessionClosed(deps, environment, event.session.gatewaySessionId);
   }
-  if (event.type !== 'payment_captured' && event.type !== 'payment_failed') return;
-  await notePayment(deps, environment, event.payment, event.gatewaySessionId);
+  if (event.type === 'ignored') return;
+  if ('gatewaySessionId' in event) {
+    return notePayment(deps, environment, event.payment, event.gatewaySessionId);
+  }
+  const { payment } = event;
+  const note = noteOf(deps, environment, event);
+  if ((await note()) !== 'unknown_payment' || payment === null) return;
+  // It is the first that we hear of this payment: an order that has none cannot have taken it.
+  await notePayment(deps, environment, payment, null);
+  await note();
+}
+
+type ReversalEvent = Extract<GatewayEvent, { refund: object } | { chargeback: object }>;
+
+function noteOf(deps: CaptureDeps, environment: Environment, event: ReversalEvent) {
+  return event.type === 'chargeback'
+    ? () => noteChargeback(deps, environment, event.chargeback)
+    : () => noteRefund(deps, environment, event.refund);
 }

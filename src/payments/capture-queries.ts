@@ -1,43 +1,41 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import type { GatewayPayment } from './gateway.ts';
+
+/** What the gateway says of a payment whose money came in. */
+export type CapturedPaymentFacts = Pick<
+  GatewayPayment,
+  'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr'
+>;
 
 /**
- * Writes a capture into the book, once, and ends its session: as paid, or, when the amount is not
- * the order's, so that the buyer can have another one. Locks the order before its session, as
- * everybody does.
+ * Writes a capture down, and ends its session: as paid, or, when the order cannot become PAID by it,
+ * so that the buyer can have another one. A repeat changes only what the gateway has refunded since,
+ * and only while the capture is nobody's.
+ *
+ * @returns whether its order may become, or is, PAID by it
  */
 export async function writeCapture(
   sql: Sql,
   capture: {
-    gatewayPaymentId: string;
     orderNumber: string;
     sessionId: string | null;
     environment: Environment;
-    amountPaise: number;
-    utr: string | null;
+    payment: CapturedPaymentFacts;
   },
-): Promise<void> {
-  const { gatewayPaymentId, orderNumber, sessionId, environment, amountPaise, utr } = capture;
-  await sql`
-    WITH fitting AS (
-      SELECT order_number, amount_paise = ${amountPaise} AS fits FROM orders
-      WHERE order_number = ${orderNumber} FOR NO KEY UPDATE
-    ), session AS (
-      UPDATE payment_sessions s
-      SET state = (CASE WHEN f.fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
-        ended_at = coalesce(s.ended_at, service_now())
-      FROM fitting f
-      WHERE s.session_id = ${sessionId} AND s.order_number = f.order_number
-      RETURNING s.session_id
-    ), freed AS (
-      UPDATE orders o SET open_session_id = NULL FROM fitting f
-      WHERE o.order_number = f.order_number AND o.open_session_id = ${sessionId} AND NOT f.fits
-    )
-    INSERT INTO payments
-      (gateway_payment_id, environment, order_number, session_id, amount_paise, utr)
-    VALUES (${gatewayPaymentId}, ${environment}, ${orderNumber},
-      (SELECT session_id FROM session), ${amountPaise}, ${utr})
-    ON CONFLICT DO NOTHING`;
+): Promise<boolean> {
+  const { orderNumber, sessionId, environment, payment } = capture;
+  const facts = {
+    gateway_payment_id: payment.gatewayPaymentId,
+    status: payment.status,
+    currency: payment.currency,
+    amount_paise: payment.amountPaise,
+    refunded_paise: payment.refundedPaise,
+    utr: payment.utr,
+  };
+  const [row] = await sql<{ fits: boolean }[]>`
+    SELECT write_capture(${orderNumber}, ${sessionId}, ${environment}, ${sql.json(facts)}) AS fits`;
+  return row?.fits ?? false;
 }
 
 /** True once the order has been told that this attempt failed. */
@@ -73,17 +71,28 @@ export interface LooseCapture {
   order_number: string;
   amount_paise: number;
   order_amount_paise: number;
+  /** All of it is there, in INR: see the table. */
+  is_whole: boolean;
+  currency: string;
+  refunded_paise: number;
+  gateway_status: string;
   /** It is being given back already. */
   is_surplus: boolean;
 }
 
-/** Captures in the book that no order has taken and that have not been given back. */
+/**
+ * Captures that no order has taken and that have not been given back. Of those that are not whole,
+ * only the ones of which no operator has been told.
+ */
 const looseCaptures = (sql: Sql) => sql`
-    SELECT p.gateway_payment_id, p.order_number, p.amount_paise,
+    SELECT p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole, p.currency,
+      p.refunded_paise, p.gateway_status,
       o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
-    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL`;
+    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
+      AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR NOT EXISTS (SELECT FROM alerts a
+        WHERE a.kind = 'unfit_capture' AND a.subject = p.gateway_payment_id))`;
 
 /** What is looked for every minute is found long before; `ledger verify` looks at everything. */
 const LOOSE_FOR_DAYS = 7;

@@ -3,17 +3,20 @@ import { raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
+import type { OrderRow } from '../orders/queries.ts';
 import { findOrder, writeRequest } from '../orders/queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
+import { noteMissedRefunds } from './reversals.ts';
 
 export interface CaptureDeps {
   sql: Sql;
   workflows: OrderWorkflows;
   log: Logger;
+  gateways: Gateways;
 }
 
 /**
@@ -45,18 +48,58 @@ export async function notePayment(
   noteRequest({ orderNumber: order.order_number, merchantId: order.merchant_id });
   if (payment.status === 'failed') return noteFailure(deps, order.order_number, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
-  const { amountPaise, utr } = payment;
-  const sessionId = session?.session_id ?? payment.sessionId;
-  await queries.writeCapture(deps.sql, {
-    gatewayPaymentId,
-    orderNumber: order.order_number,
-    sessionId,
-    environment,
-    amountPaise,
-    utr,
-  });
+  await noteCapture(deps, order, session?.session_id ?? payment.sessionId, payment);
+  // Of one that an order has taken; the gateway was asked, and has more to say than we know.
+  if (order.gateway_payment_id === gatewayPaymentId) {
+    await noteMissedRefunds(deps, environment, payment);
+  }
   const loose = await queries.findLooseCapture(deps.sql, gatewayPaymentId);
   if (loose) await applyCapture(deps, loose);
+}
+
+/**
+ * Writes a capture down, and tells an operator of one that is in another currency, or refunded, at
+ * least in part. The order is not told.
+ *
+ * @returns whether the order may become PAID by it
+ */
+export async function noteCapture(
+  deps: Pick<CaptureDeps, 'sql' | 'log'>,
+  { order_number: orderNumber, environment }: Pick<OrderRow, 'order_number' | 'environment'>,
+  sessionId: string | null,
+  payment: GatewayPayment,
+): Promise<boolean> {
+  const capture = { orderNumber, sessionId, environment, payment };
+  const fits = await queries.writeCapture(deps.sql, capture);
+  if (fits) return true;
+  const loose = await queries.findLooseCapture(deps.sql, payment.gatewayPaymentId);
+  if (loose && isUnfit(loose)) await alertUnfit(deps, loose);
+  return false;
+}
+
+/** Not given back by us, because nobody can say how much of it is whose. */
+function isUnfit({ is_whole: isWhole, is_surplus: isSurplus }: queries.LooseCapture): boolean {
+  return !isWhole && !isSurplus;
+}
+
+function alertUnfit(
+  deps: Pick<CaptureDeps, 'sql' | 'log'>,
+  capture: queries.LooseCapture,
+): Promise<void> {
+  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber, currency } = capture;
+  return raiseAlert(deps, {
+    kind: 'unfit_capture',
+    subject: gatewayPaymentId,
+    message: 'A capture in another currency, or refunded at the gateway, does not pay its order',
+    fields: {
+      gatewayPaymentId,
+      orderNumber,
+      status: capture.gateway_status,
+      currency,
+      amountPaise: capture.amount_paise,
+      refundedPaise: capture.refunded_paise,
+    },
+  });
 }
 
 /**
@@ -66,7 +109,7 @@ export async function notePayment(
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function noteSessionPayments(
-  deps: CaptureDeps & { gateways: Gateways },
+  deps: CaptureDeps,
   environment: Environment,
   gatewaySessionId: string,
 ): Promise<boolean> {
@@ -86,7 +129,7 @@ export async function noteSessionPayments(
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function noteSessionClosed(
-  deps: CaptureDeps & { gateways: Gateways },
+  deps: CaptureDeps,
   environment: Environment,
   gatewaySessionId: string,
 ): Promise<void> {
@@ -104,6 +147,7 @@ export async function applyCapture(
   const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = capture;
   // Its order has heard of it, and must not again and again while the refund takes its time.
   if (capture.is_surplus) return workflows.refundSurplus(gatewayPaymentId);
+  if (isUnfit(capture)) return alertUnfit(deps, capture);
   if (capture.amount_paise !== capture.order_amount_paise) {
     await raiseAlert(deps, {
       kind: 'wrong_amount',

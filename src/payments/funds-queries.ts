@@ -13,7 +13,8 @@ export interface FundsRow {
   merchant_email: string;
   merchant_status: string;
   linked_account_id: string | null;
-  settled_outside: boolean;
+  /** An operator has written down where the money is. */
+  is_settled: boolean;
   /** Another process is holding these funds at the gateway right now. */
   being_held: boolean | null;
 }
@@ -24,7 +25,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
       m.linked_accounts->>(o.environment::text) AS linked_account_id,
       EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
-        AS settled_outside,
+        AS is_settled,
       p.held_at IS NULL
         AND p.hold_started_at > clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second'
         AS being_held
@@ -49,9 +50,11 @@ export async function saveLinkedAccount(
 /** How long a process that holds funds may take before it must be dead. */
 const HOLD_LEASE_SECONDS = 60;
 
-/** True of a payment `p` whose funds the gateway has not refused to hold within this hour. */
+/** True of a payment `p` that is all there, and that the gateway has not refused to hold within this hour. */
 const mayBeHeld = (sql: Sql) => sql`
-  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')`;
+  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')
+    AND NOT EXISTS (SELECT FROM gateway_reversals r
+      WHERE r.gateway_payment_id = p.gateway_payment_id AND r.blocks_release)`;
 
 /**
  * Captures whose order holds the money, but the gateway does not yet; each gets its turn.

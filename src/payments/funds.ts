@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
+import type { Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
-import { GatewayRefused, moneyKey } from './gateway.ts';
+import { GatewayRefused, GatewayUnavailable, moneyKey } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import type { FundsRow } from './queries.ts';
 import * as queries from './queries.ts';
 import { findSettlement } from './settle-outside.ts';
+import { noteMissedRefunds, noteRefundsOf } from './reversals.ts';
 
 export interface FundsDeps {
   sql: Sql;
@@ -20,21 +22,63 @@ class NotYet extends Error {
   override readonly name = 'NotYet';
 }
 
+/** Some of an order's payment has left at the gateway, or may: an operator has to end the order. */
+export class ReleaseBlocked extends Error {
+  override readonly name = 'ReleaseBlocked';
+}
+
 /**
- * Lets the merchant have an order's funds. Safe to call again until it returns.
+ * Takes note of refunds of an order's payment that were made at the gateway itself, and of which we
+ * have heard nothing: before its release begins, in one call.
  *
- * @throws NotYet while the merchant is suspended or the gateway is at it,
+ * @returns false when the gateway could not be asked
+ */
+export async function lookForRefunds(deps: FundsDeps, orderNumber: string): Promise<boolean> {
+  try {
+    await askForRefunds(deps, await fundsOf(deps.sql, orderNumber));
+    return true;
+  } catch (err) {
+    if (!(err instanceof GatewayUnavailable) && !(err instanceof GatewayRefused)) throw err;
+    deps.log.warn({ err, orderNumber }, 'Whether a payment was refunded at the gateway is unknown');
+    return false;
+  }
+}
+
+async function askForRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
+  const { environment, gateway_payment_id: gatewayPaymentId } = funds;
+  const payment = await gatewayOf(deps.gateways, environment).fetchPayment(gatewayPaymentId);
+  await noteMissedRefunds(deps, environment, payment);
+}
+
+/**
+ * Lets the merchant have an order's funds, unless an operator has settled the order. Safe to call
+ * again until it returns.
+ *
+ * @returns how an operator has settled the order, of which nothing was moved then; else null
+ * @param hasLooked the gateway was asked just now whether any of the payment was refunded
+ * @throws ReleaseBlocked, NotYet while the merchant is suspended or the gateway is at it,
  *   GatewayUnavailable, GatewayRefused
  */
-export async function releaseFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
+export async function releaseFunds(
+  deps: FundsDeps,
+  orderNumber: string,
+  hasLooked = false,
+): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.settled_outside) return findSettlement(deps.sql, orderNumber);
+  if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
   if (funds.merchant_status !== 'APPROVED') {
     throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
   }
   assertNotBeingHeld(funds);
+  if (!hasLooked) await askForRefunds(deps, funds);
+  const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
+  if (reversal) {
+    const { kind, reversal_id: reversalId, state } = reversal;
+    throw new ReleaseBlocked(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
+  }
   const transfer = await transferWith(deps, funds, 'releaseFunds');
   if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+  return null;
 }
 
 /**
@@ -65,20 +109,43 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
 }
 
 /**
- * Gives an order's money back to its buyer. Safe to call again until it returns.
+ * Gives an order's money back to its buyer, less what has gone back at the gateway itself, unless an
+ * operator has settled the order. Safe to call again until it returns.
  *
+ * @returns how an operator has settled the order, of which nothing was moved then; else null
  * @throws NotYet while the bank is at it, GatewayUnavailable, GatewayRefused
  */
 export async function refundOrder(
   deps: FundsDeps,
   orderNumber: string,
   reason: string,
-): Promise<void> {
+): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.settled_outside) return findSettlement(deps.sql, orderNumber);
+  if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
   assertNotBeingHeld(funds);
-  const gateway = gatewayOf(deps.gateways, funds.environment);
-  await refundPayment(gateway, funds.gateway_payment_id, funds.amount_paise, reason);
+  const { environment, gateway_payment_id: gatewayPaymentId } = funds;
+  const leftPaise = await leftToRefund(deps.sql, funds);
+  if (leftPaise <= 0) return null;
+  try {
+    const gateway = gatewayOf(deps.gateways, environment);
+    await refundPayment(gateway, gatewayPaymentId, leftPaise, reason);
+    return null;
+  } catch (error) {
+    if (!(error instanceof GatewayRefused)) throw error;
+    // Perhaps because somebody has refunded some of it there, and we have not heard of that.
+    if (!(await noteRefundsOf(deps, environment, gatewayPaymentId))) throw error;
+    throw new NotYet('Some of it was refunded at the gateway itself', { cause: error });
+  }
+}
+
+/** In paise. @throws NotYet while a refund that is not ours is under way */
+async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
+  const reversals = await queries.findBlockingReversals(sql, funds.order_number);
+  if (reversals.some(({ state }) => state === 'pending')) {
+    throw new NotYet('A refund made at the gateway itself is under way');
+  }
+  const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
+  return gone.reduce((left, { amount_paise: paise }) => left - paise, funds.amount_paise);
 }
 
 /**
@@ -89,7 +156,7 @@ export async function refundOrder(
 export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): Promise<void> {
   const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
   if (!surplus || surplus.processed_at !== null) return;
-  const { environment, amount_paise: amountPaise, reason, order_number: orderNumber } = surplus;
+  const { environment, left_paise: leftPaise, reason, order_number: orderNumber } = surplus;
   await raiseAlert(deps, {
     kind: 'surplus_capture',
     subject: gatewayPaymentId,
@@ -97,7 +164,7 @@ export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): 
     fields: { gatewayPaymentId, orderNumber, reason },
   });
   const gateway = gatewayOf(deps.gateways, environment);
-  await refundPayment(gateway, gatewayPaymentId, amountPaise, reason);
+  if (leftPaise > 0) await refundPayment(gateway, gatewayPaymentId, leftPaise, reason);
   await queries.finishSurplus(deps.sql, gatewayPaymentId);
   for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
     await clearAlert(deps.sql, kind, gatewayPaymentId, 'refund');

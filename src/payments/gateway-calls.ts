@@ -39,7 +39,9 @@ export async function inspectOrder(
   orderNumber: string,
 ): Promise<WorkflowView[]> {
   const payments = await listCapturedPayments(sql, orderNumber);
-  const refunds = payments.filter(({ isOrders, refundedAt }) => !isOrders && refundedAt === null);
+  const refunds = payments.filter(
+    ({ isOrders, isWhole, refundedAt }) => !isOrders && isWhole && refundedAt === null,
+  );
   const workflowIds = [
     orderNumber,
     ...refunds.map(({ gatewayPaymentId }) => refundWorkflowId(gatewayPaymentId)),

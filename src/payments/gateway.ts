@@ -90,6 +90,7 @@ export interface GatewayPayment {
   createdAtMs: number;
 }
 
+/** `paid`: money came in, of which some may have been refunded since. */
 export type ClosedSession = { state: 'closed' } | { state: 'paid'; payment: GatewayPayment };
 
 export interface TransferInput {
@@ -108,6 +109,12 @@ export interface GatewayTransfer {
   amountPaise: number;
 }
 
+/** Where a payment's money is that was transferred to the linked account, less what was reversed. */
+export interface TransferredFunds {
+  heldPaise: number;
+  releasedPaise: number;
+}
+
 export interface RefundInput {
   gatewayPaymentId: string;
   amountPaise: number;
@@ -124,6 +131,18 @@ export interface GatewayRefund {
   status: 'pending' | 'processed' | 'failed';
   amountPaise: number;
   createdAtMs: number;
+  /** Of one that this service has made; null, or no key of ours, of one made at the gateway itself. */
+  idempotencyKey: string | null;
+}
+
+/** The buyer's bank asks for a payment's money back. Razorpay calls it a dispute. */
+export interface GatewayChargeback {
+  gatewayChargebackId: string;
+  gatewayPaymentId: string;
+  /** What is asked for; of a lost one, what was taken. */
+  amountPaise: number;
+  /** `open` also while the bank looks at our evidence. `won`: the money stays. */
+  state: 'open' | 'won' | 'lost';
 }
 
 export interface LinkedAccountInput {
@@ -159,7 +178,17 @@ export type GatewayEvent = CallbackFacts &
         gatewaySessionId: string | null;
       }
     | { type: 'session_closed'; session: GatewaySession }
-    | { type: 'refund_processed' | 'refund_failed'; refund: GatewayRefund }
+    | {
+        type: 'refund_pending' | 'refund_processed' | 'refund_failed';
+        refund: GatewayRefund;
+        /** As the gateway sends it along; null when it does not. */
+        payment: GatewayPayment | null;
+      }
+    | {
+        type: 'chargeback';
+        chargeback: GatewayChargeback;
+        payment: GatewayPayment | null;
+      }
     /** Truly from the gateway, and nothing to us. */
     | { type: 'ignored' }
   );
@@ -192,6 +221,13 @@ export interface PaymentGateway {
   /** All payments, failed ones too, the newest first. */
   listSessionPayments(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchPayment(gatewayPaymentId: string): Promise<GatewayPayment>;
+  /** All refunds of a payment, failed ones too, whoever made them, the newest first. */
+  listRefunds(gatewayPaymentId: string): Promise<GatewayRefund[]>;
+  /** The newest 100 of all payments, the newest first. */
+  listNewestChargebacks(): Promise<GatewayChargeback[]>;
+  fetchChargeback(gatewayChargebackId: string): Promise<GatewayChargeback>;
+  /** What of a payment is in its merchant's linked account, on hold and released. */
+  fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
   /** Sets the funds of a captured payment aside for the merchant, out of everybody's reach. */
   holdFunds(input: TransferInput): Promise<GatewayTransfer>;
   /** Lets the merchant have the funds, held before or not. Done only when it says `released`. */

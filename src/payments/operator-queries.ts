@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.ts';
+import type { Settlement } from '../domain/index.ts';
 import type { SessionState } from './session-queries.ts';
 
 /** A capture as operators see it: the order's own payment, or one that it could not take. */
@@ -7,6 +8,11 @@ export interface CapturedPayment {
   utr: string | null;
   amountPaise: number;
   capturedAt: Date;
+  /** False when it was in another currency, or refunded, before an order could take it. */
+  isWhole: boolean;
+  currency: string;
+  /** Refunded at the gateway, of one that is not whole. */
+  refundedPaise: number;
   /** The one that made the order PAID. */
   isOrders: boolean;
   /** Set aside for the merchant at the gateway. */
@@ -24,7 +30,8 @@ export async function listCapturedPayments(
 ): Promise<CapturedPayment[]> {
   return sql<CapturedPayment[]>`
     SELECT p.gateway_payment_id AS "gatewayPaymentId", p.utr, p.amount_paise AS "amountPaise",
-      p.captured_at AS "capturedAt", p.held_at AS "heldAt", p.hold_refused_at AS "holdRefusedAt",
+      p.captured_at AS "capturedAt", p.is_whole AS "isWhole", p.currency,
+      p.refunded_paise AS "refundedPaise", p.held_at AS "heldAt", p.hold_refused_at AS "holdRefusedAt",
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS "isOrders",
       s.reason AS "surplusReason", s.processed_at AS "refundedAt"
     FROM payments p JOIN orders o USING (order_number)
@@ -51,9 +58,27 @@ export async function listPaymentSessions(
     FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
 }
 
-/** Money that an operator moved outside the gateway, and wrote down. */
+/** Money that left at the gateway itself, or may. */
+export interface RecordedReversal {
+  reversalId: string;
+  kind: 'refund' | 'chargeback';
+  amountPaise: number;
+  state: string;
+  notedAt: Date;
+  endedAt: Date | null;
+}
+
+export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
+  return sql<RecordedReversal[]>`
+    SELECT reversal_id AS "reversalId", kind, amount_paise AS "amountPaise", state,
+      noted_at AS "notedAt", ended_at AS "endedAt"
+    FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY noted_at, reversal_id`;
+}
+
+/** What an operator wrote down of where the money is. */
 export interface RecordedSettlement {
-  reference: string;
+  outcome: Settlement;
+  reference: string | null;
   reason: string;
   actor: string;
   at: Date;
@@ -64,7 +89,7 @@ export async function findOutsideSettlement(
   orderNumber: string,
 ): Promise<RecordedSettlement | null> {
   const [row] = await sql<RecordedSettlement[]>`
-    SELECT reference, reason, actor, at FROM outside_settlements
+    SELECT outcome, reference, reason, actor, at FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
   return row ?? null;
 }

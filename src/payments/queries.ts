@@ -2,4 +2,5 @@
 export * from './session-queries.ts';
 export * from './capture-queries.ts';
 export * from './surplus-queries.ts';
+export * from './reversal-queries.ts';
 export * from './funds-queries.ts';

@@ -5,6 +5,7 @@ import type { FundsDeps } from './funds.ts';
 import { holdFunds } from './funds.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
+import { noteMissedChargebacks } from './reversals.ts';
 
 /** How often a session is asked about, and for how long after it has expired. */
 const CHECK_EVERY_MS = 60_000;
@@ -34,6 +35,7 @@ export async function reconcilePayments(
   const loose = await queries.findLooseCaptures(deps.sql, LOOSE_AFTER_MS, BATCH);
   await forEach(deps, loose, endsAtMs, (capture) => applyCapture(deps, capture));
   await holdAllFunds(deps, endsAtMs);
+  await noteMissedChargebacks(deps);
   return { sessions, captures: loose.length };
 }
 

@@ -4,6 +4,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/queries.ts';
+import { noteCapture } from './captures.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
@@ -37,16 +38,8 @@ export function createSandboxPayment(deps: SandboxPaymentDeps) {
     );
     const captured = payments.find(({ status }) => status === 'captured');
     if (!captured) throw errorOf('GATEWAY_UNAVAILABLE');
-    const { gatewayPaymentId, amountPaise, utr } = captured;
-    await queries.writeCapture(deps.sql, {
-      gatewayPaymentId,
-      amountPaise,
-      utr,
-      orderNumber: order.order_number,
-      sessionId: session.session_id,
-      environment: 'sandbox',
-    });
-    return { gatewayPaymentId };
+    await noteCapture(deps, order, session.session_id, captured);
+    return { gatewayPaymentId: captured.gatewayPaymentId };
   }
 
   return async function pay(

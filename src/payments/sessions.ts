@@ -9,10 +9,9 @@ import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import { findOrderByNumber } from '../orders/queries.ts';
 import type { CaptureDeps } from './captures.ts';
-import { noteSessionClosed } from './captures.ts';
+import { noteCapture, noteSessionClosed } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
 import type { SessionRow } from './queries.ts';
 import * as queries from './queries.ts';
@@ -22,7 +21,6 @@ const OPENING_POLL_MS = 100;
 const OPENING_POLLS = 45;
 
 export interface SessionDeps extends CaptureDeps {
-  gateways: Gateways;
   sessionMs: number;
 }
 
@@ -172,19 +170,11 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   }
   const gateway = gatewayOf(deps.gateways, order.environment);
   const closed = await gateway.closeSession(session.gateway_session_id);
-  const paid = closed.state === 'paid' ? closed.payment : null;
-  if (paid) {
-    const { gatewayPaymentId, amountPaise, utr } = paid;
-    await queries.writeCapture(deps.sql, {
-      gatewayPaymentId,
-      amountPaise,
-      utr,
-      orderNumber: order.order_number,
-      sessionId: session.session_id,
-      environment: order.environment,
-    });
-    // Of another amount it cannot be taken: reconciliation gives it back.
-    if (amountPaise === order.amount_paise) return { outcome: 'paid', gatewayPaymentId };
+  if (closed.state === 'paid') {
+    const { payment } = closed;
+    const fits = await noteCapture(deps, order, session.session_id, payment);
+    // Any other it cannot take: one of another amount is given back by reconciliation.
+    if (fits) return { outcome: 'paid', gatewayPaymentId: payment.gatewayPaymentId };
   }
   await queries.endSession(deps.sql, session.session_id, 'CLOSED');
   return { outcome: 'closed' };

@@ -1,5 +1,7 @@
+import { clearAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
-import { DomainError, isFinal, REFUSALS } from '../domain/index.ts';
+import type { Settlement } from '../domain/index.ts';
+import { DomainError, isFinal, REFUSALS, statusesThatTake } from '../domain/index.ts';
 import type { OrderRow } from '../orders/queries.ts';
 import { findCarriedOut, findOrderByNumber } from '../orders/queries.ts';
 import { findUnprocessedSurplus, finishSurplus } from './queries.ts';
@@ -16,11 +18,13 @@ export interface SettleOutsideDeps {
   actor: string;
 }
 
-/** What an operator did by hand, after the gateway had refused for good. */
+/** Where an operator says that an order's money is. */
 export interface OutsideSettlement {
   orderNumber: string;
-  /** Of the bank transfer, for example its UTR. */
-  reference: string;
+  /** Chooses the order's final status and its event. Without it: as the order is doing. */
+  outcome?: Settlement | undefined;
+  /** Of the bank transfer, for example its UTR; absent when none was made. */
+  reference?: string | undefined;
   reason: string;
 }
 
@@ -28,13 +32,14 @@ const NOT_SEEN_BY_WORKFLOW =
   'The order was finished before it heard of this settlement: check that the gateway has not moved its money too';
 
 /**
- * Records that an order's release or refund was made outside the gateway, and finishes the order.
- * The row is what counts: should this process die after writing it, the order finds it with its
- * next try, within the hour, and a repeat with the same reference tells the order at once.
+ * Records that an order's money counts as released or refunded, and finishes the order: of one whose
+ * release or refund was made outside the gateway, or whose money was refunded or charged back at the
+ * gateway itself. The row is what counts: should this process die after writing it, a busy order finds
+ * it with its next try, within the hour, and a repeat with the same reference tells the order at once.
  *
  * @returns the order, and a warning when it was finished while this was being recorded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
- *   releasing or refunding its money, or when another settlement is recorded for it
+ *   releasing or refunding its money or has lost some of it, or when another settlement is recorded
  * @throws NotToldError when the row is written, and Temporal did not answer
  */
 export async function settleOutside(
@@ -42,21 +47,40 @@ export async function settleOutside(
   settlement: OutsideSettlement,
 ): Promise<{ order: OrderRow; warning: string | null }> {
   const { orderNumber } = settlement;
-  if ((await writeSettlement(deps, settlement)) === 'surplus') {
+  const outcome = await writeSettlement(deps, settlement);
+  if (outcome === 'surplus') {
     return { order: await findOrderByNumber(deps.sql, orderNumber), warning: null };
   }
   const requestId = `settle:${orderNumber}`;
-  const isTold = await tellOrder(deps, orderNumber, requestId);
+  const isTold = await tellOrder(deps, orderNumber, { requestId, outcome });
   const order = await findOrderByNumber(deps.sql, orderNumber);
   const isUsed = isTold || (await isFinishedBy(deps.sql, orderNumber, requestId));
+  if (isUsed) await clearAlerts(deps, orderNumber);
   return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
 }
 
-/** The order has come upon its settlement before anybody told it: nothing is left to move. */
-export async function findSettlement(sql: Sql, orderNumber: string): Promise<void> {
-  await sql`
-    UPDATE outside_settlements SET found_at = service_now()
-    WHERE order_number = ${orderNumber} AND found_at IS NULL`;
+/** An operator has seen to it: nothing about this order's money waits any more. */
+async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: string): Promise<void> {
+  const kinds = [
+    'gateway_refused',
+    'refunded_at_gateway',
+    'charged_back',
+    'release_blocked',
+  ] as const;
+  for (const kind of kinds) await clearAlert(sql, kind, orderNumber, actor);
+}
+
+/**
+ * What an operator has written down of an order's money, for an order that comes upon it before
+ * anybody tells it: nothing is left to move.
+ *
+ * @returns null when nobody has
+ */
+export async function findSettlement(sql: Sql, orderNumber: string): Promise<Settlement | null> {
+  const [row] = await sql<{ outcome: Settlement }[]>`
+    UPDATE outside_settlements SET found_at = coalesce(found_at, service_now())
+    WHERE order_number = ${orderNumber} RETURNING outcome`;
+  return row?.outcome ?? null;
 }
 
 /** True when the order was finished by this settlement: told of it before, or having found it. */
@@ -73,7 +97,7 @@ async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): P
 async function tellOrder(
   { sql, workflows }: SettleOutsideDeps,
   orderNumber: string,
-  requestId: string,
+  message: { requestId: string; outcome: Settlement },
 ): Promise<boolean> {
   const failed = async (cause: unknown): Promise<false> => {
     const { status } = await findOrderByNumber(sql, orderNumber);
@@ -82,7 +106,7 @@ async function tellOrder(
     throw new NotToldError(message, { cause });
   };
   try {
-    const outcome = await workflows.update(orderNumber, 'settle', { requestId });
+    const outcome = await workflows.update(orderNumber, 'settle', message);
     return outcome === 'done' || (await failed(outcome));
   } catch (error) {
     return failed(error);
@@ -90,45 +114,82 @@ async function tellOrder(
 }
 
 /**
- * One statement on the order's locked row: it is releasing or refunding when this is written.
+ * One statement on the order's locked row: it is releasing or refunding when this is written, or some
+ * of its money has left at the gateway, or may.
  *
- * @returns what was settled: the order's own money, or captures that the order could not take
+ * @returns what was settled: the order's own money, and how; or captures that it could not take
  */
 async function writeSettlement(
   deps: SettleOutsideDeps,
   settlement: OutsideSettlement,
-): Promise<'order' | 'surplus'> {
+): Promise<Settlement | 'surplus'> {
   const { sql, actor } = deps;
-  const { orderNumber, reference, reason } = settlement;
-  if (reference.trim() === '' || reference.length > 200) {
+  const { orderNumber, outcome: asked = null, reference = null, reason } = settlement;
+  assertTexts(settlement);
+  const [row] = await sql<SettledRow[]>`
+    WITH locked AS MATERIALIZED (
+      SELECT order_number, merchant_id, status, busy, coalesce(${asked}, CASE busy->>'kind'
+          WHEN 'releasing' THEN 'released' WHEN 'refunding' THEN 'refunded' END) AS outcome,
+        is_reversed(o) AS is_reversed
+      FROM orders o WHERE order_number = ${orderNumber} FOR UPDATE
+    ), settled AS (
+      INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+      SELECT order_number, outcome, ${reference}, ${reason}, ${actor} FROM locked
+      WHERE outcome IS NOT NULL AND (busy->>'kind' IN ('releasing', 'refunding')
+        OR (busy IS NULL AND is_reversed AND status::text = ANY(CASE outcome
+          WHEN 'released' THEN ${statusesThatTake('settleReleased')}::text[]
+          ELSE ${statusesThatTake('settleRefunded')}::text[] END)))
+      ON CONFLICT DO NOTHING
+      RETURNING order_number, outcome
+    ), audited AS (
+      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
+      SELECT ${actor}, 'order.settle', merchant_id, order_number,
+        jsonb_strip_nulls(jsonb_build_object('outcome', s.outcome, 'reference', ${reference}::text,
+          'reason', ${reason}::text))
+      FROM locked JOIN settled s USING (order_number)
+    )
+    SELECT n.outcome AS settled_as, s.reference AS earlier_reference, s.outcome AS earlier_outcome
+    FROM locked l LEFT JOIN settled n USING (order_number)
+    LEFT JOIN outside_settlements s USING (order_number)`;
+  if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  if (row.settled_as !== null) return row.settled_as;
+  if (isRepeated(row, settlement)) return row.earlier_outcome;
+  if (asked !== 'released' && (await settleSurplus(deps, settlement))) return 'surplus';
+  throw notSettled(row, settlement);
+}
+
+interface SettledRow {
+  settled_as: Settlement | null;
+  earlier_outcome: Settlement | null;
+  earlier_reference: string | null;
+}
+
+function assertTexts({ reference, reason }: OutsideSettlement): void {
+  if (reference !== undefined && (reference.trim() === '' || reference.length > 200)) {
     throw new DomainError('BAD_REQUEST', 'The reference must be 1 to 200 characters and not blank');
   }
   if (reason.trim() === '' || reason.length > 1000) {
     throw new DomainError('BAD_REQUEST', 'The reason must be 1 to 1000 characters and not blank');
   }
-  const [row] = await sql<{ is_new: boolean; earlier_reference: string | null }[]>`
-    WITH locked AS MATERIALIZED (
-      SELECT order_number, merchant_id, busy FROM orders
-      WHERE order_number = ${orderNumber} FOR UPDATE
-    ), settled AS (
-      INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      SELECT order_number, ${reference}, ${reason}, ${actor} FROM locked
-      WHERE busy->>'kind' IN ('releasing', 'refunding')
-      ON CONFLICT DO NOTHING
-      RETURNING order_number
-    ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      SELECT ${actor}, 'order.settle', merchant_id, order_number, ${sql.json({ reference, reason })}
-      FROM locked JOIN settled USING (order_number)
-    )
-    SELECT EXISTS (SELECT FROM settled) AS is_new, s.reference AS earlier_reference
-    FROM locked LEFT JOIN outside_settlements s USING (order_number)`;
-  if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  if (row.is_new || row.earlier_reference === reference) return 'order';
-  if (await settleSurplus(deps, settlement)) return 'surplus';
-  if (row.earlier_reference === null) throw new DomainError('INVALID_STATE', REFUSALS.settle);
-  const message = `Order ${orderNumber} is settled outside already, with reference ${row.earlier_reference}`;
-  throw new DomainError('INVALID_STATE', message);
+}
+
+function isRepeated(
+  row: SettledRow,
+  { outcome, reference }: OutsideSettlement,
+): row is SettledRow & { earlier_outcome: Settlement } {
+  const { earlier_outcome: earlier, earlier_reference: earlierReference } = row;
+  const isSameWay = outcome === undefined || outcome === earlier;
+  return earlier !== null && isSameWay && earlierReference === (reference ?? null);
+}
+
+function notSettled(
+  { earlier_outcome: earlier, earlier_reference: reference }: SettledRow,
+  { orderNumber }: OutsideSettlement,
+): DomainError {
+  if (earlier === null) return new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
+  const how = reference === null ? `as ${earlier}` : `with reference ${reference}`;
+  const message = `Order ${orderNumber} is settled outside already, ${how}`;
+  return new DomainError('INVALID_STATE', message);
 }
 
 /** @returns false when nothing of the order's surplus waits to be given back */
@@ -138,7 +199,7 @@ async function settleSurplus(
 ): Promise<boolean> {
   const waiting = await findUnprocessedSurplus(sql, orderNumber);
   for (const { gateway_payment_id: gatewayPaymentId, merchant_id } of waiting) {
-    const details = { orderNumber, reference, reason };
+    const details = { orderNumber, reason, ...(reference !== undefined && { reference }) };
     await sql`
       INSERT INTO audit_log (actor, action, merchant_id, subject, details)
       VALUES (${actor}, 'surplus.settle', ${merchant_id}, ${gatewayPaymentId}, ${sql.json(details)})`;

@@ -7,13 +7,16 @@ export interface SurplusRow {
   order_number: string;
   environment: Environment;
   amount_paise: number;
+  /** Of that, what nobody else has refunded at the gateway. */
+  left_paise: number;
   reason: string;
   processed_at: Date | null;
 }
 
 /**
  * Takes a capture for giving back, if its order cannot take it: it belongs to no order's PAID, and
- * the order is past being paid, or the amount is wrong. Books it as surplus in the same statement,
+ * the order is past being paid, or the amount is wrong. One that is not whole, or not in INR, is
+ * nobody's to give back: an operator has been told. Books it as surplus in the same statement,
  * with the order locked: it comes before a cancel, which then shows it, or after it.
  *
  * @returns undefined when the capture is not surplus
@@ -29,9 +32,11 @@ export async function claimSurplus(
         WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.gateway_payment_id = ${gatewayPaymentId}
+        AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
+          WHERE s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
-      FOR UPDATE OF o
+      FOR UPDATE OF o, p
     ), claimed AS (
       INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason)
       SELECT gateway_payment_id, order_number, amount_paise, reason FROM surplus
@@ -49,7 +54,10 @@ export async function claimSurplus(
       WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
         AND o.refund_amount_paise IS NULL
     )
-    SELECT c.*, s.environment FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
+    SELECT c.*, s.environment, c.amount_paise - coalesce((
+        SELECT sum(r.booked_paise) FROM gateway_reversals r
+        WHERE r.gateway_payment_id = c.gateway_payment_id), 0)::bigint AS left_paise
+    FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
   return row;
 }
 
@@ -69,8 +77,10 @@ export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise
       INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
         environment, debit_account, credit_account, amount_paise)
       SELECT d.gateway_payment_id, 'refund', d.order_number, o.merchant_id, o.environment,
-        'surplus', 'refunds', d.amount_paise
+        'surplus', 'refunds', left_paise
       FROM done d JOIN locked o USING (order_number)
+      CROSS JOIN LATERAL balance_of(d.gateway_payment_id, 'surplus') left_paise
+      WHERE left_paise > 0
     )
     UPDATE orders o SET refund_processed_at = d.processed_at
     FROM done d JOIN locked l USING (order_number)

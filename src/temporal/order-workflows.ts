@@ -36,8 +36,9 @@ const MAX_UPDATES_AT_ONCE = 4;
 const DETAILS_FOR_OPERATORS = `One payment order. It waits for the buyer's payment, the merchant's delivery
 and 24 hours without a dispute, then releases the funds. **Current details** say what it waits for now.
 
-Updates that operators may send: \`cancel\`, \`deliver\`, \`resolve\`, and in a dispute under review
-\`decide\` with \`{"for": "merchant"}\` or \`{"for": "buyer"}\`. What the order cannot do it refuses.`;
+Updates that operators may send: \`cancel\`, \`deliver\` and \`resolve\`. What the order cannot do it refuses.
+It also refuses here what moves money on a person's word, which needs a name and a reason: use \`admin dispute decide\`,
+\`admin order refund\` and \`admin order settle\`.`;
 
 /** What the rest of the service asks of the order workflow. */
 export interface OrderWorkflows {

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { findOrderByNumber } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds.ts';
@@ -262,16 +261,17 @@ describe('a settlement made outside the gateway', () => {
       ({ action }) => action === 'order.settle',
     );
     expect(settlements).toMatchObject([
-      { details: { reference: 'UTR 417', reason: 'Account closed' } },
+      { details: { outcome: 'refunded', reference: 'UTR 417', reason: 'Account closed' } },
     ]);
   });
 
-  test('finishes a release that waits', async ({ service, cli }) => {
-    const suspended = await service.newMerchant();
-    const order = await deliveredOrder(suspended);
-    const deps = { sql: service.sql, actor: 'test' };
-    await suspended.sandbox.help(order, 'advance', { seconds: DAY_SECONDS - 1 });
-    await changeMerchantStatus(deps, suspended.merchantId, 'suspend');
+  test('finishes a release that the gateway refuses', async ({ service, merchant, cli }) => {
+    const order = await deliveredOrder(merchant);
+    const [paid] = await service.sql<{ id: string }[]>`
+      SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
+    const refusal = { cause: 'account_closed', subjectId: paid?.id };
+    await simulator(service, 'POST', '/refusals', refusal);
+    await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await until(async () => {
       const [row] = await service.sql<{ busy: { kind: string } | null }[]>`
         SELECT busy FROM orders WHERE order_number = ${order.order_number}`;
@@ -301,7 +301,7 @@ describe('a settlement made outside the gateway', () => {
   }) => {
     const order = await deliveredOrder(merchant);
     expect(await cli.refusal(...settle(order))).toBe(
-      'Cannot settle; order must be releasing or refunding its money',
+      'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway',
     );
     expect(await cli.refusal(...settle(order, ' '))).toContain('The reference must be 1 to 200');
     expect(await auditOfOrder(service, merchant, order)).toEqual([]);
@@ -328,8 +328,8 @@ describe('a settlement made outside the gateway', () => {
     const order = await refusedRefund(service, merchant);
     // This settlement was written, and the gateway refunded after all before the order heard of it.
     await service.sql`
-      INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      VALUES (${order.order_number}, 'UTR 417', 'Account closed', 'test')`;
+      INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+      VALUES (${order.order_number}, 'refunded', 'UTR 417', 'Account closed', 'test')`;
     await pretendFinished(service, order);
     const { warning } = await cli.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');

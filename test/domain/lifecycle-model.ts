@@ -56,7 +56,13 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
   const movesMoney = doing === 'releasing' || doing === 'refunding';
 
   if (facts.over) return undefined;
-  if (command.type === 'settle') return movesMoney ? ended(facts) : undefined;
+  if (command.type === 'settleReleased' || command.type === 'settleRefunded') {
+    // A merchant who has not delivered has no money to be given.
+    const isDue = delivered || dispute !== 'none' || movesMoney;
+    if (!paid || (command.type === 'settleReleased' && !isDue)) return undefined;
+    const doneAs = command.type === 'settleReleased' ? 'releasing' : 'refunding';
+    return ended({ ...facts, doing: doneAs });
+  }
   if (command.type in DOES) {
     const isDoing = DOES[command.type as keyof typeof DOES] === doing;
     if (!isDoing) return undefined;

@@ -14,16 +14,17 @@ import {
 
 describe('while an order is busy', () => {
   const CLOSING: CommandType[] = ['pay', 'failPayment', 'sessionClosed', 'closeFailed'];
+  const SETTLE: CommandType[] = ['settleReleased', 'settleRefunded'];
   const PHASES: [OrderStatus, Busy, CommandType[]][] = [
     ['ACCEPTED', { kind: 'closing', because: 'cancel' }, CLOSING],
     ['ACCEPTED', { kind: 'closing', because: 'expiry' }, CLOSING],
-    ['DELIVERED', { kind: 'releasing' }, ['settle', 'released']],
-    ['PAID', { kind: 'refunding', reason: 'merchant_refund' }, ['settle', 'refunded']],
-    ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, ['settle', 'refunded']],
+    ['DELIVERED', { kind: 'releasing' }, [...SETTLE, 'released']],
+    ['PAID', { kind: 'refunding', reason: 'merchant_refund' }, [...SETTLE, 'refunded']],
+    ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, [...SETTLE, 'refunded']],
     [
       'DISPUTE_UNDER_REVIEW',
       { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
-      ['settle', 'refunded'],
+      [...SETTLE, 'refunded'],
     ],
   ];
   const types = Object.keys(REFUSALS) as CommandType[];
@@ -82,18 +83,16 @@ describe('while an order is busy', () => {
     expect(state).toMatchObject({ status: 'ACCEPTED', busy });
   });
 
+  const REFUNDING = { kind: 'refunding', reason: 'dispute_not_resolved_in_time' } as const;
   test.each([
-    ['DELIVERED', { kind: 'releasing' }, 'COMPLETED', 'ORDER_COMPLETED'],
-    [
-      'DISPUTE_OPEN',
-      { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
-      'REFUNDED',
-      'REFUND_PROCESSED',
-    ],
+    ['DELIVERED', { kind: 'releasing' }, 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
+    ['DELIVERED', { kind: 'releasing' }, 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_OPEN', REFUNDING, 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_OPEN', REFUNDING, 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
   ] as const)(
-    'a settlement made outside ends what a %s order does: %o → %s, %s',
-    (status, busy, final, event) => {
-      const { state, step } = changeOf(orderIn(status, { busy }), { type: 'settle' });
+    'a settlement by an operator ends what a %s order does: %o · %s → %s, %s',
+    (status, busy, type, final, event) => {
+      const { state, step } = changeOf(orderIn(status, { busy }), { type });
       expect(state).toMatchObject({ status: final, busy: null, deadline: null });
       expect(step.event).toEqual({ type: event, sequence: 5 });
     },

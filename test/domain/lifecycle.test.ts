@@ -55,6 +55,14 @@ describe('each row of the transition table', () => {
     ['DISPUTE_UNDER_REVIEW', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_UNDER_REVIEW', 'decideForMerchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_OPEN', 'submitEvidence', 'DISPUTE_UNDER_REVIEW', 'EVIDENCE_SUBMITTED', 'none'],
+    // By an operator, of an order whose money was refunded or charged back at the gateway.
+    ['PAID', 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DELIVERED', 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DELIVERED', 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
+    ['DISPUTE_OPEN', 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_OPEN', 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
+    ['DISPUTE_UNDER_REVIEW', 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_UNDER_REVIEW', 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
   ];
   test.each(AT_ONCE)('%s · %s → %s, %s', (from, command, next, kind, event) => {
     const before = orderIn(from);
@@ -148,6 +156,8 @@ describe('each row of the transition table', () => {
 });
 
 describe('each refusal, word for word', () => {
+  const CANNOT_SETTLE =
+    'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
   /** Where each command fits; in every other status it is refused in these words. */
   const RULES: Record<CommandType, { fits: OrderStatus[]; refusal: string }> = {
     deliver: {
@@ -188,9 +198,13 @@ describe('each refusal, word for word', () => {
       fits: ['DISPUTE_UNDER_REVIEW'],
       refusal: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
     },
-    settle: {
-      fits: [],
-      refusal: 'Cannot settle; order must be releasing or refunding its money',
+    settleReleased: {
+      fits: ['DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
+      refusal: CANNOT_SETTLE,
+    },
+    settleRefunded: {
+      fits: ['PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
+      refusal: CANNOT_SETTLE,
     },
     sessionClosed: {
       fits: [],

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { writeCapture } from '../../src/payments/queries.ts';
+import { capturedWhole } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { serviceTest } from '../support/service-test.ts';
 
@@ -14,14 +15,14 @@ test('a capture waits for a step that moves the clock of its session, and neithe
   await service.sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
     VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'OPEN', service_now())`;
-  const of = { gatewayPaymentId: 'pay_1', utr: null } as const;
-  const capture = { ...of, orderNumber, sessionId, amountPaise };
+  const payment = capturedWhole('pay_1', amountPaise);
+  const capture = { orderNumber, sessionId, payment };
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
     const written = writeCapture(service.sql, { ...capture, environment: 'sandbox' });
     // Should it deadlock, this one is told; the other must not be unheard meanwhile.
     written.catch(() => undefined);
-    await untilBlocked(service, 'INSERT INTO payments');
+    await untilBlocked(service, 'write_capture');
     await sql`
       UPDATE payment_sessions SET expires_at = expires_at - interval '1 minute'
       WHERE session_id = ${sessionId}`;

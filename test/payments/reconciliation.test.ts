@@ -5,6 +5,7 @@ import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import {
   captureAtGateway,
+  capturedWhole,
   madeAtGateway,
   orderBeingPaid,
   reconcileAMinuteLater,
@@ -143,12 +144,10 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
     const order = await orders.start();
     const gatewayPaymentId = await captureAtGateway(service, await order.row());
     await writeCapture(service.sql, {
-      gatewayPaymentId,
       orderNumber: order.orderNumber,
       sessionId: 'ps_of_nobody',
       environment: 'sandbox',
-      amountPaise: AMOUNT_PAISE,
-      utr: null,
+      payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
     });
     await reconcileAMinuteLater(service);
     await order.untilStatus('PAID');

@@ -1,7 +1,13 @@
 import { expect } from 'vitest';
 import { refundSurplus } from '../../src/payments/funds.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
-import { madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import {
+  capturedWhole,
+  madeAtGateway,
+  payAtGateway,
+  sessionOf,
+  simulator,
+} from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -41,12 +47,10 @@ test('of 1,000 refunds whose answers are lost, none is made twice', async ({
       const gatewayPaymentId = await payLate();
       paymentIds.push(gatewayPaymentId);
       await writeCapture(service.sql, {
-        gatewayPaymentId,
         orderNumber: order.order_number,
         sessionId: null,
         environment: 'sandbox',
-        amountPaise: AMOUNT_PAISE,
-        utr: null,
+        payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
       });
     },
   );

@@ -49,12 +49,13 @@ test.for(SETTLEMENTS)(
     const { hits } = await gateway.addFault(fault);
     await begin(order, service);
     await until(async () => (await hits()) === 1);
+    const outcome = ends === 'COMPLETED' ? 'released' : 'refunded';
     // Both wait for the order's next step: the operator's word, and the gateway's.
     await worker.stop();
     await service.sql`
-      INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      VALUES (${order.orderNumber}, 'UTR 4711', 'The gateway was slow', 'operator')`;
-    await order.signal('settle', { requestId: 'settle:1' });
+      INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+      VALUES (${order.orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was slow', 'operator')`;
+    await order.signal('settle', { requestId: 'settle:1', outcome });
     await until(async () => {
       const { raw } = await order.handle.describe();
       return (raw.pendingActivities ?? []).length === 0;

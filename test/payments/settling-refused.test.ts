@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
+import { writeDispute } from '../../src/orders/queries.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { alerts, ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
@@ -16,6 +17,14 @@ const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webho
 
 const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
+
+/** Its activity has tried, and the database has refused to begin the release. */
+const untilReleaseWaits = (order: DirectOrder) =>
+  until(async () => {
+    const { raw } = await order.handle.describe();
+    const [release] = raw.pendingActivities ?? [];
+    return release?.lastFailure?.applicationFailureInfo?.type === 'RELEASE_WAITS';
+  });
 
 describe('a suspended merchant', () => {
   let suspended: Merchant;
@@ -34,9 +43,10 @@ describe('a suspended merchant', () => {
     const order = await orders.in('DELIVERED', suspended);
     await become(service, 'SUSPENDED');
     await windowEnds(service);
-    await order.untilStep('RELEASE_STARTED');
+    await untilReleaseWaits(order);
     for (const _ of [1, 2, 3, 4, 5, 6]) await service.skip(HOUR_MS);
-    expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: { kind: 'releasing' } });
+    expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
+    expect(await order.kinds()).not.toContain('RELEASE_STARTED');
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
     const { status, body } = await suspended.sandbox.get(`/orders/${order.orderNumber}`);
     expect([status, body.message]).toEqual([403, 'Merchant account is not active']);
@@ -44,6 +54,28 @@ describe('a suspended merchant', () => {
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toHaveLength(1);
+  });
+
+  test('leaves its buyers the right to dispute as long as the release has not begun', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED', suspended);
+    await become(service, 'SUSPENDED');
+    await windowEnds(service);
+    await untilReleaseWaits(order);
+    await service.skip(5 * HOUR_MS);
+    const dispute = { requestId: 'dispute:late', reason: 'It never arrived at all' };
+    const written = await writeDispute(service.sql, order.orderNumber, dispute);
+    // Approved before the workflow hears of it: the dispute was received in time.
+    await become(service, 'APPROVED');
+    await service.skip(HOUR_MS);
+    await order.untilStatus('DISPUTE_OPEN');
+    const message = { requestId: 'dispute:late', receivedAtMs: written!.receivedAt.getTime() };
+    await order.update('dispute', message);
+    expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', dispute_count: 1 });
+    expect(await order.kinds()).not.toContain('RELEASE_STARTED');
+    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
   });
 
   test("keeps its buyers' rights: disputes, refunds and webhooks run on", async ({
@@ -111,6 +143,7 @@ const REFUSED: [string, Refused][] = [
 
 describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) => {
   const { from, begin, cause, doing, ends, made, line } = refused;
+  const outcome = ends === 'COMPLETED' ? 'released' : 'refunded';
   const alertsOf = (service: TestService, { orderNumber }: DirectOrder) =>
     alerts(service, 'gateway_refused', orderNumber).length;
 
@@ -128,8 +161,8 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
 
   /** What an operator writes down after moving the money by other means. */
   const recordOutsideSettlement = (service: TestService, { orderNumber }: DirectOrder) =>
-    service.sql`INSERT INTO outside_settlements (order_number, reference, reason, actor)
-      VALUES (${orderNumber}, 'UTR 4711', 'The gateway refuses', 'operator')`;
+    service.sql`INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+      VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway refuses', 'operator')`;
 
   async function assertSettledOutside(
     service: TestService,
@@ -177,7 +210,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
   }) => {
     const { order } = await aRefusedOrder(service, orders);
     await recordOutsideSettlement(service, order);
-    await order.update('settle', { requestId: 'settle:1' });
+    await order.update('settle', { requestId: 'settle:1', outcome });
     expect((await order.row()).status).toBe(ends);
     await assertSettledOutside(service, gateway, order);
   });
@@ -197,8 +230,8 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
   test('cannot be settled twice: the second time is refused', async ({ service, orders }) => {
     const { order } = await aRefusedOrder(service, orders);
     await recordOutsideSettlement(service, order);
-    await order.signal('settle');
-    await order.signal('settle');
+    await order.signal('settle', { outcome });
+    await order.signal('settle', { outcome });
     await order.untilStatus(ends);
     expect((await order.handle.result()).status).toBe(ends);
     expect((await ledgerOf(service, order.orderNumber)).lines).toHaveLength(2);

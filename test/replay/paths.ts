@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Settlement } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
 import { breakGateway, CLOSING, simulator } from '../support/gateway.ts';
@@ -53,11 +54,15 @@ async function withSession(world: PathWorld, overrides: Partial<OrderOverrides> 
   return { order, gatewaySessionId: session.gateway_session_id ?? '' };
 }
 
-async function settleOutside({ service }: PathWorld, { orderNumber, update }: DirectOrder) {
+async function settleOutside(
+  { service }: PathWorld,
+  { orderNumber, update }: DirectOrder,
+  outcome: Settlement,
+) {
   await service.sql`
-    INSERT INTO outside_settlements (order_number, reference, reason, actor)
-    VALUES (${orderNumber}, 'UTR 4711', 'The gateway was away', 'operator')`;
-  await update('settle', { requestId: `settle:${orderNumber}` });
+    INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
+    VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was away', 'operator')`;
+  await update('settle', { requestId: `settle:${orderNumber}`, outcome });
 }
 
 /** One for each path through the table, and for what happens beside it. The names are the files'. */
@@ -235,7 +240,7 @@ export const PATHS: Record<string, Path> = {
     await order.update('deliver');
     const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
     await until(async () => (await hits()) > 0);
-    await settleOutside(world, order);
+    await settleOutside(world, order, 'released');
     await mend();
     return order;
   },
@@ -245,7 +250,7 @@ export const PATHS: Record<string, Path> = {
     const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
     await order.update('accept');
     await until(async () => (await hits()) > 0);
-    await settleOutside(world, order);
+    await settleOutside(world, order, 'refunded');
     await mend();
     return order;
   },

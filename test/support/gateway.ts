@@ -157,6 +157,16 @@ export async function sessionOf(
   return row;
 }
 
+/** What the gateway says of a payment when all of its money is there. */
+export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => ({
+  gatewayPaymentId,
+  amountPaise,
+  status: 'captured' as const,
+  currency: 'INR',
+  refundedPaise: 0,
+  utr: null,
+});
+
 /** A buyer pays at the gateway, and the capture is in our book; the order has not heard of it. */
 export async function captureAtGateway(service: TestService, order: Paid): Promise<string> {
   const { order_number: orderNumber, amount_paise: amountPaise } = order;
@@ -170,7 +180,8 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
     description: `Order ${orderNumber}`,
   });
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
-  const capture = { gatewayPaymentId, orderNumber, amountPaise, sessionId: null, utr: null };
+  const payment = capturedWhole(gatewayPaymentId, amountPaise);
+  const capture = { orderNumber, sessionId: null, payment };
   await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
   return gatewayPaymentId;
 }

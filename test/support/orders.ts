@@ -6,7 +6,7 @@ import { newOrderOf } from '../../src/orders/commands.ts';
 import { orderInputOf } from '../../src/orders/queries.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { NewOrder } from '../../src/orders/queries.ts';
-import { findOrderByNumber, insertOrder } from '../../src/orders/queries.ts';
+import { findOrderByNumber, insertOrder, writeRequest } from '../../src/orders/queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
 import type { ApiClient } from './api-client.ts';
@@ -45,6 +45,8 @@ export async function writePayment(
   return gatewayPaymentId;
 }
 
+const ON_A_PERSONS_WORD: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
+
 /** The workflow of one order, spoken to without the API. */
 export function directOrder(service: TestService, order: OrderRow) {
   const { order_number: orderNumber } = order;
@@ -55,8 +57,18 @@ export function directOrder(service: TestService, order: OrderRow) {
     SELECT kind, status, at FROM order_steps
     WHERE order_number = ${orderNumber} ORDER BY step_number`;
 
+  /** What moves money on a person's word is asked for by a row, as the API and `admin` do. */
+  async function asked(name: OrderMessageName, message: unknown): Promise<unknown> {
+    const isBare = typeof message === 'object' && message !== null && !('requestId' in message);
+    if (!isBare || !ON_A_PERSONS_WORD.includes(name)) return message;
+    const requestId = `req_${randomUUID()}`;
+    const responsible = { actor: 'test', reason: 'A test asks for it' };
+    await writeRequest(sql, orderNumber, requestId, {}, responsible);
+    return { ...message, requestId };
+  }
+
   async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {
-    await handle.executeUpdate<void, [unknown]>(name, { args: [message] });
+    await handle.executeUpdate<void, [unknown]>(name, { args: [await asked(name, message)] });
   }
 
   return {
@@ -67,7 +79,18 @@ export function directOrder(service: TestService, order: OrderRow) {
     row,
     steps,
     update,
-    signal: (name: OrderMessageName, ...message: unknown[]) => handle.signal(name, ...message),
+    async signal(name: OrderMessageName, ...message: unknown[]): Promise<void> {
+      const said = await asked(name, message[0] ?? {});
+      await handle.signal(name, ...(ON_A_PERSONS_WORD.includes(name) ? [said] : message));
+    },
+    /** As somebody types it into the Temporal UI. @returns the words in which it is refused */
+    async refusalOfBare(name: OrderMessageName, message: object = {}) {
+      const sent = handle.executeUpdate<void, [object]>(name, { args: [message] });
+      return sent.then(
+        () => undefined,
+        (error: WorkflowUpdateFailedError) => error.cause?.message,
+      );
+    },
     async start() {
       await service.deps.workflows.start(orderInputOf(order));
     },

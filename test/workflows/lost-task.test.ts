@@ -159,7 +159,10 @@ test('an order is not settled by a message alone: the settlement must be in the 
   const order = await orders.in('DISPUTE_OPEN');
   const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
   await order.update('accept');
-  expect(await order.refusalOf('settle')).toBe('No settlement is recorded for this order');
+  const ELSEWHERE = 'Cannot settle from here; use admin order settle';
+  expect(await order.refusalOf('settle')).toBe(ELSEWHERE);
+  expect(await order.refusalOf('settle', { outcome: 'refunded' })).toBe(ELSEWHERE);
+  expect(await order.refusalOf('settle', { outcome: 'released' })).toBe(ELSEWHERE);
   await mend();
   await order.untilStatus('REFUNDED');
 });

@@ -13,10 +13,11 @@ const test = serviceTest({ time: 'skipping', callbacks: false });
 const orderIn = (orders: Orders, status: OrderStatus) => orders.in(status);
 
 /** An operator's `decide` says for whom; the others need nothing but their name. */
-const messageOf = (what: string): [OrderMessageName, object] =>
-  what.startsWith('decide for ')
-    ? ['decide', { for: what.slice('decide for '.length) }]
-    : [what as OrderMessageName, {}];
+const messageOf = (what: string): [OrderMessageName, object] => {
+  const [name, how] = what.split(/ for | as /);
+  if (name === 'decide') return ['decide', { for: how }];
+  return name === 'settle' ? ['settle', { outcome: how }] : [what as OrderMessageName, {}];
+};
 
 describe.each(['update', 'signal'] as const)('each row of the transition table, by %s', (way) => {
   test('ACCEPTED · pay → PAID, PAYMENT_SUCCESS', async ({ orders }) => {
@@ -89,6 +90,8 @@ describe('each row that time brings', () => {
 
 describe('each refusal, word for word, leaving no trace', () => {
   const DISPUTED: OrderStatus[] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
+  const CANNOT_SETTLE =
+    'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
   const REFUSED: [string, OrderStatus[], string][] = [
     ['deliver', ['PAID'], 'Cannot mark as delivered; order must be in PAID status'],
     ['cancel', ['ACCEPTED'], 'Cannot cancel; order must be in ACCEPTED status'],
@@ -116,7 +119,8 @@ describe('each refusal, word for word, leaving no trace', () => {
       ['DISPUTE_UNDER_REVIEW'],
       'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
     ],
-    ['settle', [], 'Cannot settle; order must be releasing or refunding its money'],
+    ['settle as released', ['DELIVERED', ...DISPUTED], CANNOT_SETTLE],
+    ['settle as refunded', ['PAID', 'DELIVERED', ...DISPUTED], CANNOT_SETTLE],
   ];
 
   test.for([

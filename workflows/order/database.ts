@@ -1,4 +1,3 @@
-import { ActivityFailure } from '@temporalio/workflow';
 import type {
   OrderRecord,
   RecordActivities,
@@ -52,8 +51,9 @@ export class OrderDatabase {
   ): Promise<Result> {
     try {
       return await activity(atOnce);
-    } catch (error) {
-      if (!(error instanceof ActivityFailure)) throw error;
+    } catch {
+      // Whatever it is: thrown on, it would end the workflow. A local activity's failure is not
+      // always an ActivityFailure.
       this.onBlocked(true);
       const result = await activity(patiently);
       this.onBlocked(false);

@@ -3,7 +3,7 @@ import { ApplicationFailure, log } from '@temporalio/workflow';
 import type { RecordStepInput, RecordStepResult } from '../../src/contracts/activities.ts';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Command } from '../../src/domain/index.ts';
-import { DomainError, REFUSALS } from '../../src/domain/index.ts';
+import { DomainError, REFUSALS, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 
 /** A command that waits for its turn: of a message, or of something that happened by itself. */
 export interface Request {
@@ -19,6 +19,9 @@ const MAX_ID_LENGTH = 500;
 const MAX_ADVANCE_SECONDS = 2_592_000;
 /** The last moment that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
+
+/** Of a message that was sent without what an operator's command writes down before it. */
+const SETTLE_ELSEWHERE = 'Cannot settle from here; use admin order settle';
 
 /** The command of each message. */
 const COMMANDS = {
@@ -40,7 +43,10 @@ const COMMANDS = {
     throw badMessage('for', '"merchant" or "buyer"');
   },
   advance: ({ seconds }) => ({ type: 'advance', seconds: secondsOf(seconds) }),
-  settle: () => ({ type: 'settle' }),
+  settle({ outcome }) {
+    if (outcome === 'released' || outcome === 'refunded') return { type: SETTLE_COMMANDS[outcome] };
+    throw failureOf(new DomainError('INVALID_STATE', SETTLE_ELSEWHERE));
+  },
 } as const satisfies Record<OrderMessageName, (message: IncomingMessage) => Command>;
 
 export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
@@ -98,13 +104,30 @@ export function refuse({ command, answer }: Request, error: DomainError): void {
   else log.warn('Refused', { command: command.type, reason: error.message });
 }
 
+/** Where somebody who sends a bare message from the Temporal UI has to go. */
+function elsewhere(type: Command['type']): string {
+  switch (type) {
+    case 'accept':
+      return 'Cannot accept from here; the merchant does it through the API, an operator with admin dispute decide';
+    case 'decideForMerchant':
+    case 'decideForBuyer':
+      return 'Cannot decide from here; use admin dispute decide';
+    case 'refund':
+      return 'Cannot refund from here; use admin order refund';
+    default:
+      return `${REFUSALS[type]}; no request says who asks for it`;
+  }
+}
+
 /** Why a step was not recorded: something that only the database could tell. */
 export function notRecorded({ command }: Request, { outcome }: NotRecorded): DomainError {
   const words = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
-    not_settled: 'No settlement is recorded for this order',
+    not_settled: SETTLE_ELSEWHERE,
+    request_not_recorded: elsewhere(command.type),
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     too_early: 'The window is still open',
+    release_waits: 'The release waits',
   } as const satisfies Record<NotRecorded['outcome'], string>;
   return new DomainError('INVALID_STATE', words[outcome]);
 }

@@ -332,7 +332,7 @@ export class Order {
   private mayBeBehind({ command }: Request): boolean {
     const isReleaseUnknown = this.state.busy === null && this.gateway.releasing() !== null;
     if (!this.hasBegun || this.inbox.isCatchUpRequested()) return true;
-    return command.type === 'settle' && isReleaseUnknown;
+    return isSettling(command) && isReleaseUnknown;
   }
 
   private isRepeated({ command, message: { requestId, gatewayPaymentId } }: Request): boolean {
@@ -358,6 +358,10 @@ function isSame({ step, requestId, gatewayPaymentId }: RecordedStep, asked: Reco
     requestId === (isClosing ? null : (asked.requestId ?? null)) &&
     gatewayPaymentId === (asked.gatewayPaymentId ?? null)
   );
+}
+
+function isSettling({ type }: Command): boolean {
+  return type === 'settleReleased' || type === 'settleRefunded';
 }
 
 function decideNow(state: OrderState, command: Command): Decision {

@@ -103,15 +103,19 @@ function surplusNotice({ amount_paise, reason, processed_at }: CheckoutSurplus) 
     : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processed_at))}.`);
 }
 
+const TITLE_OF_TRANSFER = 'Paid by bank transfer, because';
+const TITLE_OF_SETTLED = 'Settled by us, because';
+
 /** The operator's words: the money is not where the buyer would look for it first. */
 function settlementSection({ settlement }: Checkout) {
   if (settlement === null) return null;
+  const { reference } = settlement;
   return h(
     'section',
     { 'aria-labelledby': 'settlement' },
-    h('h2', { id: 'settlement' }, 'Paid by bank transfer, because'),
+    h('h2', { id: 'settlement' }, reference === null ? TITLE_OF_SETTLED : TITLE_OF_TRANSFER),
     h('blockquote', { dir: 'auto' }, settlement.reason),
-    h('p', null, 'Its reference: ', h('bdi', null, settlement.reference)),
+    reference && h('p', null, 'Its reference: ', h('bdi', null, reference)),
   );
 }
 

@@ -105,6 +105,10 @@ CREATE TABLE order_requests (
   order_number text NOT NULL REFERENCES orders,
   request_id text NOT NULL,
   body jsonb NOT NULL,
+  -- Who asks, and why: a merchant's id, or cli: and an operator's name. Money is moved on a person's
+  -- word only with both. Null where nobody has to answer for it.
+  actor text,
+  reason text,
   received_at timestamptz NOT NULL DEFAULT service_now(),
   PRIMARY KEY (order_number, request_id)
 );

@@ -25,7 +25,7 @@ CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, sessio
 CREATE INDEX payment_sessions_to_check ON payment_sessions (greatest(expires_at, created_at))
   WHERE state IN ('OPEN', 'PAID', 'CLOSED');
 
--- Our book of what the gateway captured: a row is written once, when the gateway says so.
+-- Our record of what the gateway captured: a row is written when the gateway first says so.
 -- Reconciliation looks at it again until its order has taken it, or it has been given back.
 CREATE TABLE payments (
   gateway_payment_id text PRIMARY KEY,
@@ -33,6 +33,14 @@ CREATE TABLE payments (
   order_number text NOT NULL REFERENCES orders,
   session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
+  -- What the gateway said of it, the last time before an order took it or it went back as surplus.
+  currency text NOT NULL DEFAULT 'INR',
+  gateway_status text NOT NULL DEFAULT 'captured',
+  refunded_paise bigint NOT NULL DEFAULT 0 CHECK (refunded_paise >= 0),
+  -- The whole amount is there, in our currency. Of any other capture an order must not become PAID,
+  -- and it must not be refunded as surplus: it is recorded and alerted, and has no ledger line.
+  is_whole boolean NOT NULL GENERATED ALWAYS AS
+    (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
   -- The reference by which banks and UPI apps name it, if the gateway told us.
   utr text,
   captured_at timestamptz NOT NULL DEFAULT service_now(),
@@ -47,6 +55,56 @@ CREATE INDEX payments_by_order ON payments (order_number);
 -- What reconciliation looks for every minute.
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
+
+-- Writes down what the gateway says of a capture, and ends its session: as paid, or, when the order
+-- cannot become PAID by it, so that the buyer can have another one. The order is locked first, as
+-- everybody does. What an order has taken, or goes back as surplus, stays as it was.
+CREATE FUNCTION write_capture(
+  p_order_number text, p_session_id text, p_environment environment,
+  p_payment jsonb      -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  payment payments;
+  fits boolean;
+BEGIN
+  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
+  INSERT INTO payments (gateway_payment_id, environment, order_number, session_id, amount_paise,
+    currency, gateway_status, refunded_paise, utr)
+  SELECT p_payment->>'gateway_payment_id', p_environment, p_order_number,
+    (SELECT session_id FROM payment_sessions
+      WHERE session_id = p_session_id AND order_number = p_order_number),
+    (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
+    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr'
+  ON CONFLICT (gateway_payment_id) DO UPDATE
+  SET gateway_status = CASE WHEN excluded.gateway_status = 'refunded' THEN 'refunded'
+      ELSE payments.gateway_status END,
+    refunded_paise = greatest(payments.refunded_paise, excluded.refunded_paise)
+  WHERE payments.order_number = p_order_number
+    AND o.gateway_payment_id IS DISTINCT FROM payments.gateway_payment_id
+    AND NOT EXISTS (SELECT FROM surplus_refunds s
+      WHERE s.gateway_payment_id = payments.gateway_payment_id)
+  RETURNING * INTO payment;
+  -- It belongs to an order already, or is going back.
+  IF payment.gateway_payment_id IS NULL THEN
+    RETURN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id';
+  END IF;
+
+  fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
+  UPDATE payment_sessions s
+  SET state = (CASE WHEN fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
+    ended_at = coalesce(s.ended_at, service_now())
+  WHERE s.session_id = payment.session_id
+    -- Another payment has paid it.
+    AND (fits OR NOT EXISTS (SELECT FROM payments other
+      WHERE other.session_id = s.session_id AND other.is_whole
+        AND other.amount_paise = o.amount_paise));
+  IF NOT fits THEN
+    UPDATE orders SET open_session_id = NULL
+    WHERE order_number = p_order_number AND open_session_id = payment.session_id;
+  END IF;
+  RETURN fits;
+END $$;
 
 -- Attempts that failed, so that a callback that comes twice is one PAYMENT_FAILED.
 CREATE TABLE failed_payments (
@@ -77,10 +135,43 @@ CREATE TABLE surplus_refunds (
 );
 CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
 
--- Money that an operator moved outside the gateway, after the gateway refused for good.
+-- Money of a payment that was refunded at the gateway by somebody else than this service, or is
+-- charged back by the buyer's bank: known by the gateway's id of it.
+CREATE TABLE gateway_reversals (
+  reversal_id text PRIMARY KEY,
+  gateway_payment_id text NOT NULL REFERENCES payments,
+  order_number text NOT NULL REFERENCES orders,
+  kind text NOT NULL CHECK (kind IN ('refund', 'chargeback')),
+  amount_paise bigint NOT NULL CHECK (amount_paise > 0),
+  state text NOT NULL CHECK (
+    (kind = 'refund' AND state IN ('pending', 'processed', 'failed'))
+    OR (kind = 'chargeback' AND state IN ('open', 'won', 'lost'))),
+  -- The money is gone, and the ledger says so.
+  has_left boolean NOT NULL GENERATED ALWAYS AS (state IN ('processed', 'lost')) STORED,
+  -- It is gone or may go: the funds are not released while it stands.
+  blocks_release boolean NOT NULL
+    GENERATED ALWAYS AS (state IN ('pending', 'processed', 'open', 'lost')) STORED,
+  -- What its line in the ledger takes from the payment's money: less than its amount only where
+  -- less was left.
+  booked_paise bigint NOT NULL DEFAULT 0 CHECK (booked_paise BETWEEN 0 AND amount_paise),
+  noted_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When we heard how it ended.
+  ended_at timestamptz,
+  -- When the gateway was last asked about a chargeback that is open.
+  checked_at timestamptz
+);
+CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway_payment_id);
+CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
+CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
+
+-- What an operator says of where an order's money is: moved outside the gateway after the gateway
+-- refused for good, or gone there without this service.
 CREATE TABLE outside_settlements (
   order_number text PRIMARY KEY REFERENCES orders,
-  reference text NOT NULL,
+  -- Whose the money counts as: this chooses the order's final status and its event.
+  outcome text NOT NULL CHECK (outcome IN ('released', 'refunded')),
+  -- Of the bank transfer; null when no money was moved for it.
+  reference text,
   reason text NOT NULL,
   actor text NOT NULL,
   at timestamptz NOT NULL DEFAULT service_now(),
@@ -96,7 +187,7 @@ CREATE TYPE ledger_account AS ENUM (
 CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway_payment_id text NOT NULL REFERENCES payments,
-  operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund')),
+  operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund', 'reversal')),
   order_number text NOT NULL REFERENCES orders,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
@@ -104,12 +195,16 @@ CREATE TABLE ledger_transfers (
   credit_account ledger_account NOT NULL CHECK (credit_account <> debit_account),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
   at timestamptz NOT NULL DEFAULT service_now(),
-  UNIQUE (gateway_payment_id, operation)
+  -- Of a reversal: which one.
+  reversal_id text UNIQUE REFERENCES gateway_reversals,
+  CHECK ((operation = 'reversal') = (reversal_id IS NOT NULL)),
+  CONSTRAINT ledger_transfers_gateway_payment_id_operation_key
+    UNIQUE NULLS NOT DISTINCT (gateway_payment_id, operation, reversal_id)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
--- Money that came in once goes out once: released to the merchant or refunded, never both.
+-- What is left of money that came in goes out once: released to the merchant or refunded, never both.
 CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway_payment_id)
-  WHERE operation <> 'capture';
+  WHERE operation IN ('release', 'refund');
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -117,6 +212,73 @@ BEGIN
 END $$;
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Some of an order's payment has left at the gateway without this service, or may leave.
+CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway_reversals r
+    WHERE r.gateway_payment_id = o.gateway_payment_id AND r.blocks_release)
+$$;
+
+-- What stands on an account of a payment's money.
+CREATE FUNCTION balance_of(p_gateway_payment_id text, p_account ledger_account) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(sum(CASE p_account WHEN credit_account THEN amount_paise
+    WHEN debit_account THEN -amount_paise END), 0)::bigint
+  FROM ledger_transfers WHERE gateway_payment_id = p_gateway_payment_id
+$$;
+
+-- Writes down what the gateway says of a refund that is not ours, or of a chargeback, and the line in
+-- the ledger once the money is gone: from where the payment's money stands, and no more than that.
+-- The order is locked first, as everybody does. What has ended stays as it ended.
+CREATE FUNCTION write_reversal(
+  p_environment environment,
+  p_reversal jsonb     -- reversal_id, gateway_payment_id, kind, amount_paise, state
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  reversal gateway_reversals;
+  source ledger_account;
+  paise bigint := 0;
+BEGIN
+  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  WHERE p.gateway_payment_id = p_reversal->>'gateway_payment_id' AND p.environment = p_environment
+  FOR NO KEY UPDATE OF orders;
+  IF NOT FOUND THEN
+    RETURN '{"outcome": "unknown_payment"}';
+  END IF;
+  INSERT INTO gateway_reversals AS known (reversal_id, gateway_payment_id, order_number, kind,
+    amount_paise, state, ended_at)
+  SELECT p_reversal->>'reversal_id', p_reversal->>'gateway_payment_id', o.order_number,
+    p_reversal->>'kind', (p_reversal->>'amount_paise')::bigint, p_reversal->>'state',
+    CASE WHEN p_reversal->>'state' NOT IN ('pending', 'open') THEN service_now() END
+  ON CONFLICT (reversal_id) DO UPDATE
+  SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
+  WHERE known.state IN ('pending', 'open') AND known.state <> excluded.state
+    AND known.gateway_payment_id = excluded.gateway_payment_id
+  RETURNING * INTO reversal;
+  IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
+    RETURN jsonb_build_object('order_number', o.order_number, 'outcome',
+      CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'noted' END);
+  END IF;
+
+  -- One of these three at most has any of it.
+  FOREACH source IN ARRAY '{merchant_held, merchant_available, surplus}'::ledger_account[] LOOP
+    paise := least(reversal.amount_paise, balance_of(reversal.gateway_payment_id, source));
+    EXIT WHEN paise > 0;
+  END LOOP;
+  IF paise > 0 THEN
+    UPDATE gateway_reversals SET booked_paise = paise WHERE reversal_id = reversal.reversal_id;
+    INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+      environment, debit_account, credit_account, amount_paise, reversal_id)
+    VALUES (reversal.gateway_payment_id, 'reversal', o.order_number, o.merchant_id, o.environment,
+      source, 'refunds', paise, reversal.reversal_id);
+  END IF;
+  -- Nobody has this payment yet, and with some of it gone nobody can have it.
+  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, reversal.amount_paise)
+  WHERE p.gateway_payment_id = reversal.gateway_payment_id AND NOT EXISTS (
+    SELECT FROM ledger_transfers t WHERE t.gateway_payment_id = p.gateway_payment_id);
+  RETURN jsonb_build_object('outcome', 'noted', 'order_number', o.order_number);
+END $$;
 
 -- Reserves the one session that an order may have open. Locks the order's row, so that it cannot
 -- slip in beside another one, or while the order is closing its payment.

@@ -21,12 +21,13 @@ CREATE FUNCTION record_step(
   p_request jsonb,     -- request_id, details
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
-  p_requires text      -- no_session_open, no_dispute_waiting or settlement_recorded, or null
+  p_requires text[]    -- no_session_open, and the domain's Requirements
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
   changed orders;
   number integer := (p_step->>'number')::integer;
+  paise bigint;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
@@ -37,8 +38,9 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'recorded',
       'recorded', find_step(p_order_number, number));
   END IF;
-  IF p_requires = 'settlement_recorded' AND NOT EXISTS (
-      SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
+  IF 'settlement_recorded' = ANY (p_requires) AND NOT EXISTS (
+      SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
+        = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
     RETURN '{"outcome": "not_settled"}';
   END IF;
   -- This database was restored from a backup: the workflow writes again what it has lost.
@@ -50,11 +52,18 @@ BEGIN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
-  IF p_requires = 'no_session_open' AND o.open_session_id IS NOT NULL THEN
+  -- A capture that is not wholly there, or not this order's, is no payment: see payments.is_whole.
+  IF p_step->>'kind' = 'PAYMENT_SUCCESS' AND NOT EXISTS (SELECT FROM payments p
+      WHERE p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
+        AND p.order_number = p_order_number AND p.environment = o.environment
+        AND p.amount_paise = o.amount_paise) THEN
+    RETURN '{"outcome": "payment_not_captured"}';
+  END IF;
+  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;
   -- An order that is not delivered yet has no window: each dispute that waits counts.
-  IF p_requires = 'no_dispute_waiting'
+  IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', jsonb_build_object(
       'requestId', o.waiting_dispute_id,
@@ -64,6 +73,20 @@ BEGIN
   IF p_step->>'kind' = 'RELEASE_STARTED' AND service_now() < o.completes_at THEN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
       ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
+  END IF;
+  IF 'request_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_requests r
+      WHERE r.order_number = p_order_number AND r.request_id = p_request->>'request_id'
+        AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
+    RETURN '{"outcome": "request_not_recorded"}';
+  END IF;
+  IF 'release_allowed' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM merchants
+        WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN
+      RETURN '{"outcome": "release_waits", "because": "merchant_not_active"}';
+    END IF;
+    IF is_reversed(o) THEN
+      RETURN '{"outcome": "release_waits", "because": "reversed_at_gateway"}';
+    END IF;
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
@@ -122,11 +145,15 @@ BEGIN
   END IF;
 
   IF p_ledger IS NOT NULL THEN
+    -- The gateway may have moved some of what was captured, or all of it.
+    paise := CASE p_ledger->>'debit' WHEN 'merchant_held'
+      THEN balance_of(changed.gateway_payment_id, 'merchant_held') ELSE o.amount_paise END;
     INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
       environment, debit_account, credit_account, amount_paise, at)
-    VALUES (changed.gateway_payment_id, p_ledger->>'operation', p_order_number, o.merchant_id,
+    SELECT changed.gateway_payment_id, p_ledger->>'operation', p_order_number, o.merchant_id,
       o.environment, (p_ledger->>'debit')::ledger_account,
-      (p_ledger->>'credit')::ledger_account, o.amount_paise, at);
+      (p_ledger->>'credit')::ledger_account, paise, at
+    WHERE paise > 0;
   END IF;
 
   RETURN jsonb_build_object('outcome', 'recorded', 'recorded', jsonb_build_object(

@@ -11,6 +11,7 @@ const ENDINGS = {
   decided_for_merchant: 'decided for the merchant',
   decided_for_buyer: 'decided for the buyer, who is refunded',
   accepted_by_merchant: 'accepted by the merchant: the buyer is refunded',
+  settled_by_operator: 'ended by an operator, who settled the order',
   not_resolved_in_time: 'not resolved in time: the buyer is refunded',
 } as const satisfies Record<DisputeEnding, string>;
 

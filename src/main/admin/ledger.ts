@@ -1,8 +1,13 @@
 import type { Verification } from '../../ledger/verify.ts';
 import { showLedger, verifyLedger } from '../../ledger/verify.ts';
+import type { GatewayComparison } from '../../payments/compare-gateway.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ORDER } from './command.ts';
+import type { AdminService } from './service.ts';
 import { blocks, facts, rupees, table } from './text.ts';
+
+/** For each call. */
+const GATEWAY_TIMEOUT_MS = 10_000;
 
 function verdictOf({ ok, faultCount }: Verification): string {
   if (ok) return 'The ledger is sound: it sums to zero, and agrees with every order and payment.';
@@ -33,9 +38,40 @@ function figuresOf(book: Verification): string {
       Orders: book.orderCount,
       Captures: book.captureCount,
       'Captures under way': book.capturesUnderWay,
+      'Captures that pay no order': book.unfitCaptureCount,
       'Surplus captures': book.surplusCount,
+      'Reversed at the gateway': book.reversalCount,
       'Settled outside': book.outsideSettlementCount,
     }),
+  );
+}
+
+async function askGateway({ config, sql, log }: AdminService): Promise<GatewayComparison> {
+  const [{ compareWithGateway }, { composeGateways }] = await Promise.all([
+    import('../../payments/compare-gateway.ts'),
+    import('../compose.ts'),
+  ]);
+  return compareWithGateway({
+    sql,
+    gateways: composeGateways({ config, log }, GATEWAY_TIMEOUT_MS),
+  });
+}
+
+function comparisonText(compared: GatewayComparison): string {
+  const { faults, notAsked } = compared;
+  const faultRows = faults.map((one) => [one.gatewayPaymentId, one.orderNumber, one.fault]);
+  const notAskedRows = notAsked.map((one) => [one.gatewayPaymentId, one.orderNumber, one.reason]);
+  return blocks(
+    facts({
+      'Compared with the gateway': compared.comparedCount,
+      'Money under way, not compared': compared.movingCount,
+      'Could not be asked about': compared.notAskedCount,
+    }),
+    faultRows.length > 0 && table(['PAYMENT', 'ORDER', 'DIFFERENCE'], faultRows),
+    notAskedRows.length > 0 && table(['PAYMENT', 'ORDER', 'NOT ASKED, BECAUSE'], notAskedRows),
+    compared.faultCount === 0
+      ? 'The gateway says the same of every payment that it was asked about.'
+      : `The gateway differs: ${compared.faultCount} ${compared.faultCount === 1 ? 'figure' : 'figures'}.`,
   );
 }
 
@@ -43,16 +79,23 @@ const verifyCommand = defineCommand({
   name: 'ledger verify',
   summary: 'Prove from scratch that the money adds up; exit 1 if something is off',
   notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, all of
-one moment. It reads everything, and changes nothing.`,
-  options: {},
-  async run({ sql }) {
-    const book = await verifyLedger(sql);
+one moment. It reads everything, and changes nothing. With --gateway it also asks the gateway, with two calls for each
+payment of an order that is open or ended within a week, what was captured, refunded, released and set aside.`,
+  options: {
+    gateway: { flag: true, help: "Compare it with the gateway's own figures, too" },
+  },
+  async run(service, { gateway }) {
+    const book = await verifyLedger(service.sql);
     const faults = book.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
     const list = faults.length > 0 && table(['RULE', 'SUBJECT', 'FAULT'], faults);
+    const text = blocks(figuresOf(book), list, verdictOf(book));
+    if (!gateway) return { data: book, text, failed: !book.ok };
+    const compared = await askGateway(service);
+    const isSame = compared.faultCount === 0 && compared.notAskedCount === 0;
     return {
-      data: book,
-      text: blocks(figuresOf(book), list, verdictOf(book)),
-      failed: !book.ok,
+      data: { ...book, gateway: compared },
+      text: blocks(text, comparisonText(compared)),
+      failed: !book.ok || !isSame,
     };
   },
 });

@@ -10,6 +10,7 @@ import {
   findOutsideSettlement,
   listCapturedPayments,
   listPaymentSessions,
+  listReversals,
 } from '../../payments/operator-queries.ts';
 import { listDeliveries } from '../../webhooks/delivery-list.ts';
 import { defineCommand, ORDER } from './command.ts';
@@ -39,10 +40,11 @@ type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typ
 /** What the database has. */
 async function readOrder({ sql }: AdminService, order: OrderRow) {
   const { order_number: orderNumber } = order;
-  const [timelineRows, payments, sessions, ledger, outside, disputes, deliveries] =
+  const [timelineRows, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
     await Promise.all([
       readTimeline(sql, orderNumber),
       listCapturedPayments(sql, orderNumber),
+      listReversals(sql, orderNumber),
       listPaymentSessions(sql, orderNumber),
       showLedger(sql, orderNumber),
       findOutsideSettlement(sql, orderNumber),
@@ -57,6 +59,7 @@ async function readOrder({ sql }: AdminService, order: OrderRow) {
     next,
     waitingDisputeSince: order.waiting_dispute_received_at,
     payments,
+    reversals,
     sessions,
     money: moneyOf(ledger.balances),
     settledOutside: outside,
@@ -167,7 +170,7 @@ function headText(order: ShownOrder): string {
   });
 }
 
-function moneyText({ payments, sessions, money, settledOutside }: ShownOrder): string {
+function moneyText({ payments, reversals, sessions, money, settledOutside }: ShownOrder): string {
   const rows = payments.map((payment) => [
     payment.gatewayPaymentId,
     payment.utr,
@@ -178,13 +181,25 @@ function moneyText({ payments, sessions, money, settledOutside }: ShownOrder): s
   const last = sessions.at(-1);
   return blocks(
     rows.length > 0 && table(['PAYMENT', 'UTR', 'INR', 'CAPTURED', 'AT THE GATEWAY'], rows),
+    reversals.length > 0 &&
+      table(
+        ['AT THE GATEWAY', 'KIND', 'INR', 'STATE', 'NOTED', 'ENDED'],
+        reversals.map((one) => [
+          one.reversalId,
+          one.kind,
+          rupees(one.amountPaise),
+          one.state,
+          one.notedAt,
+          one.endedAt,
+        ]),
+      ),
     facts({
       Held: `INR ${rupees(money.heldPaise)}`,
       Released: `INR ${rupees(money.releasedPaise)}`,
       Refunded: `INR ${rupees(money.refundedPaise)}`,
       'To be given back': money.surplusPaise > 0 ? `INR ${rupees(money.surplusPaise)}` : undefined,
       'Settled outside': settledOutside
-        ? `${settledOutside.reference}, by ${settledOutside.actor}: ${settledOutside.reason}`
+        ? `${[settledOutside.outcome, settledOutside.reference].filter(Boolean).join(', ')}, by ${settledOutside.actor}: ${settledOutside.reason}`
         : undefined,
       'Payment sessions': sessions.length,
       'Latest session': last
@@ -194,7 +209,12 @@ function moneyText({ payments, sessions, money, settledOutside }: ShownOrder): s
   );
 }
 
-function whereIs({ surplusReason, refundedAt, heldAt, holdRefusedAt }: CapturedPayment): string {
+function whereIs(payment: CapturedPayment): string {
+  const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole } = payment;
+  if (!isWhole) {
+    const { currency, refundedPaise } = payment;
+    return `does not pay the order: ${currency}, ${rupees(refundedPaise)} refunded there`;
+  }
   if (surplusReason !== null) {
     return `${surplusReason}, ${refundedAt ? `refunded ${timeText(refundedAt)}` : 'not refunded yet'}`;
   }

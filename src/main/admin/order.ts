@@ -1,6 +1,7 @@
+import type { Settlement } from '../../domain/index.ts';
 import type { Order } from '../../orders/schemas.ts';
 import type { AdminCommand, Answer } from './command.ts';
-import { defineCommand, ORDER, YES } from './command.ts';
+import { defineCommand, ORDER, UsageError, YES } from './command.ts';
 import { listDisputesCommand, showDisputeCommand } from './dispute-list.ts';
 import { findCommand } from './order-find.ts';
 import { recoverCommand } from './order-recover.ts';
@@ -108,23 +109,27 @@ happen, and asks whether to go on.`,
 
 const settleCommand = defineCommand({
   name: 'order settle',
-  summary: 'Record that a release or refund was made outside the gateway, and finish the order',
-  notes: `Only while the order is releasing or refunding its money, or giving back a capture that it could not take,
-which the gateway refuses. Move the money first; the reference says how to find it again. On a terminal it shows
-what will happen, and asks whether to go on.`,
+  summary: 'End an order whose money went another way: as released, or as refunded',
+  notes: `Of an order that is releasing or refunding its money, or giving back a capture that it could not take, which the
+gateway refuses: move the money first; the reference says how to find it again. Or of one whose money was refunded
+or charged back at the gateway. --released makes it COMPLETED, --refunded REFUNDED; without them it ends as it is
+doing. On a terminal it shows what will happen, and asks whether to go on.`,
   options: {
     order: ORDER,
-    reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR", required: true },
+    released: { flag: true, help: 'The money went to the merchant: COMPLETED' },
+    refunded: { flag: true, help: 'The money went back to the buyer: REFUNDED' },
+    reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR, if there was one" },
     reason: {
       value: 'TEXT',
-      help: 'Why the gateway could not do it, to both sides',
+      help: 'Why the gateway did not do it, to both sides',
       required: true,
     },
     yes: YES,
   },
-  async run(service, { order: orderNumber, reference, reason, yes }) {
+  async run(service, { order: orderNumber, released, refunded, reference, reason, yes }) {
     const { settleOutside } = await import('../../payments/settle-outside.ts');
-    const settlement = { orderNumber, reference, reason };
+    const outcome = outcomeOf({ released, refunded });
+    const settlement = { orderNumber, outcome, reference, reason };
     if (!yes) await confirm(service.terminal, () => whatSettleDoes(service.sql, settlement));
     const { order, warning } = await settleOutside(await operatorDeps(service), settlement);
     const { status, amount_paise: amountPaise } = order;
@@ -134,10 +139,17 @@ what will happen, and asks whether to go on.`,
       Amount: `INR ${rupees(amountPaise)}`,
       Reference: reference,
     });
-    const data = { orderNumber, status, amountPaise, reference, warning };
+    const data = { orderNumber, status, amountPaise, reference: reference ?? null, warning };
     return { data, text: blocks(text, warning && `Warning: ${warning}`) };
   },
 });
+
+/** @throws UsageError when it is to be both */
+function outcomeOf({ released, refunded }: Record<Settlement, boolean>): Settlement | undefined {
+  if (released && refunded) throw new UsageError('--released and --refunded exclude each other');
+  if (released) return 'released';
+  return refunded ? 'refunded' : undefined;
+}
 
 /** What operators may do to an order. */
 export const ORDER_COMMANDS: readonly AdminCommand[] = [

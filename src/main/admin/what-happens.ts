@@ -1,10 +1,19 @@
 import type { Sql } from '../../db/client.ts';
-import { DomainError, refusalOf, REFUSALS, transitionOf } from '../../domain/index.ts';
+import type { Settlement } from '../../domain/index.ts';
+import {
+  DomainError,
+  refusalOf,
+  REFUSALS,
+  SETTLE_COMMANDS,
+  transitionOf,
+} from '../../domain/index.ts';
+import { showLedger } from '../../ledger/verify.ts';
 import { readDisputes } from '../../orders/disputes.ts';
 import { findOrderAnywhere } from '../../orders/find-orders.ts';
 import type { DisputeDecision } from '../../orders/operator-commands.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import { listCapturedPayments } from '../../payments/operator-queries.ts';
+import { findBlockingReversals } from '../../payments/queries.ts';
 import type { OutsideSettlement } from '../../payments/settle-outside.ts';
 import { disputeText } from './dispute-list.ts';
 import { blocks, facts, quoted, rupees } from './text.ts';
@@ -67,34 +76,64 @@ export async function whatRefundDoes(
  */
 export async function whatSettleDoes(
   sql: Sql,
-  { orderNumber, reference, reason }: OutsideSettlement,
+  { orderNumber, outcome, reference, reason }: OutsideSettlement,
 ): Promise<string> {
   const order = await findOrderAnywhere(sql, orderNumber);
   return blocks(
     headOf(order),
-    await settlementText(sql, order),
-    `Its reference is:\n${quoted(reference)}\nBoth sides will read:\n${quoted(reason)}`,
+    await settlementText(sql, order, outcome ?? outcomeOf(order)),
+    reference !== undefined && `Its reference is:\n${quoted(reference)}`,
+    `Both sides will read:\n${quoted(reason)}`,
   );
 }
 
-async function settlementText(sql: Sql, order: OrderRow): Promise<string> {
-  const amount = `INR ${rupees(order.amount_paise)}`;
+/** How an order ends whose operator does not say: as it is doing. */
+function outcomeOf({ busy }: OrderRow): Settlement | undefined {
+  if (busy?.kind === 'releasing') return 'released';
+  return busy?.kind === 'refunding' ? 'refunded' : undefined;
+}
+
+async function settlementText(
+  sql: Sql,
+  order: OrderRow,
+  outcome: Settlement | undefined,
+): Promise<string> {
   const noMore = 'the gateway is asked to move nothing more';
-  if (order.busy?.kind === 'releasing') {
-    return `${amount} counts as paid out to the merchant by you: the order becomes COMPLETED, and ${noMore}.`;
+  const isSettled = outcome !== undefined && (await canSettle(sql, order, outcome));
+  if (isSettled) {
+    const { left, gone } = await amountsOf(sql, order);
+    return outcome === 'released'
+      ? `${left} counts as paid out to the merchant by you${gone}: the order becomes COMPLETED, and ${noMore}.`
+      : `${left} counts as sent back to the buyer by you${gone}: the order becomes REFUNDED, and ${noMore}.`;
   }
-  if (order.busy?.kind === 'refunding') {
-    return `${amount} counts as sent back to the buyer by you: the order becomes REFUNDED, and ${noMore}.`;
-  }
+  if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
   const payments = await listCapturedPayments(sql, order.order_number);
   const surplus = payments.filter(
     ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
   );
-  if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settle);
+  if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
   const list = surplus
     .map((one) => `INR ${rupees(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
     .join(', ');
   return `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
+}
+
+async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
+  if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
+  return order.busy !== null || (await isReversed(sql, order));
+}
+
+async function isReversed(sql: Sql, { order_number: orderNumber }: OrderRow): Promise<boolean> {
+  return (await findBlockingReversals(sql, orderNumber)).length > 0;
+}
+
+/** What is left of an order's payment to count as the operator says, and what is not. */
+async function amountsOf(sql: Sql, order: OrderRow) {
+  const { balances } = await showLedger(sql, order.order_number);
+  const held = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
+  const gonePaise = order.amount_paise - held;
+  const gone = gonePaise > 0 ? `, and INR ${rupees(gonePaise)} has left at the gateway` : '';
+  return { left: `INR ${rupees(held)}`, gone };
 }
 
 function headOf(order: OrderRow): string {

@@ -6,13 +6,15 @@ import type {
   GatewayPayment,
   PaymentGateway,
 } from '../gateway.ts';
-import { presentPayment, presentRefund, presentSession } from './present.ts';
+import { presentChargeback, presentPayment, presentRefund, presentSession } from './present.ts';
 import {
+  disputePayloadSchema,
   paymentPayloadSchema,
   qrCodePayloadSchema,
   refundPayloadSchema,
   webhookSchema,
 } from './schemas.ts';
+import type { Payment } from './schemas.ts';
 
 function header(headers: CallbackHeaders, name: string): string | undefined {
   const value = headers[name];
@@ -45,10 +47,19 @@ function paymentEvent(payload: unknown): EventBody {
 }
 
 function refundEvent(payload: unknown): EventBody {
-  const refund = presentRefund(refundPayloadSchema.parse(payload).refund.entity);
-  if (refund.status === 'pending') return { type: 'ignored' };
-  return { type: refund.status === 'failed' ? 'refund_failed' : 'refund_processed', refund };
+  const { refund: refundPart, payment } = refundPayloadSchema.parse(payload);
+  const refund = presentRefund(refundPart.entity);
+  return { type: `refund_${refund.status}`, refund, payment: paymentIn(payment) };
 }
+
+function disputeEvent(payload: unknown): EventBody {
+  const { dispute, payment } = disputePayloadSchema.parse(payload);
+  const chargeback = presentChargeback(dispute.entity);
+  return { type: 'chargeback', chargeback, payment: paymentIn(payment) };
+}
+
+const paymentIn = (part: { entity: Payment } | undefined) =>
+  part === undefined ? null : presentPayment(part.entity);
 
 /** What each event that concerns us says; the payload is a snapshot of when it happened. */
 const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
@@ -59,8 +70,15 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   }),
   'payment.captured': paymentEvent,
   'payment.failed': paymentEvent,
+  'refund.created': refundEvent,
   'refund.processed': refundEvent,
   'refund.failed': refundEvent,
+  'payment.dispute.created': disputeEvent,
+  'payment.dispute.under_review': disputeEvent,
+  'payment.dispute.action_required': disputeEvent,
+  'payment.dispute.won': disputeEvent,
+  'payment.dispute.lost': disputeEvent,
+  'payment.dispute.closed': disputeEvent,
 };
 
 function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent {

@@ -102,7 +102,7 @@ function urlOf(baseUrl: string, { path, query = {} }: Call): URL {
 
 /** The words in the paths that we call; every other segment is the id of something. */
 const PATH_WORDS = new Set(
-  'v1 v2 payments qr_codes close refund refunds transfers accounts'.split(' '),
+  'v1 v2 payments qr_codes close refund refunds transfers accounts disputes'.split(' '),
 );
 
 /** `/v1/payments/{id}/refund`: the same for every payment, so that lines can be counted. */

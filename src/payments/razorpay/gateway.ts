@@ -4,6 +4,7 @@ import type { PaymentGateway } from '../gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
 import type { CallLog } from './client.ts';
+import { createChargebacks } from './chargebacks.ts';
 import { createLinkedAccounts } from './linked-accounts.ts';
 import { presentPayment } from './present.ts';
 import { createRefunds } from './refunds.ts';
@@ -44,6 +45,7 @@ export function createRazorpayGateway(options: RazorpayGatewayOptions): Razorpay
     ...createSessions(client, { closeTimeoutMs, now }),
     ...createTransfers(client),
     ...createRefunds(client),
+    ...createChargebacks(client),
     ...createLinkedAccounts(client),
     ...createCallbackParser(options.webhookSecret),
 

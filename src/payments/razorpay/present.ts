@@ -1,11 +1,12 @@
 import type {
+  GatewayChargeback,
   GatewayPayment,
   GatewayRefund,
   GatewaySession,
   GatewayTransfer,
   OpenSessionInput,
 } from '../gateway.ts';
-import type { Payment, QrCode, Refund, Transfer } from './schemas.ts';
+import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
 
 /** Notes hold at most 256 characters each; the same limit is safe for a description. */
 const TEXT_LIMIT = 255;
@@ -65,7 +66,27 @@ export function presentRefund(refund: Refund): GatewayRefund {
     status: refund.status,
     amountPaise: refund.amount,
     createdAtMs: msFromSeconds(refund.created_at),
+    idempotencyKey: note(refund.notes, 'idempotency_key'),
   };
+}
+
+/** A dispute in the port's words. One that was closed without money being taken came to nothing. */
+export function presentChargeback(dispute: Dispute): GatewayChargeback {
+  const deductedPaise = dispute.amount_deducted ?? 0;
+  return {
+    gatewayChargebackId: dispute.id,
+    gatewayPaymentId: dispute.payment_id,
+    amountPaise: deductedPaise > 0 ? deductedPaise : dispute.amount,
+    state: chargebackState(dispute.status, deductedPaise),
+  };
+}
+
+function chargebackState(
+  status: Dispute['status'],
+  deductedPaise: number,
+): GatewayChargeback['state'] {
+  if (status === 'open' || status === 'under_review') return 'open';
+  return status === 'lost' || deductedPaise > 0 ? 'lost' : 'won';
 }
 
 /** A Route transfer in the port's words. Razorpay carries transfers out after it has answered. */

@@ -16,10 +16,16 @@ const paymentPath = (gatewayPaymentId: string) =>
  * by looking for the key in the notes of the payment's refunds, which holds however long ago the
  * first try was.
  */
-export function createRefunds(client: RazorpayClient): Pick<PaymentGateway, 'refund'> {
+export function createRefunds(
+  client: RazorpayClient,
+): Pick<PaymentGateway, 'refund' | 'listRefunds'> {
+  function refundsOf(operation: string, gatewayPaymentId: string): Promise<Refund[]> {
+    const path = `${paymentPath(gatewayPaymentId)}/refunds`;
+    return listAll(client, operation, { path }, refundSchema);
+  }
+
   async function refundsUnder(input: RefundInput): Promise<{ live?: Refund; failed: number }> {
-    const path = `${paymentPath(input.gatewayPaymentId)}/refunds`;
-    const refunds = await listAll(client, 'refund', { path }, refundSchema);
+    const refunds = await refundsOf('refund', input.gatewayPaymentId);
     const made = refunds.filter(madeUnder(input.idempotencyKey));
     const live = made.find(({ status }) => status !== 'failed');
     if (live === undefined) return { failed: made.length };
@@ -55,6 +61,10 @@ export function createRefunds(client: RazorpayClient): Pick<PaymentGateway, 'ref
   }
 
   return {
+    async listRefunds(gatewayPaymentId) {
+      return (await refundsOf('listRefunds', gatewayPaymentId)).map(presentRefund);
+    },
+
     async refund(input) {
       const refund = await refundOnce(input);
       if (refund.status === 'failed') {

@@ -55,6 +55,17 @@ export const refundSchema = z.object({
 });
 export type Refund = z.infer<typeof refundSchema>;
 
+export const disputeSchema = z.object({
+  id: z.string().min(1),
+  entity: z.literal('dispute'),
+  payment_id: z.string(),
+  amount: paise,
+  /** 0 until it is lost. */
+  amount_deducted: paise.nullish(),
+  status: z.enum(['open', 'under_review', 'won', 'lost', 'closed']),
+});
+export type Dispute = z.infer<typeof disputeSchema>;
+
 export const transferSchema = z.object({
   id: z.string().min(1),
   entity: z.literal('transfer'),
@@ -94,4 +105,11 @@ export const paymentPayloadSchema = z.object({
   qr_code: entityOf(qrCodeSchema).optional(),
 });
 export const qrCodePayloadSchema = z.object({ qr_code: entityOf(qrCodeSchema) });
-export const refundPayloadSchema = z.object({ refund: entityOf(refundSchema) });
+export const refundPayloadSchema = z.object({
+  refund: entityOf(refundSchema),
+  payment: entityOf(paymentSchema).optional(),
+});
+export const disputePayloadSchema = z.object({
+  dispute: entityOf(disputeSchema),
+  payment: entityOf(paymentSchema).optional(),
+});

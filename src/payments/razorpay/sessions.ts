@@ -81,8 +81,10 @@ function stillOpen(closing: Closing) {
   return { kind: 'unknown', detail: 'the QR code is still open' } as const;
 }
 
+/** A payment that is refunded by now was a payment: whoever asked has to hear of it. */
 function closedSession(payments: GatewayPayment[]): ClosedSession {
-  const payment = payments.find(({ status }) => status === 'captured');
+  const captured = payments.filter(({ status }) => status === 'captured' || status === 'refunded');
+  const payment = captured.find(({ refundedPaise }) => refundedPaise === 0) ?? captured[0];
   return payment === undefined ? { state: 'closed' } : { state: 'paid', payment };
 }
 

@@ -31,7 +31,7 @@ function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefin
  */
 export function createTransfers(
   client: RazorpayClient,
-): Pick<PaymentGateway, 'holdFunds' | 'releaseFunds'> {
+): Pick<PaymentGateway, 'fetchTransferred' | 'holdFunds' | 'releaseFunds'> {
   async function find(operation: string, input: TransferInput): Promise<Transfer | undefined> {
     const transfers = await listTransfers(client, operation, input.gatewayPaymentId);
     const made = transfers.filter(madeUnder(input.idempotencyKey));
@@ -74,6 +74,17 @@ export function createTransfers(
   }
 
   return {
+    async fetchTransferred(gatewayPaymentId) {
+      const transfers = await listTransfers(client, 'fetchTransferred', gatewayPaymentId);
+      const made = transfers.filter(({ status }) => status !== 'failed');
+      const sumOf = (list: Transfer[]) =>
+        list.reduce((sum, { amount, amount_reversed: back }) => sum + amount - (back ?? 0), 0);
+      return {
+        heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
+        releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
+      };
+    },
+
     async holdFunds(input) {
       return presentTransfer(await transferOnce('holdFunds', input, true));
     },

@@ -1,0 +1,140 @@
+import type { Sql } from '../db/client.ts';
+import type { PaymentFigures } from './gateway-figures-queries.ts';
+import { listFiguresToCompare } from './gateway-figures-queries.ts';
+import type { GatewayPayment, PaymentGateway, TransferredFunds } from './gateway.ts';
+import type { Gateways } from './gateways.ts';
+import { gatewayOf } from './gateways.ts';
+
+const PAGE_SIZE = 200;
+const CONCURRENT_PAYMENTS = 4;
+/** An order that ended longer ago is not compared any more. */
+const SETTLED_FOR_DAYS = 7;
+/** Enough to see what is wrong. */
+const MAX_LISTED = 100;
+
+/** One figure in which the gateway and our ledger differ. */
+export interface GatewayFault {
+  gatewayPaymentId: string;
+  orderNumber: string;
+  fault: string;
+}
+
+/** What came of asking the gateway about every payment that matters. */
+export interface GatewayComparison {
+  /** Payments whose figures were compared. */
+  comparedCount: number;
+  /** Payments whose money the gateway moves right now: they are not compared. */
+  movingCount: number;
+  faultCount: number;
+  /** The first ones. */
+  faults: GatewayFault[];
+  notAskedCount: number;
+  /** Payments that the gateway was not, or could not be, asked about, and why: the first ones. */
+  notAsked: { gatewayPaymentId: string; orderNumber: string; reason: string }[];
+}
+
+/**
+ * Compares the ledger with the gateway's own figures: for each payment of an order that is open, or
+ * ended within a week, what was captured, refunded, released and set aside. In pages, a few payments at
+ * a time; one that cannot be asked about does not stop the others.
+ */
+export async function compareWithGateway(deps: {
+  sql: Sql;
+  gateways: Gateways;
+}): Promise<GatewayComparison> {
+  const comparison: GatewayComparison = {
+    comparedCount: 0,
+    movingCount: 0,
+    faultCount: 0,
+    faults: [],
+    notAskedCount: 0,
+    notAsked: [],
+  };
+  for (let after = ''; ;) {
+    const page = { after, limit: PAGE_SIZE, settledForDays: SETTLED_FOR_DAYS };
+    const payments = await listFiguresToCompare(deps.sql, page);
+    const queue = payments.values();
+    const takeTurns = async () => {
+      for (const payment of queue) await compareOne(deps.gateways, payment, comparison);
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, takeTurns));
+    const last = payments.at(-1);
+    if (last === undefined || payments.length < PAGE_SIZE) return comparison;
+    after = last.gateway_payment_id;
+  }
+}
+
+async function compareOne(
+  gateways: Gateways,
+  payment: PaymentFigures,
+  comparison: GatewayComparison,
+): Promise<void> {
+  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = payment;
+  if (payment.is_moving) {
+    comparison.movingCount += 1;
+    return;
+  }
+  try {
+    const gateway = gatewayOf(gateways, payment.environment);
+    const faults = await faultsOf(gateway, payment);
+    comparison.comparedCount += 1;
+    comparison.faultCount += faults.length;
+    for (const fault of faults) {
+      if (comparison.faults.length < MAX_LISTED) {
+        comparison.faults.push({ gatewayPaymentId, orderNumber, fault });
+      }
+    }
+  } catch (error) {
+    comparison.notAskedCount += 1;
+    if (comparison.notAsked.length >= MAX_LISTED) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    comparison.notAsked.push({ gatewayPaymentId, orderNumber, reason });
+  }
+}
+
+async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promise<string[]> {
+  const { gateway_payment_id: gatewayPaymentId } = payment;
+  const atGateway = await gateway.fetchPayment(gatewayPaymentId);
+  const transferred = await gateway.fetchTransferred(gatewayPaymentId);
+  return [
+    captureFault(payment, atGateway),
+    // What an operator says of the money need not have moved it there.
+    ...(payment.is_settled
+      ? []
+      : [refundFault(payment, atGateway), ...transferFaults(payment, transferred)]),
+  ].filter((fault) => fault !== null);
+}
+
+function captureFault(
+  { amount_paise: paise, currency }: PaymentFigures,
+  { status, amountPaise, currency: theirs }: GatewayPayment,
+): string | null {
+  const isCaptured = status === 'captured' || status === 'refunded';
+  if (isCaptured && amountPaise === paise && theirs === currency) return null;
+  return `captured ${paise} paise of ${currency}, but the gateway says ${status}, ${amountPaise} of ${theirs}`;
+}
+
+function refundFault(
+  { refunded_paise: paise }: PaymentFigures,
+  { refundedPaise }: GatewayPayment,
+): string | null {
+  if (paise === refundedPaise) return null;
+  return `refunded ${paise} paise, but the gateway says ${refundedPaise}`;
+}
+
+/** What others took at the gateway came out of the linked account, or out of the platform's own money. */
+function transferFaults(
+  payment: PaymentFigures,
+  { heldPaise, releasedPaise }: TransferredFunds,
+): (string | null)[] {
+  const { released_paise: released, held_paise: held, reversed_paise: reversed } = payment;
+  const isWithin = (paise: number, least: number, most: number) => least <= paise && paise <= most;
+  const isReleaseRight = isWithin(releasedPaise, released - reversed, released);
+  const isHoldRight = payment.is_held
+    ? isWithin(heldPaise, held, held + reversed)
+    : isWithin(heldPaise, 0, held + reversed);
+  return [
+    isReleaseRight ? null : `released ${released} paise, but the gateway says ${releasedPaise}`,
+    isHoldRight ? null : `set aside ${held} paise, but the gateway says ${heldPaise}`,
+  ];
+}

@@ -1,0 +1,61 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../domain/index.ts';
+
+/** A payment whose money the gateway has, or had, and what our ledger says of it. */
+export interface PaymentFigures {
+  gateway_payment_id: string;
+  order_number: string;
+  environment: Environment;
+  currency: string;
+  amount_paise: number;
+  /** Refunded by this service, or by others at the gateway. */
+  refunded_paise: number;
+  released_paise: number;
+  /** Of what was released or refunded, what others have taken at the gateway. */
+  reversed_paise: number;
+  held_paise: number;
+  /** Set aside at the gateway, as far as we know, and still to be so. */
+  is_held: boolean;
+  /** The gateway moves its money right now, so that its figures may be ahead of ours. */
+  is_moving: boolean;
+  /** An operator has settled it, perhaps outside the gateway. */
+  is_settled: boolean;
+}
+
+/**
+ * The payments of orders that are open, or were settled lately, in pages by their id.
+ *
+ * @param after the last id of the page before
+ */
+export async function listFiguresToCompare(
+  sql: Sql,
+  { after, limit, settledForDays }: { after: string; limit: number; settledForDays: number },
+): Promise<PaymentFigures[]> {
+  return sql<PaymentFigures[]>`
+    SELECT p.gateway_payment_id, p.order_number, p.environment, p.currency, p.amount_paise,
+      coalesce(l.refunded, 0)::bigint + coalesce(r.refunded, 0)::bigint AS refunded_paise,
+      coalesce(l.released, 0)::bigint AS released_paise,
+      coalesce(r.reversed, 0)::bigint AS reversed_paise,
+      balance_of(p.gateway_payment_id, 'merchant_held') AS held_paise,
+      p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
+      o.busy IS NOT NULL OR s.started_at IS NOT NULL AND s.processed_at IS NULL AS is_moving,
+      EXISTS (SELECT FROM outside_settlements x WHERE x.order_number = o.order_number)
+        AS is_settled
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN LATERAL (
+      SELECT sum(amount_paise) FILTER (WHERE operation = 'refund') AS refunded,
+        sum(amount_paise) FILTER (WHERE operation = 'release') AS released
+      FROM ledger_transfers t WHERE t.gateway_payment_id = p.gateway_payment_id) l ON true
+    LEFT JOIN LATERAL (
+      SELECT sum(amount_paise) FILTER (WHERE kind = 'refund') AS refunded,
+        sum(amount_paise) AS reversed
+      FROM gateway_reversals v
+      WHERE v.gateway_payment_id = p.gateway_payment_id AND v.has_left) r ON true
+    WHERE p.gateway_payment_id > ${after} AND p.is_whole
+      AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
+        OR o.updated_at > service_now() - ${settledForDays} * interval '1 day'
+        OR s.started_at > service_now() - ${settledForDays} * interval '1 day')
+    ORDER BY p.gateway_payment_id LIMIT ${limit}`;
+}

@@ -1,0 +1,171 @@
+import type { Logger } from 'pino';
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import type { GatewayChargeback, GatewayRefund } from './gateway.ts';
+import { moneyKey } from './gateway.ts';
+import type { Gateways } from './gateways.ts';
+import { gatewayOf } from './gateways.ts';
+import type { Reversal } from './queries.ts';
+import * as queries from './queries.ts';
+
+export interface ReversalDeps {
+  sql: Sql;
+  gateways: Gateways;
+  log: Logger;
+}
+
+/** What is noted of a reversal needs no gateway. */
+type NoteDeps = Pick<ReversalDeps, 'sql' | 'log'>;
+
+/**
+ * Takes note of a refund at the gateway, unless this service has made it. Safe to call any number of
+ * times, in any order, for callbacks and for whoever asks the gateway.
+ *
+ * @returns `unknown_payment` when we have not heard of its payment yet
+ */
+export function noteRefund(
+  deps: NoteDeps,
+  environment: Environment,
+  refund: GatewayRefund,
+): Promise<'ours' | queries.ReversalNote['outcome']> {
+  const { gatewayPaymentId } = refund;
+  if (refund.idempotencyKey === moneyKey(gatewayPaymentId, 'refund')) {
+    return Promise.resolve('ours');
+  }
+  return noteReversal(deps, environment, {
+    reversal_id: refund.gatewayRefundId,
+    gateway_payment_id: gatewayPaymentId,
+    kind: 'refund',
+    amount_paise: refund.amountPaise,
+    state: refund.status,
+  });
+}
+
+/** Takes note of a chargeback, in the same way. */
+export function noteChargeback(
+  deps: NoteDeps,
+  environment: Environment,
+  chargeback: GatewayChargeback,
+): Promise<queries.ReversalNote['outcome']> {
+  return noteReversal(deps, environment, {
+    reversal_id: chargeback.gatewayChargebackId,
+    gateway_payment_id: chargeback.gatewayPaymentId,
+    kind: 'chargeback',
+    amount_paise: chargeback.amountPaise,
+    state: chargeback.state,
+  });
+}
+
+async function noteReversal(
+  deps: NoteDeps,
+  environment: Environment,
+  reversal: Reversal,
+): Promise<queries.ReversalNote['outcome']> {
+  const note = await queries.writeReversal(deps.sql, environment, reversal);
+  if (note.outcome !== 'noted') return note.outcome;
+  const { reversal_id: reversalId, gateway_payment_id: gatewayPaymentId, kind, state } = reversal;
+  const fields = {
+    orderNumber: note.order_number,
+    gatewayPaymentId,
+    reversalId,
+    state,
+    amountPaise: reversal.amount_paise,
+  };
+  if (state === 'won' || state === 'failed') {
+    await clearIfNothingStands(deps.sql, note.order_number);
+    deps.log.info(fields, 'A reversal at the gateway came to nothing');
+  } else {
+    await raiseAlert(deps, {
+      kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
+      subject: note.order_number,
+      message: MESSAGES[state],
+      fields,
+    });
+  }
+  return 'noted';
+}
+
+const MESSAGES = {
+  pending: 'A refund that this service has not made is under way at the gateway',
+  processed: 'Somebody has refunded a payment at the gateway',
+  open: "The buyer's bank asks for the money of a payment back",
+  lost: "The buyer's bank has taken the money of a payment back",
+} as const satisfies Partial<Record<Reversal['state'], string>>;
+
+async function clearIfNothingStands(sql: Sql, orderNumber: string): Promise<void> {
+  if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
+  for (const kind of ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const) {
+    await clearAlert(sql, kind, orderNumber, 'gateway');
+  }
+}
+
+/**
+ * Takes note of every refund of a payment that this service has not made.
+ *
+ * @returns whether any was news
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function noteRefundsOf(
+  deps: ReversalDeps,
+  environment: Environment,
+  gatewayPaymentId: string,
+): Promise<boolean> {
+  const refunds = await gatewayOf(deps.gateways, environment).listRefunds(gatewayPaymentId);
+  let isNews = false;
+  for (const refund of refunds.toReversed()) {
+    isNews = (await noteRefund(deps, environment, refund)) === 'noted' || isNews;
+  }
+  return isNews;
+}
+
+/**
+ * Looks for refunds of a payment whose callbacks were lost, where the gateway says that more of it
+ * was refunded than we know of.
+ *
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function noteMissedRefunds(
+  deps: ReversalDeps,
+  environment: Environment,
+  payment: { gatewayPaymentId: string; refundedPaise: number },
+): Promise<void> {
+  const { gatewayPaymentId, refundedPaise } = payment;
+  if (refundedPaise === 0) return;
+  if (refundedPaise <= (await queries.knownRefundedPaise(deps.sql, gatewayPaymentId))) return;
+  await noteRefundsOf(deps, environment, gatewayPaymentId);
+}
+
+/** How often the gateway is asked about a chargeback that is open, and about how many at a time. */
+const CHARGEBACK_EVERY_MS = 3_600_000;
+const CHARGEBACKS_AT_A_TIME = 50;
+
+/**
+ * Finds chargebacks whose callbacks were lost: the gateway is asked for its newest ones, in one call,
+ * and about each that we have as open. One failure does not stop the rest.
+ */
+export async function noteMissedChargebacks(deps: ReversalDeps): Promise<void> {
+  for (const environment of ['sandbox', 'production'] as const) {
+    const gateway = deps.gateways[environment];
+    if (!gateway) continue;
+    await orLater(deps, async () => {
+      for (const chargeback of await gateway.listNewestChargebacks()) {
+        await noteChargeback(deps, environment, chargeback);
+      }
+    });
+  }
+  const open = { limit: CHARGEBACKS_AT_A_TIME, everyMs: CHARGEBACK_EVERY_MS };
+  for (const { reversal_id: id, environment } of await queries.takeOpenChargebacks(
+    deps.sql,
+    open,
+  )) {
+    await orLater(deps, async () => {
+      const gateway = gatewayOf(deps.gateways, environment);
+      await noteChargeback(deps, environment, await gateway.fetchChargeback(id));
+    });
+  }
+}
+
+async function orLater({ log }: ReversalDeps, work: () => Promise<void>): Promise<void> {
+  await work().catch((err: unknown) => log.warn({ err }, 'Chargebacks: once more later'));
+}

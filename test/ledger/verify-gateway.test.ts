@@ -1,0 +1,96 @@
+import { describe, expect } from 'vitest';
+import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
+import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { simulator } from '../support/gateway.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+
+const AMOUNT_PAISE = 49_950;
+
+const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
+
+const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+
+describe("the ledger and the gateway's own figures", () => {
+  test('agree on orders in every status, whose money is held, released, refunded and reversed', async ({
+    service,
+    orders,
+  }) => {
+    for (const status of ['PAID', 'DISPUTE_OPEN', 'COMPLETED', 'REFUNDED'] as const) {
+      await orders.in(status);
+    }
+    await reconcilePayments(service.deps);
+    const reversed = await orders.in('DELIVERED');
+    await simulator(service, 'POST', `/payments/${await paymentOf(reversed)}/refund`, {
+      amountPaise: 100,
+    });
+    // The gateway is ahead until the refund is noted.
+    expect(await compareWithGateway(service.deps)).toMatchObject({
+      faults: [
+        {
+          orderNumber: reversed.orderNumber,
+          fault: 'refunded 0 paise, but the gateway says 100',
+        },
+      ],
+    });
+    await service.skip(24 * 3_600_000 + 1000);
+    await expect
+      .poll(async () => (await compareWithGateway(service.deps)).faults, { timeout: 30_000 })
+      .toEqual([]);
+    expect(await compareWithGateway(service.deps)).toMatchObject({
+      comparedCount: 5,
+      movingCount: 0,
+      faultCount: 0,
+      notAskedCount: 0,
+    });
+  });
+
+  test('differ where the gateway has released what is held, and the command says so', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('PAID');
+    const gatewayPaymentId = await paymentOf(order);
+    const gateway = service.deps.gateways.sandbox!;
+    await reconcilePayments(service.deps);
+    const cli = adminCli(service.env);
+    expect((await cli.run('ledger', 'verify', '--gateway')).code).toBe(0);
+    await gateway.releaseFunds({
+      gatewayPaymentId,
+      amountPaise: AMOUNT_PAISE,
+      linkedAccountId: 'acc_any',
+      idempotencyKey: `${gatewayPaymentId}-transfer`,
+    });
+    const { code, stdout } = await cli.run('ledger', 'verify', '--gateway');
+    expect(code).toBe(1);
+    expect(stdout).toContain(`released 0 paise, but the gateway says ${AMOUNT_PAISE}`);
+    expect(stdout).toContain(`set aside ${AMOUNT_PAISE} paise, but the gateway says 0`);
+    expect(stdout).toContain('The gateway differs: 2 figures.');
+    // Without --gateway nobody asks.
+    expect((await cli.run('ledger', 'verify')).code).toBe(0);
+  });
+
+  test('are compared for all payments but those that the gateway does not tell of', async ({
+    service,
+    orders,
+    gateway,
+  }) => {
+    const dumb = await orders.in('PAID');
+    const path = `/v1/payments/${await paymentOf(dumb)}`;
+    await gateway.addFault({ kind: 'error', method: 'GET', path });
+    const { comparedCount, notAskedCount, notAsked } = await compareWithGateway(service.deps);
+    expect(comparedCount).toBeGreaterThan(4);
+    expect(notAskedCount).toBe(1);
+    expect(notAsked).toEqual([
+      {
+        gatewayPaymentId: await paymentOf(dumb),
+        orderNumber: dumb.orderNumber,
+        reason: expect.stringContaining('the gateway is unavailable'),
+      },
+    ]);
+    const { code, stdout } = await adminCli(service.env).run('ledger', 'verify', '--gateway');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/Could not be asked about +1/);
+  });
+});

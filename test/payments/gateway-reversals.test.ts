@@ -1,0 +1,260 @@
+import { describe, expect } from 'vitest';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const HOUR_MS = 3_600_000;
+const AMOUNT_PAISE = 49_950;
+const PART_PAISE = 10_000;
+const CAPTURED = `capture: gateway_clearing → merchant_held ${AMOUNT_PAISE}`;
+
+const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
+
+test.beforeEach(({ service }) => simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 }));
+test.afterEach(async ({ service }) => {
+  const { ok, faults } = await verifyLedger(service.sql);
+  expect({ ok, faults }).toEqual({ ok: true, faults: [] });
+  expect(await simulator(service, 'GET', '/totals')).toMatchObject({ isBalanced: true });
+});
+
+const loseCallbacks = (service: TestService) =>
+  simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
+const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/settled');
+const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
+
+/** Somebody refunds a payment in the dashboard of the gateway. */
+async function refundInDashboard(service: TestService, order: DirectOrder, amountPaise?: number) {
+  const body = { amountPaise };
+  await simulator(service, 'POST', `/payments/${await paymentOf(order)}/refund`, body);
+  await callbacksArrive(service);
+}
+
+async function openChargeback(service: TestService, order: DirectOrder): Promise<string> {
+  const path = `/payments/${await paymentOf(order)}/disputes`;
+  const { id } = await simulator<{ id: string }>(service, 'POST', path);
+  await callbacksArrive(service);
+  return id;
+}
+
+async function settleChargeback(service: TestService, id: string, status: string) {
+  await simulator(service, 'POST', `/disputes/${id}/settle`, { status });
+  await callbacksArrive(service);
+}
+
+const openAlerts = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
+  (
+    await sql<{ kind: string }[]>`
+      SELECT kind FROM alerts WHERE subject = ${orderNumber} AND cleared_at IS NULL ORDER BY kind`
+  ).map(({ kind }) => kind);
+
+const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
+  sql<{ kind: string; state: string; amount_paise: number }[]>`
+    SELECT kind, state, amount_paise FROM gateway_reversals
+    WHERE order_number = ${orderNumber} ORDER BY reversal_id`;
+
+/** The window is over, and the release waits for an operator: nothing is recorded or moved. */
+async function assertReleaseWaits(service: TestService, order: DirectOrder): Promise<void> {
+  await windowEnds(service);
+  await until(async () => (await openAlerts(service, order)).includes('release_blocked'));
+  await service.skip(3 * HOUR_MS);
+  expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
+  expect(await order.kinds()).not.toContain('RELEASE_STARTED');
+  expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+}
+
+describe('a refund made at the gateway itself', () => {
+  test('is in timeline, ledger and alerts, and blocks the release', async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await refundInDashboard(service, order, PART_PAISE);
+    expect(await reversalsOf(service, order)).toEqual([
+      { kind: 'refund', state: 'processed', amount_paise: PART_PAISE },
+    ]);
+    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+      CAPTURED,
+      `reversal: merchant_held → refunds ${PART_PAISE}`,
+    ]);
+    expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
+    const { entries } = await merchant.sandbox.timeline(order);
+    expect(entries.at(-1)).toMatchObject({
+      kind: 'REFUNDED_AT_GATEWAY',
+      status: 'DELIVERED',
+      details: { amount: 100, gateway_id: expect.stringMatching(/^rfnd_/) },
+      webhook: null,
+    });
+    await assertReleaseWaits(service, order);
+  });
+
+  test('is found before the release when its callback was lost', async ({ service, orders }) => {
+    const order = await orders.in('DELIVERED');
+    await loseCallbacks(service);
+    await refundInDashboard(service, order, PART_PAISE);
+    expect(await reversalsOf(service, order)).toEqual([]);
+    await assertReleaseWaits(service, order);
+    expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);
+  });
+
+  test('is found by the release that goes on after the gateway was away', async ({
+    service,
+    orders,
+    gateway,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await loseCallbacks(service);
+    await refundInDashboard(service, order, PART_PAISE);
+    const { mend } = await gateway.addFault({ kind: 'error' });
+    await windowEnds(service);
+    await order.untilStep('RELEASE_STARTED');
+    await mend();
+    await service.skip(HOUR_MS);
+    await until(async () => (await openAlerts(service, order)).includes('release_blocked'));
+    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+  });
+
+  test('is found by reconciliation when it asks about the session', async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const created = await merchant.sandbox.create();
+    await merchant.sandbox.help(created, 'pay');
+    const order = await orders.workflowOf(created);
+    await loseCallbacks(service);
+    await refundInDashboard(service, order, PART_PAISE);
+    await service.clock.advance(5 * 60_000);
+    await reconcilePayments(service.deps);
+    await reconcilePayments(service.deps);
+    expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);
+    expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
+  });
+
+  test('of some of it leaves the rest to a refund of the order', async ({ service, orders }) => {
+    const order = await orders.in('PAID');
+    await loseCallbacks(service);
+    await refundInDashboard(service, order, PART_PAISE);
+    await order.update('refund');
+    await service.skip(60_000);
+    await order.untilStatus('REFUNDED');
+    const refunds = await madeAtGateway(service, await paymentOf(order), 'refunds');
+    expect(refunds.map(({ amount }) => amount)).toEqual([AMOUNT_PAISE - PART_PAISE, PART_PAISE]);
+    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+      CAPTURED,
+      `reversal: merchant_held → refunds ${PART_PAISE}`,
+      `refund: merchant_held → refunds ${AMOUNT_PAISE - PART_PAISE}`,
+    ]);
+  });
+
+  test('of all of it leaves nothing to refund', async ({ service, orders }) => {
+    const order = await orders.in('DISPUTE_OPEN');
+    await refundInDashboard(service, order);
+    await order.update('accept');
+    await order.untilStatus('REFUNDED');
+    expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
+    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+      CAPTURED,
+      `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
+    ]);
+  });
+
+  test('is not what this service refunds itself', async ({ service, orders }) => {
+    const order = await orders.in('DISPUTE_OPEN');
+    await order.update('accept');
+    await order.untilStatus('REFUNDED');
+    await callbacksArrive(service);
+    await reconcilePayments(service.deps);
+    expect(await reversalsOf(service, order)).toEqual([]);
+    expect(await openAlerts(service, order)).toEqual([]);
+  });
+
+  test('after the release takes the money from the merchant in the ledger', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('COMPLETED');
+    await refundInDashboard(service, order, PART_PAISE);
+    expect((await ledgerOf(service, order.orderNumber)).lines.at(-1)).toBe(
+      `reversal: merchant_available → refunds ${PART_PAISE}`,
+    );
+    expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
+  });
+});
+
+describe('a chargeback', () => {
+  test('that is open blocks the release, which goes on within the hour once it is won', async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    const id = await openChargeback(service, order);
+    expect(await openAlerts(service, order)).toEqual(['charged_back']);
+    await assertReleaseWaits(service, order);
+    await settleChargeback(service, id, 'under_review');
+    await settleChargeback(service, id, 'won');
+    expect(await openAlerts(service, order)).toEqual([]);
+    await service.skip(HOUR_MS);
+    await order.untilStatus('COMPLETED');
+    const { entries } = await merchant.sandbox.timeline(order);
+    expect(entries.map(({ kind }) => kind).slice(-5)).toEqual([
+      'DELIVERY_CONFIRMED',
+      'CHARGEBACK_OPENED',
+      'CHARGEBACK_WON',
+      'RELEASE_STARTED',
+      'ORDER_COMPLETED',
+    ]);
+    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+      `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
+    ]);
+  });
+
+  test('that is lost posts its ledger line once, whatever comes after it', async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    const id = await openChargeback(service, order);
+    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([CAPTURED]);
+    await simulator(service, 'PATCH', '/callbacks', { hold: true });
+    await settleChargeback(service, id, 'under_review');
+    await settleChargeback(service, id, 'lost');
+    await simulator(service, 'POST', '/callbacks/release', { order: 'reversed' });
+    await callbacksArrive(service);
+    await simulator(service, 'PATCH', '/callbacks', { hold: false });
+    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+      CAPTURED,
+      `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
+    ]);
+    const { entries } = await merchant.sandbox.timeline(order);
+    expect(entries.map(({ kind }) => kind).slice(-2)).toEqual([
+      'CHARGEBACK_OPENED',
+      'CHARGEBACK_LOST',
+    ]);
+    await assertReleaseWaits(service, order);
+  });
+
+  test('is found by reconciliation when its callbacks were lost, and so is its end', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await loseCallbacks(service);
+    const id = await openChargeback(service, order);
+    await reconcilePayments(service.deps);
+    expect(await reversalsOf(service, order)).toMatchObject([
+      { kind: 'chargeback', state: 'open' },
+    ]);
+    await settleChargeback(service, id, 'lost');
+    await reconcilePayments(service.deps);
+    expect(await reversalsOf(service, order)).toMatchObject([{ state: 'lost' }]);
+    expect(await openAlerts(service, order)).toEqual(['charged_back']);
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect } from 'vitest';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
+import { settleOutside } from '../../src/payments/settle-outside.ts';
+import { ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const HOUR_MS = 3_600_000;
+const AMOUNT_PAISE = 49_950;
+const PART_PAISE = 10_000;
+const REST_PAISE = AMOUNT_PAISE - PART_PAISE;
+const CANNOT_SETTLE =
+  'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
+
+const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
+
+test.afterEach(async ({ service }) => {
+  const { ok, faults } = await verifyLedger(service.sql);
+  expect({ ok, faults }).toEqual({ ok: true, faults: [] });
+});
+
+const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
+const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+
+async function refundInDashboard(service: TestService, order: DirectOrder, amountPaise?: number) {
+  const path = `/payments/${await paymentOf(order)}/refund`;
+  await simulator(service, 'POST', path, { amountPaise });
+  await simulator(service, 'POST', '/callbacks/settled');
+}
+
+const settle = ({ deps }: TestService, { orderNumber }: DirectOrder, outcome?: Settlement) =>
+  settleOutside(
+    { sql: deps.sql, workflows: deps.workflows, actor: 'test' },
+    { orderNumber, outcome, reason: 'The buyer was refunded in the dashboard' },
+  );
+
+const openAlerts = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
+  sql`SELECT kind FROM alerts WHERE subject = ${orderNumber} AND cleared_at IS NULL`;
+
+describe('an operator ends an order whose money has gone at the gateway', () => {
+  const WAYS: [OrderStatus, Settlement, OrderStatus, string][] = [
+    ['PAID', 'refunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DELIVERED', 'refunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DELIVERED', 'released', 'COMPLETED', 'ORDER_COMPLETED'],
+    ['DISPUTE_OPEN', 'refunded', 'REFUNDED', 'REFUND_PROCESSED'],
+    ['DISPUTE_UNDER_REVIEW', 'released', 'COMPLETED', 'ORDER_COMPLETED'],
+  ];
+  test.for(WAYS)(
+    '%s, as %s: %s with %s',
+    async ([from, as, ends, event], { service, merchant, orders }) => {
+      const order = await orders.in(from);
+      await refundInDashboard(service, order);
+      const { order: after, warning } = await settle(service, order, as);
+      expect([after.status, warning]).toEqual([ends, null]);
+      expect((await order.events()).at(-1)).toContain(event);
+      expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+        `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
+      ]);
+      expect(await openAlerts(service, order)).toEqual([]);
+      const read = await merchant.sandbox.read(order);
+      expect(read.refund).toEqual(
+        ends === 'REFUNDED'
+          ? { amount: 499.5, reason: 'settled_by_operator', processed_at: expect.any(String) }
+          : null,
+      );
+      if (from.startsWith('DISPUTE')) expect(read.dispute?.ended_at).toEqual(expect.any(String));
+      // The gateway moves nothing more, now or later.
+      await service.skip(26 * HOUR_MS);
+      expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
+      expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+      expect((await order.handle.result()).status).toBe(ends);
+    },
+  );
+
+  test.for<[Settlement, string]>([
+    ['released', `release: merchant_held → merchant_available ${REST_PAISE}`],
+    ['refunded', `refund: merchant_held → refunds ${REST_PAISE}`],
+  ])('of some of it: what is left counts as %s', async ([as, line], { service, orders }) => {
+    const order = await orders.in('DELIVERED');
+    await refundInDashboard(service, order, PART_PAISE);
+    await windowEnds(service);
+    await until(async () => (await openAlerts(service, order)).length === 2);
+    await settle(service, order, as);
+    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+      `reversal: merchant_held → refunds ${PART_PAISE}`,
+      line,
+    ]);
+    expect(await openAlerts(service, order)).toEqual([]);
+  });
+
+  test('the release that waits finds the settlement by itself, within the hour', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await refundInDashboard(service, order);
+    await windowEnds(service);
+    await until(async () => (await openAlerts(service, order)).length === 2);
+    await service.sql`
+      INSERT INTO outside_settlements (order_number, outcome, reason, actor)
+      VALUES (${order.orderNumber}, 'refunded', 'Its process died', 'test')`;
+    await service.skip(HOUR_MS);
+    await order.untilStatus('REFUNDED');
+    expect((await order.kinds()).slice(-2)).toEqual(['DELIVERY_CONFIRMED', 'REFUND_PROCESSED']);
+  });
+
+  test('a refund that the gateway refuses may still end as released', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DISPUTE_OPEN');
+    await simulator(service, 'POST', '/refusals', {
+      cause: 'refund_window_over',
+      subjectId: await paymentOf(order),
+    });
+    await order.update('accept');
+    await until(async () => (await openAlerts(service, order)).length === 1);
+    const { order: after } = await settle(service, order, 'released');
+    expect(after).toMatchObject({ status: 'COMPLETED', refund_amount_paise: null });
+    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+      `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
+    ]);
+  });
+});
+
+describe('a settlement is refused', () => {
+  test('of an order whose money is where it was', async ({ service, orders }) => {
+    for (const status of ['PAID', 'DELIVERED', 'DISPUTE_OPEN'] as const) {
+      const order = await orders.in(status);
+      await expect(settle(service, order, 'refunded')).rejects.toThrow(CANNOT_SETTLE);
+      expect((await order.row()).status).toBe(status);
+    }
+  });
+
+  test('that does not say how, or gives a merchant what it has not delivered', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('PAID');
+    await refundInDashboard(service, order);
+    await expect(settle(service, order)).rejects.toThrow(CANNOT_SETTLE);
+    await expect(settle(service, order, 'released')).rejects.toThrow(CANNOT_SETTLE);
+    expect((await settle(service, order, 'refunded')).order.status).toBe('REFUNDED');
+    await expect(settle(service, order, 'released')).rejects.toThrow(
+      `Order ${order.orderNumber} is settled outside already, as refunded`,
+    );
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect } from 'vitest';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { writeCapture } from '../../src/payments/queries.ts';
+import type { OrderRef } from '../support/api-client.ts';
+import {
+  askGateway,
+  ledgerOf,
+  madeAtGateway,
+  reconcileAMinuteLater,
+  simulator,
+} from '../support/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { createCallbackKit } from './callback-kit.ts';
+
+const AMOUNT_PAISE = 49_950;
+
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'kit',
+  { scope: 'file' },
+  ({ service, merchant }) => createCallbackKit(service, merchant),
+);
+
+/** No callback comes by itself: each test says what is heard, and when. */
+test.beforeEach(({ service }) => simulator(service, 'PATCH', '/callbacks', { hold: true }));
+
+const refundAtGateway = (service: TestService, paymentId: string, amountPaise?: number) =>
+  askGateway(service, 'POST', `/v1/payments/${paymentId}/refund`, { amount: amountPaise });
+
+const alertsAbout = ({ sql }: TestService, paymentId: string) =>
+  sql<{ kind: string; count: number }[]>`
+    SELECT kind, count FROM alerts WHERE subject = ${paymentId}`;
+
+/** The callback's payment with other words about it. */
+function spokenOf(body: string, changes: object): string {
+  const callback = JSON.parse(body) as { payload: { payment: { entity: object } } };
+  Object.assign(callback.payload.payment.entity, changes);
+  return JSON.stringify(callback);
+}
+
+/** It is known, an operator has been told once, and nothing else has come of it. */
+async function assertOnlyRecorded(
+  service: TestService,
+  order: OrderRef,
+  paymentId: string,
+  facts: object,
+): Promise<void> {
+  await until(async () => (await alertsAbout(service, paymentId)).length > 0);
+  const rows = await service.sql`
+    SELECT currency, gateway_status, refunded_paise, amount_paise FROM payments
+    WHERE gateway_payment_id = ${paymentId}`;
+  expect(rows).toEqual([
+    {
+      currency: 'INR',
+      gateway_status: 'captured',
+      refunded_paise: 0,
+      amount_paise: AMOUNT_PAISE,
+      ...facts,
+    },
+  ]);
+  expect((await ledgerOf(service, order.order_number)).lines).toEqual([]);
+  const refund = service.temporal.client.workflow.getHandle(`refund-${paymentId}`);
+  await expect(refund.describe()).rejects.toThrow('not found');
+  // Asked again and again, long after it would count as lost.
+  await service.clock.advance(11 * 60_000);
+  await reconcileAMinuteLater(service);
+  await reconcileAMinuteLater(service);
+  expect(await alertsAbout(service, paymentId)).toEqual([{ kind: 'unfit_capture', count: 1 }]);
+  expect(await verifyLedger(service.sql)).toMatchObject({ ok: true, capturesUnderWay: 0 });
+}
+
+describe('money that is not there does not make an order PAID', () => {
+  test.for<[string, number | undefined, object]>([
+    ['wholly', undefined, { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE }],
+    ['in part', 100, { refunded_paise: 100 }],
+  ])(
+    'a payment that was refunded %s at the gateway before reconciliation saw it',
+    async ([_word, amountPaise, facts], { service, merchant, kit }) => {
+      const { order, paymentId } = await kit.aPaymentNotYetHeardOf();
+      await refundAtGateway(service, paymentId, amountPaise);
+      await reconcileAMinuteLater(service);
+      await assertOnlyRecorded(service, order, paymentId, facts);
+      expect((await kit.read(order)).status).toBe('ACCEPTED');
+      // The buyer can still pay.
+      expect((await merchant.sandbox.help(order, 'pay')).body.data.status).toBe('PAID');
+    },
+  );
+
+  test.for<[string, object, object]>([
+    [
+      'says refunded',
+      { status: 'refunded', amount_refunded: AMOUNT_PAISE },
+      { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE },
+    ],
+    ['says that some of it is refunded', { amount_refunded: 50 }, { refunded_paise: 50 }],
+    ['is of another currency', { currency: 'USD' }, { currency: 'USD' }],
+  ])('a signed callback that %s', async ([_what, changes, facts], { service, merchant, kit }) => {
+    const { order, gatewaySessionId, paymentId, body } = await kit.aPaymentNotYetHeardOf();
+    const { status } = await kit.callBack(spokenOf(body, changes));
+    expect(status).toBe(200);
+    // The simulator would say of it that all is well.
+    await service.sql`
+        UPDATE payment_sessions SET checked_at = service_now() + interval '1 day'
+        WHERE gateway_session_id = ${gatewaySessionId}`;
+    await assertOnlyRecorded(service, order, paymentId, facts);
+    expect((await kit.read(order)).status).toBe('ACCEPTED');
+    expect((await merchant.sandbox.help(order, 'pay')).body.data.status).toBe('PAID');
+  });
+
+  test('a payment that was refunded at the gateway, found by a cancel', async ({
+    service,
+    merchant,
+    kit,
+  }) => {
+    const { order, paymentId } = await kit.aPaymentNotYetHeardOf();
+    await refundAtGateway(service, paymentId);
+    const cancelled = await merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+    expect([cancelled.status, cancelled.body.data]).toMatchObject([200, { status: 'CANCELLED' }]);
+    const facts = { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE };
+    await assertOnlyRecorded(service, order, paymentId, facts);
+    expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
+  });
+
+  test('a capture that was refunded at the gateway before its order heard of it', async ({
+    service,
+    kit,
+    orders,
+  }) => {
+    const { order, paymentId, gatewaySessionId } = await kit.aPaymentNotYetHeardOf();
+    const gateway = service.deps.gateways.sandbox!;
+    const [payment] = await gateway.listSessionPayments(gatewaySessionId);
+    // Written down, and its process died before it told the order.
+    const capture = { orderNumber: order.order_number, sessionId: null, payment: payment! };
+    await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
+    await refundAtGateway(service, paymentId);
+    await reconcileAMinuteLater(service);
+    const workflow = await orders.workflowOf(order);
+    expect(await workflow.refusalOf('pay', { gatewayPaymentId: paymentId })).toBe(
+      'The payment is not recorded as captured for this order',
+    );
+    const facts = { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE };
+    await assertOnlyRecorded(service, order, paymentId, facts);
+  });
+});

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect } from 'vitest';
+import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { createOrderCommands } from '../../src/orders/commands.ts';
+import { decideDispute, refundForMerchant } from '../../src/orders/operator-commands.ts';
+import { createOrderPresenter } from '../../src/orders/presenter.ts';
+import { writeRequest } from '../../src/orders/queries.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+
+const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
+
+/** Each message that moves money on a person's word, sent bare, and where it sends its sender. */
+const BARE: [OrderStatus, OrderMessageName, object, string][] = [
+  ['PAID', 'refund', {}, 'Cannot refund from here; use admin order refund'],
+  ['DELIVERED', 'refund', {}, 'Cannot refund from here; use admin order refund'],
+  [
+    'DISPUTE_OPEN',
+    'accept',
+    {},
+    'Cannot accept from here; the merchant does it through the API, an operator with admin dispute decide',
+  ],
+  [
+    'DISPUTE_UNDER_REVIEW',
+    'decide',
+    { for: 'buyer' },
+    'Cannot decide from here; use admin dispute decide',
+  ],
+  [
+    'DISPUTE_UNDER_REVIEW',
+    'decide',
+    { for: 'merchant' },
+    'Cannot decide from here; use admin dispute decide',
+  ],
+  ['DELIVERED', 'settle', {}, 'Cannot settle from here; use admin order settle'],
+  [
+    'DISPUTE_OPEN',
+    'settle',
+    { outcome: 'refunded' },
+    'Cannot settle from here; use admin order settle',
+  ],
+];
+
+describe("what moves money on a person's word, sent from the Temporal UI", () => {
+  test.for(BARE)(
+    '%s · %s %o is refused: %s',
+    async ([status, name, message, words], { orders }) => {
+      const order = await orders.in(status);
+      const before = await order.row();
+      expect(await order.refusalOfBare(name, message)).toBe(words);
+      await order.handle.signal(name, message);
+      // A request that nobody answers for, or of another order, is no word either.
+      const requestId = `req_${randomUUID()}`;
+      expect(await order.refusalOfBare(name, { ...message, requestId })).toBe(words);
+      expect(await order.row()).toEqual(before);
+    },
+  );
+
+  test('a request that names nobody is refused, and so is that of another order', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('PAID');
+    const other = await orders.in('PAID');
+    const anonymous = `req_${randomUUID()}`;
+    await writeRequest(service.sql, order.orderNumber, anonymous, { reason: 'Why not' });
+    const foreign = `req_${randomUUID()}`;
+    const responsible = { actor: 'cli:asha', reason: 'Sold out' };
+    await writeRequest(service.sql, other.orderNumber, foreign, {}, responsible);
+    for (const requestId of [anonymous, foreign]) {
+      expect(await order.refusalOfBare('refund', { requestId })).toBe(
+        'Cannot refund from here; use admin order refund',
+      );
+    }
+    expect(await order.row()).toMatchObject({ status: 'PAID', busy: null });
+  });
+});
+
+const requestsOf = ({ sql }: TestService, orderNumber: string) =>
+  sql<{ actor: string; reason: string }[]>`
+    SELECT actor, reason FROM order_requests
+    WHERE order_number = ${orderNumber} AND actor <> 'test' ORDER BY received_at`;
+
+describe('the row of a request names who asks and why', () => {
+  test('the merchant through the API', async ({ service, merchant, orders }) => {
+    const { merchantId } = merchant;
+    const disputed = await orders.in('DISPUTE_OPEN');
+    await merchant.sandbox.post(`/orders/${disputed.orderNumber}/dispute/accept`);
+    await disputed.untilStatus('REFUNDED');
+    expect(await requestsOf(service, disputed.orderNumber)).toEqual([
+      { actor: merchantId, reason: 'Asked for through the API' },
+    ]);
+    const paid = await orders.in('PAID');
+    const reason = 'Sold out';
+    await merchant.sandbox.post(`/orders/${paid.orderNumber}/refund`, { reason });
+    await paid.untilStatus('REFUNDED');
+    expect(await requestsOf(service, paid.orderNumber)).toEqual([{ actor: merchantId, reason }]);
+  });
+
+  test('an operator through admin', async ({ service, orders }) => {
+    const { deps, config } = service;
+    const present = createOrderPresenter(config.publicBaseUrl);
+    const commands = createOrderCommands({ ...deps, durations: config.durations, present });
+    const operator = { sql: deps.sql, commands, actor: 'cli:asha' };
+    const disputed = await orders.in('DISPUTE_UNDER_REVIEW');
+    const decision = { winner: 'buyer', reason: 'The parcel was empty' } as const;
+    await decideDispute(operator, disputed.orderNumber, decision);
+    await disputed.untilStatus('REFUNDED');
+    const paid = await orders.in('PAID');
+    await refundForMerchant(operator, paid.orderNumber, 'The shop has closed');
+    await paid.untilStatus('REFUNDED');
+    expect([
+      ...(await requestsOf(service, disputed.orderNumber)),
+      ...(await requestsOf(service, paid.orderNumber)),
+    ]).toEqual([
+      { actor: 'cli:asha', reason: 'The parcel was empty' },
+      { actor: 'cli:asha', reason: 'The shop has closed' },
+    ]);
+  });
+});
