@@ -1,13 +1,14 @@
 import { findOrderByNumber } from '../orders/queries.ts';
 import type { CaptureDeps } from './captures.ts';
-import { notePayment } from './captures.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
+import * as queries from './queries.ts';
 
 export type RecoverCaptureDeps = CaptureDeps & { gateways: Gateways };
 
 /**
- * Asks the gateway for a capture that a restored database may have lost, and writes it down again.
+ * Asks the gateway for a capture that a restored database may have lost, and writes it down again as
+ * it was when its order took it, whatever has been refunded of it since.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -18,10 +19,17 @@ export async function recoverCapture(
 ): Promise<void> {
   const { environment } = await findOrderByNumber(deps.sql, orderNumber);
   const gateway = gatewayOf(deps.gateways, environment);
-  const [payment, session] = await Promise.all([
+  const [payment, atGateway] = await Promise.all([
     gateway.fetchPayment(gatewayPaymentId),
     gateway.findSessionOfPayment(gatewayPaymentId),
   ]);
-  const known = { ...payment, orderNumber };
-  await notePayment(deps, environment, known, session?.gatewaySessionId ?? null);
+  const session =
+    atGateway &&
+    (await queries.findSessionAtGateway(deps.sql, environment, atGateway.gatewaySessionId));
+  await queries.writeCapture(deps.sql, {
+    orderNumber,
+    sessionId: session?.session_id ?? payment.sessionId,
+    environment,
+    payment: { ...payment, status: 'captured', refundedPaise: 0 },
+  });
 }

@@ -97,7 +97,7 @@ async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): P
 async function tellOrder(
   { sql, workflows }: SettleOutsideDeps,
   orderNumber: string,
-  message: { requestId: string; outcome: Settlement },
+  settled: { requestId: string; outcome: Settlement },
 ): Promise<boolean> {
   const failed = async (cause: unknown): Promise<false> => {
     const { status } = await findOrderByNumber(sql, orderNumber);
@@ -106,7 +106,7 @@ async function tellOrder(
     throw new NotToldError(message, { cause });
   };
   try {
-    const outcome = await workflows.update(orderNumber, 'settle', message);
+    const outcome = await workflows.update(orderNumber, 'settle', settled);
     return outcome === 'done' || (await failed(outcome));
   } catch (error) {
     return failed(error);

@@ -1,5 +1,5 @@
 import { GatewayRefused } from '../gateway.ts';
-import type { PaymentGateway, TransferInput } from '../gateway.ts';
+import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import { listAll } from './list-all.ts';
@@ -22,6 +22,21 @@ export function listTransfers(
 
 function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefined> {
   return answer.kind === 'done' ? { kind: 'done', value: answer.value.items[0] } : answer;
+}
+
+/** What of a payment is in its linked account. A failed transfer has moved nothing. */
+async function fetchTransferred(
+  client: RazorpayClient,
+  gatewayPaymentId: string,
+): Promise<TransferredFunds> {
+  const transfers = await listTransfers(client, 'fetchTransferred', gatewayPaymentId);
+  const made = transfers.filter(({ status }) => status !== 'failed');
+  const sumOf = (list: Transfer[]) =>
+    list.reduce((sum, { amount, amount_reversed: back }) => sum + amount - (back ?? 0), 0);
+  return {
+    heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
+    releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
+  };
 }
 
 /**
@@ -74,16 +89,7 @@ export function createTransfers(
   }
 
   return {
-    async fetchTransferred(gatewayPaymentId) {
-      const transfers = await listTransfers(client, 'fetchTransferred', gatewayPaymentId);
-      const made = transfers.filter(({ status }) => status !== 'failed');
-      const sumOf = (list: Transfer[]) =>
-        list.reduce((sum, { amount, amount_reversed: back }) => sum + amount - (back ?? 0), 0);
-      return {
-        heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
-        releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
-      };
-    },
+    fetchTransferred: (gatewayPaymentId) => fetchTransferred(client, gatewayPaymentId),
 
     async holdFunds(input) {
       return presentTransfer(await transferOnce('holdFunds', input, true));
