@@ -15,6 +15,7 @@ env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadConfig().cacheHome), 'node-comp
  */
 const BEGIN_FIRST = [
   'payments/cancel-versus-pay',
+  'workflows/long-orders',
   'payments/dying-worker',
   'webhooks/manual-retry-crash',
   'workflows/webhook-killed-worker',

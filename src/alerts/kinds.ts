@@ -5,6 +5,8 @@ export const ALERT_KINDS = {
   clock_skew: "Set this machine's clock right. No webhook is sent until then.",
   charged_back:
     "Answer the bank in the dashboard of the gateway. The order's funds are not released meanwhile. Once it is lost, end the order with admin order settle --released or --refunded.",
+  delivery_unknown:
+    'None, if its order was recovered: the step is written again, and its webhook is sent under the former event id. Else run admin order recover --all.',
   gateway_refused:
     "Read the gateway's reason with admin order show. Mend its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
   no_gateway: 'Configure the gateway of this environment: the settings *_RAZORPAY_*.',

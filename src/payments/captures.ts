@@ -4,7 +4,7 @@ import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/queries.ts';
-import { findOrder, writeRequest } from '../orders/queries.ts';
+import { findOrder, signalOrder, writeRequest } from '../orders/queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
@@ -157,20 +157,21 @@ export async function applyCapture(
     });
     return workflows.refundSurplus(gatewayPaymentId);
   }
-  const outcome = await workflows.signal(orderNumber, 'pay', { gatewayPaymentId });
+  const outcome = await signalOrder(deps, orderNumber, 'pay', { gatewayPaymentId });
   if (outcome === 'gone') await workflows.refundSurplus(gatewayPaymentId);
 }
 
 /** Written only when the order has been told, which counts it once however often it hears of it. */
 async function noteFailure(
-  { sql, workflows }: CaptureDeps,
+  deps: CaptureDeps,
   orderNumber: string,
   { gatewayPaymentId, failure }: GatewayPayment,
 ): Promise<void> {
+  const { sql } = deps;
   if (await queries.isFailureKnown(sql, gatewayPaymentId)) return;
   const requestId = `failed:${gatewayPaymentId}`;
   const reason = failure?.description || failure?.code;
   if (reason) await writeRequest(sql, orderNumber, requestId, { reason });
-  await workflows.signal(orderNumber, 'failPayment', { requestId });
+  await signalOrder(deps, orderNumber, 'failPayment', { requestId });
   await queries.writeFailure(sql, gatewayPaymentId, orderNumber);
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AlertDeps } from '../alerts/alerts.ts';
+import { raiseAlert } from '../alerts/alerts.ts';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
 import type {
   Attempt,
@@ -165,7 +166,15 @@ async function whyNotBegun(deps: DeliverDeps, deliveryId: string): Promise<Deliv
   const delivery = await attempts.find(deliveryId);
   if (delivery?.state === 'DELIVERED') return { outcome: 'delivered' };
   if (delivery?.state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
-  if (!delivery) throw new Error(`There is no delivery ${deliveryId}`);
+  if (!delivery) {
+    // The database was restored from a backup. Should its order's step be written again, so is it.
+    await raiseAlert(deps, {
+      kind: 'delivery_unknown',
+      subject: deliveryId,
+      message: 'A webhook is not in the database: it is not sent',
+    });
+    return { outcome: 'failed', reason: 'It is not in the database' };
+  }
   await assertClockAgrees(delivery.database_now, deps);
   // The process died after the time was written down, before it was handed on.
   const earlyMs = (delivery.next_attempt_at?.getTime() ?? 0) - (await now());

@@ -41,7 +41,7 @@ test('a worker that dies when it begins to refund refunds once', async ({
   const order = await orders.in('DISPUTE_OPEN');
   await worker.stop();
   const doomed = await startWorkerThatDiesAfter(service, 'REFUND_STARTED');
-  await order.signal('accept', { requestId: 'accept:1' });
+  await order.signal('accept');
   await doomed.exited;
   await worker.start();
   await order.untilStatus('REFUNDED');

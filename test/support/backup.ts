@@ -1,20 +1,27 @@
 import type { Sql } from '../../src/db/client.ts';
 import type { TestService } from './service.ts';
 
+const EVENTS = 'event_id IN (SELECT event_id FROM order_events WHERE order_number = $1)';
+
+/** How to find the rows of an order in a table that does not name it. */
+const WITHOUT_ORDER_NUMBER: Record<string, string> = {
+  webhook_attempts: `delivery_id IN (SELECT delivery_id FROM webhook_deliveries WHERE ${EVENTS})`,
+  webhook_deliveries: EVENTS,
+};
+
 /** Every table with rows of an order, and how to find them; those that others point to come last. */
-async function tablesOf(sql: Sql): Promise<{ table: string; where: string }[]> {
-  const tables = await sql<{ table: string }[]>`
-    SELECT table_name AS table FROM information_schema.columns
-    WHERE table_schema = 'public' AND column_name = 'order_number'`;
-  const events = 'event_id IN (SELECT event_id FROM order_events WHERE order_number = $1)';
-  return [
-    {
-      table: 'webhook_attempts',
-      where: `delivery_id IN (SELECT delivery_id FROM webhook_deliveries WHERE ${events})`,
-    },
-    { table: 'webhook_deliveries', where: events },
-    ...tables.map(({ table }) => ({ table, where: 'order_number = $1' })),
-  ];
+async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; where: string }[]> {
+  const tables = await sql<{ table: string; columns: string; has_number: boolean }[]>`
+    SELECT table_name AS table, bool_or(column_name = 'order_number') AS has_number,
+      string_agg(quote_ident(column_name), ', ') FILTER (WHERE is_generated = 'NEVER') AS columns
+    FROM information_schema.columns WHERE table_schema = 'public' GROUP BY table_name`;
+  const found = tables.flatMap(({ table, columns, has_number }) => {
+    const where = has_number ? 'order_number = $1' : WITHOUT_ORDER_NUMBER[table];
+    return where === undefined ? [] : { table, columns, where };
+  });
+  const places = Object.keys(WITHOUT_ORDER_NUMBER);
+  const place = (table: string) => (places.includes(table) ? places.indexOf(table) : places.length);
+  return found.toSorted((a, b) => place(a.table) - place(b.table));
 }
 
 /**
@@ -42,10 +49,10 @@ export async function backUp(
       for (const { table, where } of tables) {
         await tx.unsafe(`DELETE FROM ${table} WHERE ${where}`, [orderNumber]);
       }
-      for (const { table } of tables) {
+      for (const { table, columns } of tables) {
         await tx.unsafe(
-          `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
-            SELECT * FROM jsonb_populate_recordset(NULL::${table}, $1::text::jsonb)`,
+          `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+            SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1::text::jsonb)`,
           [rows.get(table)!],
         );
       }

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { notePayment } from '../../src/payments/captures.ts';
+import { attemptScheduled } from '../../src/webhooks/deliver.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -65,6 +67,25 @@ test('a dispute is taken by an order whose workflow is missing', async ({ mercha
   const reason = 'The parcel was empty when it came';
   const { status } = await merchant.sandbox.help(order, 'dispute', { reason });
   expect([status, (await order.row()).status]).toEqual([200, 'DISPUTE_OPEN']);
+});
+
+test('a capture of an order whose workflow is missing makes it PAID, and is not given back', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('ACCEPTED');
+  const gatewayPaymentId = await order.capture();
+  await terminate(order);
+  const payment = await service.deps.gateways.sandbox!.fetchPayment(gatewayPaymentId);
+  await notePayment(service.deps, 'sandbox', { ...payment, orderNumber: order.orderNumber }, null);
+  await order.untilStatus('PAID');
+  expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);
+});
+
+test('a webhook that a restored database does not know ends with an alert', async ({ service }) => {
+  const deliveryId = 'dlv_lost';
+  expect(await attemptScheduled(service.deps, deliveryId)).toMatchObject({ outcome: 'failed' });
+  expect(await alertsAbout(service, deliveryId)).toEqual(['delivery_unknown: open']);
 });
 
 test('the comparison finds missing workflows, each by itself, and their deadlines come', async ({
