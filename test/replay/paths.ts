@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Settlement } from '../../src/domain/index.ts';
+import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
 import { breakGateway, CLOSING, simulator } from '../support/gateway.ts';
@@ -63,6 +63,42 @@ async function settleOutside(
     INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
     VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was away', 'operator')`;
   await update('settle', { requestId: `settle:${orderNumber}`, outcome });
+}
+
+/** An operator ends an order in that status. */
+function settledIn(status: OrderStatus, outcome: Settlement): Path {
+  return async (world) => {
+    const order = await start(world, status);
+    await settleOutside(world, order, outcome);
+    return order;
+  };
+}
+
+/** An operator ends an order whose release the gateway does not make. */
+function releaseSettled(outcome: Settlement): Path {
+  return async (world) => {
+    const order = await start(world, 'PAID', { terms: endsSoon });
+    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
+    await order.update('deliver');
+    await order.untilStep('RELEASE_STARTED');
+    await until(async () => (await hits()) > 0);
+    await settleOutside(world, order, outcome);
+    await mend();
+    return order;
+  };
+}
+
+/** The same for a refund. */
+function refundSettled(outcome: Settlement): Path {
+  return async (world) => {
+    const order = await start(world, 'DISPUTE_OPEN');
+    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
+    await order.update('accept');
+    await until(async () => (await hits()) > 0);
+    await settleOutside(world, order, outcome);
+    await mend();
+    return order;
+  };
 }
 
 /** One for each path through the table, and for what happens beside it. The names are the files'. */
@@ -235,25 +271,17 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'settled-outside': async (world) => {
-    const order = await start(world, 'PAID', { terms: endsSoon });
-    await order.update('deliver');
-    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
-    await until(async () => (await hits()) > 0);
-    await settleOutside(world, order, 'released');
-    await mend();
-    return order;
-  },
-
-  'refund-settled-outside': async (world) => {
-    const order = await start(world, 'DISPUTE_OPEN');
-    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
-    await order.update('accept');
-    await until(async () => (await hits()) > 0);
-    await settleOutside(world, order, 'refunded');
-    await mend();
-    return order;
-  },
+  'settled-outside': releaseSettled('released'),
+  'release-settled-as-refunded': releaseSettled('refunded'),
+  'refund-settled-outside': refundSettled('refunded'),
+  'refund-settled-as-released': refundSettled('released'),
+  'paid-settled-as-refunded': settledIn('PAID', 'refunded'),
+  'delivered-settled-as-released': settledIn('DELIVERED', 'released'),
+  'delivered-settled-as-refunded': settledIn('DELIVERED', 'refunded'),
+  'disputed-settled-as-released': settledIn('DISPUTE_OPEN', 'released'),
+  'disputed-settled-as-refunded': settledIn('DISPUTE_OPEN', 'refunded'),
+  'under-review-settled-as-released': settledIn('DISPUTE_UNDER_REVIEW', 'released'),
+  'under-review-settled-as-refunded': settledIn('DISPUTE_UNDER_REVIEW', 'refunded'),
 
   'webhook-refused-and-still-waiting': async ({ service, deafMerchantId: merchantId }) =>
     startOrderIn(service, 'DELIVERED', { merchantId }),

@@ -30,16 +30,11 @@ export function transitionsOfTable(): Set<string> {
 
 /** The transitions that an order took, by the steps in its workflow's history. */
 export function transitionsOf(history: object): string[] {
-  let from: Place & { number: number } = { status: 'ACCEPTED', busy: null, number: 1 };
+  let from: Place = { status: 'ACCEPTED', busy: null };
   return recordedSteps(history).flatMap((step) => {
     const before = from;
     from = step;
-    // A release records its beginning by itself, and its result names the end alone.
-    const releasing = { status: before.status, busy: { kind: 'releasing' } as const };
-    const isReleased = step.kind === 'ORDER_COMPLETED' && before.busy === null;
-    return isReleased
-      ? [name(before, 'RELEASE_STARTED', 'releasing'), name(releasing, step.kind, step.status)]
-      : name(before, step.kind, targetOf(before, step));
+    return name(before, step.kind, targetOf(before, step));
   });
 }
 
@@ -47,18 +42,25 @@ function targetOf(before: Place, { status, busy }: Place): string {
   return busy && !before.busy ? causeOf(busy) : nameOf({ status, busy });
 }
 
-/** The steps in the results of activities, local and others, each once. */
+interface Recorded {
+  step?: Step;
+}
+
+/** The steps in the results of activities, local and others, and of the workflow, each once. */
 function recordedSteps(history: object): Step[] {
   const steps = new Map<number, Step>();
   JSON.stringify(history, (key, value: unknown) => {
     if (key !== 'data' || typeof value !== 'string') return value;
     const text = Buffer.from(value, 'base64').toString();
     const result = (text.startsWith('{') ? JSON.parse(text) : {}) as {
-      recorded?: { step: Step };
-      step?: Step;
+      recorded?: Recorded | Recorded[];
+      steps?: Recorded[];
+      run?: { steps: Recorded[] };
     };
-    const step = result.recorded?.step ?? result.step;
-    if (step) steps.set(step.number, step);
+    const found = [result.recorded, result.steps, result.run?.steps].flat();
+    for (const { step } of found.filter((one) => one !== undefined)) {
+      if (step && step.number > 1) steps.set(step.number, step);
+    }
     return value;
   });
   return [...steps.values()].toSorted((a, b) => a.number - b.number);
