@@ -298,7 +298,7 @@ async function updateIdOf(
 /** The command of a message, as far as its refusal goes. */
 function commandOf(name: OrderMessageName): CommandType {
   if (name === 'decide') return 'decideForBuyer';
-  return name === 'settle' ? 'settleReleased' : name;
+  return name === 'settle' ? 'settleRefunded' : name;
 }
 
 /** A workflow that is gone was final: no command fits any more. */

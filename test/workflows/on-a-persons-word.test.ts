@@ -49,11 +49,15 @@ describe("what moves money on a person's word, sent from the Temporal UI", () =>
       const order = await orders.in(status);
       const before = await order.row();
       expect(await order.refusalOfBare(name, message)).toBe(words);
-      await order.handle.signal(name, message);
-      // A request that nobody answers for, or of another order, is no word either.
+      // A request that has no row is no word either.
       const requestId = `req_${randomUUID()}`;
       expect(await order.refusalOfBare(name, { ...message, requestId })).toBe(words);
       expect(await order.row()).toEqual(before);
+      await order.handle.signal(name, message);
+      // What comes after it finds it dropped.
+      await order.update('advance', { seconds: 1 });
+      expect(await order.row()).toMatchObject({ status, busy: null });
+      expect((await order.kinds()).at(-1)).toBe('CLOCK_ADVANCED');
     },
   );
 
