@@ -69,19 +69,29 @@ export async function markSessionOpen(
   return rows.length > 0;
 }
 
-/** It is over: it no longer stands in the way of a new one, or of a cancel. */
+/**
+ * It is over: it no longer stands in the way of a new one, or of a cancel. One that is paid by then
+ * stays as it is, until its order has heard of the payment. Locks the order before its session, as
+ * everybody does.
+ */
 export async function endSession(
   sql: Sql,
   sessionId: string,
-  state: 'PAID' | 'CLOSED' | 'FAILED',
+  state: 'CLOSED' | 'FAILED',
 ): Promise<void> {
   await sql`
-    WITH ended AS (
-      UPDATE payment_sessions
-      SET state = ${state}, ended_at = coalesce(ended_at, service_now())
-      WHERE session_id = ${sessionId} AND state <> 'PAID'
+    WITH locked AS (
+      SELECT o.order_number FROM payment_sessions s JOIN orders o USING (order_number)
+      WHERE s.session_id = ${sessionId} FOR NO KEY UPDATE OF o
+    ), ended AS (
+      UPDATE payment_sessions s
+      SET state = ${state}, ended_at = coalesce(s.ended_at, service_now())
+      FROM locked l
+      WHERE s.session_id = ${sessionId} AND s.order_number = l.order_number AND s.state <> 'PAID'
+      RETURNING s.session_id
     )
-    UPDATE orders SET open_session_id = NULL WHERE open_session_id = ${sessionId}`;
+    UPDATE orders o SET open_session_id = NULL FROM ended e
+    WHERE o.open_session_id = e.session_id`;
 }
 
 export async function findSession(

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { writeCapture } from '../../src/payments/queries.ts';
+import { endSession, writeCapture } from '../../src/payments/queries.ts';
 import { capturedWhole } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -32,4 +32,30 @@ test('a capture waits for a step that moves the clock of its session, and neithe
   const rows =
     await service.sql`SELECT state FROM payment_sessions WHERE session_id = ${sessionId}`;
   expect(rows).toEqual([{ state: 'PAID' }]);
+});
+
+test('a session that is paid at the very moment at which it is ended stays the open one', async ({
+  service,
+  orders,
+}) => {
+  const { order_number: orderNumber } = await orders.write();
+  const sessionId = `ps_${orderNumber}`;
+  await service.sql`
+    INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
+    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'OPEN', service_now())`;
+  await service.sql`
+    UPDATE orders SET open_session_id = ${sessionId} WHERE order_number = ${orderNumber}`;
+  const ending = await service.sql.begin(async (sql) => {
+    await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
+    const ended = endSession(service.sql, sessionId, 'CLOSED');
+    ended.catch(() => undefined);
+    await untilBlocked(service, 'SET open_session_id = NULL');
+    await sql`UPDATE payment_sessions SET state = 'PAID' WHERE session_id = ${sessionId}`;
+    return { ended };
+  });
+  await ending.ended;
+  const rows = await service.sql`
+    SELECT s.state, o.open_session_id FROM payment_sessions s JOIN orders o USING (order_number)
+    WHERE session_id = ${sessionId}`;
+  expect(rows).toEqual([{ state: 'PAID', open_session_id: sessionId }]);
 });
