@@ -1,4 +1,4 @@
-import { activityInfo, ApplicationFailure } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure, heartbeat } from '@temporalio/activity';
 import type {
   MoneyActivities,
   MoveFundsInput,
@@ -34,6 +34,9 @@ const RETRY_WAITING = '30 minutes';
 
 /** A refusal for good is tried again this often: somebody may have put it right. */
 const RETRY_REFUSED = '1 hour';
+
+/** A run of reconciliation says this often that its worker lives. */
+const HEARTBEAT_MS = 10_000;
 
 /**
  * Moves the money of orders, and records that it has moved. Each call is safe to repeat: the gateway
@@ -86,7 +89,14 @@ export function createMoneyActivities(
     async closePaymentSession({ orderNumber }) {
       return closeOpenSession(deps, await findOrderByNumber(deps.sql, orderNumber));
     },
-    reconcilePayments: () => reconcilePayments(deps),
+    async reconcilePayments(shard) {
+      const beating = setInterval(heartbeat, HEARTBEAT_MS);
+      try {
+        return await reconcilePayments(deps, shard);
+      } finally {
+        clearInterval(beating);
+      }
+    },
   };
 }
 

@@ -1,8 +1,8 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
-import { forEachItem } from '../src/each-item.ts';
 import type { Comparison } from '../src/orders/compare-orders.ts';
 import { compareOrders } from '../src/orders/compare-orders.ts';
+import { forEachOrder } from '../src/for-each-order.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import {
   findOrdersBehind,
@@ -29,20 +29,21 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
   return {
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(sql, sweepAfterMs, ORDERS_PER_SWEEP);
-      await forEachItem(orders, (order) => workflows.start(orderInputOf(order)), turns);
+      const start = (order: (typeof orders)[number]) => workflows.start(orderInputOf(order));
+      await forEachOrder(orders, ({ order_number }) => order_number, start, turns);
       const behind = await findOrdersBehind(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const catchUp = async (order: (typeof behind)[number]) => {
         await workflows.catchUp(order.orderNumber);
         await markHeard(sql, order);
       };
-      await forEachItem(behind, catchUp, turns);
+      await forEachOrder(behind, ({ orderNumber }) => orderNumber, catchUp, turns);
       const disputes = await findUnheardDisputes(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const tell = ({ orderNumber, requestId, receivedAt }: (typeof disputes)[number]) =>
         signalOrder(deps, orderNumber, 'dispute', {
           requestId,
           receivedAtMs: receivedAt.getTime(),
         });
-      await forEachItem(disputes, tell, turns);
+      await forEachOrder(disputes, ({ orderNumber }) => orderNumber, tell, turns);
       if (orders.length > 0) log.warn({ started: orders.length }, 'Orders swept up');
       return { started: orders.length };
     },

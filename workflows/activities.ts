@@ -99,8 +99,9 @@ export const { compareOrders } = proxyActivities<SweepActivities>({
   retry: { maximumAttempts: 3 },
 });
 
-/** A run ends itself after 90 s. When its worker dies, its work is made good within 5 minutes. */
+/** A run ends itself after 90 s, and another worker goes on soon after its own has died. */
 export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
   startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '30 seconds',
   retry: { maximumAttempts: 3 },
 });

@@ -141,8 +141,11 @@ export interface SurplusActivities {
 }
 
 export interface ReconcileActivities {
-  /** Asks the gateway about sessions whose callbacks may have been lost. */
-  reconcilePayments(): Promise<{ sessions: number; captures: number }>;
+  /** Asks the gateway about sessions whose callbacks may have been lost: one of equal parts. */
+  reconcilePayments(part: {
+    index: number;
+    count: number;
+  }): Promise<{ sessions: number; captures: number }>;
 }
 
 export interface SweepActivities {

@@ -2,7 +2,7 @@ import { raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { OrderStatus } from '../domain/index.ts';
 import { isFinal, ORDER_STATUSES } from '../domain/index.ts';
-import { forEachItem } from '../each-item.ts';
+import { forEachOrder } from '../for-each-order.ts';
 import { isUnstarted } from './insert-order.ts';
 import type { RecoveryDeps } from './recovery.ts';
 import { recoverOrder } from './recovery.ts';
@@ -66,7 +66,8 @@ async function comparePage(deps: RecoveryDeps, before: Comparison): Promise<Comp
   const bringTogether = async (orderNumber: string) => {
     if (await bringOrderTogether(deps, orderNumber)) recovered += 1;
   };
-  await forEachItem([...suspects], bringTogether, { log, concurrency: CONCURRENT_ORDERS });
+  const turns = { log, concurrency: CONCURRENT_ORDERS };
+  await forEachOrder([...suspects], (orderNumber) => orderNumber, bringTogether, turns);
   return { after, compared: before.compared + open.length, recovered };
 }
 

@@ -1,6 +1,8 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import type { GatewayPayment } from './gateway.ts';
+import type { Shard } from './shard.ts';
+import { inShard } from './shard.ts';
 
 /** What the gateway says of a payment whose money came in. */
 export type CapturedPaymentFacts = Pick<
@@ -103,11 +105,10 @@ const LOOSE_FOR_DAYS = 7;
  */
 export async function findLooseCaptures(
   sql: Sql,
-  olderThanMs: number,
-  limit: number,
+  { olderThanMs, limit, shard }: { olderThanMs: number; limit: number; shard: Shard },
 ): Promise<LooseCapture[]> {
   return sql<LooseCapture[]>`
-    ${looseCaptures(sql)}
+    ${looseCaptures(sql)} AND ${inShard(sql, sql`o.order_number`, shard)}
       AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
       AND p.captured_at > (SELECT service_now()) - ${LOOSE_FOR_DAYS} * interval '1 day'
     ORDER BY p.captured_at DESC LIMIT ${limit}`;

@@ -1,6 +1,10 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { HOLDING_STATUSES } from '../domain/index.ts';
+import type { MoneyLease } from './money-lease.ts';
+import { isMoneyFree, newMoneyToken, takenLease } from './money-lease.ts';
+import type { Shard } from './shard.ts';
+import { inShard } from './shard.ts';
 
 /** How the money of an order can be moved: its payment, and who gets it. */
 export interface FundsRow {
@@ -15,8 +19,6 @@ export interface FundsRow {
   linked_account_id: string | null;
   /** An operator has written down where the money is. */
   is_settled: boolean;
-  /** Another process is holding these funds at the gateway right now. */
-  being_held: boolean | null;
 }
 
 export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
@@ -25,10 +27,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
       m.linked_accounts->>(o.environment::text) AS linked_account_id,
       EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
-        AS is_settled,
-      p.held_at IS NULL
-        AND p.hold_started_at > clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second'
-        AS being_held
+        AS is_settled
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
     WHERE o.order_number = ${orderNumber}`;
@@ -47,9 +46,6 @@ export async function saveLinkedAccount(
     WHERE merchant_id = ${merchantId}`;
 }
 
-/** How long a process that holds funds may take before it must be dead. */
-const HOLD_LEASE_SECONDS = 60;
-
 /** True of a payment `p` that is all there, and that the gateway has not refused to hold within this hour. */
 const mayBeHeld = (sql: Sql) => sql`
   (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')
@@ -63,16 +59,16 @@ const mayBeHeld = (sql: Sql) => sql`
  */
 export async function findUnheldPayments(
   sql: Sql,
-  { limit, untriedForMs }: { limit: number; untriedForMs: number },
+  { limit, untriedForMs, shard }: { limit: number; untriedForMs: number; shard: Shard },
 ): Promise<{ order_number: string }[]> {
   return sql<{ order_number: string }[]>`
     SELECT o.order_number FROM payments p
     JOIN orders o USING (order_number)
-    WHERE o.gateway_payment_id = p.gateway_payment_id AND p.held_at IS NULL AND o.busy IS NULL AND ${mayBeHeld(sql)}
-      AND o.status = ANY(${HOLDING_STATUSES})
+    WHERE o.gateway_payment_id = p.gateway_payment_id AND p.held_at IS NULL AND o.busy IS NULL
+      AND o.status = ANY(${HOLDING_STATUSES}) AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
       AND (p.hold_started_at IS NULL
-        OR p.hold_started_at < clock_timestamp()
-          - ${Math.max(untriedForMs, HOLD_LEASE_SECONDS * 1000)} * interval '1 millisecond')
+        OR p.hold_started_at < clock_timestamp() - ${untriedForMs} * interval '1 millisecond')
+      AND ${inShard(sql, sql`o.order_number`, shard)}
     ORDER BY p.hold_started_at NULLS FIRST LIMIT ${limit}`;
 }
 
@@ -80,22 +76,23 @@ export async function findUnheldPayments(
  * Takes an order's funds for holding them at the gateway. Locks the order's row, so that it comes
  * either before settling starts, which then waits for it, or not at all.
  *
- * @returns false when they are held, being held, being settled, or were refused just now
+ * @returns null when they are held, being held, being settled, or were refused just now
  */
-export async function claimHold(sql: Sql, orderNumber: string): Promise<boolean> {
-  const rows = await sql`
+export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
+  const token = newMoneyToken();
+  const [row] = await sql<{ gateway_payment_id: string }[]>`
     WITH locked AS (
       SELECT gateway_payment_id FROM orders
       WHERE order_number = ${orderNumber} AND busy IS NULL
         AND status = ANY(${HOLDING_STATUSES})
       FOR UPDATE
     )
-    UPDATE payments p SET hold_started_at = clock_timestamp() FROM locked l
-    WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL AND ${mayBeHeld(sql)}
-      AND (p.hold_started_at IS NULL
-        OR p.hold_started_at < clock_timestamp() - ${HOLD_LEASE_SECONDS} * interval '1 second')
-    RETURNING 1`;
-  return rows.length > 0;
+    UPDATE payments p SET hold_started_at = clock_timestamp(), ${takenLease(sql, token)}
+    FROM locked l
+    WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL
+      AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
+    RETURNING p.gateway_payment_id`;
+  return row ? { gatewayPaymentId: row.gateway_payment_id, token } : null;
 }
 
 export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void> {
@@ -103,9 +100,8 @@ export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void
     UPDATE payments SET held_at = service_now() WHERE gateway_payment_id = ${gatewayPaymentId}`;
 }
 
-/** The gateway holds these funds for nobody: nothing is under way that settling must wait for. */
 export async function markHoldRefused(sql: Sql, gatewayPaymentId: string): Promise<void> {
   await sql`
-    UPDATE payments SET hold_refused_at = service_now(), hold_started_at = NULL
+    UPDATE payments SET hold_refused_at = service_now()
     WHERE gateway_payment_id = ${gatewayPaymentId}`;
 }

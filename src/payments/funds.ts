@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
-import type { Settlement } from '../domain/index.ts';
+import type { Environment, Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable, moneyKey } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';
+import type { MoneyLease } from './money-lease.ts';
+import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
 import type { FundsRow } from './queries.ts';
 import * as queries from './queries.ts';
 import { findSettlement } from './settle-outside.ts';
@@ -57,7 +59,7 @@ async function askForRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
  * @returns how an operator has settled the order, of which nothing was moved then; else null
  * @param hasLooked the gateway was asked just now whether any of the payment was refunded
  * @throws ReleaseBlocked, NotYet while the merchant is suspended or the gateway is at it,
- *   GatewayUnavailable, GatewayRefused
+ *   MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function releaseFunds(
   deps: FundsDeps,
@@ -69,31 +71,37 @@ export async function releaseFunds(
   if (funds.merchant_status !== 'APPROVED') {
     throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
   }
-  assertNotBeingHeld(funds);
-  if (!hasLooked) await askForRefunds(deps, funds);
-  const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
-  if (reversal) {
-    const { kind, reversal_id: reversalId, state } = reversal;
-    throw new ReleaseBlocked(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
-  }
-  const transfer = await transferWith(deps, funds, 'releaseFunds');
-  if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
-  return null;
+  return withMoneyLease(deps.sql, funds.gateway_payment_id, async (lease) => {
+    if (!hasLooked) await askForRefunds(deps, funds);
+    await assertNotBlocked(deps.sql, orderNumber);
+    const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
+    if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+    return null;
+  });
+}
+
+async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
+  const [reversal] = await queries.findBlockingReversals(sql, orderNumber);
+  if (!reversal) return;
+  const { kind, reversal_id: reversalId, state } = reversal;
+  throw new ReleaseBlocked(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
 }
 
 /**
  * Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. What
- * the gateway refuses for good raises an alert, and is tried again an hour later.
+ * the gateway refuses for good raises an alert, and is tried again an hour later. After an unknown
+ * outcome the lease is left to run out: a request that is under way still may arrive at the gateway.
  *
- * @throws GatewayUnavailable
+ * @throws MoneyLeaseTaken, GatewayUnavailable
  */
 export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
   const { sql } = deps;
-  if (!(await queries.claimHold(sql, orderNumber))) return;
+  const lease = await queries.claimHold(sql, orderNumber);
+  if (lease === null) return;
   const funds = await fundsOf(sql, orderNumber);
   try {
-    await transferWith(deps, funds, 'holdFunds');
-    await queries.markHeld(sql, funds.gateway_payment_id);
+    await transferWith(deps, funds, 'holdFunds', lease);
+    await queries.markHeld(sql, lease.gatewayPaymentId);
     await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
@@ -104,8 +112,9 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
       fields: { orderNumber },
       error,
     });
-    await queries.markHoldRefused(sql, funds.gateway_payment_id);
+    await queries.markHoldRefused(sql, lease.gatewayPaymentId);
   }
+  await endMoneyLease(sql, lease);
 }
 
 /**
@@ -113,7 +122,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
  * operator has settled the order. Safe to call again until it returns.
  *
  * @returns how an operator has settled the order, of which nothing was moved then; else null
- * @throws NotYet while the bank is at it, GatewayUnavailable, GatewayRefused
+ * @throws NotYet while the bank is at it, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function refundOrder(
   deps: FundsDeps,
@@ -122,20 +131,20 @@ export async function refundOrder(
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
   if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
-  assertNotBeingHeld(funds);
   const { environment, gateway_payment_id: gatewayPaymentId } = funds;
-  const leftPaise = await leftToRefund(deps.sql, funds);
-  if (leftPaise <= 0) return null;
-  try {
-    const gateway = gatewayOf(deps.gateways, environment);
-    await refundPayment(gateway, gatewayPaymentId, leftPaise, reason);
-    return null;
-  } catch (error) {
-    if (!(error instanceof GatewayRefused)) throw error;
-    // Perhaps because somebody has refunded some of it there, and we have not heard of that.
-    if (!(await noteRefundsOf(deps, environment, gatewayPaymentId))) throw error;
-    throw new NotYet('Some of it was refunded at the gateway itself', { cause: error });
-  }
+  return withMoneyLease(deps.sql, gatewayPaymentId, async (lease) => {
+    const leftPaise = await leftToRefund(deps.sql, funds);
+    if (leftPaise <= 0) return null;
+    try {
+      await refundPayment(deps, environment, lease, leftPaise, reason);
+      return null;
+    } catch (error) {
+      if (!(error instanceof GatewayRefused)) throw error;
+      // Perhaps because somebody has refunded some of it there, and we have not heard of that.
+      if (!(await noteRefundsOf(deps, environment, gatewayPaymentId))) throw error;
+      throw new NotYet('Some of it was refunded at the gateway itself', { cause: error });
+    }
+  });
 }
 
 /** In paise. @throws NotYet while a refund that is not ours is under way */
@@ -151,7 +160,7 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
 /**
  * Gives a capture back that its order cannot take, once for each gateway payment.
  *
- * @throws NotYet, GatewayUnavailable, GatewayRefused
+ * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): Promise<void> {
   const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
@@ -163,26 +172,32 @@ export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): 
     message: 'A capture that its order cannot take is given back',
     fields: { gatewayPaymentId, orderNumber, reason },
   });
-  const gateway = gatewayOf(deps.gateways, environment);
-  if (leftPaise > 0) await refundPayment(gateway, gatewayPaymentId, leftPaise, reason);
+  if (leftPaise > 0) {
+    await withMoneyLease(deps.sql, gatewayPaymentId, (lease) =>
+      refundPayment(deps, environment, lease, leftPaise, reason),
+    );
+  }
   await queries.finishSurplus(deps.sql, gatewayPaymentId);
   for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
     await clearAlert(deps.sql, kind, gatewayPaymentId, 'refund');
   }
 }
 
-function assertNotBeingHeld(funds: FundsRow): void {
-  if (funds.being_held) throw new NotYet('The funds are being set aside at the gateway');
-}
-
 async function refundPayment(
-  gateway: PaymentGateway,
-  gatewayPaymentId: string,
+  { sql, gateways }: FundsDeps,
+  environment: Environment,
+  lease: MoneyLease,
   amountPaise: number,
   reason: string,
 ): Promise<void> {
-  const idempotencyKey = moneyKey(gatewayPaymentId, 'refund');
-  const refund = await gateway.refund({ gatewayPaymentId, amountPaise, idempotencyKey, reason });
+  const { gatewayPaymentId } = lease;
+  const refund = await gatewayOf(gateways, environment).refund({
+    gatewayPaymentId,
+    amountPaise,
+    idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+    beforeMoving: () => renewMoneyLease(sql, lease),
+    reason,
+  });
   if (refund.status !== 'processed') throw new NotYet(`The refund is ${refund.status}`);
 }
 
@@ -190,14 +205,16 @@ async function transferWith(
   deps: FundsDeps,
   funds: FundsRow,
   operation: 'holdFunds' | 'releaseFunds',
+  lease: MoneyLease,
 ): Promise<GatewayTransfer> {
   const gateway = gatewayOf(deps.gateways, funds.environment);
-  const { gateway_payment_id: gatewayPaymentId, amount_paise: amountPaise } = funds;
+  const { gatewayPaymentId } = lease;
   return gateway[operation]({
     gatewayPaymentId,
-    amountPaise,
+    amountPaise: funds.amount_paise,
     linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
     idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+    beforeMoving: () => renewMoneyLease(deps.sql, lease),
   });
 }
 

@@ -93,6 +93,9 @@ export interface GatewayPayment {
 /** `paid`: money came in, of which some may have been refunded since. */
 export type ClosedSession = { state: 'closed' } | { state: 'paid'; payment: GatewayPayment };
 
+/** Called right before the request that moves the money, which is not sent when it throws. */
+export type BeforeMoving = () => Promise<void>;
+
 export interface TransferInput {
   gatewayPaymentId: string;
   /** What the merchant gets: at Razorpay not more than the payment less its fee and tax. */
@@ -100,6 +103,7 @@ export interface TransferInput {
   linkedAccountId: string;
   /** `moneyKey(gatewayPaymentId, 'transfer')`, the same for hold and release. */
   idempotencyKey: string;
+  beforeMoving: BeforeMoving;
 }
 
 export interface GatewayTransfer {
@@ -120,6 +124,7 @@ export interface RefundInput {
   amountPaise: number;
   /** `moneyKey(gatewayPaymentId, 'refund')`. */
   idempotencyKey: string;
+  beforeMoving: BeforeMoving;
   /** A word for the gateway's own books, without personal data. */
   reason: string;
 }
@@ -204,7 +209,7 @@ export type CallbackHeaders = Readonly<Record<string, string | readonly string[]
 
 /**
  * Every method but `parseCallback` throws `GatewayUnavailable` or `GatewayRefused` and nothing
- * else. A money call whose outcome is unknown is looked up at the gateway before it fails, and
+ * else, but for what `beforeMoving` throws. A money call whose outcome is unknown is looked up at the gateway before it fails, and
  * each money call begins with the same look-up, so that calling again is always safe.
  */
 export interface PaymentGateway {

@@ -1,17 +1,14 @@
-import { runAboutOrder } from '../http/request-context.ts';
+import { forEachOrder } from '../for-each-order.ts';
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, notePayment, noteSessionClosed, noteSessionPayments } from './captures.ts';
+import { applyCapture, notePayment, noteSessionPayments } from './captures.ts';
 import type { FundsDeps } from './funds.ts';
 import { holdFunds } from './funds.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
 import { noteMissedChargebacks } from './reversals.ts';
+import type { Shard } from './shard.ts';
+import { ALL_ORDERS } from './shard.ts';
 
-/** How often a session is asked about, and for how long after it has expired. */
-const CHECK_EVERY_MS = 60_000;
-/** Only a second payment can come on a paid one: rare, and no order waits for it. */
-const CHECK_PAID_EVERY_MS = 4 * 60_000;
-const CHECK_FOR_MS = 60 * 60_000;
 /** A Signal under way gets this long before its capture counts as forgotten. */
 const LOOSE_AFTER_MS = 30_000;
 const BATCH = 200;
@@ -26,29 +23,34 @@ export type ReconcileDeps = CaptureDeps & FundsDeps;
 /**
  * Finds what lost callbacks and dead processes hid: asks the gateway about sessions that are open
  * or recently over, hands loose captures to their orders or back, and sets funds aside.
+ *
+ * @param shard the orders that this run sees to; others see to the rest at the same time
  */
 export async function reconcilePayments(
   deps: ReconcileDeps,
+  shard: Shard = ALL_ORDERS,
 ): Promise<{ sessions: number; captures: number }> {
   const endsAtMs = performance.now() + RUN_FOR_MS;
-  const sessions = await checkSessions(deps, endsAtMs - HOLD_FOR_MS);
-  const loose = await queries.findLooseCaptures(deps.sql, LOOSE_AFTER_MS, BATCH);
-  await forEach(deps, loose, endsAtMs, (capture) => applyCapture(deps, capture));
-  await holdAllFunds(deps, endsAtMs);
-  await noteMissedChargebacks(deps);
+  const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
+  const loose = await queries.findLooseCaptures(deps.sql, {
+    olderThanMs: LOOSE_AFTER_MS,
+    limit: BATCH,
+    shard,
+  });
+  await eachInTime(deps, loose, endsAtMs, (capture) => applyCapture(deps, capture));
+  await holdAllFunds(deps, shard, endsAtMs);
+  if (shard.index === 0) await noteMissedChargebacks(deps);
   return { sessions, captures: loose.length };
 }
 
-/** All that are due, batch after batch: each is marked before it is asked about. */
-async function checkSessions(deps: ReconcileDeps, endsAtMs: number): Promise<number> {
+/** All that are due, batch after batch: one whose question fails comes again with a later run. */
+async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
-    const sessions = await queries.takeSessionsToCheck(deps.sql, {
-      limit: BATCH,
-      everyMs: CHECK_EVERY_MS,
-      paidEveryMs: CHECK_PAID_EVERY_MS,
-      forMs: CHECK_FOR_MS,
+    const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
+    await eachInTime(deps, sessions, endsAtMs, async (session) => {
+      await checkSession(deps, session);
+      await queries.planNextCheck(deps.sql, session.session_id);
     });
-    await forEach(deps, sessions, endsAtMs, (session) => checkSession(deps, session));
     checked += sessions.length;
     if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
   }
@@ -58,11 +60,8 @@ async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck
   const { environment, gateway_session_id: gatewaySessionId } = session;
   if (!deps.gateways[environment] || gatewaySessionId === null) return;
   if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
-  if (session.state !== 'OPEN') return;
   const isOver = session.is_expired || !session.is_payable;
-  if (isOver) return closeAtGateway(deps, session, gatewaySessionId);
-  const { state } = await gatewayOf(deps.gateways, environment).fetchSession(gatewaySessionId);
-  if (state === 'closed') await noteSessionClosed(deps, environment, gatewaySessionId);
+  if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
 }
 
 /** A QR code may outlive its session, and one order may have several: nobody shall pay them. */
@@ -79,38 +78,27 @@ async function closeAtGateway(
 }
 
 /** All that can be held, batch after batch: one that fails is left out of the rest of this run. */
-async function holdAllFunds(deps: ReconcileDeps, endsAtMs: number): Promise<void> {
+async function holdAllFunds(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<void> {
   const startedAtMs = performance.now();
   for (;;) {
     const unheld = await queries.findUnheldPayments(deps.sql, {
       limit: BATCH,
       untriedForMs: performance.now() - startedAtMs,
+      shard,
     });
-    await forEach(deps, unheld, endsAtMs, ({ order_number }) => holdFunds(deps, order_number));
+    await eachInTime(deps, unheld, endsAtMs, ({ order_number }) => holdFunds(deps, order_number));
     if (unheld.length < BATCH || performance.now() > endsAtMs) return;
   }
 }
 
-/**
- * A few at a time; one that fails is logged, and comes again with a later run, as do those for which
- * no time is left: a gateway that never answers takes 10 s for each call.
- */
-async function forEach<Item extends { order_number: string }>(
+/** Those for which no time is left come again: a gateway that never answers takes 10 s a call. */
+function eachInTime<Item extends { order_number: string }>(
   { log }: ReconcileDeps,
   items: readonly Item[],
   endsAtMs: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const queue = items.values();
-  const takeTurns = async () => {
-    for (const item of queue) {
-      if (performance.now() > endsAtMs) return;
-      await runAboutOrder(item.order_number, async () => {
-        await work(item).catch((err: unknown) =>
-          log.warn({ err }, 'Reconciliation: once more later'),
-        );
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENT_CALLS }, takeTurns));
+  const isOver = () => performance.now() > endsAtMs;
+  const options = { log, concurrency: CONCURRENT_CALLS, isOver };
+  return forEachOrder(items, ({ order_number }) => order_number, work, options);
 }

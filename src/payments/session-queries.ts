@@ -1,5 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import type { Shard } from './shard.ts';
+import { inShard } from './shard.ts';
 
 export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
 
@@ -63,7 +65,8 @@ export async function markSessionOpen(
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = ${opened.gatewaySessionId},
-      upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl}
+      upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl},
+      next_check_at = least(expires_at, service_now() + ${sql.unsafe(FIRST_CHECK)})
     WHERE session_id = ${sessionId} AND state = 'OPENING'
     RETURNING 1`;
   return rows.length > 0;
@@ -135,35 +138,48 @@ export interface SessionToCheck extends SessionRow {
 }
 
 /**
- * Sessions whose callbacks may have been lost: not asked about lately, open or recently over. The
- * sandbox can move `expires_at` into the past, but not the hour that begins with the session.
+ * Callbacks come first: the gateway is asked about a session after two minutes of silence, four
+ * minutes later, when its time is over, and an hour after that. About one that is PAID it is asked
+ * only the last time. So an order that is paid costs three questions at most.
+ */
+const FIRST_CHECK = "interval '2 minutes'";
+/** Of a session that has not ended: its age when it was asked about, times this, until the next. */
+const AGE_FACTOR = 2;
+/** Of a question that was not answered; the gap grows with the age of the session. */
+const AGAIN_FACTOR = 0.25;
+
+/**
+ * Takes sessions about which the gateway is to be asked now. Unless {@link planNextCheck} follows,
+ * they come again.
  */
 export async function takeSessionsToCheck(
   sql: Sql,
-  {
-    limit,
-    everyMs,
-    paidEveryMs,
-    forMs,
-  }: { limit: number; everyMs: number; paidEveryMs: number; forMs: number },
+  { limit, shard }: { limit: number; shard: Shard },
 ): Promise<SessionToCheck[]> {
   // The clock in a sub-select is read once, so that the index can be used.
   return sql<SessionToCheck[]>`
-    UPDATE payment_sessions s SET checked_at = service_now()
+    UPDATE payment_sessions s SET next_check_at = service_now()
+      + greatest(${sql.unsafe(FIRST_CHECK)}, ${AGAIN_FACTOR} * (service_now() - s.created_at))
     FROM orders o
     WHERE o.order_number = s.order_number AND s.session_id IN (
       SELECT session_id FROM payment_sessions
-      WHERE state IN ('OPEN', 'PAID', 'CLOSED') AND gateway_session_id IS NOT NULL
-        AND greatest(expires_at, created_at)
-          > (SELECT service_now()) - ${forMs} * interval '1 millisecond'
-        AND (checked_at IS NULL OR checked_at < (SELECT service_now())
-          - (CASE state WHEN 'PAID' THEN ${paidEveryMs}::bigint ELSE ${everyMs}::bigint END)
-            * interval '1 millisecond')
-      ORDER BY checked_at NULLS FIRST LIMIT ${limit}
+      WHERE next_check_at <= (SELECT service_now()) AND ${inShard(sql, sql`order_number`, shard)}
+      ORDER BY next_check_at LIMIT ${limit}
       FOR UPDATE SKIP LOCKED
     )
     RETURNING s.*, ${isExpired(sql)} AS is_expired,
       o.status = 'ACCEPTED' AS is_payable`;
+}
+
+/** The gateway has been asked what became of a session. */
+export async function planNextCheck(sql: Sql, sessionId: string): Promise<void> {
+  await sql`
+    UPDATE payment_sessions s SET next_check_at = CASE
+      WHEN state = 'OPEN' THEN least(s.expires_at, service_now()
+        + greatest(${sql.unsafe(FIRST_CHECK)}, ${AGE_FACTOR} * (service_now() - s.created_at)))
+      WHEN service_now() < last_check_of(s) THEN last_check_of(s)
+      END
+    WHERE session_id = ${sessionId}`;
 }
 
 /** The sandbox helper will pay this session: the PAID step answers its request. */

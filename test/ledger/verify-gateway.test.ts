@@ -61,6 +61,7 @@ describe("the ledger and the gateway's own figures", () => {
       amountPaise: AMOUNT_PAISE,
       linkedAccountId: 'acc_any',
       idempotencyKey: `${gatewayPaymentId}-transfer`,
+      beforeMoving: async () => undefined,
     });
     const { code, stdout } = await cli.run('ledger', 'verify', '--gateway');
     expect(code).toBe(1);

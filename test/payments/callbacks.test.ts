@@ -98,7 +98,7 @@ describe('a callback', () => {
     const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
     const api = await startApiWithSilentTemporal(service);
     expect((await kit.callBack(body, api)).status).toBe(200);
-    await service.clock.set(60_000);
+    await service.clock.set(121_000);
     await reconcilePayments(service.deps);
     await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
   });

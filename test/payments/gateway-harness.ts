@@ -137,6 +137,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       gatewayPaymentId,
       amountPaise,
       idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+      beforeMoving: async () => undefined,
       reason: 'dispute',
     }),
     transferInput: (gatewayPaymentId: string, linkedAccountId: string, amountPaise = 10_000) => ({
@@ -144,6 +145,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       amountPaise,
       linkedAccountId,
       idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+      beforeMoving: async () => undefined,
     }),
     async linkedAccount(email = 'shop@example.com') {
       const { linkedAccountId } = await gateway.createLinkedAccount(accountInput(email));

@@ -131,7 +131,7 @@ describe('a refund made at the gateway itself', () => {
     const order = await orders.workflowOf(created);
     await loseCallbacks(service);
     await refundInDashboard(service, order, PART_PAISE);
-    await service.clock.advance(5 * 60_000);
+    await service.clock.advance(76 * 60_000);
     await reconcilePayments(service.deps);
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);

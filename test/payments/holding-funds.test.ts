@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { releaseFunds } from '../../src/payments/funds.ts';
 import { GatewayRefused } from '../../src/payments/gateway.ts';
-import { findFunds } from '../../src/payments/queries.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
@@ -47,7 +46,10 @@ describe('a hold that the gateway refuses for good', () => {
     });
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);
-    expect((await findFunds(service.sql, order.order_number))?.being_held).not.toBe(true);
+    expect(
+      await service.sql`
+      SELECT money_lease_token FROM payments WHERE gateway_payment_id = ${paymentId}`,
+    ).toEqual([{ money_lease_token: null }]);
     await service.clock.set(50 * MINUTE_MS);
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { payAtGateway, reconcileAMinuteLater, sessionOf, simulator } from '../support/gateway.ts';
+import { payAtGateway, reconcileLater, sessionOf, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -110,13 +110,13 @@ test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every o
   const lost = await unfinished(service);
   expect(lost.length).toBeGreaterThan(ORDERS / 50);
 
-  await reconcileAMinuteLater(service);
-  await reconcileAMinuteLater(service);
+  await reconcileLater(service);
+  await reconcileLater(service);
   // A machine with no time to spare may need that of an activity that it lost: 30 s.
   const patience = { timeout: 60_000, interval: 100 };
   await vi.waitFor(async () => expect(await unfinished(service)).toEqual([]), patience);
   // What was paid last is held at the gateway, too.
-  for (let more = 0; more < 3; more += 1) await reconcileAMinuteLater(service);
+  for (let more = 0; more < 3; more += 1) await reconcileLater(service);
 
   const [ledger] = await service.sql`
     SELECT sum(amount_paise) FILTER (WHERE credit_account = 'merchant_held')::bigint AS held,

@@ -8,7 +8,7 @@ import {
   capturedWhole,
   madeAtGateway,
   orderBeingPaid,
-  reconcileAMinuteLater,
+  reconcileLater,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -26,7 +26,7 @@ describe('what a lost callback hid is found', () => {
   test('a payment makes its order PAID', async ({ service, merchant }) => {
     const { order, pay } = await orderBeingPaid(service, merchant);
     await pay();
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await merchant.sandbox.untilStatus(order, 'PAID');
   });
 
@@ -37,19 +37,19 @@ describe('what a lost callback hid is found', () => {
     const { order, pay } = await orderBeingPaid(service, merchant);
     await merchant.sandbox.help(order, 'advance', { seconds: 15 * 60 });
     await pay();
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await merchant.sandbox.untilStatus(order, 'PAID');
   });
 
   test('a failed attempt is told: PAYMENT_FAILED', async ({ service, merchant }) => {
     const { order, pay } = await orderBeingPaid(service, merchant);
     await pay({ vpa: 'failure@razorpay' });
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     const failures = () => service.sql`
       SELECT 1 FROM order_events
       WHERE order_number = ${order.order_number} AND type = 'PAYMENT_FAILED'`;
     await until(async () => (await failures()).length === 1);
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     expect(await failures()).toHaveLength(1);
   });
 
@@ -60,7 +60,7 @@ describe('what a lost callback hid is found', () => {
     const { order, pay } = await orderBeingPaid(service, merchant);
     await cancel(merchant, order);
     const paymentId = await pay({ late: true });
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await until(
       async () => (await merchant.sandbox.read(order)).refund?.processed_at !== undefined,
     );
@@ -75,11 +75,11 @@ describe('what a lost callback hid is found', () => {
     const { order } = await orderBeingPaid(service, merchant);
     await service.sql`
       INSERT INTO payment_sessions
-        (session_id, order_number, environment, state, gateway_session_id, expires_at)
+        (session_id, order_number, environment, state, gateway_session_id, expires_at, next_check_at)
       SELECT 'ps_' || n, ${order.order_number}, 'sandbox', 'OPEN', 'qr_unknown_' || n,
-        service_now() + interval '15 minutes'
+        service_now() + interval '15 minutes', service_now()
       FROM generate_series(1, 450) n`;
-    expect((await reconcileAMinuteLater(service)).sessions).toBeGreaterThan(450);
+    expect((await reconcileLater(service)).sessions).toBeGreaterThan(450);
     await service.sql`DELETE FROM payment_sessions WHERE gateway_session_id LIKE 'qr_unknown_%'`;
   });
 
@@ -87,6 +87,7 @@ describe('what a lost callback hid is found', () => {
     const { order, pay } = await orderBeingPaid(service, merchant);
     await pay();
     const { client } = service.temporal;
+    await service.clock.advance(121_000);
     await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 1000 });
     await merchant.sandbox.untilStatus(order, 'PAID');
     await client.schedule.getHandle(RECONCILE_SCHEDULE_ID).delete();
@@ -96,10 +97,10 @@ describe('what a lost callback hid is found', () => {
     const { order, pay } = await orderBeingPaid(service, merchant);
     await pay();
     const { mend } = await gateway.addFault({ kind: 'error' });
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
     await mend();
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await merchant.sandbox.untilStatus(order, 'PAID');
   });
 });
@@ -111,7 +112,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
   test('the order becomes PAID', async ({ service, orders }) => {
     const order = await orders.start();
     await capture(service, await order.row());
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await order.untilStatus('PAID');
   });
 
@@ -129,7 +130,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
       await capture(service, await paid.row()),
       await capture(service, { ...(await accepted.row()), amount_paise: AMOUNT_PAISE + 100 }),
     ];
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     for (const paymentId of paymentIds) {
       await until(async () => {
         const [refund] = await madeAtGateway(service, paymentId, 'refunds');
@@ -149,7 +150,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
       environment: 'sandbox',
       payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
     });
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await order.untilStatus('PAID');
   });
 });
@@ -164,8 +165,8 @@ describe("a PAID order's funds", () => {
   test('are held at the gateway for the merchant, once', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
-    await reconcileAMinuteLater(service);
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
+    await reconcileLater(service);
     expect(await transfersOf(service, order)).toMatchObject([
       { amount: AMOUNT_PAISE, on_hold: true, status: 'processed' },
     ]);
@@ -190,7 +191,7 @@ describe("a PAID order's funds", () => {
       SELECT gateway_payment_id, 'production', order_number, 50000 FROM stuck`;
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     expect(await transfersOf(service, order)).toMatchObject([
       { amount: AMOUNT_PAISE, on_hold: true },
     ]);
@@ -203,7 +204,7 @@ describe("a PAID order's funds", () => {
   test('are released by lifting that hold', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
     await merchant.sandbox.help(order, 'advance', { seconds: 24 * 3600 });
     await merchant.sandbox.untilStatus(order, 'COMPLETED');

@@ -64,9 +64,10 @@ describe.each(ENDINGS)('a QR code that the gateway reports as %s', (_ending, end
     expect(next.session_id).not.toBe(sessionId);
   });
 
-  test('is found within a minute though nobody looks', async ({ service, merchant }) => {
+  test('is closed when its time is over though nobody looks', async ({ service, merchant }) => {
     const { order, gatewayId } = await anOpenSession(service, merchant);
     await end(service, gatewayId);
+    await service.clock.advance(15 * 60_000);
     await reconcilePayments(service.deps);
     expect((await sessionOf(service, order)).state).toBe('CLOSED');
   });

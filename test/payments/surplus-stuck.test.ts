@@ -6,7 +6,7 @@ import {
   ledgerOf,
   madeAtGateway,
   payAtGateway,
-  reconcileAMinuteLater,
+  reconcileLater,
   sessionOf,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -24,7 +24,7 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   await payAtGateway(service, sessionId);
   const surplusId = await payAtGateway(service, sessionId, { late: true });
   const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
-  await reconcileAMinuteLater(service);
+  await reconcileLater(service);
   const refund = service.temporal.client.workflow.getHandle(refundWorkflowId(surplusId));
   await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
   return { order, surplusId, refund, mend };
@@ -36,9 +36,9 @@ test('a surplus capture that the gateway will not give back costs its order noth
 }) => {
   const { order, surplusId, mend } = await stuckSurplus(service, gateway);
   const handle = service.temporal.client.workflow.getHandle(order.order_number);
-  await reconcileAMinuteLater(service);
+  await reconcileLater(service);
   const { historyLength } = await handle.describe();
-  for (let more = 0; more < 3; more += 1) await reconcileAMinuteLater(service);
+  for (let more = 0; more < 3; more += 1) await reconcileLater(service);
   expect((await handle.describe()).historyLength).toBe(historyLength);
   await mend();
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);

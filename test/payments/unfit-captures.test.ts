@@ -6,7 +6,7 @@ import {
   askGateway,
   ledgerOf,
   madeAtGateway,
-  reconcileAMinuteLater,
+  reconcileLater,
   simulator,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -64,8 +64,8 @@ async function assertOnlyRecorded(
   await expect(refund.describe()).rejects.toThrow('not found');
   // Asked again and again, long after it would count as lost.
   await service.clock.advance(11 * 60_000);
-  await reconcileAMinuteLater(service);
-  await reconcileAMinuteLater(service);
+  await reconcileLater(service);
+  await reconcileLater(service);
   expect(await alertsAbout(service, paymentId)).toEqual([{ kind: 'unfit_capture', count: 1 }]);
   expect(await verifyLedger(service.sql)).toMatchObject({ ok: true, capturesUnderWay: 0 });
 }
@@ -79,7 +79,7 @@ describe('money that is not there does not make an order PAID', () => {
     async ([_word, amountPaise, facts], { service, merchant, kit }) => {
       const { order, paymentId } = await kit.aPaymentNotYetHeardOf();
       await refundAtGateway(service, paymentId, amountPaise);
-      await reconcileAMinuteLater(service);
+      await reconcileLater(service);
       await assertOnlyRecorded(service, order, paymentId, facts);
       expect((await kit.read(order)).status).toBe('ACCEPTED');
       // The buyer can still pay.
@@ -101,7 +101,7 @@ describe('money that is not there does not make an order PAID', () => {
     expect(status).toBe(200);
     // The simulator would say of it that all is well.
     await service.sql`
-        UPDATE payment_sessions SET checked_at = service_now() + interval '1 day'
+        UPDATE payment_sessions SET next_check_at = NULL
         WHERE gateway_session_id = ${gatewaySessionId}`;
     await assertOnlyRecorded(service, order, paymentId, facts);
     expect((await kit.read(order)).status).toBe('ACCEPTED');
@@ -134,7 +134,7 @@ describe('money that is not there does not make an order PAID', () => {
     const capture = { orderNumber: order.order_number, sessionId: null, payment: payment! };
     await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
     await refundAtGateway(service, paymentId);
-    await reconcileAMinuteLater(service);
+    await reconcileLater(service);
     const workflow = await orders.workflowOf(order);
     expect(await workflow.refusalOf('pay', { gatewayPaymentId: paymentId })).toBe(
       'The payment is not recorded as captured for this order',

@@ -16,14 +16,20 @@ CREATE TABLE payment_sessions (
   -- The sandbox helper that pays this session: its request gets the answer of the PAID step.
   pay_request_id text,
   created_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the gateway was last asked what became of it; see src/payments/reconcile.ts.
-  checked_at timestamptz,
+  -- When the gateway is asked next what became of it: never again, if null. See
+  -- src/payments/session-queries.ts.
+  next_check_at timestamptz,
   -- When it was last asked because somebody looked at the session; see src/payments/sessions.ts.
   looked_at timestamptz
 );
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
-CREATE INDEX payment_sessions_to_check ON payment_sessions (greatest(expires_at, created_at))
-  WHERE state IN ('OPEN', 'PAID', 'CLOSED');
+CREATE INDEX payment_sessions_to_check ON payment_sessions (next_check_at)
+  WHERE next_check_at IS NOT NULL;
+
+-- When the gateway is asked about a session for the last time: long after it was over.
+CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
+$$;
 
 -- Our record of what the gateway captured: a row is written when the gateway first says so.
 -- Reconciliation looks at it again until its order has taken it, or it has been given back.
@@ -44,8 +50,10 @@ CREATE TABLE payments (
   -- The reference by which banks and UPI apps name it, if the gateway told us.
   utr text,
   captured_at timestamptz NOT NULL DEFAULT service_now(),
-  -- Razorpay Route: set aside for the merchant at the gateway. Its transfers have no key of their
-  -- own, so no two calls about one payment's transfer may run at the same time.
+  -- The process that is moving this money at the gateway, see src/payments/money-lease.ts.
+  money_lease_token text,
+  money_lease_ends_at timestamptz,
+  -- Razorpay Route: set aside for the merchant at the gateway.
   hold_started_at timestamptz,
   -- The gateway refused for good: it is asked again an hour later.
   hold_refused_at timestamptz,
@@ -93,7 +101,9 @@ BEGIN
   fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
   UPDATE payment_sessions s
   SET state = (CASE WHEN fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
-    ended_at = coalesce(s.ended_at, service_now())
+    ended_at = coalesce(s.ended_at, service_now()),
+    -- Only a second payment on it can be missed now.
+    next_check_at = CASE WHEN fits THEN last_check_of(s) ELSE s.next_check_at END
   WHERE s.session_id = payment.session_id
     -- Another payment has paid it.
     AND (fits OR NOT EXISTS (SELECT FROM payments other

@@ -120,12 +120,13 @@ BEGIN
 
   -- The order can be paid no more, so neither can its session, whose QR code may still be open.
   IF changed.open_session_id IS NULL THEN
-    UPDATE payment_sessions SET ended_at = service_now()
+    UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
     WHERE session_id = o.open_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
   END IF;
   IF p_step->>'kind' = 'CLOCK_ADVANCED' THEN
     UPDATE payment_sessions
-    SET expires_at = expires_at - (o.payment_link_expires_at - changed.payment_link_expires_at)
+    SET expires_at = expires_at - (o.payment_link_expires_at - changed.payment_link_expires_at),
+      next_check_at = next_check_at - (o.payment_link_expires_at - changed.payment_link_expires_at)
     WHERE session_id = o.open_session_id;
   END IF;
 

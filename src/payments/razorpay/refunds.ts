@@ -45,6 +45,7 @@ export function createRefunds(
     };
     const headers = { 'x-refund-idempotency': headerKey };
     const path = `${paymentPath(input.gatewayPaymentId)}/refund`;
+    await input.beforeMoving();
     return client.call({ method: 'POST', path, body, headers }, refundSchema);
   }
 

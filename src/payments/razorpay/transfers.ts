@@ -56,7 +56,10 @@ export function createTransfers(
     return transfer;
   }
 
-  function make(input: TransferInput, onHold: boolean): Promise<Answer<Transfer | undefined>> {
+  async function make(
+    input: TransferInput,
+    onHold: boolean,
+  ): Promise<Answer<Transfer | undefined>> {
     const transfer = {
       account: input.linkedAccountId,
       amount: input.amountPaise,
@@ -66,7 +69,8 @@ export function createTransfers(
     };
     const body = { transfers: [transfer] };
     const call = { method: 'POST', path: transfersPath(input.gatewayPaymentId), body } as const;
-    return client.call(call, collectionOf(transferSchema)).then(first);
+    await input.beforeMoving();
+    return first(await client.call(call, collectionOf(transferSchema)));
   }
 
   function transferOnce(operation: string, input: TransferInput, onHold: boolean) {

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
+import { runAboutOrder } from './http/request-context.ts';
 
 /**
- * Works on items a few at a time. One that fails is logged, and stops no other: it comes again with
+ * Works on orders a few at a time. One that fails is logged, and stops no other: it comes again with
  * a later run.
  *
- * @param options.isOver asked before each item: true leaves the rest
+ * @param options.isOver asked before each order: true leaves the rest
  */
-export async function forEachItem<Item>(
+export async function forEachOrder<Item>(
   items: readonly Item[],
+  orderNumberOf: (item: Item) => string,
   work: (item: Item) => Promise<unknown>,
   options: { log: Logger; concurrency: number; isOver?: () => boolean },
 ): Promise<void> {
@@ -16,7 +18,9 @@ export async function forEachItem<Item>(
   async function takeTurns(): Promise<void> {
     for (const item of queue) {
       if (isOver()) return;
-      await work(item).catch((err: unknown) => log.warn({ err, item }, 'Left to a later run'));
+      await runAboutOrder(orderNumberOf(item), () =>
+        work(item).catch((err: unknown) => log.warn({ err }, 'Left to a later run')),
+      );
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, takeTurns));

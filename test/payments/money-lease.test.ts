@@ -1,0 +1,113 @@
+import { describe, expect } from 'vitest';
+import { holdFunds, refundOrder, releaseFunds } from '../../src/payments/funds.ts';
+import { MoneyLeaseTaken } from '../../src/payments/money-lease.ts';
+import type { OrderRef } from '../support/api-client.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { madeAtGateway } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
+
+/** What a release that the gateway has just accepted ends with: it is asked again later. */
+const TRANSFER_MADE = 'The transfer is pending';
+
+/** A paid order, and how often the gateway is asked to make a transfer of its payment. */
+async function aPaidOrder(service: TestService, merchant: Merchant, gateway: Gateway) {
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.help(order, 'pay');
+  const paymentId = await paymentOf(service, order);
+  const path = `/v1/payments/${paymentId}/transfers`;
+  /** Strikes the next look for a transfer: whoever has asked stands still for a second. */
+  const standStill = () =>
+    gateway.addFault({ kind: 'late', method: 'GET', path, delayMs: 1000, count: 1 });
+  /** Counts the transfers that are asked for; each is made after this time. */
+  const slowDown = (delayMs: number) =>
+    gateway.addFault({ kind: 'late', method: 'POST', path, delayMs, work: 'after' });
+  return { orderNumber: order.order_number, paymentId, standStill, slowDown };
+}
+
+async function paymentOf({ sql }: TestService, { order_number }: OrderRef): Promise<string> {
+  const [row] = await sql<{ gateway_payment_id: string }[]>`
+    SELECT gateway_payment_id FROM orders WHERE order_number = ${order_number}`;
+  return row!.gateway_payment_id;
+}
+
+/** As though this process had stood still for longer than its lease lasts. */
+const outlastLease = ({ sql }: TestService, paymentId: string) => sql`
+  UPDATE payments SET money_lease_ends_at = clock_timestamp() - interval '1 second'
+  WHERE gateway_payment_id = ${paymentId}`;
+
+describe('of two processes that move the same money', () => {
+  test('the second waits', async ({ service, merchant, gateway }) => {
+    const { orderNumber, standStill } = await aPaidOrder(service, merchant, gateway);
+    const { hits } = await standStill();
+    const first = releaseFunds(service.deps, orderNumber);
+    await until(async () => (await hits()) === 1);
+    const refund = refundOrder(service.deps, orderNumber, 'dispute');
+    await expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(MoneyLeaseTaken);
+    await expect(refund).rejects.toThrow(MoneyLeaseTaken);
+    await expect(first).rejects.toThrow(TRANSFER_MADE);
+  });
+
+  test('the first moves nothing when it has stood still, and the second has taken over', async ({
+    service,
+    merchant,
+    gateway,
+  }) => {
+    const { orderNumber, paymentId, standStill, slowDown } = await aPaidOrder(
+      service,
+      merchant,
+      gateway,
+    );
+    const posts = await slowDown(0);
+    const { hits } = await standStill();
+    const first = releaseFunds(service.deps, orderNumber);
+    await until(async () => (await hits()) === 1);
+    await outlastLease(service, paymentId);
+    await Promise.all([
+      expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(TRANSFER_MADE),
+      expect(first).rejects.toThrow(MoneyLeaseTaken),
+    ]);
+    expect(await posts.hits()).toBe(1);
+    expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([
+      { on_hold: false },
+    ]);
+  });
+});
+
+test('a hold that outlasts its lease, because the account of its merchant is new, is made once', async ({
+  service,
+  gateway,
+}) => {
+  const merchant = await service.newMerchant({ webhooks: false });
+  const { orderNumber, paymentId, slowDown } = await aPaidOrder(service, merchant, gateway);
+  // The transfer of the second is under way when the first looks for one.
+  const posts = await slowDown(1500);
+  const slow = { kind: 'late', path: '/v2/accounts', delayMs: 1000, count: 1 } as const;
+  const { hits } = await gateway.addFault(slow);
+  const first = holdFunds(service.deps, orderNumber);
+  await until(async () => (await hits()) === 1);
+  await outlastLease(service, paymentId);
+  await Promise.all([
+    holdFunds(service.deps, orderNumber),
+    expect(first).rejects.toThrow(MoneyLeaseTaken),
+  ]);
+  expect(await posts.hits()).toBe(1);
+  expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([{ on_hold: true }]);
+});
+
+test('a lease that ran out while nobody else came is taken again, and the money moves', async ({
+  service,
+  merchant,
+  gateway,
+}) => {
+  const { orderNumber, paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
+  const { hits } = await standStill();
+  const release = releaseFunds(service.deps, orderNumber);
+  await until(async () => (await hits()) === 1);
+  await outlastLease(service, paymentId);
+  await expect(release).rejects.toThrow(TRANSFER_MADE);
+});
