@@ -134,7 +134,9 @@ export async function noteSessionClosed(
   gatewaySessionId: string,
 ): Promise<void> {
   const session = await queries.findSessionAtGateway(deps.sql, environment, gatewaySessionId);
-  if (!session || (await noteSessionPayments(deps, environment, gatewaySessionId))) return;
+  // A code is closed by its payment, and one that is PAID needs no question.
+  if (!session || session.state === 'PAID') return;
+  if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
   await queries.endSession(deps.sql, session.session_id, 'CLOSED');
 }
 

@@ -1,0 +1,120 @@
+import { expect } from 'vitest';
+import { markSessionOpen, writeCapture } from '../../src/payments/queries.ts';
+import { breakGateway, capturedWhole, payAtGateway, reconcile } from './gateway.ts';
+import type { Merchant } from './merchant.ts';
+import type { TestService } from './service.ts';
+
+const AMOUNT_PAISE = 50_000;
+const AT_ONCE = 16;
+const SESSION_MINUTES = 15;
+/** When reconciliation runs: each minute until the sessions are over, and once an hour later. */
+const RUN_MINUTES = [...Array.from({ length: SESSION_MINUTES + 1 }, (_, index) => index + 1), 77];
+
+/** The minutes after which buyers pay, and how often the gateway is asked about such an order. */
+const PAYING: readonly { afterMinutes: number; questions: number }[] = [
+  { afterMinutes: 1, questions: 1 },
+  { afterMinutes: 4, questions: 2 },
+  { afterMinutes: 12, questions: 3 },
+];
+
+export interface OpenSession {
+  orderNumber: string;
+  sessionId: string;
+  gatewaySessionId: string;
+}
+
+async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>) {
+  const turns = items.values();
+  const takeTurns = async () => {
+    for (const item of turns) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+}
+
+/** Orders with an open payment session each, at the gateway too; no workflow is started for them. */
+async function openSessions(
+  { sql, deps }: TestService,
+  { merchantId }: Merchant,
+  count: number,
+): Promise<OpenSession[]> {
+  const reserved = await sql<{ orderNumber: string; sessionId: string; expiresAt: Date }[]>`
+    WITH created AS (
+      INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+        amount_paise, description, buyer_email, buyer_phone, payment_token, status,
+        payment_link_expires_at, terms, open_session_id, created_at, updated_at)
+      SELECT 'ORDHAPPY' || n, ${merchantId}, 'sandbox', 'happy' || n, '', ${AMOUNT_PAISE}, '', '', '',
+        'happy' || n, 'ACCEPTED', service_now() + interval '1 day', '{}', 'ps_happy' || n,
+        service_now(), service_now()
+      FROM generate_series(1, ${count}::integer) n
+      RETURNING order_number, open_session_id
+    )
+    INSERT INTO payment_sessions (session_id, order_number, environment, expires_at)
+    SELECT open_session_id, order_number, 'sandbox',
+      service_now() + ${SESSION_MINUTES} * interval '1 minute' FROM created
+    RETURNING order_number AS "orderNumber", session_id AS "sessionId", expires_at AS "expiresAt"`;
+  const opened: OpenSession[] = [];
+  await inTurns(reserved, async ({ orderNumber, sessionId, expiresAt }) => {
+    const session = await deps.gateways.sandbox!.openSession({
+      orderNumber,
+      sessionId,
+      amountPaise: AMOUNT_PAISE,
+      expiresAtMs: expiresAt.getTime(),
+      description: `Order ${orderNumber}`,
+    });
+    expect(await markSessionOpen(sql, sessionId, session)).toBe(true);
+    opened.push({ orderNumber, sessionId, gatewaySessionId: session.gatewaySessionId });
+  });
+  return opened;
+}
+
+/** The buyer pays, and a callback tells of it: the order is PAID, and its money set aside. */
+async function payAndCallBack(service: TestService, session: OpenSession): Promise<void> {
+  const { sql } = service;
+  const { orderNumber, sessionId, gatewaySessionId } = session;
+  const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
+  const payment = capturedWhole(gatewayPaymentId, AMOUNT_PAISE);
+  const capture = { orderNumber, sessionId, environment: 'sandbox' as const, payment };
+  expect(await writeCapture(sql, capture)).toBe(true);
+  await sql`
+    WITH held AS (
+      UPDATE payments SET held_at = service_now() WHERE gateway_payment_id = ${gatewayPaymentId}
+    )
+    UPDATE orders SET status = 'PAID', gateway_payment_id = ${gatewayPaymentId},
+      open_session_id = NULL WHERE order_number = ${orderNumber}`;
+}
+
+/**
+ * Lets orders be paid sooner and later within their sessions' time, with callbacks that arrive, and
+ * reconciliation run each minute beside them.
+ *
+ * @returns how many calls the gateway got by reconciliation, and how many it should have got: about
+ *   the orders, and one in each run for the newest chargebacks
+ */
+export async function askAboutHappyOrders(service: TestService, merchant: Merchant, count: number) {
+  const sessions = await openSessions(service, merchant, count);
+  const groups = PAYING.map(({ afterMinutes }, index) => ({
+    afterMinutes,
+    sessions: sessions.filter((_, position) => position % PAYING.length === index),
+  }));
+  let calls = 0;
+  // Not on the minute: a question is due a minute after that in which it was asked last.
+  await service.clock.advance(20_000);
+  let nowMinutes = 0;
+  for (const minute of RUN_MINUTES) {
+    await service.clock.advance((minute - nowMinutes) * 60_000);
+    nowMinutes = minute;
+    for (const group of groups) {
+      if (group.afterMinutes !== minute) continue;
+      await inTurns(group.sessions, (session) => payAndCallBack(service, session));
+    }
+    const all = await breakGateway(service, { kind: 'late', delayMs: 0 });
+    await reconcile(service);
+    calls += await all.hits();
+    await all.mend();
+  }
+  const expected = groups.reduce(
+    (sum, { sessions: own }, index) => sum + own.length * PAYING[index]!.questions,
+    RUN_MINUTES.length,
+  );
+  return { calls, expected };
+}
