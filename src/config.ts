@@ -260,12 +260,12 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * The settings of this process, and for what it is not given those of a running service.
+ * The settings that `env` gives, and for what it does not give those of a running service.
  *
  * @throws ConfigError
  */
-export function loadConfigOver(service: NodeJS.ProcessEnv): Config {
-  return loadConfig({ ...service, ...givenIn(process.env) });
+export function loadConfigOver(service: NodeJS.ProcessEnv, env = process.env): Config {
+  return loadConfig({ ...service, ...givenIn(env) });
 }
 
 /**

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { runAdmin } from '../../src/main/admin/run.ts';
-import { adminCli } from '../support/admin-cli.ts';
+import { adminProcess } from '../support/admin-cli.ts';
 import { databaseTest } from '../support/fixtures.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -28,7 +28,7 @@ function dataDirOf(environment: Record<string, string>): string {
 
 describe('the help', () => {
   test('lists every command with what it does', async () => {
-    const { code, stdout } = await adminCli({}).run('--help');
+    const { code, stdout } = await adminProcess({}).run('--help');
     expect(code).toBe(0);
     for (const command of ['merchant create', 'key rotate', 'origins set', 'webhook rotate-keys']) {
       expect(stdout).toContain(`  ${command} `);
@@ -50,7 +50,7 @@ describe('the help', () => {
   });
 
   test('of one command lists its options, and needs no service', async () => {
-    const { code, stdout } = await adminCli({}).run('webhook', 'set', '--help');
+    const { code, stdout } = await adminProcess({}).run('webhook', 'set', '--help');
     expect(code).toBe(0);
     expect(stdout).toContain('--merchant ID');
     expect(stdout).toContain('--environment sandbox|production');
@@ -58,13 +58,13 @@ describe('the help', () => {
   });
 
   test('of a command that asks first says how to do without', async () => {
-    const { stdout } = await adminCli({}).run('order', 'settle', '--help');
+    const { stdout } = await adminProcess({}).run('order', 'settle', '--help');
     expect(stdout).toMatch(/^ {2}--yes +Do it without asking$/m);
     expect(stdout).toContain('asks whether to go on');
   });
 
   test('of one noun lists its commands', async () => {
-    const { stdout } = await adminCli({}).run('key', '--help');
+    const { stdout } = await adminProcess({}).run('key', '--help');
     expect(stdout).toContain('key rotate');
     expect(stdout).not.toContain('merchant create');
   });
@@ -95,29 +95,29 @@ describe('what cannot be understood is one line and exit 1', () => {
   });
 
   test('also from outside', async () => {
-    expect(await adminCli({}).refusal('merchant', 'destroy')).toContain('Unknown command');
+    expect(await adminProcess({}).refusal('merchant', 'destroy')).toContain('Unknown command');
   });
 });
 
 describe('finding the service', () => {
   test('without one, the line says how to start it', async () => {
-    const line = await adminCli({}).refusal('merchant', 'list');
+    const line = await adminProcess({}).refusal('merchant', 'list');
     expect(line).toMatch(/No service is running on DATA_DIR .* start it with npm start, or set/);
   });
 
   test('through the settings that npm start left in DATA_DIR', async ({ database }) => {
     const DATA_DIR = dataDirOf({ DATABASE_URL: database.url });
-    expect(await adminCli({ DATA_DIR }).json('merchant', 'list')).toEqual([]);
+    expect(await adminProcess({ DATA_DIR }).json('merchant', 'list')).toEqual([]);
   });
 
   test('through DATABASE_URL alone', async ({ database }) => {
-    const cli = adminCli({ DATABASE_URL: database.url });
+    const cli = adminProcess({ DATABASE_URL: database.url });
     expect(await cli.json('merchant', 'list')).toEqual([]);
   });
 
   test("the process's own settings win over those in DATA_DIR", async ({ database }) => {
     const DATA_DIR = dataDirOf({ DATABASE_URL: database.url, API_SECRET_PEPPER: PEPPER });
-    const cli = adminCli({ DATA_DIR, API_SECRET_PEPPER: 'short' });
+    const cli = adminProcess({ DATA_DIR, API_SECRET_PEPPER: 'short' });
     expect(await cli.refusal('merchant', 'list')).toContain('API_SECRET_PEPPER is wrong');
   });
 
@@ -125,7 +125,7 @@ describe('finding the service', () => {
     database,
   }) => {
     const environment = { DATABASE_URL: 'postgres://a@127.0.0.1:1/x', API_SECRET_PEPPER: PEPPER };
-    const cli = adminCli({ DATA_DIR: dataDirOf(environment), DATABASE_URL: database.url });
+    const cli = adminProcess({ DATA_DIR: dataDirOf(environment), DATABASE_URL: database.url });
     const create = ['merchant', 'create', '--name', 'A', '--email', 'a@example.com'];
     const { merchantId } = await cli.json<{ merchantId: string }>(...create);
     const line = await cli.refusal('key', 'create', '--merchant', merchantId);
@@ -133,7 +133,7 @@ describe('finding the service', () => {
   });
 
   test('a database that does not answer is one line, without its password', async () => {
-    const cli = adminCli({ DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' });
+    const cli = adminProcess({ DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' });
     const line = await cli.refusal('merchant', 'list');
     expect(line).toContain('The database cannot be reached');
     expect(line).not.toContain('hidden');
@@ -148,7 +148,7 @@ describe('finding the service', () => {
         payment_link_expires_at, terms, created_at, updated_at)
       VALUES ('ORD1', 'mer_1', 'sandbox', 'k', '\\x00', 500, 'd', 'b', 'p', 't',
         'DISPUTE_UNDER_REVIEW', 1, now(), '{}', now(), now())`;
-    const cli = adminCli({ DATABASE_URL: database.url, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    const cli = adminProcess({ DATABASE_URL: database.url, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     const decide = ['dispute', 'decide', '--order', 'ORD1', '--for', 'buyer', '--reason', 'R'];
     expect(await cli.refusal(...decide)).toContain('Temporal cannot be reached');
   });

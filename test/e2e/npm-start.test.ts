@@ -10,7 +10,7 @@ import { startGuard, type Guard } from '../../src/local/guard.ts';
 import { freePort } from '../../src/local/ports.ts';
 import { findProcesses, isRunning, sendSignal } from '../../src/local/process-table.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { adminCli } from '../support/admin-cli.ts';
+import { adminProcess } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { linesIn } from '../support/log-lines.ts';
 import { freePorts, REPOSITORY, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
@@ -195,7 +195,7 @@ describe('when the worker is killed', () => {
     const { merchantId } = facts.demoMerchant;
     const url = `http://127.0.0.1:${await freePort()}/webhooks`;
     const webhook = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
-    await adminCli({ DATA_DIR: dataDir }).json('webhook', 'set', ...webhook);
+    await adminProcess({ DATA_DIR: dataDir }).json('webhook', 'set', ...webhook);
     paid = await sandbox().create();
     delivered = await sandbox().create();
     for (const order of [paid, delivered]) await sandbox().help(order, 'pay');

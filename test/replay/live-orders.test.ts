@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { adminCli } from '../support/admin-cli.ts';
+import { adminProcess } from '../support/admin-cli.ts';
 import { withoutCallbacks } from '../support/gateway.ts';
 import { startOrder, startOrderIn, writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
@@ -21,7 +21,7 @@ interface Replay {
 
 let service: TestService;
 let merchantId: string;
-const admin = () => adminCli(service.env);
+const admin = () => adminProcess(service.env);
 
 beforeAll(async () => {
   service = await startTestService({ time: 'real' });

@@ -1,14 +1,31 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'vitest';
+import { runAdmin } from '../../src/main/admin/run.ts';
 import { runPart, type PartResult } from './run-part.ts';
 
-/**
- * The operators' command line, as a process of its own.
- *
- * @param env the settings of the service; nothing else of this process's environment is handed on
- */
-export function adminCli(env: Record<string, string>) {
-  const run = (...args: string[]): Promise<PartResult> => runPart('admin.ts', env, args);
+type Settings = Record<string, string>;
 
+/**
+ * The operators' command line, all but its process: to start one takes longer than most commands.
+ *
+ * @param env the settings of the service; nothing of this process's environment is used
+ */
+export const adminCli = (env: Settings) =>
+  commandsOf(async (...args) => {
+    const own = { DATA_DIR: join(tmpdir(), 'no-service-here'), ...env };
+    const { stdout, stderr, exitCode } = await runAdmin(args, own);
+    return { code: exitCode, stdout: lineOf(stdout), stderr: lineOf(stderr) };
+  });
+
+/** As `src/main/admin.ts` prints it. */
+const lineOf = (text: string) => (text === '' ? '' : `${text}\n`);
+
+/** The same as a process of its own. */
+export const adminProcess = (env: Settings) =>
+  commandsOf((...args) => runPart('admin.ts', env, args));
+
+function commandsOf(run: (...args: string[]) => Promise<PartResult>) {
   async function jsonWithCode<Data>(expected: 0 | 1, args: string[]): Promise<Data> {
     const { code, stdout, stderr } = await run(...args, '--json');
     expect({ code, stderr }, stdout).toEqual({ code: expected, stderr: '' });

@@ -2,7 +2,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { expect, onTestFinished } from 'vitest';
 import { MONEY_TASK_QUEUE, TASK_QUEUES } from '../../src/contracts/ids.ts';
 import { makeVersionCurrent } from '../../src/temporal/worker-versions.ts';
-import { adminCli } from '../support/admin-cli.ts';
+import { adminProcess } from '../support/admin-cli.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { startOrderIn } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -50,7 +50,7 @@ const makeCurrent = ({ temporal }: TestService, buildId: string) =>
   );
 
 const promote = ({ env }: TestService, buildId: string) =>
-  adminCli({ ...env, ...settingsOf(buildId) }).json('worker', 'promote');
+  adminProcess({ ...env, ...settingsOf(buildId) }).json('worker', 'promote');
 
 /** The build that has carried out an order's last workflow task, and how it gets to another one. */
 async function buildOf({ handle }: DirectOrder) {
@@ -87,7 +87,7 @@ test('an order that one build has begun is finished by the next, once that is cu
 
 test('a version that leaves a task queue unserved is not made current', async ({ service }) => {
   await runBuild(service, '3', { enableNonLocalActivities: false }); // The orders' queue alone.
-  const admin = adminCli({ ...service.env, ...settingsOf('3') });
+  const admin = adminProcess({ ...service.env, ...settingsOf('3') });
   expect(await admin.refusal('worker', 'promote')).toBe(
     `No worker of build 3 serves ${MONEY_TASK_QUEUE}: start one first`,
   );
@@ -101,7 +101,7 @@ test('a version that leaves a task queue unserved is not made current', async ({
 });
 
 test('without a version in the settings there is nothing to make current', async ({ service }) => {
-  expect(await adminCli(service.env).refusal('worker', 'promote')).toBe(
+  expect(await adminProcess(service.env).refusal('worker', 'promote')).toBe(
     'TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID are not set',
   );
 });

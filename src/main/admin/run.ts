@@ -34,22 +34,26 @@ export interface Printed {
   exitCode: 0 | 1;
 }
 
-/** Runs what was typed behind `admin`. Never throws: what goes wrong is one line and exit 1. */
-export async function runAdmin(args: readonly string[]): Promise<Printed> {
+/**
+ * Runs what was typed behind `admin`. Never throws: what goes wrong is one line and exit 1.
+ *
+ * @param env the settings; those of this process by default
+ */
+export async function runAdmin(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Printed> {
   try {
-    return await run(args);
+    return await run(args, env);
   } catch (error) {
     return { stdout: '', stderr: lineOf(error), exitCode: 1 };
   }
 }
 
-async function run(args: readonly string[]): Promise<Printed> {
+async function run(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Printed> {
   const [noun, verb, ...rest] = args;
   const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
   const { values, json, help } = parseArguments(command, rest);
   if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
-  const service = findService();
+  const service = findService(env);
   try {
     const { data, text, failed = false } = await command.run(service, values as never);
     const stdout = json ? JSON.stringify(data, null, 2) : text;

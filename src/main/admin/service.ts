@@ -43,8 +43,11 @@ export interface AdminService {
  *
  * @throws SetupError when neither tells where the service is; ConfigError
  */
-function findConfig(): { config: Config; temporalUiUrl?: string | undefined } {
-  const own = loadConfig();
+function findConfig(env?: NodeJS.ProcessEnv): {
+  config: Config;
+  temporalUiUrl?: string | undefined;
+} {
+  const own = loadConfig(env);
   let facts: DevFacts;
   try {
     facts = readDevFacts(own.dataDir);
@@ -56,7 +59,7 @@ function findConfig(): { config: Config; temporalUiUrl?: string | undefined } {
   const databaseUrl = facts.environment['DATABASE_URL'];
   const isAnother = own.databaseUrl !== undefined && own.databaseUrl !== databaseUrl;
   if (isAnother) return { config: own };
-  return { config: loadConfigOver(facts.environment), temporalUiUrl: facts.temporalUiUrl };
+  return { config: loadConfigOver(facts.environment, env), temporalUiUrl: facts.temporalUiUrl };
 }
 
 function actorOf(): string {
@@ -69,8 +72,8 @@ function actorOf(): string {
 }
 
 /** Finds the service. Nothing is connected yet. @throws SetupError, ConfigError */
-export function findService(): AdminService {
-  const { config, temporalUiUrl } = findConfig();
+export function findService(env?: NodeJS.ProcessEnv): AdminService {
+  const { config, temporalUiUrl } = findConfig(env);
   const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
   const sql = connectDatabase(databaseUrl, {
     name: 'admin',
