@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
 import { RETRY_DELIVERY_WORKFLOW, retryWorkflowId, TASK_QUEUE } from '../contracts/ids.ts';
+import { isOutOfTime } from './grpc-errors.ts';
 
 const START_TIMEOUT_MS = 4500;
 
@@ -51,7 +52,7 @@ async function resultWithin(
       client.workflow.result<() => Promise<ManualAttemptResult>>(workflowId),
     );
   } catch (error) {
-    if (isGrpcDeadlineError(error)) return { outcome: 'started' };
+    if (isOutOfTime(error)) return { outcome: 'started' };
     throw error;
   }
 }

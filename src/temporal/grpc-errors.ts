@@ -1,6 +1,7 @@
-import { isGrpcServiceError } from '@temporalio/client';
+import { isGrpcDeadlineError, isGrpcServiceError } from '@temporalio/client';
 
 /** gRPC's numbers for the statuses that are answers to us, not failures. */
+const CANCELLED = 1;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
@@ -11,3 +12,7 @@ export const isGrpcNotFound = (error: unknown) => hasCode(error, NOT_FOUND);
 
 /** The server answered that it is there already. */
 export const isGrpcAlreadyExists = (error: unknown) => hasCode(error, ALREADY_EXISTS);
+
+/** Our time was over; the server sometimes ends a call that waits a moment before that. */
+export const isOutOfTime = (error: unknown) =>
+  isGrpcDeadlineError(error) || hasCode(error, CANCELLED);
