@@ -2,6 +2,7 @@ import { SetupError } from '../src/local/setup-error.ts';
 
 /** Each benchmark is a file of its own, which exports `run`. */
 const BENCHMARKS: Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>> = {
+  comparison: () => import('./comparison.ts'),
   create: () => import('./create.ts'),
   lifecycle: () => import('./lifecycle.ts'),
   listing: () => import('./listing.ts'),

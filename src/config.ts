@@ -53,6 +53,7 @@ const settings = z
     TEMPORAL_UI_PORT: port(8233),
     POSTGRES_PORT: port(15_432),
     GATEWAY_SIMULATOR_PORT: port(8090),
+    METRICS_PORT: portNumber.optional(),
     DATABASE_URL: databaseAddress,
     MIGRATION_DATABASE_URL: databaseAddress,
     TEMPORAL_ADDRESS: z
@@ -294,6 +295,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     temporalUiPort: value.TEMPORAL_UI_PORT,
     postgresPort: value.POSTGRES_PORT,
     gatewaySimulatorPort: value.GATEWAY_SIMULATOR_PORT,
+    /** Where this process serves its metrics; undefined: nowhere. */
+    metricsPort: value.METRICS_PORT,
     gatewaySimulatorPublicUrl: value.GATEWAY_SIMULATOR_PUBLIC_URL,
     gatewaySimulatorCallbackUrl:
       value.GATEWAY_SIMULATOR_CALLBACK_URL ??

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import type { Logger } from 'pino';
 import type postgres from 'postgres';
 import type { Sql } from '../db/client.ts';
@@ -21,6 +22,16 @@ export interface NewAlert {
   error?: unknown;
 }
 
+/** Each alert that this process raises, as its kind, for whoever counts them. */
+const RAISED = channel('merchant-payment-order-service:alert-raised');
+
+/** @returns what ends the listening */
+export function onAlertRaised(listener: (kind: AlertKind) => void): () => void {
+  const onMessage = (kind: unknown) => listener(kind as AlertKind);
+  RAISED.subscribe(onMessage);
+  return () => RAISED.unsubscribe(onMessage);
+}
+
 /**
  * Raises an alert: a line of the log each time, and one row for each kind and subject until it is
  * cleared. It never throws: what it reports must not fail because of it, and the line is written
@@ -32,6 +43,7 @@ export async function raiseAlert(
 ): Promise<void> {
   const err = error === undefined ? {} : { err: error };
   log.error({ alert: kind, subject, ...fields, ...err }, message);
+  RAISED.publish(kind);
   const reason = error instanceof Error ? { error: error.message } : {};
   const details = { message, ...fields, ...reason } satisfies postgres.JSONValue;
   try {
@@ -101,6 +113,12 @@ export async function listAlerts(
     ORDER BY last_at DESC, alert_id DESC LIMIT ${limit + 1}`;
   const alerts = rows.slice(0, limit).map((row) => Object.assign(row, { remedy: remedyOf(row) }));
   return { alerts, hasMore: rows.length > limit };
+}
+
+/** How many alerts are open, of each kind that has any. */
+export async function countOpenAlerts(sql: Sql): Promise<{ kind: string; count: number }[]> {
+  return sql<{ kind: string; count: number }[]>`
+    SELECT kind, count(*)::integer AS count FROM alerts WHERE cleared_at IS NULL GROUP BY kind`;
 }
 
 /**

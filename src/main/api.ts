@@ -3,6 +3,7 @@ import { startHttpServer } from '../http/server.ts';
 import { listenOn } from '../local/ports.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { composeApi, required } from './compose.ts';
+import { startMetrics } from './metrics.ts';
 import { runMain, stopRequested } from './process.ts';
 
 await runMain({ name: 'api' }, async (config, log) => {
@@ -15,9 +16,11 @@ await runMain({ name: 'api' }, async (config, log) => {
   const server = await listenOn(wanted, (place) =>
     startHttpServer(app, { ...place, readiness, log }),
   );
+  const metrics = await startMetrics(config, databaseUrl, log);
   log.info({ port: server.port }, 'The API accepts requests');
   await stopRequested();
   await server.stop();
+  await metrics.stop();
   await sql.end({ timeout: 1 });
   // The connection to Temporal ends with the process: closed, it would throw where one of its calls
   // waits to be tried again.

@@ -8,6 +8,7 @@ import { connectTemporal } from '../temporal/client.ts';
 import { SetupError } from '../local/setup-error.ts';
 import { MOST_WEBHOOKS_AT_ONCE } from '../webhooks/sender.ts';
 import { composeActivities, required } from './compose.ts';
+import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
@@ -75,6 +76,7 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
   const { deps, close } = composeActivities({ config, sql, temporal, log });
+  const metrics = await startMetrics(config, databaseUrl, log);
   const declared = declareWorkers(config);
   const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
   const shared = {
@@ -99,6 +101,7 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
   process.send?.('ready');
   await running;
   await close();
+  await metrics.stop();
   await sql.end({ timeout: 1 });
   process.exit(0);
 });

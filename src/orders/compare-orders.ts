@@ -1,26 +1,13 @@
 import { raiseAlert } from '../alerts/alerts.ts';
-import type { Sql } from '../db/client.ts';
-import type { OrderStatus } from '../domain/index.ts';
-import { isFinal, ORDER_STATUSES } from '../domain/index.ts';
+import { isFinal } from '../domain/index.ts';
 import { forEachOrder } from '../for-each-order.ts';
 import { isUnstarted } from './insert-order.ts';
+import type { OpenOrder, OpenOrderPage } from './open-orders.ts';
+import { pagesOfOpenOrders } from './open-orders.ts';
 import type { RecoveryDeps } from './recovery.ts';
 import { recoverOrder } from './recovery.ts';
 
-const ORDERS_PER_PAGE = 500;
 const CONCURRENT_ORDERS = 20;
-/** Behind every order number. */
-const END = '~';
-
-/** As a literal, because a list in a parameter would not match the index of open orders. */
-const FINAL_STATUSES = ORDER_STATUSES.filter(isFinal)
-  .map((status) => `'${status}'`)
-  .join(', ');
-
-interface OpenOrder {
-  orderNumber: string;
-  status: OrderStatus;
-}
 
 /** What a comparison has found so far, and the order number up to which it came. */
 export interface Comparison {
@@ -42,18 +29,18 @@ export async function compareOrders(
   from: Comparison = { after: '', compared: 0, recovered: 0 },
 ): Promise<Comparison> {
   let comparison = from;
-  while (comparison.after !== END) {
-    comparison = await comparePage(deps, comparison);
+  for await (const page of pagesOfOpenOrders(deps, from.after)) {
+    comparison = await comparePage(deps, page, comparison);
     onPage(comparison);
   }
   return comparison;
 }
 
-async function comparePage(deps: RecoveryDeps, before: Comparison): Promise<Comparison> {
-  const { sql, workflows, log } = deps;
-  const open = await listOpenOrders(sql, before.after);
-  const after = endOf(open);
-  const running = await workflows.listRunning(before.after, after);
+async function comparePage(
+  deps: RecoveryDeps,
+  { open, running, after }: OpenOrderPage,
+  before: Comparison,
+): Promise<Comparison> {
   const suspects = new Set(
     open.filter((order) => running.get(order.orderNumber) !== order.status).map(numberOf),
   );
@@ -66,7 +53,7 @@ async function comparePage(deps: RecoveryDeps, before: Comparison): Promise<Comp
   const bringTogether = async (orderNumber: string) => {
     if (await bringOrderTogether(deps, orderNumber)) recovered += 1;
   };
-  const turns = { log, concurrency: CONCURRENT_ORDERS };
+  const turns = { log: deps.log, concurrency: CONCURRENT_ORDERS };
   await forEachOrder([...suspects], (orderNumber) => orderNumber, bringTogether, turns);
   return { after, compared: before.compared + open.length, recovered };
 }
@@ -96,17 +83,4 @@ async function alertWithoutRow(deps: RecoveryDeps, orderNumber: string): Promise
   return false;
 }
 
-async function listOpenOrders(sql: Sql, after: string): Promise<OpenOrder[]> {
-  return sql<OpenOrder[]>`
-    SELECT order_number AS "orderNumber", status FROM orders
-    WHERE status NOT IN (${sql.unsafe(FINAL_STATUSES)}) AND order_number > ${after}
-    ORDER BY order_number LIMIT ${ORDERS_PER_PAGE}`;
-}
-
 const numberOf = ({ orderNumber }: OpenOrder) => orderNumber;
-
-/** Where the page behind this one begins. */
-function endOf(page: readonly OpenOrder[]): string {
-  const last = page.at(-1);
-  return last && page.length === ORDERS_PER_PAGE ? last.orderNumber : END;
-}

@@ -26,6 +26,9 @@ import { createTurns } from './turns.ts';
 /** No caller waits longer for Temporal than this; then it is a 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
 
+/** A list that no caller waits for may have thousands of entries; a server that is away ends it. */
+const LIST_TIMEOUT_MS = 20_000;
+
 /**
  * Updates of one order that a process has under way at once. The server takes ten; one more it
  * refuses, and drops the workflow task in hand with it (docs/adr/0001).
@@ -101,7 +104,8 @@ export function createOrderWorkflows(
       return start;
     },
     find: (orderNumber) => withinTimeout(() => find(client, orderNumber)),
-    listRunning: (after, upTo) => listRunning(client, after, upTo),
+    listRunning: (after, upTo) =>
+      client.withDeadline(Date.now() + LIST_TIMEOUT_MS, () => listRunning(client, after, upTo)),
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(() =>
         inTurn(orderNumber, () => update(client, orderNumber, name, updateId, [message])),

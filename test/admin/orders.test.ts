@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { findOrderByNumber } from '../../src/orders/queries.ts';
+import { findOrderByNumber, recoverOrder } from '../../src/orders/queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -214,7 +214,10 @@ describe('a settlement made outside the gateway', () => {
     return order;
   }
 
-  /** Makes the row say that the order was finished; its money has not moved, and so it is put back. */
+  /**
+   * Makes the row say that the order was finished; its money has not moved, and so it is put back,
+   * with its workflow.
+   */
   async function pretendFinished(
     service: TestService,
     { order_number: orderNumber }: Order,
@@ -226,6 +229,7 @@ describe('a settlement made outside the gateway', () => {
     onTestFinished(async () => {
       await service.sql`
         UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${orderNumber}`;
+      await recoverOrder(service.deps, orderNumber);
     });
   }
 

@@ -27,6 +27,7 @@ async function busyPort(): Promise<number> {
 test.each([
   ['api.ts', 'PORT'],
   ['gateway-simulator.ts', 'GATEWAY_SIMULATOR_PORT'],
+  ['worker.ts', 'METRICS_PORT'],
 ])(
   '%s alone says in one line that its port is busy and which variable moves it: %s',
   async (part, variable) => {

@@ -5,10 +5,14 @@ import { adminCli } from '../support/admin-cli.ts';
 import { simulator } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
 
 const AMOUNT_PAISE = 49_950;
 
 const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
+
+/** The time-skipping server has no list of workflows to compare the open orders with. */
+const cliOf = ({ env: { TEMPORAL_ADDRESS: _address, ...env } }: TestService) => adminCli(env);
 
 const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
 
@@ -54,7 +58,7 @@ describe("the ledger and the gateway's own figures", () => {
     const gatewayPaymentId = await paymentOf(order);
     const gateway = service.deps.gateways.sandbox!;
     await reconcilePayments(service.deps);
-    const cli = adminCli(service.env);
+    const cli = cliOf(service);
     expect((await cli.run('ledger', 'verify', '--gateway')).code).toBe(0);
     await gateway.releaseFunds({
       gatewayPaymentId,
@@ -90,7 +94,7 @@ describe("the ledger and the gateway's own figures", () => {
         reason: expect.stringContaining('the gateway is unavailable'),
       },
     ]);
-    const { code, stdout } = await adminCli(service.env).run('ledger', 'verify', '--gateway');
+    const { code, stdout } = await cliOf(service).run('ledger', 'verify', '--gateway');
     expect(code).toBe(1);
     expect(stdout).toMatch(/Could not be asked about +1/);
   });

@@ -30,7 +30,7 @@ async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; whe
  * @returns what restores them: everything that was written about the order since is lost then
  */
 export async function backUp(
-  { sql }: TestService,
+  { sql }: Pick<TestService, 'sql'>,
   orderNumber: string,
 ): Promise<() => Promise<void>> {
   const tables = await tablesOf(sql);

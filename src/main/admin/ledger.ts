@@ -3,6 +3,8 @@ import { showLedger, verifyLedger } from '../../ledger/verify.ts';
 import type { GatewayComparison } from '../../payments/compare-gateway.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ORDER } from './command.ts';
+import type { WorkflowComparison } from './ledger-workflows.ts';
+import { compareWithTemporal } from './ledger-workflows.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, rupees, table } from './text.ts';
 
@@ -30,7 +32,7 @@ function accountRows({ accounts, sums }: Verification) {
   ]);
 }
 
-function figuresOf(book: Verification): string {
+function figuresOf(book: Verification, { comparedCount, notCompared }: WorkflowComparison): string {
   return blocks(
     table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], accountRows(book)),
     facts({
@@ -42,8 +44,18 @@ function figuresOf(book: Verification): string {
       'Surplus captures': book.surplusCount,
       'Reversed at the gateway': book.reversalCount,
       'Settled outside': book.outsideSettlementCount,
+      'Open orders compared with Temporal': notCompared === null ? comparedCount : undefined,
     }),
   );
+}
+
+function withFaults(book: Verification, { faultCount, faults }: WorkflowComparison): Verification {
+  return {
+    ...book,
+    ok: book.ok && faultCount === 0,
+    faultCount: book.faultCount + faultCount,
+    faults: [...book.faults, ...faults],
+  };
 }
 
 async function askGateway({ config, sql, log }: AdminService): Promise<GatewayComparison> {
@@ -77,25 +89,32 @@ function comparisonText(compared: GatewayComparison): string {
 
 const verifyCommand = defineCommand({
   name: 'ledger verify',
-  summary: 'Prove from scratch that the money adds up; exit 1 if something is off',
+  summary:
+    'Prove from scratch that the money adds up and each open order has a workflow; exit 1 if not',
   notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, all of
-one moment. It reads everything, and changes nothing. With --gateway it also asks the gateway, with two calls for each
-payment of an order that is open or ended within a week, what was captured, refunded, released and set aside.`,
+one moment. Then it looks for a running workflow of each order that is not final. It reads everything, and changes
+nothing. With --gateway it also asks the gateway, with two calls for each payment of an order that is open or ended
+within a week, what was captured, refunded, released and set aside.`,
   options: {
     gateway: { flag: true, help: "Compare it with the gateway's own figures, too" },
   },
   async run(service, { gateway }) {
-    const book = await verifyLedger(service.sql);
+    const ledger = await verifyLedger(service.sql);
+    const workflows = await compareWithTemporal(service);
+    const book = withFaults(ledger, workflows);
     const faults = book.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
     const list = faults.length > 0 && table(['RULE', 'SUBJECT', 'FAULT'], faults);
-    const text = blocks(figuresOf(book), list, verdictOf(book));
-    if (!gateway) return { data: book, text, failed: !book.ok };
+    const text = blocks(figuresOf(book, workflows), list, workflows.notCompared, verdictOf(book));
+    const { comparedCount: openOrderCount, notCompared } = workflows;
+    const data = { ...book, workflows: { openOrderCount, notCompared } };
+    const failed = !book.ok || workflows.failed;
+    if (!gateway) return { data, text, failed };
     const compared = await askGateway(service);
     const isSame = compared.faultCount === 0 && compared.notAskedCount === 0;
     return {
-      data: { ...book, gateway: compared },
+      data: { ...data, gateway: compared },
       text: blocks(text, comparisonText(compared)),
-      failed: !book.ok || !isSame,
+      failed: failed || !isSame,
     };
   },
 });

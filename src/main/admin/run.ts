@@ -12,6 +12,7 @@ import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
 import { ORDER_COMMANDS } from './order.ts';
 import { findService } from './service.ts';
+import { isTemporalError, temporalLineOf } from './temporal-error.ts';
 import { NotConfirmedError } from './terminal.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
 import { WORKER_COMMANDS } from './worker.ts';
@@ -98,12 +99,5 @@ function lineOf(error: unknown): string {
   const code = 'code' in error ? String(error.code) : '';
   if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
   if (code === UNDEFINED_TABLE) return 'The database has no schema yet: run npm run migrate';
-  return isGrpc(error) ? `Temporal cannot be reached: ${message}` : `Unexpected: ${message}`;
-}
-
-/** A gRPC status, bare or in the client's own wrapping. Asking the client would mean loading it. */
-function isGrpc(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const hasStatus = 'code' in error && typeof error.code === 'number';
-  return hasStatus || error.name === 'ServiceError' || isGrpc(error.cause);
+  return isTemporalError(error) ? temporalLineOf(error) : `Unexpected: ${message}`;
 }

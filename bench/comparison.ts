@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Client } from '@temporalio/client';
+import { pino } from 'pino';
+import { EMBEDDED_USER } from '../dev/postgres/cluster.ts';
+import { loadConfig } from '../src/config.ts';
+import type { Sql } from '../src/db/client.ts';
+import { connectDatabase } from '../src/db/client.ts';
+import { createOrder, decide } from '../src/domain/index.ts';
+import { SetupError } from '../src/local/setup-error.ts';
+import { newOrderOf } from '../src/orders/commands.ts';
+import { compareOrders } from '../src/orders/compare-orders.ts';
+import { createOrderPresenter } from '../src/orders/presenter.ts';
+import type { OrderRow } from '../src/orders/queries.ts';
+import { findOrderByNumber, insertOrder, orderInputOf } from '../src/orders/queries.ts';
+import { createStepRecorder } from '../src/orders/record-step.ts';
+import { connectTemporal } from '../src/temporal/client.ts';
+import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
+import type { WholeService } from '../test/conformance/whole-service.ts';
+import { startWholeService } from '../test/conformance/whole-service.ts';
+import { backUp } from '../test/support/backup.ts';
+import { timed, VALID_ORDER } from './load.ts';
+
+const CONCURRENCY = 32;
+const ORDERS_A_BATCH = 500;
+const COMPARISONS = 3;
+const ROUNDS = 3;
+/** Of each kind of damage, in each round. */
+const DAMAGED = 10;
+const POLL_MS = 250;
+const TARGET_SECONDS = 60;
+/** Long enough to tell how far the target was missed. */
+const GIVE_UP_SECONDS = 300;
+const PAYMENT_LINK_MS = 24 * 3_600_000;
+
+/**
+ * Within how many seconds the service finds what differs between rows and workflows, beside so many
+ * open orders: workflows that were terminated, that Temporal has never had, and rows that are ahead
+ * of their workflow or behind it. The service is one of the benchmark's own, and finds them by its
+ * Schedule. It also says how long one comparison of all open orders takes.
+ *
+ * @param args `--orders 10000` for as many open orders
+ */
+export async function run(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { orders: { type: 'string', default: '10000' } },
+  });
+  const count = Number(values.orders);
+  if (!(count >= 100)) throw new SetupError('--orders accepts a whole number from 100 on');
+  const service = await startWholeService({ RATE_LIMIT_PER_SECOND: '1000000' });
+  const bench = openBench(service);
+  try {
+    const orders = await openOrders(bench, count);
+    await timeComparisons(bench);
+    console.log(
+      '\nround   terminated   never there   row ahead   row behind   (the slowest of 10)',
+    );
+    const slowest: number[] = [];
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const seconds = await damageAndWait(bench, orders);
+      console.log(`${round}${seconds.map((one) => `${one.toFixed(1)} s`.padStart(13)).join('')}`);
+      slowest.push(...seconds);
+    }
+    const worst = Math.max(...slowest);
+    console.log(`\nEverything is found within ${worst.toFixed(1)} s (at most ${TARGET_SECONDS})`);
+    if (worst > TARGET_SECONDS) process.exitCode = 1;
+  } finally {
+    await bench.close();
+    await service.stop();
+  }
+}
+
+type Bench = ReturnType<typeof openBench>;
+
+/** The parts of the service that make orders and compare them, on the same data. */
+function openBench({ facts, dataDir, sandbox }: WholeService) {
+  const config = loadConfig(facts.environment);
+  const sql = connectDatabase(config.databaseUrl ?? '', {
+    name: 'bench',
+    maxConnections: CONCURRENCY,
+  });
+  const { temporalAddress: address = '', temporalNamespace: namespace } = config;
+  const client = connectTemporal({ address, namespace });
+  const ownerSql = connectDatabase(superuserUrl(dataDir, config.databaseUrl ?? ''));
+  const present = createOrderPresenter(config.publicBaseUrl);
+  return {
+    sql,
+    /** Who restores a backup. */
+    ownerSql,
+    client,
+    sandbox,
+    present,
+    merchantId: facts.demoMerchant.merchantId,
+    durations: config.durations,
+    workflows: createOrderWorkflows(client),
+    recordStep: createStepRecorder({ sql, present }),
+    log: pino({ level: 'fatal' }),
+    async close() {
+      await Promise.all([sql.end({ timeout: 1 }), ownerSql.end({ timeout: 1 })]);
+    },
+  };
+}
+
+function superuserUrl(dataDir: string, databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.username = EMBEDDED_USER;
+  url.password = readFileSync(join(dataDir, 'postgres/superuser-password'), 'utf8');
+  return url.href;
+}
+
+/**
+ * Orders with running workflows, as POST /orders makes them; never many more than the worker has
+ * begun, for the sweep would start those that wait for it once more.
+ */
+async function openOrders(bench: Bench, count: number): Promise<OrderRow[]> {
+  const orders: OrderRow[] = [];
+  const startedAt = performance.now();
+  while (orders.length < count) {
+    const batch = Math.min(ORDERS_A_BATCH, count - orders.length);
+    await timed({ count: batch, atOnce: CONCURRENCY }, async () => {
+      const order = await writeOrder(bench);
+      await bench.workflows.start(orderInputOf(order));
+      orders.push(order);
+    });
+    await untilBegun(bench.sql);
+  }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+  console.log(`${count} orders opened, and their workflows begun, in ${seconds} s`);
+  return orders;
+}
+
+async function writeOrder({ sql, merchantId, durations, present }: Bench): Promise<OrderRow> {
+  const environment = 'sandbox' as const;
+  const request = { merchantId, environment, idempotencyKey: randomUUID(), body: VALID_ORDER };
+  const paymentLinkMs = PAYMENT_LINK_MS;
+  return (await insertOrder(sql, newOrderOf(request, durations), { paymentLinkMs, present })).order;
+}
+
+async function untilBegun(sql: Sql): Promise<void> {
+  while ((await sql`SELECT 1 FROM unstarted_orders LIMIT 1`).length > 0) await delay(POLL_MS);
+}
+
+/** With nothing to find: what Temporal lists must have caught up, and then nobody is looked at. */
+async function timeComparisons(bench: Bench): Promise<void> {
+  for (let index = 1; index <= COMPARISONS; index += 1) {
+    const startedAt = performance.now();
+    const { compared, recovered } = await compareOrders(bench);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(2);
+    console.log(`a comparison of ${compared} open orders: ${seconds} s, ${recovered} differed`);
+  }
+}
+
+/** A damaged order, and how to see that the service has mended it. */
+interface Damaged {
+  orderNumber: string;
+  isMended(): Promise<boolean>;
+}
+
+/** @returns for each kind of damage the seconds until the last such order is mended */
+async function damageAndWait(bench: Bench, orders: OrderRow[]): Promise<number[]> {
+  const take = () => orders.splice(Math.floor(Math.random() * orders.length), 1)[0]!;
+  const damages: ((order: OrderRow) => Promise<() => Promise<Damaged>>)[] = [
+    (order) => prepareTerminated(bench, order),
+    () => prepareNeverThere(bench),
+    (order) => prepareRowAhead(bench, order),
+    (order) => prepareRowBehind(bench, order),
+  ];
+  const prepared = await Promise.all(
+    damages.map((prepare) => Promise.all(Array.from({ length: DAMAGED }, () => prepare(take())))),
+  );
+  const startedAt = performance.now();
+  const damaged = await Promise.all(
+    prepared.map((ofKind) => Promise.all(ofKind.map((damage) => damage()))),
+  );
+  return Promise.all(
+    damaged.map(async (ofKind) => {
+      await Promise.all(ofKind.map((one) => untilMended(one, startedAt)));
+      return (performance.now() - startedAt) / 1000;
+    }),
+  );
+}
+
+async function untilMended({ orderNumber, isMended }: Damaged, startedAt: number): Promise<void> {
+  while (!(await isMended())) {
+    if (performance.now() - startedAt > GIVE_UP_SECONDS * 1000) {
+      throw new Error(`${orderNumber} is not mended after ${GIVE_UP_SECONDS} s`);
+    }
+    await delay(POLL_MS);
+  }
+}
+
+async function isRunning(client: Client, orderNumber: string): Promise<boolean> {
+  const { status } = await client.workflow.getHandle(orderNumber).describe();
+  return status.name === 'RUNNING';
+}
+
+async function prepareTerminated({ client }: Bench, { order_number: orderNumber }: OrderRow) {
+  return async () => {
+    await client.workflow.getHandle(orderNumber).terminate('A benchmark');
+    return { orderNumber, isMended: () => isRunning(client, orderNumber) };
+  };
+}
+
+/** Temporal was restored from a backup that is older than the order. */
+async function prepareNeverThere(bench: Bench) {
+  const { order_number: orderNumber } = await writeOrder(bench);
+  return async () => {
+    await bench.sql`DELETE FROM unstarted_orders WHERE order_number = ${orderNumber}`;
+    const isMended = async () => (await bench.workflows.find(orderNumber)).state === 'running';
+    return { orderNumber, isMended };
+  };
+}
+
+/** Its workflow was restored from a backup that is older than the order's cancel. */
+async function prepareRowAhead(bench: Bench, order: OrderRow) {
+  const { order_number: orderNumber, terms, created_at, payment_link_expires_at } = order;
+  const { state } = createOrder(terms, created_at.getTime(), payment_link_expires_at.getTime());
+  const closing = decide(state, { type: 'cancel' }, Date.now());
+  if (closing.outcome === 'refused') throw closing.error;
+  const busy = { ...state, busy: closing.state.busy };
+  const closed = decide(busy, { type: 'sessionClosed' }, Date.now());
+  if (closed.outcome === 'refused') throw closed.error;
+  return async () => {
+    await bench.recordStep({ orderNumber, step: closed.step });
+    const isMended = async () => (await bench.workflows.find(orderNumber)).state === 'closed';
+    return { orderNumber, isMended };
+  };
+}
+
+/** The database was restored from a backup that is older than the order's delivery. */
+async function prepareRowBehind({ ownerSql, sandbox }: Bench, { order_number }: OrderRow) {
+  const succeed = ({ status, body }: { status: number; body: unknown }) => {
+    if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
+  };
+  succeed(await sandbox.help({ order_number }, 'pay'));
+  const restore = await backUp({ sql: ownerSql }, order_number);
+  succeed(await sandbox.post(`/orders/${order_number}/deliver`));
+  return async () => {
+    await restore();
+    const isMended = async () =>
+      (await findOrderByNumber(ownerSql, order_number)).status === 'DELIVERED';
+    return { orderNumber: order_number, isMended };
+  };
+}

@@ -1,0 +1,120 @@
+import { expect } from 'vitest';
+import { freePort } from '../../src/local/ports.ts';
+import { findMissingWorkflows } from '../../src/orders/missing-workflows.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+interface Verified {
+  ok: boolean;
+  faultCount: number;
+  faults: { rule: string; subject: string; fault: string }[];
+  workflows: { openOrderCount: number; notCompared: string | null };
+}
+
+const test = serviceTest({
+  time: 'real',
+  callbacks: false,
+  merchant: { webhooks: false },
+}).extend('cli', { scope: 'file' }, ({ service }) => adminCli(service.env));
+
+/** No sweep starts these: their row says that a workflow has begun. */
+const forgetThatUnstarted = ({ sql }: TestService, orderNumbers: string[]) => sql`
+  DELETE FROM unstarted_orders WHERE order_number IN ${sql(orderNumbers)}`;
+
+test('open orders whose workflow is gone are named, with exit 1, until they are recovered', async ({
+  service,
+  orders,
+  cli,
+}) => {
+  const terminated = await orders.in('PAID');
+  const lost = await orders.write();
+  await forgetThatUnstarted(service, [lost.order_number]);
+  const running = await orders.in('DELIVERED');
+  await orders.in('CANCELLED');
+  const justCreated = await orders.write();
+  const neverStarted = await orders.write();
+  await service.sql`
+    UPDATE unstarted_orders SET created_at = created_at - interval '6 minutes'
+    WHERE order_number = ${neverStarted.order_number}`;
+  await terminated.handle.terminate('A test');
+  // What Temporal lists lags behind.
+  await until(async () => (await findMissingWorkflows(service.deps, 10)).missingCount === 3);
+
+  const found = await cli.jsonOfFailure<Verified>('ledger', 'verify');
+  expect(found).toMatchObject({
+    ok: false,
+    faultCount: 3,
+    workflows: { openOrderCount: 5, notCompared: null },
+  });
+  expect(found.faults).toEqual([
+    {
+      rule: 'workflow',
+      subject: terminated.orderNumber,
+      fault: 'PAID, but its workflow has ended: admin order recover brings it back',
+    },
+    {
+      rule: 'workflow',
+      subject: lost.order_number,
+      fault: 'ACCEPTED, but it has no workflow: admin order recover brings it back',
+    },
+    {
+      rule: 'workflow',
+      subject: neverStarted.order_number,
+      fault: 'ACCEPTED, but it has no workflow: admin order recover brings it back',
+    },
+  ]);
+  const { code, stdout } = await cli.run('ledger', 'verify');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/Open orders compared with Temporal +5/);
+  expect(stdout).toContain(terminated.orderNumber);
+  for (const sound of [running.orderNumber, justCreated.order_number]) {
+    expect(stdout).not.toContain(sound);
+  }
+
+  for (const order of [terminated.orderNumber, lost.order_number, neverStarted.order_number]) {
+    expect((await cli.run('order', 'recover', '--order', order)).code).toBe(0);
+  }
+  expect(await cli.json<Verified>('ledger', 'verify')).toMatchObject({ ok: true, faults: [] });
+});
+
+test('a Temporal that is away is one line with exit 1, and the ledger is verified all the same', async ({
+  service,
+}) => {
+  const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  const { code, stdout, stderr } = await away.run('ledger', 'verify');
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  const lines = stdout.split('\n').filter((line) => line.includes('Temporal'));
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^Open orders are not compared with Temporal\. Temporal cannot be reached: /,
+    ),
+  ]);
+  expect(stdout).toMatch(/sandbox +merchant_held +\d/);
+  expect(stdout).toContain('The ledger is sound');
+});
+
+test('a service without a Temporal is told that nobody compared', async ({ service }) => {
+  const { TEMPORAL_ADDRESS: _address, ...others } = service.env;
+  const { workflows } = await adminCli(others).json<Verified>('ledger', 'verify');
+  expect(workflows.notCompared).toBe(
+    'Open orders are not compared with Temporal. TEMPORAL_ADDRESS is not set.',
+  );
+});
+
+test('more orders than fit into a page are all counted, and the first of them are named', async ({
+  service,
+  orders,
+}) => {
+  const { missingCount: before } = await findMissingWorkflows(service.deps, 0);
+  const lost: string[] = [];
+  for (let round = 0; round < 12; round += 1) {
+    const written = await Promise.all(Array.from({ length: 100 }, () => orders.write()));
+    lost.push(...written.map(({ order_number }) => order_number));
+  }
+  await forgetThatUnstarted(service, lost);
+  const { missingCount, missing } = await findMissingWorkflows(service.deps, 1000);
+  expect(missingCount).toBe(before + lost.length);
+  expect(missing.map(({ orderNumber }) => orderNumber)).toEqual(lost.toSorted().slice(0, 1000));
+});

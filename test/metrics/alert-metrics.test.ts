@@ -1,0 +1,104 @@
+import { pino } from 'pino';
+import postgres from 'postgres';
+import { expect, onTestFinished } from 'vitest';
+import { clearAlert, raiseAlert } from '../../src/alerts/alerts.ts';
+import { ALERT_KINDS } from '../../src/alerts/kinds.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { startMetrics } from '../../src/main/metrics.ts';
+import { alertMetrics } from '../../src/metrics/alerts.ts';
+import { createMetrics } from '../../src/metrics/registry.ts';
+import { databaseTest } from '../support/fixtures.ts';
+
+const OPEN = 'payment_order_service_alerts_open';
+const RAISED = 'payment_order_service_alerts_raised_total';
+
+const log = pino({ level: 'silent' });
+const test = databaseTest();
+
+/** The metrics of this process, over HTTP. */
+async function serve(databaseUrl: string) {
+  const metricsPort = await freePort();
+  const metrics = await startMetrics({ host: '127.0.0.1', metricsPort }, databaseUrl, log);
+  onTestFinished(() => metrics.stop());
+  return `http://127.0.0.1:${metricsPort}`;
+}
+
+const scrape = async (origin: string) => {
+  const answer = await fetch(`${origin}/metrics`);
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    text: await answer.text(),
+  };
+};
+
+/** The samples of a metric, as they stand in the text. */
+const samplesOf = (name: string, text: string) =>
+  Object.fromEntries(
+    [...text.matchAll(new RegExp(`^${name}\\{kind="(\\w+)"\\} (\\S+)$`, 'gm'))].map(
+      ([, kind, value]) => [kind, Number(value)],
+    ),
+  );
+
+const alertAbout = (subject: string) => ({
+  kind: 'gateway_refused' as const,
+  subject,
+  message: `About ${subject}`,
+});
+
+test('open alerts are counted in the database, raised ones in this process, each kind by itself', async ({
+  database: { serviceSql: sql, url },
+}) => {
+  const origin = await serve(url);
+  const none = Object.fromEntries(Object.keys(ALERT_KINDS).map((kind) => [kind, 0]));
+  const before = await scrape(origin);
+  expect(samplesOf(OPEN, before.text)).toEqual(none);
+  expect(samplesOf(RAISED, before.text)).toEqual(none);
+
+  const deps = { sql, log };
+  for (const subject of ['ORD1', 'ORD2', 'ORD1']) await raiseAlert(deps, alertAbout(subject));
+  // Another process has raised this one.
+  await sql`INSERT INTO alerts (kind, subject, details) VALUES ('clock_skew', 'worker', '{}')`;
+  const { status, type, text } = await scrape(origin);
+  expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+  expect(samplesOf(OPEN, text)).toEqual({ ...none, gateway_refused: 2, clock_skew: 1 });
+  expect(samplesOf(RAISED, text)).toEqual({ ...none, gateway_refused: 3 });
+  expect(text).toMatch(/^process_cpu_seconds_total \d/m);
+
+  await clearAlert(sql, 'gateway_refused', 'ORD1', 'test');
+  const after = await scrape(origin);
+  expect(samplesOf(OPEN, after.text)).toMatchObject({ gateway_refused: 1 });
+  expect(samplesOf(RAISED, after.text)).toMatchObject({ gateway_refused: 3 });
+});
+
+test('a scrape is one statement', async ({ database: { url } }) => {
+  const statements: string[] = [];
+  const watched = postgres(url, {
+    max: 1,
+    fetch_types: false,
+    debug: (_connection, statement) => void statements.push(statement),
+  });
+  const metrics = createMetrics([alertMetrics({ sql: watched, log })]);
+  await metrics.text();
+  metrics.close();
+  await watched.end();
+  expect(statements).toHaveLength(1);
+});
+
+test('without a database the rest is told, and no figure of it', async () => {
+  const origin = await serve(`postgres://nobody@127.0.0.1:${await freePort()}/nothing`);
+  const { status, text } = await scrape(origin);
+  expect(status).toBe(200);
+  expect(samplesOf(OPEN, text)).toEqual({});
+  expect(samplesOf(RAISED, text)).toMatchObject({ gateway_refused: 0 });
+  expect(text).toMatch(/^process_resident_memory_bytes \d/m);
+});
+
+test('nothing else is served, and nothing else is taken', async ({ database: { url } }) => {
+  const origin = await serve(url);
+  for (const path of ['/', '/healthz', '/metrics/', '/openapi.json']) {
+    expect((await fetch(origin + path)).status, path).toBe(404);
+  }
+  const posted = await fetch(`${origin}/metrics`, { method: 'POST', body: 'x' });
+  expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
+});

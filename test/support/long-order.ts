@@ -1,0 +1,107 @@
+import { ServiceError } from '@temporalio/client';
+import { expect } from 'vitest';
+import type { Merchant } from './merchant.ts';
+import type { DirectOrder, Orders } from './orders.ts';
+import type { TestService } from './service.ts';
+import { until } from './until.ts';
+
+const DAY_SECONDS = 24 * 3600;
+
+interface LongOrderParts {
+  service: TestService;
+  merchant: Merchant;
+  orders: Orders;
+}
+
+/** What one order is sent before it is paid: each message is accepted and makes a step. */
+interface Messages {
+  updates: number;
+  signals: number;
+  /** So many in turn, so that a machine that is starved finishes a workflow task in its time. */
+  rounds: number;
+}
+
+/**
+ * An order takes so many messages across continue-as-new, with a webhook waiting all the while. Then
+ * it is paid, delivered and completed as if it had taken none.
+ *
+ * @param onRound told after each round how many messages the order has taken
+ */
+export async function liveThroughMessages(
+  { service, merchant, orders }: LongOrderParts,
+  { updates, signals, rounds }: Messages,
+  onRound: (soFar: number) => void = () => {},
+): Promise<{ runs: number }> {
+  merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CREATED' ? 500 : 200));
+  const order = await orders.in('ACCEPTED', { paymentLinkMs: 10 * DAY_SECONDS * 1000 });
+  await merchant.receiver.until(1);
+  const runIds = new Set([await runIdOf(order)]);
+  const advance = (requestId: string) => ({ seconds: 1, requestId });
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all([
+      times(updates / rounds, (index) => order.update('advance', advance(`u-${round}-${index}`))),
+      times(signals / rounds, (index) => order.signal('advance', advance(`s-${round}-${index}`))),
+    ]);
+    const soFar = ((round + 1) * (updates + signals)) / rounds;
+    await until(async () => (await countAdvances(service, order)) === soFar);
+    runIds.add(await runIdOf(order));
+    onRound(soFar);
+  }
+  expect(runIds.size).toBeGreaterThan(1);
+
+  // A repeat of a request that an earlier run has carried out changes nothing.
+  await order.update('advance', { seconds: 1, requestId: 'u-0-0' });
+  expect(await countAdvances(service, order)).toBe(updates + signals);
+
+  await order.pay();
+  await order.update('deliver');
+  await order.update('advance', { seconds: DAY_SECONDS });
+  await order.untilStatus('COMPLETED');
+  await until(async () => (await deliveriesOf(service, order)).at(-1)?.state === 'DELIVERED');
+  // The webhook that was refused waits for its next attempt, as it did before.
+  expect(await deliveriesOf(service, order)).toEqual([
+    { state: 'PENDING', attempts: 1 },
+    { state: 'DELIVERED', attempts: 1 },
+    { state: 'DELIVERED', attempts: 1 },
+    { state: 'DELIVERED', attempts: 1 },
+  ]);
+  return { runs: runIds.size };
+}
+
+const runIdOf = async ({ handle }: DirectOrder) => (await handle.describe()).runId;
+
+async function countAdvances({ sql }: TestService, { orderNumber }: DirectOrder): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*)::integer FROM order_steps
+    WHERE order_number = ${orderNumber} AND kind = 'CLOCK_ADVANCED'`;
+  return row?.count ?? 0;
+}
+
+const deliveriesOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
+  sql<{ state: string; attempts: number }[]>`
+    SELECT d.state, count(a.attempt_id)::int AS attempts
+    FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    LEFT JOIN webhook_attempts a USING (delivery_id)
+    WHERE e.order_number = ${orderNumber} GROUP BY d.delivery_id, e.sequence, d.state
+    ORDER BY e.sequence`;
+
+/** A client's patience: on a starved machine the server may take too long to answer. */
+const persistently = (work: () => Promise<unknown>) =>
+  until(() =>
+    work().then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof ServiceError)) throw error;
+        return false;
+      },
+    ),
+  );
+
+/** Does something so many times, a few at once. */
+async function times(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
+  const indexes = Array.from({ length: count }, (_, index) => index).values();
+  const takeTurns = async () => {
+    for (const index of indexes) await persistently(() => work(index));
+  };
+  await Promise.all(Array.from({ length: 4 }, takeTurns));
+}
