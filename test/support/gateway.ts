@@ -8,9 +8,12 @@ import type { TestService } from './service.ts';
 
 type Paid = Pick<OrderRow, 'order_number' | 'amount_paise'>;
 
+/** What says where the gateway is. */
+type Configured = Pick<TestService, 'config'>;
+
 /** Asks the gateway itself, past the adapter: Razorpay's API, or a lever of the simulator. */
 export async function askGateway<Answer>(
-  { config }: TestService,
+  { config }: Configured,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},
@@ -31,7 +34,7 @@ export async function askGateway<Answer>(
 
 /** Pulls one of the simulator's levers: see `src/gateway-simulator/control-routes.ts`. */
 export function simulator<Answer = unknown>(
-  service: TestService,
+  service: Configured,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},

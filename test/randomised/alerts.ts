@@ -1,0 +1,57 @@
+import type { AlertKind } from '../../src/alerts/kinds.ts';
+import { listAlerts } from '../../src/alerts/alerts.ts';
+import type { World } from './world.ts';
+
+/** What heals by itself: such an alert that is still open at the end is a fault. */
+const HEALED_BY_THE_END: readonly AlertKind[] = [
+  'callback_not_understood',
+  'clock_skew',
+  'order_behind',
+  'step_not_recorded',
+  'surplus_capture',
+  'workflow_missing',
+  'wrong_amount',
+];
+
+/** Far more than a run raises. */
+const ALL = 100_000;
+
+/** The alerts that are open, and what they are about. */
+export interface OpenAlerts {
+  /** How many there are of each kind. */
+  counts: Partial<Record<string, number>>;
+  /** True when an operator was told of an order or of a payment, by an alert that stays. */
+  isAbout(subject: string | null | undefined): boolean;
+  /** The same for an alert of one kind. */
+  has(kind: AlertKind, subject: string): boolean;
+  /** Alerts whose cause should be gone. */
+  unhealed: string[];
+}
+
+/** Reads the alerts that an operator would see now. */
+export async function openAlerts({ sql }: Pick<World, 'sql'>): Promise<OpenAlerts> {
+  const { alerts } = await listAlerts(sql, {}, ALL);
+  const keys = new Set(alerts.map(({ kind, subject }) => `${kind} ${subject}`));
+  const has = (kind: AlertKind, subject: string) => keys.has(`${kind} ${subject}`);
+  const isHealing = ({ kind }: { kind: string }) =>
+    (HEALED_BY_THE_END as readonly string[]).includes(kind);
+  const subjects = new Set(
+    alerts
+      .filter((alert) => !isHealing(alert))
+      .flatMap(({ subject, details: { orderNumber, gatewayPaymentId } }) =>
+        [subject, orderNumber, gatewayPaymentId].filter((one) => typeof one === 'string'),
+      ),
+  );
+  const counts: Partial<Record<string, number>> = {};
+  for (const { kind } of alerts) counts[kind] = (counts[kind] ?? 0) + 1;
+  return {
+    counts,
+    isAbout: (subject) => subject != null && subjects.has(subject),
+    has,
+    unhealed: alerts
+      // Without its row no step of an order can be recorded; its surplus may be refused for good.
+      .filter((alert) => isHealing(alert) && !has('order_without_row', alert.subject))
+      .filter(({ subject }) => !has('gateway_refused', subject))
+      .map(({ kind, subject, message }) => `${subject}: the alert ${kind} is open: ${message}`),
+  };
+}

@@ -1,0 +1,63 @@
+import { atGateway } from './gateway.ts';
+import type { World } from './world.ts';
+
+/** What can be restored from an earlier copy: the service's database, or Temporal's. */
+export type Side = 'postgres' | 'temporal';
+/** A process of the service. */
+export type Part = 'worker' | 'api';
+
+/** What goes wrong with the service, or around it. */
+export type Disturbance =
+  | {
+      kind: 'callbackTrouble';
+      dropProbability: number;
+      duplicateProbability: number;
+      mostDelayMs: number;
+    }
+  | { kind: 'gatewayOutage'; durationMs: number }
+  | { kind: 'gatewayFault'; fault: 'reset' | 'error' | 'drop_answer'; probability: number }
+  | { kind: 'gatewayMended' }
+  | { kind: 'endpointFault'; merchant: number; fault: 'answers 500' | 'hangs' }
+  | { kind: 'endpointMended'; merchant: number }
+  | { kind: 'kill'; part: Part }
+  | { kind: 'copy' | 'restore'; side: Side };
+
+/** Lets it happen, and returns when whatever was killed or restored runs again. */
+export async function disturb(world: World, disturbance: Disturbance): Promise<void> {
+  switch (disturbance.kind) {
+    case 'callbackTrouble': {
+      const { dropProbability, duplicateProbability, mostDelayMs } = disturbance;
+      const delayMs = { min: 0, max: mostDelayMs };
+      const settings = { dropProbability, duplicateProbability, delayMs };
+      return void (await atGateway(world, '/callbacks', settings, 'PATCH'));
+    }
+    case 'gatewayOutage': {
+      const { durationMs } = disturbance;
+      return void (await atGateway(world, '/outage', { durationMs }));
+    }
+    case 'gatewayFault': {
+      const { fault, probability } = disturbance;
+      return void (await atGateway(world, '/faults', { kind: fault, probability }));
+    }
+    case 'gatewayMended':
+      return void (await atGateway(world, '/faults', {}, 'DELETE'));
+    case 'endpointFault':
+      return world.endpoints[disturbance.merchant]!.fail(disturbance.fault);
+    case 'endpointMended':
+      return world.endpoints[disturbance.merchant]!.mend();
+    case 'kill':
+      return world.processes.killAndStart(disturbance.part);
+    case 'copy':
+      return world.copy(disturbance.side);
+    case 'restore':
+      return world.restore(disturbance.side);
+  }
+}
+
+/** Ends whatever still goes wrong. */
+export async function endDisturbances(world: World): Promise<void> {
+  await atGateway(world, '/faults', {}, 'DELETE');
+  const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
+  await atGateway(world, '/callbacks', undisturbed, 'PATCH');
+  for (const endpoint of world.endpoints) endpoint.mend();
+}

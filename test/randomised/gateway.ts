@@ -1,0 +1,26 @@
+import { simulator } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+import type { World } from './world.ts';
+
+/**
+ * Pulls a lever of the simulator, again and again while it takes no connections.
+ *
+ * @returns undefined when it refuses: the QR code is closed, or nothing is left to refund
+ */
+export async function atGateway<Answer>(
+  world: Pick<World, 'config'>,
+  path: string,
+  body: object = {},
+  method: 'POST' | 'PATCH' | 'DELETE' = 'POST',
+): Promise<Answer | undefined> {
+  let answer: Answer | undefined;
+  await until(async () => {
+    try {
+      answer = await simulator<Answer>(world, method, path, body);
+      return true;
+    } catch (error) {
+      return error instanceof Error && /: 4\d\d /.test(error.message);
+    }
+  });
+  return answer;
+}

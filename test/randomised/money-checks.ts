@@ -1,0 +1,127 @@
+import type { GatewayComparison } from '../../src/payments/compare-gateway.ts';
+import type { Verification } from '../../src/ledger/verify.ts';
+import { askGateway, simulator } from '../support/gateway.ts';
+import type { OpenAlerts } from './alerts.ts';
+import type { World } from './world.ts';
+
+const PAGE = 100;
+
+/** A payment as the gateway shows it. */
+interface PaymentAtGateway {
+  id: string;
+  amount: number;
+  captured: boolean;
+  notes: { order_number?: string };
+}
+
+/** What the service knows of a payment. */
+interface KnownPayment {
+  gateway_payment_id: string;
+  order_number: string;
+  is_whole: boolean;
+  /** Its order is paid with it, or it has gone back. */
+  is_settled: boolean;
+}
+
+/** Every payment that was captured at the gateway, whatever the service knows. */
+async function capturedAtGateway(world: World): Promise<PaymentAtGateway[]> {
+  const captured: PaymentAtGateway[] = [];
+  for (let skip = 0; ; skip += PAGE) {
+    const path = `/v1/payments/qr_codes?count=${PAGE}&skip=${skip}`;
+    const { items } = await askGateway<{
+      items: { id: string; payments_count_received: number }[];
+    }>(world, 'GET', path);
+    for (const { id } of items.filter((code) => code.payments_count_received > 0)) {
+      const payments = await askGateway<{ items: PaymentAtGateway[] }>(
+        world,
+        'GET',
+        `/v1/payments/qr_codes/${id}/payments?count=${PAGE}`,
+      );
+      captured.push(...payments.items.filter((payment) => payment.captured));
+    }
+    if (items.length < PAGE) return captured;
+  }
+}
+
+/** Money at the gateway that no order has, that has not gone back, and of which no alert tells. */
+export async function captureProblems(world: World, alerts: OpenAlerts): Promise<string[]> {
+  const { sql } = world;
+  const captured = await capturedAtGateway(world);
+  const rows = await sql<KnownPayment[]>`
+    SELECT p.gateway_payment_id, p.order_number, p.is_whole,
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id
+        OR s.processed_at IS NOT NULL AS is_settled
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id`;
+  const known = new Map(rows.map((row) => [row.gateway_payment_id, row]));
+  const problems = captured
+    .map((payment) => problemOf(payment, known.get(payment.id), alerts))
+    .filter((problem) => problem !== undefined);
+  return [...problems, ...(await totalProblems(world, captured, known))];
+}
+
+function problemOf(
+  { id, amount, notes }: PaymentAtGateway,
+  known: KnownPayment | undefined,
+  alerts: OpenAlerts,
+): string | undefined {
+  const what = `${id} of ${notes.order_number}, ${amount} paise:`;
+  if (!known) {
+    const isTold = alerts.isAbout(id) || alerts.isAbout(notes.order_number);
+    return isTold ? undefined : `${what} the service does not know it, and no alert says so`;
+  }
+  if (known.is_whole ? known.is_settled : alerts.has('unfit_capture', id)) return undefined;
+  if (known.is_whole && alerts.has('gateway_refused', id)) return undefined;
+  return `${what} ${known.is_whole ? 'no order has it, and it has not gone back' : 'no alert says that it does not fit'}`;
+}
+
+/** Gateway and ledger, each as a whole. */
+async function totalProblems(
+  world: World,
+  captured: readonly PaymentAtGateway[],
+  known: ReadonlyMap<string, KnownPayment>,
+): Promise<string[]> {
+  const totals = await simulator<{ isBalanced: boolean; capturedPaise: number }>(
+    world,
+    'GET',
+    '/totals',
+  );
+  const sumOf = (payments: readonly PaymentAtGateway[]) =>
+    payments.reduce((sum, { amount }) => sum + amount, 0);
+  const [ledger] = await world.sql<{ paise: number }[]>`
+    SELECT coalesce(sum(amount_paise), 0)::bigint AS paise FROM ledger_transfers
+    WHERE operation = 'capture'`;
+  const fitting = sumOf(captured.filter(({ id }) => known.get(id)?.is_whole));
+  return [
+    !totals.isBalanced && 'The gateway itself does not add up',
+    totals.capturedPaise !== sumOf(captured) &&
+      `The gateway captured ${totals.capturedPaise} paise, its payments are ${sumOf(captured)}`,
+    ledger?.paise !== fitting &&
+      `The ledger has ${ledger?.paise} paise of captures, the gateway ${fitting} of known ones`,
+  ].filter((problem) => problem !== false);
+}
+
+/** What `ledger verify --gateway` finds, but for orders and payments of which an alert tells. */
+export async function ledgerProblems({ admin }: World, alerts: OpenAlerts): Promise<string[]> {
+  const { code, stdout, stderr } = await admin.run('ledger', 'verify', '--gateway', '--json');
+  if (stdout === '') return [`ledger verify ended with ${code}: ${stderr}`];
+  const { faults, gateway } = JSON.parse(stdout) as Verification & { gateway: GatewayComparison };
+  const unexplained = faults.filter(({ subject }) => !alerts.isAbout(subject));
+  const isEachExplained = faults.every(
+    ({ rule, subject }) => rule === 'account' || alerts.isAbout(subject),
+  );
+  const ofGateway = [
+    ...gateway.faults,
+    ...gateway.notAsked.map(({ reason, ...about }) => ({ ...about, fault: reason })),
+  ].filter((one) => !alerts.isAbout(one.orderNumber) && !alerts.isAbout(one.gatewayPaymentId));
+  return [
+    // What an account holds differs by what the faults of single orders say.
+    ...(isEachExplained && faults.some(({ rule }) => rule !== 'account') ? [] : unexplained).map(
+      ({ rule, subject, fault }) => `${subject}: ledger verify, ${rule}: ${fault}`,
+    ),
+    ...ofGateway.map(
+      ({ orderNumber, gatewayPaymentId, fault }) =>
+        `${orderNumber}: ledger verify --gateway, ${gatewayPaymentId}: ${fault}`,
+    ),
+  ];
+}

@@ -1,0 +1,90 @@
+import { isFinal } from '../../src/domain/index.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
+import type { Life } from './acts.ts';
+import type { OpenAlerts } from './alerts.ts';
+import type { World } from './world.ts';
+
+/** These wait for a person; every other status that is not final ends by itself within seconds. */
+const WAITING_FOR_A_PERSON: readonly OrderStatus[] = ['ACCEPTED', 'PAID'];
+
+interface OrderNow {
+  order_number: string;
+  status: OrderStatus;
+  busy: { kind: string } | null;
+  waiting_dispute_id: string | null;
+}
+
+/** Orders that have neither ended, nor wait for a person, nor have an alert. */
+export async function orderProblems(
+  { sql }: World,
+  lives: readonly Life[],
+  alerts: OpenAlerts,
+): Promise<string[]> {
+  const rows = await sql<OrderNow[]>`
+    SELECT order_number, status, busy, waiting_dispute_id FROM orders`;
+  const known = new Set(rows.map(({ order_number: number }) => number));
+  const lost = lives.flatMap(({ orderNumber }) =>
+    orderNumber === undefined || known.has(orderNumber) || alerts.isAbout(orderNumber)
+      ? []
+      : `${orderNumber}: its merchant knows it, the database does not, and no alert says so`,
+  );
+  const stranded = rows
+    .filter((row) => !hasEnded(row) && !waitsForAPerson(row))
+    .filter(({ order_number: number }) => !alerts.isAbout(number))
+    .map(
+      ({ order_number: number, status, busy }) =>
+        `${number}: is ${status}${busy ? `, ${busy.kind}` : ''}, and no alert says why`,
+    );
+  return [...lost, ...stranded];
+}
+
+const hasEnded = ({ status, busy }: OrderNow) => isFinal(status) && busy === null;
+
+const waitsForAPerson = ({ status, busy, waiting_dispute_id: dispute }: OrderNow) =>
+  WAITING_FOR_A_PERSON.includes(status) && busy === null && dispute === null;
+
+/** Open orders without a workflow, and workflows that run on although nothing waits for them. */
+export async function workflowProblems(
+  { sql, temporal }: World,
+  alerts: OpenAlerts,
+): Promise<string[]> {
+  const rows = await sql<OrderNow[]>`SELECT order_number, status FROM orders`;
+  const open = new Map(rows.map(({ order_number: number, status }) => [number, !isFinal(status)]));
+  const problems: string[] = [];
+  const running = new Set<string>();
+  const query = 'ExecutionStatus = "Running"';
+  for await (const { workflowId, type } of temporal.workflow.list({ query })) {
+    running.add(workflowId);
+    const isOrder = type === ORDER_WORKFLOW;
+    const subject = workflowId.replace(/^refund-/, '');
+    if ((isOrder && open.get(workflowId)) || alerts.isAbout(subject)) continue;
+    problems.push(`${workflowId}: its workflow runs, and has nothing to wait for`);
+  }
+  for (const [orderNumber, isOpen] of open) {
+    if (isOpen && !running.has(orderNumber)) problems.push(`${orderNumber}: has no workflow`);
+  }
+  return problems;
+}
+
+/** Events that have neither arrived nor failed five times. */
+export async function webhookProblems({ sql, endpoints }: World): Promise<string[]> {
+  const events = await sql<
+    { event_id: string; order_number: string; type: string; state: string; attempts: number }[]
+  >`
+    SELECT e.event_id, e.order_number, e.type, coalesce(d.state::text, 'without a delivery') AS state,
+      (SELECT count(*)::integer FROM webhook_attempts a
+        WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS attempts
+    FROM order_events e LEFT JOIN webhook_deliveries d USING (event_id)`;
+  const received = endpoints.map((endpoint) => endpoint.received());
+  const isRight = ({ event_id: id, state, attempts }: (typeof events)[number]) =>
+    state === 'DELIVERED'
+      ? received.some((ids) => ids.has(id))
+      : state === 'FAILED' && attempts === 5;
+  return events
+    .filter((event) => !isRight(event))
+    .map(
+      ({ order_number: number, type, state, attempts }) =>
+        `${number}: ${type} is ${state} after ${attempts} scheduled attempts`,
+    );
+}

@@ -1,0 +1,135 @@
+import type { Random } from '../../src/gateway-simulator/random.ts';
+import { createRandom, shuffled } from '../../src/gateway-simulator/random.ts';
+import type { Act } from './acts.ts';
+import type { Disturbance, Side } from './disturbances.ts';
+import { storyOf } from './stories.ts';
+
+/** What happens next: to one order, by its place in the plan, or to the service as a whole. */
+export type Turn = { order: number; act: Act } | { disturbance: Disturbance };
+
+/** Everything that a seed has chosen. The same seed and number of orders give the same plan. */
+export interface Plan {
+  seed: number;
+  /** The amount of each order in paise, and which merchant's it is. */
+  orders: { amountPaise: number; merchant: number }[];
+  turns: Turn[];
+}
+
+export const MERCHANTS = 2;
+/** Orders whose acts are mixed with each other. */
+const ORDERS_UNDER_WAY = 10;
+/** Fewer orders than this see one restore; more see one of each side. */
+const ORDERS_FOR_BOTH_RESTORES = 100;
+
+/** Draws up what happens in a run: each has a kill and a restore, and faults of every kind. */
+export function planOf(seed: number, orderCount: number): Plan {
+  const random = createRandom(seed);
+  const orders = Array.from({ length: orderCount }, () => ({
+    amountPaise: 500 + Math.floor(random.next() * 999_500),
+    merchant: Math.floor(random.next() * MERCHANTS),
+  }));
+  const acts = mixedActs(orders.length, random);
+  const disturbances = disturbancesOf(orderCount, random);
+  const turns = acts.flatMap((act, place) => [
+    ...disturbances
+      .filter(({ at }) => Math.min(Math.floor(at * acts.length), acts.length - 1) === place)
+      .map(({ disturbance }) => ({ disturbance })),
+    act,
+  ]);
+  return { seed, orders, turns };
+}
+
+/** The acts of each order in their order, mixed with those of orders begun about the same time. */
+function mixedActs(orderCount: number, random: Random): Turn[] {
+  const waiting = Array.from({ length: orderCount }, (_, order) => ({
+    order,
+    story: storyOf(random),
+  }));
+  const underWay = waiting.splice(0, ORDERS_UNDER_WAY);
+  const turns: Turn[] = [];
+  while (underWay.length > 0) {
+    const place = Math.floor(random.next() * underWay.length);
+    const { order, story } = underWay[place]!;
+    const act = story.shift();
+    if (act) turns.push({ order, act });
+    else underWay.splice(place, 1, ...waiting.splice(0, 1));
+  }
+  return turns;
+}
+
+/** A disturbance, and when it comes: from 0, the first act, to 1, the last one. */
+interface Timed {
+  at: number;
+  disturbance: Disturbance;
+}
+
+function disturbancesOf(orderCount: number, random: Random): Timed[] {
+  const rounds = Math.ceil(orderCount / ORDERS_FOR_BOTH_RESTORES);
+  const sides = shuffled<Side>(['postgres', 'temporal'], random);
+  const restored = sides.slice(0, orderCount < ORDERS_FOR_BOTH_RESTORES ? 1 : 2);
+  return [
+    { at: 0, disturbance: callbackTrouble(random) },
+    ...Array.from({ length: rounds }, () => [
+      ...kills(random),
+      ...outage(random),
+      ...gatewayFault(random),
+      ...endpointFault(random),
+    ]).flat(),
+    ...restored.flatMap((side, index) => restore(side, index, restored.length, random)),
+  ].toSorted((one, other) => one.at - other.at);
+}
+
+function callbackTrouble(random: Random): Disturbance {
+  return {
+    kind: 'callbackTrouble',
+    dropProbability: random.next() * 0.5,
+    duplicateProbability: random.next() * 0.5,
+    mostDelayMs: Math.floor(random.next() * 2000),
+  };
+}
+
+const between = (least: number, most: number, random: Random) =>
+  least + random.next() * (most - least);
+
+function kills(random: Random): Timed[] {
+  const both = shuffled(['worker', 'api'] as const, random);
+  return both
+    .slice(0, random.next() < 0.5 ? 1 : 2)
+    .map((part) => ({ at: random.next(), disturbance: { kind: 'kill', part } }));
+}
+
+function outage(random: Random): Timed[] {
+  const durationMs = Math.floor(between(500, 3000, random));
+  return [{ at: random.next(), disturbance: { kind: 'gatewayOutage', durationMs } }];
+}
+
+function gatewayFault(random: Random): Timed[] {
+  const faults = ['reset', 'error', 'drop_answer'] as const;
+  const fault = faults[Math.floor(random.next() * faults.length)]!;
+  const at = random.next() * 0.9;
+  const probability = between(0.1, 0.6, random);
+  return [
+    { at, disturbance: { kind: 'gatewayFault', fault, probability } },
+    { at: at + 0.1, disturbance: { kind: 'gatewayMended' } },
+  ];
+}
+
+function endpointFault(random: Random): Timed[] {
+  const merchant = Math.floor(random.next() * MERCHANTS);
+  const fault = random.next() < 0.5 ? 'answers 500' : 'hangs';
+  const at = random.next() * 0.7;
+  return [
+    { at, disturbance: { kind: 'endpointFault', merchant, fault } },
+    { at: at + between(0.1, 0.3, random), disturbance: { kind: 'endpointMended', merchant } },
+  ];
+}
+
+/** Of so many, each in a part of the run of its own. */
+function restore(side: Side, index: number, parts: number, random: Random): Timed[] {
+  const copied = between(0.05, 0.4, random);
+  const restored = copied + between(0.05, 0.4, random);
+  return [
+    { at: (index + copied) / parts, disturbance: { kind: 'copy', side } },
+    { at: (index + restored) / parts, disturbance: { kind: 'restore', side } },
+  ];
+}

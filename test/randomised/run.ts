@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { newLife, perform, type Life } from './acts.ts';
+import { openAlerts } from './alerts.ts';
+import { disturb, endDisturbances } from './disturbances.ts';
+import { captureProblems, ledgerProblems } from './money-checks.ts';
+import { orderProblems, webhookProblems, workflowProblems } from './order-checks.ts';
+import { planOf, type Plan } from './plan.ts';
+import { problemReport, summaryOf } from './report.ts';
+import type { Host, World } from './world.ts';
+
+/** Merchants and buyers who act at once. */
+const ACTS_AT_ONCE = 5;
+/** A release whose worker was killed is tried again after 90 s, a webhook after 60 s. */
+const SETTLED_WITHIN_MS = 240_000;
+const LOOK_EVERY_MS = 1000;
+/** The database's clock is moved so far at each look, and so often: within the hour of a session. */
+const ADVANCE_MS = 2 * 60_000;
+const MOST_ADVANCES = 20;
+
+/**
+ * Runs what a seed has chosen against a service of its own, lets it settle, and looks at everything.
+ *
+ * @returns one line about the run
+ * @throws Error that names the seed and every order that is not as it must be
+ */
+export async function runSeed(host: Host, seed: number, orderCount: number): Promise<string> {
+  const startedAt = performance.now();
+  const plan = planOf(seed, orderCount);
+  const world = await host.startWorld(seed);
+  try {
+    const lives = plan.orders.map(({ amountPaise, merchant }) =>
+      newLife(world.merchants[merchant]!.sandbox, amountPaise),
+    );
+    await carryOut(world, plan, lives);
+    await endDisturbances(world);
+    const problems = await problemsOnceSettled(world, lives);
+    if (problems.length > 0) throw new Error(await problemReport(world, plan, problems));
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    return `seed ${seed}: ${await summaryOf(world)}; ${seconds} s`;
+  } finally {
+    await world.stop();
+  }
+}
+
+/** The turns in their order, several at once; those of one order, and disturbances, one by one. */
+async function carryOut(world: World, { turns }: Plan, lives: readonly Life[]): Promise<void> {
+  const queue = turns.values();
+  const latest = new Map<number | 'disturbance', Promise<void>>();
+  const takeTurns = async () => {
+    for (const turn of queue) {
+      const key = 'order' in turn ? turn.order : 'disturbance';
+      const before = latest.get(key);
+      const now = (async () => {
+        await before;
+        if ('order' in turn) await perform(world, lives[turn.order]!, turn.act);
+        else await disturb(world, turn.disturbance);
+      })();
+      latest.set(key, now);
+      await now;
+    }
+  };
+  await Promise.all(Array.from({ length: ACTS_AT_ONCE }, takeTurns));
+}
+
+/** Looks again and again until nothing is wrong any more, or time is up. */
+async function problemsOnceSettled(world: World, lives: readonly Life[]): Promise<string[]> {
+  const endsAt = performance.now() + SETTLED_WITHIN_MS;
+  for (let looks = 0; ; looks += 1) {
+    const problems = await problemsNow(world, lives);
+    if (problems.length === 0 || performance.now() > endsAt) return problems;
+    if (looks < MOST_ADVANCES) await world.advance(ADVANCE_MS);
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+async function problemsNow(world: World, lives: readonly Life[]): Promise<string[]> {
+  const alerts = await openAlerts(world);
+  const problems = [
+    ...alerts.unhealed,
+    ...(await orderProblems(world, lives, alerts)),
+    ...(await workflowProblems(world, alerts)),
+    ...(await webhookProblems(world)),
+    ...(await captureProblems(world, alerts)),
+  ];
+  // The proof from scratch, once there is nothing that contradicts it.
+  return problems.length > 0 ? problems : ledgerProblems(world, alerts);
+}

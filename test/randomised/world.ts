@@ -1,0 +1,174 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config.ts';
+import { connectDatabase } from '../../src/db/client.ts';
+import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts';
+import { startGuard } from '../../src/local/guard.ts';
+import { freePort } from '../../src/local/ports.ts';
+import { connectTemporal } from '../../src/temporal/client.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { installTestClock } from '../support/database.ts';
+import { createTestMerchant } from '../support/merchant.ts';
+import { runPart } from '../support/run-part.ts';
+import type { Side } from './disturbances.ts';
+import { createEndpoint } from './endpoints.ts';
+import { MERCHANTS } from './plan.ts';
+import { createProcesses } from './processes.ts';
+import { startServers, type Servers } from './servers.ts';
+
+/** The copy of all databases as they are before the first order. */
+const PRISTINE = 'pristine';
+/** The copy that a restore goes back to. */
+const EARLIER = 'earlier';
+
+const GATEWAY_KEYS = {
+  keyId: 'rzp_test_simulator',
+  keySecret: 'simulator-secret',
+  webhookSecret: 'simulator-webhook-secret',
+};
+
+/** What hours of production are here: an order that nobody disputes is completed within seconds. */
+const SHORT_DURATIONS = {
+  COMPLETION_WINDOW_SECONDS: '6',
+  DISPUTE_ANSWER_SECONDS: '8',
+  SWEEP_AFTER_SECONDS: '2',
+  RECONCILE_SECONDS: '3',
+  WEBHOOK_RETRY_DELAYS_SECONDS: '1,1,2,2',
+};
+
+function settingsOf(servers: Servers, port: number, gatewayPort: number) {
+  return {
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'warn',
+    DATABASE_URL: servers.databaseUrl,
+    TEMPORAL_ADDRESS: servers.temporalAddress,
+    TEMPORAL_NAMESPACE: 'randomised',
+    API_SECRET_PEPPER: 'a pepper for the tests, at least 32 characters',
+    WEBHOOK_SECRET_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    RATE_LIMIT_PER_SECOND: '100000',
+    PORT: String(port),
+    PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
+    SANDBOX_RAZORPAY_BASE_URL: `http://127.0.0.1:${gatewayPort}`,
+    SANDBOX_RAZORPAY_KEY_ID: GATEWAY_KEYS.keyId,
+    SANDBOX_RAZORPAY_KEY_SECRET: GATEWAY_KEYS.keySecret,
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: GATEWAY_KEYS.webhookSecret,
+    ...SHORT_DURATIONS,
+  };
+}
+
+/** Brings the new databases to where they are before the first order, and keeps copies of that. */
+async function prepare(servers: Servers, env: Record<string, string>): Promise<void> {
+  await servers.startTemporal();
+  const settings = { ...env, MIGRATION_DATABASE_URL: servers.ownerUrl };
+  const { code, stdout, stderr } = await runPart('migrate.ts', settings);
+  if (code !== 0) throw new Error(`The databases could not be prepared: ${stdout}${stderr}`);
+  const sql = connectDatabase(servers.ownerUrl, { maxConnections: 1 });
+  await installTestClock({ sql });
+  await sql.end({ timeout: 1 });
+  await servers.stopTemporal();
+  for (const side of ['postgres', 'temporal'] as const) await servers.copy(side, PRISTINE);
+}
+
+/**
+ * Starts what the whole service runs on: PostgreSQL, Temporal, and, for each run, a gateway, an API
+ * process and a worker process.
+ */
+export async function startHost() {
+  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-randomised-'));
+  const guard = await startGuard([folder]);
+  const servers = await startServers(folder, guard);
+  const env = settingsOf(servers, await freePort(), await freePort());
+  await prepare(servers, env);
+  return {
+    /** The service as new, without any order. Only one at a time. */
+    startWorld: (seed: number) => startWorld({ servers, env, folder, guard }, seed),
+    async stop() {
+      await servers.stop();
+      await guard.release();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+export type Host = Awaited<ReturnType<typeof startHost>>;
+
+interface Place {
+  servers: Servers;
+  env: ReturnType<typeof settingsOf>;
+  folder: string;
+  guard: Awaited<ReturnType<typeof startGuard>>;
+}
+
+async function startWorld({ servers, env, folder, guard }: Place, seed: number) {
+  for (const side of ['postgres', 'temporal'] as const) await servers.restore(side, PRISTINE);
+  await servers.startTemporal();
+  const config = loadConfig(env);
+  const { baseUrl = '' } = config.razorpay.sandbox;
+  const simulator = await createGatewaySimulator({
+    ...GATEWAY_KEYS,
+    port: Number(new URL(baseUrl).port),
+    callbackUrl: `${config.publicBaseUrl}/callbacks/razorpay/sandbox`,
+    callbackRetryDelaysMs: [50, 200, 1000],
+    seed,
+  });
+  const sql = connectDatabase(servers.ownerUrl, { name: 'test' });
+  const temporal = connectTemporal({
+    address: servers.temporalAddress,
+    namespace: config.temporalNamespace,
+  });
+  const processes = createProcesses(folder, env, guard);
+  const parts = { config, sql, origin: config.publicBaseUrl, now: async () => Date.now() };
+  const merchants = await Promise.all(
+    Array.from({ length: MERCHANTS }, () => createTestMerchant(parts, {})),
+  );
+  await processes.start();
+  const admin = adminCli(env);
+  const recoverAll = () => admin.json('order', 'recover', '--all');
+  let isRestored = false;
+
+  return {
+    config,
+    /** The tables as their owner sees them. */
+    sql,
+    temporal,
+    admin,
+    processes,
+    merchants,
+    endpoints: merchants.map(createEndpoint),
+    /** Whether the service's database has lost orders that merchants were told of. */
+    hasLostRows: () => isRestored,
+    /** Lets time pass for the database: reconciliation asks the gateway by this clock. */
+    advance: (ms: number) => sql`
+      UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
+    async copy(side: Side) {
+      if (side === 'temporal') await servers.stopTemporal();
+      await servers.copy(side, EARLIER);
+      if (side === 'temporal') await servers.startTemporal();
+    },
+    /** As operators do it: then the two sides are brought together again. */
+    async restore(side: Side) {
+      if (side === 'postgres') {
+        await servers.restore(side, EARLIER);
+        isRestored = true;
+      } else {
+        // A worker remembers workflows as they were before.
+        await processes.kill();
+        await servers.stopTemporal();
+        await servers.restore(side, EARLIER);
+        await servers.startTemporal();
+        await processes.start();
+      }
+      await recoverAll();
+    },
+    async stop() {
+      await processes.kill();
+      await Promise.all(merchants.map(({ receiver }) => receiver.stop()));
+      await simulator.close();
+      await temporal.connection.close();
+      await sql.end({ timeout: 1 });
+      await servers.stopTemporal();
+    },
+  };
+}
+export type World = Awaited<ReturnType<typeof startWorld>>;
