@@ -14,7 +14,7 @@ export const ALERT_KINDS = {
   order_behind:
     'None: the lost steps are written again. The database was restored from a backup, so run admin order recover --all.',
   order_without_row:
-    'Find out why the database has lost the order: its workflow waits, and holds what it knows. Restore the row, or see to the money at the gateway and terminate the workflow.',
+    'Find out why the database has lost the order: its workflow holds what it knows, and waits unless it has ended. Restore the row, or see to the money at the gateway and terminate the workflow.',
   payment_without_order: 'Find the payment in the dashboard of the gateway, and refund it there.',
   unfit_capture:
     'Compare the payment with the order in the dashboard of the gateway. What is left of it there, refund there: the service moves none of it, and its order waits for another payment.',

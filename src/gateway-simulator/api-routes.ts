@@ -57,6 +57,8 @@ const page = z.object({
   count: z.coerce.number().int().min(1).max(100).default(10),
   skip: z.coerce.number().int().min(0).default(0),
   payment_id: z.string().optional(),
+  /** Unix seconds. */
+  from: z.coerce.number().int().min(0).default(0),
 });
 
 type Params = Record<string, string>;
@@ -67,9 +69,12 @@ function addQrCodeRoutes(router: Router, world: World): void {
     ctx.body = createQrCode(world, newQrCode.parse(ctx.request.body));
   });
   router.get('/v1/payments/qr_codes', (ctx) => {
-    const { payment_id: paymentId, ...slice } = page.parse(ctx.query);
+    const { payment_id: paymentId, from, ...slice } = page.parse(ctx.query);
     const all = () =>
-      world.book.all('qrCodes').map(({ entity }) => currentQrCode(world, entity.id).entity);
+      world.book
+        .all('qrCodes')
+        .filter(({ entity }) => entity.created_at >= from)
+        .map(({ entity }) => currentQrCode(world, entity.id).entity);
     const found = paymentId === undefined ? all() : qrCodesOfPayment(world, paymentId);
     ctx.body = collection(found, slice);
   });

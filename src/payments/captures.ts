@@ -42,7 +42,7 @@ export async function notePayment(
       kind: 'payment_without_order',
       subject: gatewayPaymentId,
       message: 'A payment names no order of ours',
-      fields: { gatewayPaymentId, environment },
+      fields: { gatewayPaymentId, environment, ...(orderNumber && { orderNumber }) },
     });
   }
   noteRequest({ orderNumber: order.order_number, merchantId: order.merchant_id });

@@ -221,6 +221,8 @@ export interface PaymentGateway {
   /** Closes it, if need be, and says whether it was paid before that. Takes 4 s at most. */
   closeSession(gatewaySessionId: string): Promise<ClosedSession>;
   fetchSession(gatewaySessionId: string): Promise<GatewaySession>;
+  /** Those opened since a moment, in Unix milliseconds, the newest first. */
+  listSessions(sinceMs: number): Promise<GatewaySession[]>;
   /** For a callback that names only the payment; null when it was paid by other means. */
   findSessionOfPayment(gatewayPaymentId: string): Promise<GatewaySession | null>;
   /** All payments, failed ones too, the newest first. */

@@ -51,6 +51,8 @@ export interface OrderWorkflows {
   find(orderNumber: string): Promise<FoundWorkflow>;
   /** Those that run, of the order numbers after the first and up to the second. */
   listRunning(after: string, upTo: string): Promise<Map<string, OrderStatus | undefined>>;
+  /** Those that have ended since a moment. */
+  listEnded(since: Date): AsyncIterable<string>;
   /**
    * Carries a message out and waits until its step is recorded.
    *
@@ -106,6 +108,7 @@ export function createOrderWorkflows(
     find: (orderNumber) => withinTimeout(() => find(client, orderNumber)),
     listRunning: (after, upTo) =>
       client.withDeadline(Date.now() + LIST_TIMEOUT_MS, () => listRunning(client, after, upTo)),
+    listEnded: (since) => listEnded(client, since),
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(() =>
         inTurn(orderNumber, () => update(client, orderNumber, name, updateId, [message])),
@@ -206,6 +209,13 @@ async function listRunning(
     running.set(found.workflowId, statusOf(found.typedSearchAttributes));
   }
   return running;
+}
+
+async function* listEnded(client: Client, since: Date): AsyncGenerator<string> {
+  const query = `WorkflowType = '${ORDER_WORKFLOW}' AND CloseTime >= '${since.toISOString()}'`;
+  for await (const { workflowId } of client.workflow.list({ query, pageSize: 1000 })) {
+    yield workflowId;
+  }
 }
 
 function statusOf(attributes: TypedSearchAttributes): OrderStatus | undefined {

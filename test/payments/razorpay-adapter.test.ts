@@ -58,6 +58,14 @@ describe('a payment session', () => {
     expect(session?.orderNumber).toBe(payments[0]?.orderNumber);
   });
 
+  test('is listed among those since a moment', async ({ harness }) => {
+    const { gatewaySessionId } = await harness.openSession();
+    const idsSince = async (ms: number) =>
+      (await harness.gateway.listSessions(ms)).map((session) => session.gatewaySessionId);
+    expect(await idsSince(Date.now() - 60_000)).toContain(gatewaySessionId);
+    expect(await idsSince(Date.now() + 60_000)).toEqual([]);
+  });
+
   test('of a payment made by other means is null', async ({ harness }) => {
     expect(await harness.gateway.findSessionOfPayment('pay_00000000000000')).toBeNull();
   });

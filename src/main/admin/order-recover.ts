@@ -1,4 +1,4 @@
-import { UsageError, defineCommand } from './command.ts';
+import { timeOf, UsageError, defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { facts } from './text.ts';
 
@@ -6,6 +6,34 @@ import { facts } from './text.ts';
 async function recoveryDeps({ sql, log, temporal }: AdminService) {
   const { createOrderWorkflows } = await import('../../temporal/order-workflows.ts');
   return { sql, log, workflows: createOrderWorkflows(await temporal()) };
+}
+
+const GATEWAY_TIMEOUT_MS = 10_000;
+const DAY_MS = 24 * 3600_000;
+
+/** Both sides of every order, and then what the gateway and ended workflows know and the database not. */
+async function recoverAll(service: AdminService, since: Date) {
+  const [{ compareOrders }, { alertLostOrders }, { recoverPayments }, { composeGateways }] =
+    await Promise.all([
+      import('../../orders/compare-orders.ts'),
+      import('../../orders/lost-orders.ts'),
+      import('../../payments/recover-payments.ts'),
+      import('../compose.ts'),
+    ]);
+  const deps = await recoveryDeps(service);
+  const gateways = composeGateways(service, GATEWAY_TIMEOUT_MS);
+  const { compared, recovered } = await compareOrders(deps);
+  const lost = await alertLostOrders(deps, since);
+  const sessions = await recoverPayments({ ...deps, gateways }, since.getTime());
+  return {
+    data: { compared, recovered, lost, sessions },
+    text: facts({
+      Compared: compared,
+      Recovered: recovered,
+      'Lost by the database': lost,
+      'Payment sessions looked at': sessions,
+    }),
+  };
 }
 
 const OUTCOMES = {
@@ -20,22 +48,24 @@ export const recoverCommand = defineCommand({
     'Bring an order, or all, and the workflows together, such as after a backup was restored',
   notes: `Starts the workflow of an order that has none, and lets one that runs compare itself with the database. Steps
 that only one side has are taken over by the other. Nothing is paid out twice: the gateway is asked first. --all
-looks at every order that is not final, and changes only those that differ.`,
+looks at every order that is not final, and changes only those that differ. It also finds what a restored database
+has lost since --since, a time before the backup was made: orders that have ended, each of which gets an alert, and
+payments, for which it asks the gateway about every payment session since then.`,
   options: {
     order: { value: 'N', help: 'The order number' },
     all: { flag: true, help: 'Every order that is not final' },
+    since: {
+      value: 'ISO',
+      help: 'With --all: when the backup was made; a day ago by default',
+    },
   },
-  async run(service, { order: orderNumber, all }) {
+  async run(service, { order: orderNumber, all, since }) {
     if ((orderNumber === undefined) !== all) throw new UsageError('Give either --order N or --all');
-    const deps = await recoveryDeps(service);
     if (orderNumber === undefined) {
-      const { compareOrders } = await import('../../orders/compare-orders.ts');
-      const { compared, recovered } = await compareOrders(deps);
-      return {
-        data: { compared, recovered },
-        text: facts({ Compared: compared, Recovered: recovered }),
-      };
+      const aDayAgo = new Date(Date.now() - DAY_MS);
+      return recoverAll(service, since === undefined ? aDayAgo : timeOf('since', since));
     }
+    const deps = await recoveryDeps(service);
     const { recoverOrder } = await import('../../orders/recovery.ts');
     const { findOrderAnywhere } = await import('../../orders/queries.ts');
     await findOrderAnywhere(service.sql, orderNumber);

@@ -9,18 +9,20 @@ const PAGE_SIZE = 100;
 /**
  * All items of a collection, page after page, the newest first.
  *
+ * @param source.from only those created since, in Unix seconds
  * @throws GatewayUnavailable or GatewayRefused
  */
 export async function listAll<Item>(
   client: RazorpayClient,
   operation: string,
-  { path, signal }: { path: string; signal?: AbortSignal },
+  source: { path: string; from?: number; signal?: AbortSignal },
   item: z.ZodType<Item>,
 ): Promise<Item[]> {
+  const { path, from, signal } = source;
   const schema = collectionOf(item);
   const all: Item[] = [];
   for (;;) {
-    const query = { count: PAGE_SIZE, skip: all.length };
+    const query = { count: PAGE_SIZE, skip: all.length, ...(from !== undefined && { from }) };
     const call = { method: 'GET', path, query, ...(signal && { signal }) } as const;
     const { items } = valueOf(operation, await client.call(call, schema));
     all.push(...items);

@@ -24,7 +24,12 @@ const qrCodePath = (gatewaySessionId: string) =>
 
 type Sessions = Pick<
   PaymentGateway,
-  'openSession' | 'closeSession' | 'fetchSession' | 'findSessionOfPayment' | 'listSessionPayments'
+  | 'openSession'
+  | 'closeSession'
+  | 'fetchSession'
+  | 'listSessions'
+  | 'findSessionOfPayment'
+  | 'listSessionPayments'
 >;
 
 interface SessionOptions {
@@ -119,6 +124,11 @@ export function createSessions(client: RazorpayClient, options: SessionOptions):
     async fetchSession(gatewaySessionId) {
       const call = { method: 'GET', path: qrCodePath(gatewaySessionId) } as const;
       return presentSession(valueOf('fetchSession', await client.call(call, qrCodeSchema)));
+    },
+
+    async listSessions(sinceMs) {
+      const source = { path: QR_CODES, from: Math.floor(sinceMs / 1000) };
+      return (await listAll(client, 'listSessions', source, qrCodeSchema)).map(presentSession);
     },
 
     async findSessionOfPayment(gatewayPaymentId) {

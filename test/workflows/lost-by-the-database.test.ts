@@ -1,0 +1,121 @@
+import { expect } from 'vitest';
+import { clearAlert, listAlerts } from '../../src/alerts/alerts.ts';
+import { alertLostOrders } from '../../src/orders/lost-orders.ts';
+import { adminCli } from '../support/admin-cli.ts';
+import { backUp } from '../support/backup.ts';
+import { madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
+
+/** What an operator does after a backup was restored; the alerts that it raises are printed, too. */
+async function recoverAll({ env }: TestService) {
+  const { code, stdout } = await adminCli(env).run('order', 'recover', '--all', '--json');
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as { sessions: number; lost: number };
+}
+
+const openAlerts = async ({ sql }: TestService, subject: string) =>
+  (await listAlerts(sql, { subject }, 100)).alerts.map(({ kind }) => kind);
+
+/** An order with a payment session of which a restored database knows nothing. */
+async function withLostSession(
+  service: TestService,
+  { sandbox }: Awaited<ReturnType<TestService['newMerchant']>>,
+  before: (gatewaySessionId: string) => Promise<unknown> = async () => undefined,
+) {
+  const order = await sandbox.create();
+  const restore = await backUp(service, order.order_number);
+  await sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+  const { gateway_session_id: gatewaySessionId } = await sessionOf(service, order);
+  await before(gatewaySessionId);
+  await restore();
+  return { order, gatewaySessionId };
+}
+
+test('a payment of which a restored database knows nothing reaches its order', async ({
+  service,
+  merchant,
+}) => {
+  const { order } = await withLostSession(service, merchant, (gatewaySessionId) =>
+    payAtGateway(service, gatewaySessionId),
+  );
+  expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
+  expect((await recoverAll(service)).sessions).toBeGreaterThan(0);
+  await merchant.sandbox.untilStatus(order, 'PAID');
+});
+
+test('one that its order cannot take is given back', async ({ service, merchant }) => {
+  let second = '';
+  const { order } = await withLostSession(service, merchant, async (gatewaySessionId) => {
+    await payAtGateway(service, gatewaySessionId);
+    second = await payAtGateway(service, gatewaySessionId, { late: true });
+  });
+  await recoverAll(service);
+  await merchant.sandbox.untilStatus(order, 'PAID');
+  await until(async () => (await madeAtGateway(service, second, 'refunds')).length === 1);
+});
+
+test('a session of which a restored database knows nothing can be paid no more', async ({
+  service,
+  merchant,
+}) => {
+  const { order, gatewaySessionId } = await withLostSession(service, merchant);
+  await recoverAll(service);
+  await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('The QR Code is closed');
+  const { status } = await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+  expect(status).toBe(201);
+  const { gateway_session_id: next } = await sessionOf(service, order);
+  await recoverAll(service);
+  // One that the database knows stays open.
+  await payAtGateway(service, next);
+});
+
+test('a payment of an order that a restored database has lost raises an alert that names both', async ({
+  service,
+}) => {
+  const gateway = service.deps.gateways.sandbox!;
+  const { gatewaySessionId } = await gateway.openSession({
+    orderNumber: 'ORD01LOST',
+    sessionId: 'ps_lost',
+    amountPaise: 10_000,
+    expiresAtMs: Date.now() + 900_000,
+    description: 'Order ORD01LOST',
+  });
+  const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
+  await recoverAll(service);
+  const { alerts } = await listAlerts(service.sql, { subject: gatewayPaymentId }, 10);
+  expect(alerts).toMatchObject([
+    { kind: 'payment_without_order', details: { orderNumber: 'ORD01LOST' } },
+  ]);
+  expect(await simulator(service, 'GET', '/totals')).toMatchObject({ isBalanced: true });
+});
+
+test('an order that has ended, and that a restored database has lost, raises an alert', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const since = new Date(Date.now() - 60_000);
+  const ended = await orders.in('CANCELLED');
+  await ended.handle.result();
+  const orderNumber = 'ORD01LOSTANDENDED';
+  await service.deps.workflows.start({
+    orderNumber,
+    merchantId: merchant.merchantId,
+    amountPaise: 10_000,
+    createdAtMs: Date.now(),
+    paymentLinkExpiresAtMs: Date.now() + 1000_000,
+    terms: { environment: 'sandbox', completionWindowMs: 1000, disputeAnswerMs: 1000 },
+  });
+  await until(async () => (await openAlerts(service, orderNumber)).length > 0);
+  await service.temporal.client.workflow.getHandle(orderNumber).terminate('A test');
+  await clearAlert(service.sql, 'order_without_row', orderNumber, 'test');
+  // What Temporal lists lags behind.
+  await until(async () => (await alertLostOrders(service.deps, since)) > 0);
+  expect(await openAlerts(service, orderNumber)).toEqual(['order_without_row']);
+  expect(await openAlerts(service, ended.orderNumber)).toEqual([]);
+  expect((await recoverAll(service)).lost).toBe(1);
+});
