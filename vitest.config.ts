@@ -14,6 +14,7 @@ env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadConfig().cacheHome), 'node-comp
  * they end alone, and next to files that wait the longest one has the processors for itself.
  */
 const BEGIN_FIRST = [
+  'randomised/randomised',
   'payments/cancel-versus-pay',
   'workflows/long-orders',
   'payments/dying-worker',

@@ -18,6 +18,8 @@ export interface Plan {
 export const MERCHANTS = 2;
 /** Orders whose acts are mixed with each other. */
 const ORDERS_UNDER_WAY = 10;
+/** After this part of the acts nothing goes wrong any more: what did has time to heal. */
+const DISTURBED_PART = 0.6;
 /** Fewer orders than this see one restore; more see one of each side. */
 const ORDERS_FOR_BOTH_RESTORES = 100;
 
@@ -32,7 +34,7 @@ export function planOf(seed: number, orderCount: number): Plan {
   const disturbances = disturbancesOf(orderCount, random);
   const turns = acts.flatMap((act, place) => [
     ...disturbances
-      .filter(({ at }) => Math.min(Math.floor(at * acts.length), acts.length - 1) === place)
+      .filter(({ at }) => Math.floor(at * DISTURBED_PART * acts.length) === place)
       .map(({ disturbance }) => ({ disturbance })),
     act,
   ]);
@@ -57,7 +59,7 @@ function mixedActs(orderCount: number, random: Random): Turn[] {
   return turns;
 }
 
-/** A disturbance, and when it comes: from 0, the first act, to 1, the last one. */
+/** A disturbance, and when it comes: from 0 to 1, within the part of the run that is disturbed. */
 interface Timed {
   at: number;
   disturbance: Disturbance;

@@ -13,9 +13,11 @@ const ACTS_AT_ONCE = 5;
 /** A release whose worker was killed is tried again after 90 s, a webhook after 60 s. */
 const SETTLED_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 1000;
-/** The database's clock is moved so far at each look, and so often: within the hour of a session. */
-const ADVANCE_MS = 2 * 60_000;
-const MOST_ADVANCES = 20;
+const RETRY_EVERY_LOOKS = 15;
+const MOST_RETRIED = 5;
+/** The gateway is asked about a session for the last time an hour after its end: sooner by this clock. */
+const ADVANCE_MS = 10 * 60_000;
+const MOST_ADVANCES = 15;
 
 /**
  * Runs what a seed has chosen against a service of its own, lets it settle, and looks at everything.
@@ -69,7 +71,24 @@ async function problemsOnceSettled(world: World, lives: readonly Life[]): Promis
     const problems = await problemsNow(world, lives);
     if (problems.length === 0 || performance.now() > endsAt) return problems;
     if (looks < MOST_ADVANCES) await world.advance(ADVANCE_MS);
+    if (looks % RETRY_EVERY_LOOKS === RETRY_EVERY_LOOKS - 1) await retryWaiting(world);
     await delay(LOOK_EVERY_MS);
+  }
+}
+
+/**
+ * As an operator who does not wait: a release that stood still for a chargeback goes on within the
+ * hour of its end, and a call to the gateway that fails is tried again after longer and longer waits.
+ */
+async function retryWaiting({ sql, admin }: World): Promise<void> {
+  const waiting = await sql<{ order_number: string }[]>`
+    SELECT order_number FROM orders o
+    WHERE (busy->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED')
+      AND NOT EXISTS (SELECT FROM alerts a
+        WHERE a.subject = o.order_number AND a.cleared_at IS NULL)
+    ORDER BY updated_at LIMIT ${MOST_RETRIED}`;
+  for (const { order_number: orderNumber } of waiting) {
+    await admin.run('order', 'retry', '--order', orderNumber, '--reason', 'Its money is expected');
   }
 }
 
