@@ -11,6 +11,7 @@ import { adminCli } from '../support/admin-cli.ts';
 import { installTestClock } from '../support/database.ts';
 import { createTestMerchant } from '../support/merchant.ts';
 import { runPart } from '../support/run-part.ts';
+import { until } from '../support/until.ts';
 import type { Side } from './disturbances.ts';
 import { createEndpoint } from './endpoints.ts';
 import { MERCHANTS } from './plan.ts';
@@ -124,9 +125,9 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
   );
   await processes.start();
   const admin = adminCli(env);
+  /** Again when the gateway does not answer: it is asked for what the database has lost. */
   async function recoverAll(): Promise<void> {
-    const { code, stderr } = await admin.run('order', 'recover', '--all');
-    if (code !== 0) throw new Error(`admin order recover --all ended with ${code}: ${stderr}`);
+    await until(async () => (await admin.run('order', 'recover', '--all')).code === 0);
   }
 
   return {
