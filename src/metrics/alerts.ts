@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge } from 'prom-client';
-import { onAlertRaised, countOpenAlerts } from '../alerts/alerts.ts';
+import { countOpenAlerts, onAlertRaised } from '../alerts/alerts.ts';
 import { ALERT_KINDS } from '../alerts/kinds.ts';
 import type { Sql } from '../db/client.ts';
 import { withinTimeout } from '../http/deadline.ts';

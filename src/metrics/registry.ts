@@ -1,5 +1,4 @@
-import type { Registry } from 'prom-client';
-import { collectDefaultMetrics, Registry as PromRegistry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 
 /**
  * Metrics that belong together: a file beside this one, which adds them to the registry.
@@ -25,7 +24,7 @@ export const nameOf = (name: string) => `payment_order_service_${name}`;
 
 /** Collects the metrics of this process: Node's own, and those of each family. */
 export function createMetrics(families: readonly MetricFamily[]): Metrics {
-  const registry = new PromRegistry();
+  const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const closers = families.map((addTo) => addTo(registry));
   return {

@@ -26,7 +26,7 @@ import { createTurns } from './turns.ts';
 /** No caller waits longer for Temporal than this; then it is a 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
 
-/** A list that no caller waits for may have thousands of entries; a server that is away ends it. */
+/** A list may have thousands of entries, and no caller of the API waits for it. */
 const LIST_TIMEOUT_MS = 20_000;
 
 /**
