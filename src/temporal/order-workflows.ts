@@ -45,7 +45,7 @@ It also refuses here what moves money on a person's word, which needs a name and
 
 /** What the rest of the service asks of the order workflow. */
 export interface OrderWorkflows {
-  /** Starts it unless it runs. Only for an order whose row is not final. */
+  /** Starts it unless it runs. Only for an order whose row is not final, or whose webhooks wait. */
   start(input: OrderInput): Promise<void>;
   /** What Temporal has of it now. */
   find(orderNumber: string): Promise<FoundWorkflow>;

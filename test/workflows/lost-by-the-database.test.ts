@@ -8,7 +8,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
+const test = serviceTest({ time: 'real', callbacks: false });
 
 /** What an operator does after a backup was restored; the alerts that it raises are printed, too. */
 async function recoverAll({ env }: TestService) {
@@ -118,4 +118,30 @@ test('an order that has ended, and that a restored database has lost, raises an 
   expect(await openAlerts(service, orderNumber)).toEqual(['order_without_row']);
   expect(await openAlerts(service, ended.orderNumber)).toEqual([]);
   expect((await recoverAll(service)).lost).toBe(1);
+});
+
+test('a webhook of which a restored database has forgotten that it arrived is sent again, once the order is final', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('CANCELLED');
+  await order.handle.result();
+  const attempts = async () => service.sql<{ state: string; count: number }[]>`
+    SELECT d.state, count(a.attempt_id)::integer AS count
+    FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    LEFT JOIN webhook_attempts a USING (delivery_id)
+    WHERE e.order_number = ${order.orderNumber} AND e.type = 'ORDER_CANCELLED' GROUP BY d.state`;
+  expect(await attempts()).toEqual([{ state: 'DELIVERED', count: 1 }]);
+  await service.sql`
+    UPDATE webhook_deliveries SET state = 'PENDING', settled_at = NULL, next_attempt_at = created_at
+    WHERE event_id = (SELECT event_id FROM order_events
+      WHERE order_number = ${order.orderNumber} AND type = 'ORDER_CANCELLED')`;
+  await recoverAll(service);
+  const isIt = ({ event, body }: { event: string; body: { data: Record<string, unknown> } }) =>
+    event === 'ORDER_CANCELLED' && body.data['order_number'] === order.orderNumber;
+  await merchant.receiver.until(2, isIt);
+  await until(async () => (await attempts())[0]?.state === 'DELIVERED');
+  expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED', webhookEvents: 2 });
+  expect(await order.kinds()).toEqual(['ORDER_CREATED', 'ORDER_CANCELLED']);
 });

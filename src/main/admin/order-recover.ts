@@ -13,23 +13,25 @@ const DAY_MS = 24 * 3600_000;
 
 /** Both sides of every order, and then what the gateway and ended workflows know and the database not. */
 async function recoverAll(service: AdminService, since: Date) {
-  const [{ compareOrders }, { alertLostOrders }, { recoverPayments }, { composeGateways }] =
-    await Promise.all([
-      import('../../orders/compare-orders.ts'),
-      import('../../orders/lost-orders.ts'),
-      import('../../payments/recover-payments.ts'),
-      import('../compose.ts'),
-    ]);
+  const [compare, lostOrders, webhooks, payments, { composeGateways }] = await Promise.all([
+    import('../../orders/compare-orders.ts'),
+    import('../../orders/lost-orders.ts'),
+    import('../../orders/unsent-webhooks.ts'),
+    import('../../payments/recover-payments.ts'),
+    import('../compose.ts'),
+  ]);
   const deps = await recoveryDeps(service);
   const gateways = composeGateways(service, GATEWAY_TIMEOUT_MS);
-  const { compared, recovered } = await compareOrders(deps);
-  const lost = await alertLostOrders(deps, since);
-  const sessions = await recoverPayments({ ...deps, gateways }, since.getTime());
+  const { compared, recovered } = await compare.compareOrders(deps);
+  const unsent = await webhooks.sendUnsentWebhooks(deps);
+  const lost = await lostOrders.alertLostOrders(deps, since);
+  const sessions = await payments.recoverPayments({ ...deps, gateways }, since.getTime());
   return {
-    data: { compared, recovered, lost, sessions },
+    data: { compared, recovered, unsent, lost, sessions },
     text: facts({
       Compared: compared,
       Recovered: recovered,
+      'Final, with webhooks to send': unsent,
       'Lost by the database': lost,
       'Payment sessions looked at': sessions,
     }),
@@ -48,7 +50,8 @@ export const recoverCommand = defineCommand({
     'Bring an order, or all, and the workflows together, such as after a backup was restored',
   notes: `Starts the workflow of an order that has none, and lets one that runs compare itself with the database. Steps
 that only one side has are taken over by the other. Nothing is paid out twice: the gateway is asked first. --all
-looks at every order that is not final, and changes only those that differ. It also finds what a restored database
+looks at every order that is not final, and changes only those that differ; of those that are final it sends the
+webhooks that wait. It also finds what a restored database
 has lost since --since, a time before the backup was made: orders that have ended, each of which gets an alert, and
 payments, for which it asks the gateway about every payment session since then.`,
   options: {
