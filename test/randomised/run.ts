@@ -35,6 +35,8 @@ export async function runSeed(host: Host, seed: number, orderCount: number): Pro
     );
     await carryOut(world, plan, lives);
     await endDisturbances(world);
+    // Again after a restore: what Temporal lists lags behind, also what has just ended.
+    await world.recoverAll();
     const problems = await problemsOnceSettled(world, lives);
     if (problems.length > 0) throw new Error(await problemReport(world, plan, problems));
     const seconds = Math.round((performance.now() - startedAt) / 1000);

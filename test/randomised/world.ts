@@ -147,6 +147,7 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
       await servers.copy(side, EARLIER);
       if (side === 'temporal') await servers.startTemporal();
     },
+    recoverAll,
     /** As operators do it: then the two sides are brought together again. */
     async restore(side: Side) {
       if (side === 'postgres') await servers.restore(side, EARLIER);
