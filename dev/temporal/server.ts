@@ -35,6 +35,8 @@ export interface TemporalServerOptions extends TemporalDatabase {
   /** The server's own folder: its settings, which also tell the next run whose process it is. */
   readonly folder: string;
   readonly port: number;
+  /** For namespaces that are used as soon as they are made: see `temporalDynamicConfig`. */
+  readonly searchAttributesAtOnce?: boolean;
   readonly logFile: string;
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
@@ -134,7 +136,8 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
     membershipPort: numbers[2 * index + 1] ?? 0,
   }));
   const dynamicConfigFile = join(folder, 'dynamic-config.yaml');
-  writePrivateFile(dynamicConfigFile, temporalDynamicConfig());
+  const { searchAttributesAtOnce = false } = options;
+  writePrivateFile(dynamicConfigFile, temporalDynamicConfig(searchAttributesAtOnce));
   writePrivateFile(
     join(folder, 'server.yaml'),
     temporalServerConfig(options, options.port, pairs, dynamicConfigFile),

@@ -100,6 +100,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       login: { name: 'temporal', password: 'temporal' },
       folder: join(folder, 'temporal'),
       port: await freePort(),
+      searchAttributesAtOnce: true,
       logFile: join(folder, 'logs', 'temporal.log'),
     });
   };
