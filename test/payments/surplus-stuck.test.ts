@@ -1,8 +1,12 @@
 import { expect } from 'vitest';
+import { listAlerts } from '../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
+import { applyCapture } from '../../src/payments/captures.ts';
+import { findLooseCapture, writeCapture } from '../../src/payments/queries.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
+  capturedWhole,
   ledgerOf,
   madeAtGateway,
   payAtGateway,
@@ -63,4 +67,27 @@ test('what an operator gave back outside is booked, and the gateway is asked for
   const audit = await sql`SELECT action, details FROM audit_log WHERE subject = ${surplusId}`;
   expect(audit).toEqual([{ action: 'surplus.settle', details: settlement }]);
   await expect(settleOutside(by, settlement)).rejects.toThrow('Cannot settle');
+});
+
+test('an alert about a capture that has gone back by then does not stay', async ({ service }) => {
+  const { sql, deps } = service;
+  const merchant = await service.newMerchant({ webhooks: false });
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+  const { gateway_session_id: sessionId } = await sessionOf(service, order);
+  const paymentId = await payAtGateway(service, sessionId, { amountPaise: 49_850 });
+  const capture = {
+    orderNumber: order.order_number,
+    sessionId: null,
+    environment: 'sandbox',
+  } as const;
+  await writeCapture(sql, { ...capture, payment: capturedWhole(paymentId, 49_850) });
+  const asItWas = await findLooseCapture(sql, paymentId);
+  const openAlerts = async () => (await listAlerts(sql, { subject: paymentId }, 10)).alerts;
+  await applyCapture(deps, asItWas!);
+  await until(async () => (await findLooseCapture(sql, paymentId)) === undefined);
+  // Whoever read the capture before that raises its alert only now.
+  await applyCapture(deps, asItWas!);
+  await until(async () => (await openAlerts()).length === 0);
+  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
 });
