@@ -1,6 +1,7 @@
 import { ConfigError } from '../../config.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../local/setup-error.ts';
+import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway.ts';
 import { NotToldError } from '../../payments/settle-outside.ts';
 import { ALERT_COMMANDS } from './alert.ts';
 import { AUDIT_COMMANDS } from './audit.ts';
@@ -89,6 +90,8 @@ const EXPECTED = [
   UsageError,
   NotToldError,
   NotConfirmedError,
+  GatewayUnavailable,
+  GatewayRefused,
 ] as const;
 
 /** One line for whatever went wrong; only what nobody foresaw is called unexpected. */
