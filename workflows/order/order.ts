@@ -320,12 +320,17 @@ export class Order {
     refuse(waitingCancel, error);
   }
 
-  /** The state after everything that waits. A payment may turn out not to be captured. */
+  /**
+   * The state after everything that waits. A payment may turn out not to be captured; and what moves
+   * money on a person's word is refused in its turn when it names no request.
+   */
   private expectedState({ counting }: { counting: 'payments' | 'no payment' }): OrderState {
-    return this.inbox.requests().reduce((state, { command }) => {
+    return this.inbox.requests().reduce((state, { command, message }) => {
       if (command.type === 'pay' && counting === 'no payment') return state;
       const decision = decideNow(state, command);
-      return decision.outcome === 'refused' ? state : decision.state;
+      if (decision.outcome === 'refused') return state;
+      const needsRequest = decision.requires?.includes('request_recorded');
+      return needsRequest && message.requestId === undefined ? state : decision.state;
     }, this.state);
   }
 
