@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { raiseAlert } from '../alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
@@ -157,7 +157,12 @@ export async function applyCapture(
       message: 'A capture has another amount than its order: it is given back',
       fields: { gatewayPaymentId, orderNumber },
     });
-    return workflows.refundSurplus(gatewayPaymentId);
+    await workflows.refundSurplus(gatewayPaymentId);
+    // Another process may have given it back, and cleared the alert, before this one raised it.
+    if (!(await queries.findLooseCapture(deps.sql, gatewayPaymentId))) {
+      await clearAlert(deps.sql, 'wrong_amount', gatewayPaymentId, 'refund');
+    }
+    return;
   }
   const outcome = await signalOrder(deps, orderNumber, 'pay', { gatewayPaymentId });
   if (outcome === 'gone') await workflows.refundSurplus(gatewayPaymentId);

@@ -164,17 +164,8 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
  */
 export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): Promise<void> {
   const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
-  if (!surplus) return;
-  if (surplus.processed_at === null) await giveBack(deps, surplus);
-  // Also of one that has gone back before: its alert may have been raised at that very moment.
-  for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
-    await clearAlert(deps.sql, kind, gatewayPaymentId, 'refund');
-  }
-}
-
-async function giveBack(deps: FundsDeps, surplus: queries.SurplusRow): Promise<void> {
-  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = surplus;
-  const { environment, left_paise: leftPaise, reason } = surplus;
+  if (!surplus || surplus.processed_at !== null) return;
+  const { environment, left_paise: leftPaise, reason, order_number: orderNumber } = surplus;
   await raiseAlert(deps, {
     kind: 'surplus_capture',
     subject: gatewayPaymentId,
@@ -187,6 +178,9 @@ async function giveBack(deps: FundsDeps, surplus: queries.SurplusRow): Promise<v
     );
   }
   await queries.finishSurplus(deps.sql, gatewayPaymentId);
+  for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
+    await clearAlert(deps.sql, kind, gatewayPaymentId, 'refund');
+  }
 }
 
 async function refundPayment(
