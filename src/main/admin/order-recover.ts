@@ -53,7 +53,8 @@ that only one side has are taken over by the other. Nothing is paid out twice: t
 looks at every order that is not final, and changes only those that differ; of those that are final it sends the
 webhooks that wait. It also finds what a restored database
 has lost since --since, a time before the backup was made: orders that have ended, each of which gets an alert, and
-payments, for which it asks the gateway about every payment session since then.`,
+payments, for which it asks the gateway about every payment session since then. Run it once more a minute later:
+what Temporal lists lags behind.`,
   options: {
     order: { value: 'N', help: 'The order number' },
     all: { flag: true, help: 'Every order that is not final' },
