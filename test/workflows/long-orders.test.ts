@@ -7,7 +7,12 @@ import { until } from '../support/until.ts';
 /** More than the server takes in one run, and then none, for ever: 2,000 Updates. */
 const MESSAGES = { updates: 2500, signals: 2500, rounds: 50 };
 
-const test = serviceTest({ time: 'real', callbacks: false });
+const test = serviceTest({
+  time: 'real',
+  callbacks: false,
+  // On a slow machine it takes longer than the five minutes after which the webhook is tried again.
+  settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '86400,86400,86400,86400' },
+});
 
 test(
   'an order takes 2,500 Updates and as many Signals, with a webhook waiting, and then lives on',
