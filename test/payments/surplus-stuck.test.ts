@@ -41,6 +41,7 @@ test('a surplus capture that the gateway will not give back costs its order noth
   const { order, surplusId, mend } = await stuckSurplus(service, gateway);
   const handle = service.temporal.client.workflow.getHandle(order.order_number);
   await reconcileLater(service);
+  await until(async () => !(await handle.describe()).raw.pendingWorkflowTask);
   const { historyLength } = await handle.describe();
   for (let more = 0; more < 3; more += 1) await reconcileLater(service);
   expect((await handle.describe()).historyLength).toBe(historyLength);
