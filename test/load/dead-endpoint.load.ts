@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { EventType } from '../../src/domain/index.ts';
 import { merchantWithEndpoint, startDeadEndpoint } from '../support/dead-endpoint.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
+import { inParallel } from '../support/in-parallel.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -31,14 +32,6 @@ const test = serviceTest({
     stoppedAtEnd(startDeadEndpoint(), onCleanup),
   );
 test.beforeAll(({ workerProcess }) => void workerProcess);
-
-async function inTurns(count: number, atOnce: number, work: () => Promise<unknown>): Promise<void> {
-  const turns = Array.from({ length: count }).values();
-  const takeTurns = async () => {
-    for (const _turn of turns) await work();
-  };
-  await Promise.all(Array.from({ length: atOnce }, takeTurns));
-}
 
 /** Milliseconds of each part of a life. */
 interface Life {
@@ -84,7 +77,9 @@ async function liveOnce({ sandbox, receiver }: Merchant): Promise<Life> {
 /** The median of each part, over so many lives. */
 async function measureLives(merchant: Merchant, count: number): Promise<Life> {
   const lives: Life[] = [];
-  await inTurns(count, LIVES_AT_ONCE, async () => lives.push(await liveOnce(merchant)));
+  await inParallel(Array.from({ length: count }), LIVES_AT_ONCE, async () =>
+    lives.push(await liveOnce(merchant)),
+  );
   const medianOf = (part: keyof Life) => {
     const sorted = lives.map((life) => life[part]).toSorted((one, other) => one - other);
     return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
@@ -99,7 +94,9 @@ async function measureLives(merchant: Merchant, count: number): Promise<Life> {
 
 /** Until every webhook of them has been attempted or waits for a later time. */
 async function startDeadOrders(service: TestService, merchant: Merchant): Promise<void> {
-  await inTurns(DEAD_ORDERS, STARTS_AT_ONCE, () => startOrder(service, merchant));
+  await inParallel(Array.from({ length: DEAD_ORDERS }), STARTS_AT_ONCE, () =>
+    startOrder(service, merchant),
+  );
   await expect
     .poll(() => notAttempted(service, merchant), { timeout: 1_800_000, interval: 1000 })
     .toBe(0);

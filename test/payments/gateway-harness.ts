@@ -220,16 +220,3 @@ export async function untilDone<Result>(work: () => Promise<Result>): Promise<Re
     throw error;
   }
 }
-
-/** Runs the work over all items, so many at a time. */
-export async function inParallel<Item>(
-  items: readonly Item[],
-  width: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const queue = items.values();
-  const worker = async () => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-}

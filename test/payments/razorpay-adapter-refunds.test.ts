@@ -2,7 +2,8 @@ import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import type { Harness } from './gateway-harness.ts';
-import { harnessTest, inParallel, KEYS, untilDone } from './gateway-harness.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { harnessTest, KEYS, untilDone } from './gateway-harness.ts';
 
 const test = harnessTest().extend('impatient', { scope: 'file' }, ({ harness }, { onCleanup }) => {
   const baseUrl = harness.simulator.url;

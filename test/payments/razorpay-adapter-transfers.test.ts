@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
-import { harnessTest, inParallel, untilDone } from './gateway-harness.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { harnessTest, untilDone } from './gateway-harness.ts';
 
 const test = harnessTest();
 

@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
-import { accountInput, harnessTest, inParallel, KEYS } from './gateway-harness.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { accountInput, harnessTest, KEYS } from './gateway-harness.ts';
 
 const test = harnessTest();
 

@@ -4,7 +4,7 @@ import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { inParallel } from './gateway-harness.ts';
+import { inParallel } from '../support/in-parallel.ts';
 
 const ORDERS = 500;
 const AMOUNT_PAISE = 49_950;

@@ -12,7 +12,8 @@ import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { inParallel, untilDone } from './gateway-harness.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { untilDone } from './gateway-harness.ts';
 
 const AMOUNT_PAISE = 49_950;
 const REFUND = '/v1/payments/*/refund';

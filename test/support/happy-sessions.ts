@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { markSessionOpen, writeCapture } from '../../src/payments/queries.ts';
 import { breakGateway, capturedWhole, payAtGateway, reconcile } from './gateway.ts';
+import { inParallel } from './in-parallel.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
 
@@ -17,18 +18,10 @@ const PAYING: readonly { afterMinutes: number; questions: number }[] = [
   { afterMinutes: 12, questions: 3 },
 ];
 
-export interface OpenSession {
+interface OpenSession {
   orderNumber: string;
   sessionId: string;
   gatewaySessionId: string;
-}
-
-async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>) {
-  const turns = items.values();
-  const takeTurns = async () => {
-    for (const item of turns) await work(item);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
 }
 
 /** Orders with an open payment session each, at the gateway too; no workflow is started for them. */
@@ -53,7 +46,7 @@ async function openSessions(
       service_now() + ${SESSION_MINUTES} * interval '1 minute' FROM created
     RETURNING order_number AS "orderNumber", session_id AS "sessionId", expires_at AS "expiresAt"`;
   const opened: OpenSession[] = [];
-  await inTurns(reserved, async ({ orderNumber, sessionId, expiresAt }) => {
+  await inParallel(reserved, AT_ONCE, async ({ orderNumber, sessionId, expiresAt }) => {
     const session = await deps.gateways.sandbox!.openSession({
       orderNumber,
       sessionId,
@@ -105,7 +98,7 @@ export async function askAboutHappyOrders(service: TestService, merchant: Mercha
     nowMinutes = minute;
     for (const group of groups) {
       if (group.afterMinutes !== minute) continue;
-      await inTurns(group.sessions, (session) => payAndCallBack(service, session));
+      await inParallel(group.sessions, AT_ONCE, (session) => payAndCallBack(service, session));
     }
     const all = await breakGateway(service, { kind: 'late', delayMs: 0 });
     await reconcile(service);

@@ -1,5 +1,6 @@
 import { ServiceError } from '@temporalio/client';
 import { expect } from 'vitest';
+import { inParallel } from './in-parallel.ts';
 import type { Merchant } from './merchant.ts';
 import type { DirectOrder, Orders } from './orders.ts';
 import type { TestService } from './service.ts';
@@ -99,9 +100,6 @@ const persistently = (work: () => Promise<unknown>) =>
 
 /** Does something so many times, a few at once. */
 async function times(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  const indexes = Array.from({ length: count }, (_, index) => index).values();
-  const takeTurns = async () => {
-    for (const index of indexes) await persistently(() => work(index));
-  };
-  await Promise.all(Array.from({ length: 4 }, takeTurns));
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  await inParallel(indexes, 4, (index) => persistently(() => work(index)));
 }
