@@ -37,7 +37,7 @@ async function runSqlTool(
   args: readonly string[],
 ): Promise<void> {
   const { hostname, port } = new URL(adminUrl);
-  const place = ['--plugin', 'postgres12', '--ep', hostname, '-p', port, '-u', login.name];
+  const place = ['--plugin', 'postgres12_pgx', '--ep', hostname, '-p', port, '-u', login.name];
   // The password goes by the environment: every user of the machine can read command lines.
   const { succeeded, output } = await runCommand(sqlTool, [...place, '--db', database, ...args], {
     env: { ...env, SQL_PASSWORD: login.password },

@@ -35,7 +35,8 @@ export function temporalServerConfig(
   const { host } = new URL(adminUrl);
   const store = (databaseName: string, maxConns: number) => ({
     sql: {
-      pluginName: 'postgres12',
+      // Not 'postgres12', which has PostgreSQL parse and plan each statement anew.
+      pluginName: 'postgres12_pgx',
       databaseName,
       connectAddr: host,
       connectProtocol: 'tcp',
