@@ -70,9 +70,17 @@ export async function workflowProblems(
 /** Events that have neither arrived nor failed five times. */
 export async function webhookProblems({ sql, endpoints }: World): Promise<string[]> {
   const events = await sql<
-    { event_id: string; order_number: string; type: string; state: string; attempts: number }[]
+    {
+      event_id: string;
+      order_number: string;
+      type: string;
+      state: string;
+      next_attempt_at: Date | null;
+      attempts: number;
+    }[]
   >`
     SELECT e.event_id, e.order_number, e.type, coalesce(d.state::text, 'without a delivery') AS state,
+      d.next_attempt_at,
       (SELECT count(*)::integer FROM webhook_attempts a
         WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS attempts
     FROM order_events e LEFT JOIN webhook_deliveries d USING (event_id)`;
@@ -84,7 +92,7 @@ export async function webhookProblems({ sql, endpoints }: World): Promise<string
   return events
     .filter((event) => !isRight(event))
     .map(
-      ({ order_number: number, type, state, attempts }) =>
-        `${number}: ${type} is ${state} after ${attempts} scheduled attempts`,
+      ({ order_number: number, type, state, attempts, next_attempt_at: nextAt }) =>
+        `${number}: ${type} is ${state} after ${attempts} scheduled attempts, next at ${nextAt?.toISOString() ?? 'no time'}`,
     );
 }

@@ -10,7 +10,7 @@ const ORDERS = Number(env['RANDOM_ORDERS'] ?? 30);
 // Most of the time each waits for what a killed process had in hand to be tried again.
 test.concurrent.for(SEEDS)(
   `whatever happens to ${ORDERS} orders, each ends or has an alert, and the money adds up: seed %i`,
-  { timeout: 600_000 },
+  { timeout: 1_200_000 },
   async (seed, { onTestFinished }) => {
     const host = await startHost();
     onTestFinished(() => host.stop());

@@ -10,8 +10,8 @@ import type { Host, World } from './world.ts';
 
 /** Merchants and buyers who act at once. */
 const ACTS_AT_ONCE = 5;
-/** A release whose worker was killed is tried again after 90 s, a webhook after 60 s. */
-const SETTLED_WITHIN_MS = 240_000;
+/** A webhook may have reserved a time at its endpoint ten minutes ahead. */
+const SETTLED_WITHIN_MS = 12 * 60_000;
 const LOOK_EVERY_MS = 1000;
 const RETRY_EVERY_LOOKS = 15;
 const MOST_RETRIED = 5;
