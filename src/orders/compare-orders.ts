@@ -2,6 +2,7 @@ import { raiseAlert } from '../alerts/alerts.ts';
 import { isFinal } from '../domain/index.ts';
 import { forEachOrder } from '../for-each-order.ts';
 import { isUnstarted } from './insert-order.ts';
+import { findWithoutRow } from './lost-orders.ts';
 import type { OpenOrder, OpenOrderPage } from './open-orders.ts';
 import { pagesOfOpenOrders } from './open-orders.ts';
 import type { RecoveryDeps } from './recovery.ts';
@@ -45,9 +46,15 @@ async function comparePage(
     open.filter((order) => running.get(order.orderNumber) !== order.status).map(numberOf),
   );
   const rows = new Set(open.map(numberOf));
+  const waitsForWebhooks: string[] = [];
   for (const [orderNumber, status] of running) {
+    if (rows.has(orderNumber)) continue;
     // A final order runs on until its webhooks have settled.
-    if (!rows.has(orderNumber) && (!status || !isFinal(status))) suspects.add(orderNumber);
+    if (status && isFinal(status)) waitsForWebhooks.push(orderNumber);
+    else suspects.add(orderNumber);
+  }
+  for (const orderNumber of await findWithoutRow(deps.sql, waitsForWebhooks)) {
+    suspects.add(orderNumber);
   }
   let { recovered } = before;
   const bringTogether = async (orderNumber: string) => {

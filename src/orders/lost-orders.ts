@@ -1,4 +1,5 @@
 import { raiseAlert } from '../alerts/alerts.ts';
+import type { Sql } from '../db/client.ts';
 import type { RecoveryDeps } from './recovery.ts';
 
 const ORDERS_PER_QUESTION = 500;
@@ -21,11 +22,17 @@ export async function alertLostOrders(deps: RecoveryDeps, since: Date): Promise<
   return lost + (await alertWithoutRow(deps, page));
 }
 
+/** Those of the orders that have no row. */
+export async function findWithoutRow(sql: Sql, orderNumbers: string[]): Promise<string[]> {
+  const lost = await sql<{ order_number: string }[]>`
+    SELECT order_number FROM unnest(${orderNumbers}::text[]) asked (order_number)
+    WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_number = asked.order_number)`;
+  return lost.map(({ order_number }) => order_number);
+}
+
 async function alertWithoutRow(deps: RecoveryDeps, orderNumbers: string[]): Promise<number> {
-  const lost = await deps.sql<{ order_number: string }[]>`
-    SELECT order_number FROM unnest(${orderNumbers}::text[]) ended (order_number)
-    WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_number = ended.order_number)`;
-  for (const { order_number: orderNumber } of lost) {
+  const lost = await findWithoutRow(deps.sql, orderNumbers);
+  for (const orderNumber of lost) {
     await raiseAlert(deps, {
       kind: 'order_without_row',
       subject: orderNumber,

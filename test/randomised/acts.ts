@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
 import { atGateway } from './gateway.ts';
@@ -30,9 +31,13 @@ export const newLife = (api: ApiClient, amountPaise: number): Life => ({
 
 /** The specification wants clients to repeat 500 and 502; so does an answer that was lost. */
 async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> {
+  let latest: unknown;
   const answered = await until(async () => {
-    const answer = await call().catch(() => undefined);
-    return answer !== undefined && answer.status < 500 ? answer : undefined;
+    const answer = await call().catch((error: unknown) => void (latest = error));
+    if (answer) latest = answer.body;
+    return answer && answer.status < 500 ? answer : undefined;
+  }).catch((cause: unknown) => {
+    throw new Error(`The service answered at last: ${inspect(latest)}`, { cause });
   });
   return answered!;
 }

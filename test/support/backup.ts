@@ -42,20 +42,36 @@ export async function backUp(
     );
     rows.set(table, row!.rows);
   }
-  return async () => {
-    await sql.begin(async (tx) => {
-      // No trigger and no foreign key stands in the way, as in a database that is restored.
-      await tx`SET LOCAL session_replication_role = replica`;
-      for (const { table, where } of tables) {
-        await tx.unsafe(`DELETE FROM ${table} WHERE ${where}`, [orderNumber]);
-      }
-      for (const { table, columns } of tables) {
-        await tx.unsafe(
-          `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
-            SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1::text::jsonb)`,
-          [rows.get(table)!],
-        );
-      }
-    });
-  };
+  return () => replaceRows(sql, orderNumber, tables, rows);
+}
+
+/** As after a database was restored from a backup that knows nothing of the order. */
+export async function loseOrder(
+  { sql }: Pick<TestService, 'sql'>,
+  orderNumber: string,
+): Promise<void> {
+  await replaceRows(sql, orderNumber, await tablesOf(sql), new Map());
+}
+
+/** @param rows by table, as a JSON array */
+async function replaceRows(
+  sql: Sql,
+  orderNumber: string,
+  tables: Awaited<ReturnType<typeof tablesOf>>,
+  rows: ReadonlyMap<string, string>,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    // No trigger and no foreign key stands in the way, as in a database that is restored.
+    await tx`SET LOCAL session_replication_role = replica`;
+    for (const { table, where } of tables) {
+      await tx.unsafe(`DELETE FROM ${table} WHERE ${where}`, [orderNumber]);
+    }
+    for (const { table, columns } of tables) {
+      await tx.unsafe(
+        `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+          SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1::text::jsonb)`,
+        [rows.get(table) ?? '[]'],
+      );
+    }
+  });
 }

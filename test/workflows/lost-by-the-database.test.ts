@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { clearAlert, listAlerts } from '../../src/alerts/alerts.ts';
+import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { alertLostOrders } from '../../src/orders/lost-orders.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { backUp } from '../support/backup.ts';
+import { backUp, loseOrder } from '../support/backup.ts';
 import { madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -118,6 +119,27 @@ test('an order that has ended, and that a restored database has lost, raises an 
   expect(await openAlerts(service, orderNumber)).toEqual(['order_without_row']);
   expect(await openAlerts(service, ended.orderNumber)).toEqual([]);
   expect((await recoverAll(service)).lost).toBe(1);
+});
+
+test('an order that waits only for its webhooks, and that a restored database has lost, raises an alert', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CANCELLED' ? 500 : 200));
+  const order = await orders.in('CANCELLED');
+  expect((await order.handle.describe()).status.name).toBe('RUNNING');
+  await compareOrders(service.deps);
+  expect(await openAlerts(service, order.orderNumber)).toEqual([]);
+  await loseOrder(service, order.orderNumber);
+  // What Temporal lists lags behind.
+  await until(async () => {
+    await compareOrders(service.deps);
+    return (await openAlerts(service, order.orderNumber)).length > 0;
+  });
+  expect(await openAlerts(service, order.orderNumber)).toEqual(['order_without_row']);
+  merchant.receiver.answerWith(() => 200);
+  await order.handle.terminate('A test');
 });
 
 test('a webhook of which a restored database has forgotten that it arrived is sent again, once the order is final', async ({
