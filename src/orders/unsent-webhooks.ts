@@ -1,32 +1,32 @@
-import { isFinal, ORDER_STATUSES } from '../domain/index.ts';
+import { isFinal } from '../domain/index.ts';
 import { forEachOrder } from '../for-each-order.ts';
+import { findOrderByNumber } from './find-orders.ts';
 import type { RecoveryDeps } from './recovery.ts';
-import { orderInputOf } from './recovery.ts';
-import type { OrderRow } from './rows.ts';
+import { orderInputOf, recoverOrder } from './recovery.ts';
 
 const CONCURRENT_ORDERS = 10;
 
 /**
- * Starts the workflow of each order that is final, has none, and has a webhook that waits: its
- * workflow had sent the webhook and ended, and a restored database has forgotten that; or it was
- * terminated before. The run sends what waits, and ends.
+ * Lets the workflow of each order with a webhook that waits look at its webhooks: it may have sent
+ * one, and a restored database has forgotten that. A final order whose workflow has ended gets a run,
+ * which sends what waits, and ends.
  *
- * @returns how many were started
+ * @returns how many orders there are
  */
 export async function sendUnsentWebhooks(deps: RecoveryDeps): Promise<number> {
-  const orders = await deps.sql<OrderRow[]>`
-    SELECT o.* FROM orders o
-    WHERE o.status = ANY(${ORDER_STATUSES.filter(isFinal)}) AND o.order_number IN (
-      SELECT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
-      WHERE d.state = 'PENDING')`;
-  let started = 0;
-  const send = async (order: OrderRow) => {
-    const { state } = await deps.workflows.find(order.order_number);
-    if (state === 'running') return;
-    await deps.workflows.start(orderInputOf(order));
-    started += 1;
-  };
+  const orders = await deps.sql<{ order_number: string }[]>`
+    SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    WHERE d.state = 'PENDING'`;
   const options = { log: deps.log, concurrency: CONCURRENT_ORDERS };
+  const send = ({ order_number: orderNumber }: { order_number: string }) =>
+    sendWaiting(deps, orderNumber);
   await forEachOrder(orders, ({ order_number: orderNumber }) => orderNumber, send, options);
-  return started;
+  return orders.length;
+}
+
+async function sendWaiting(deps: RecoveryDeps, orderNumber: string): Promise<void> {
+  if ((await deps.workflows.catchUp(orderNumber)) === 'sent') return;
+  const order = await findOrderByNumber(deps.sql, orderNumber);
+  if (isFinal(order.status)) await deps.workflows.start(orderInputOf(order));
+  else await recoverOrder(deps, orderNumber);
 }

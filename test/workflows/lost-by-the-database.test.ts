@@ -142,28 +142,34 @@ test('an order that waits only for its webhooks, and that a restored database ha
   await order.handle.terminate('A test');
 });
 
-test('a webhook of which a restored database has forgotten that it arrived is sent again, once the order is final', async ({
-  service,
-  merchant,
-  orders,
-}) => {
-  const order = await orders.in('CANCELLED');
-  await order.handle.result();
-  const attempts = async () => service.sql<{ state: string; count: number }[]>`
-    SELECT d.state, count(a.attempt_id)::integer AS count
-    FROM webhook_deliveries d JOIN order_events e USING (event_id)
-    LEFT JOIN webhook_attempts a USING (delivery_id)
-    WHERE e.order_number = ${order.orderNumber} AND e.type = 'ORDER_CANCELLED' GROUP BY d.state`;
-  expect(await attempts()).toEqual([{ state: 'DELIVERED', count: 1 }]);
-  await service.sql`
-    UPDATE webhook_deliveries SET state = 'PENDING', settled_at = NULL, next_attempt_at = created_at
-    WHERE event_id = (SELECT event_id FROM order_events
-      WHERE order_number = ${order.orderNumber} AND type = 'ORDER_CANCELLED')`;
-  await recoverAll(service);
-  const isIt = ({ event, body }: { event: string; body: { data: Record<string, unknown> } }) =>
-    event === 'ORDER_CANCELLED' && body.data['order_number'] === order.orderNumber;
-  await merchant.receiver.until(2, isIt);
-  await until(async () => (await attempts())[0]?.state === 'DELIVERED');
-  expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED', webhookEvents: 2 });
-  expect(await order.kinds()).toEqual(['ORDER_CREATED', 'ORDER_CANCELLED']);
-});
+test.for([
+  ['CANCELLED', 'ORDER_CANCELLED', 'whose workflow has ended'],
+  ['PAID', 'PAYMENT_SUCCESS', 'whose workflow runs'],
+] as const)(
+  'a webhook of which a restored database has forgotten that it arrived is sent again: of a %s order, %s, %s',
+  async ([status, event], { service, merchant, orders }) => {
+    const order = await orders.in(status);
+    const attempts = async () => service.sql<{ state: string; count: number }[]>`
+      SELECT d.state, count(a.attempt_id)::integer AS count
+      FROM webhook_deliveries d JOIN order_events e USING (event_id)
+      LEFT JOIN webhook_attempts a USING (delivery_id)
+      WHERE e.order_number = ${order.orderNumber} AND e.type = ${event} GROUP BY d.state`;
+    await until(async () => (await attempts())[0]?.state === 'DELIVERED');
+    if (status === 'CANCELLED') await order.handle.result();
+    await service.sql`
+      UPDATE webhook_deliveries SET state = 'PENDING', settled_at = NULL, next_attempt_at = created_at
+      WHERE event_id = (SELECT event_id FROM order_events
+        WHERE order_number = ${order.orderNumber} AND type = ${event})`;
+    await recoverAll(service);
+    await merchant.receiver.until(
+      2,
+      ({ event: sent, body }) => sent === event && body.data['order_number'] === order.orderNumber,
+    );
+    await until(async () => (await attempts())[0]?.state === 'DELIVERED');
+    expect(await attempts()).toEqual([{ state: 'DELIVERED', count: 2 }]);
+    expect(await order.kinds()).toEqual(['ORDER_CREATED', event]);
+    if (status === 'CANCELLED') {
+      expect(await order.handle.result()).toMatchObject({ status, webhookEvents: 2 });
+    }
+  },
+);

@@ -31,7 +31,7 @@ async function recoverAll(service: AdminService, since: Date) {
     text: facts({
       Compared: compared,
       Recovered: recovered,
-      'Final, with webhooks to send': unsent,
+      'With webhooks to send': unsent,
       'Lost by the database': lost,
       'Payment sessions looked at': sessions,
     }),
@@ -50,8 +50,8 @@ export const recoverCommand = defineCommand({
     'Bring an order, or all, and the workflows together, such as after a backup was restored',
   notes: `Starts the workflow of an order that has none, and lets one that runs compare itself with the database. Steps
 that only one side has are taken over by the other. Nothing is paid out twice: the gateway is asked first. --all
-looks at every order that is not final, and changes only those that differ; of those that are final it sends the
-webhooks that wait. It also finds what a restored database
+looks at every order that is not final, and changes only those that differ; and it sends the webhooks that wait,
+also of orders that are final. It also finds what a restored database
 has lost since --since, a time before the backup was made: orders that have ended, each of which gets an alert, and
 payments, for which it asks the gateway about every payment session since then. Run it once more a minute later:
 what Temporal lists lags behind.`,
