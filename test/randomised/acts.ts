@@ -37,7 +37,7 @@ async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<Ap
     if (answer) latest = answer.body;
     return answer && answer.status < 500 ? answer : undefined;
   }).catch((cause: unknown) => {
-    throw new Error(`The service answered at last: ${inspect(latest)}`, { cause });
+    throw new Error(`No answer below 500 came; the latest: ${inspect(latest)}`, { cause });
   });
   return answered!;
 }
