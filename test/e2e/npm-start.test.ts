@@ -56,9 +56,10 @@ async function almostComplete(order: Order): Promise<number> {
 
 const untilPast = (timeMs: number) =>
   vi.waitUntil(() => Date.now() > timeMs, { timeout: 10_000, interval: 20 });
+/** A worker that was killed while it moved the order's money holds the lease on it for a minute. */
 const untilCompleted = (order: Order) =>
   vi.waitUntil(async () => (await read(order)).status === 'COMPLETED', {
-    timeout: 30_000,
+    timeout: 140_000,
     interval: 250,
   });
 const untilGone = (pids: readonly number[]) =>
