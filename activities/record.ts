@@ -7,6 +7,7 @@ import type {
 } from '../src/contracts/activities.ts';
 import type { AlertDeps } from '../src/alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
+import { alertWithoutRow } from '../src/orders/lost-orders.ts';
 import { readOrder } from '../src/orders/record-step.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 
@@ -24,12 +25,7 @@ export function createRecordActivities(
       alertingOnFailure(deps, orderNumber, async () => {
         const record = await readOrder(deps.sql, { orderNumber, afterStep });
         if (!record) {
-          await raiseAlert(deps, {
-            kind: 'order_without_row',
-            subject: orderNumber,
-            message: 'A workflow runs for an order that is not in the database',
-            fields: { orderNumber },
-          });
+          await alertWithoutRow(deps, orderNumber, 'runs');
           return null;
         }
         const { isNew, ...known } = record;

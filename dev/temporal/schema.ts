@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import { runCommand } from '../../src/local/run-command.ts';
 import { SetupError } from '../../src/local/setup-error.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
-import type { TemporalDatabase } from './server-config.ts';
+import { SQL_PLUGIN, type TemporalDatabase } from './server-config.ts';
 
 /** Both databases, and the schema in the tool that belongs to each. */
 const DATABASES = [
@@ -37,7 +37,7 @@ async function runSqlTool(
   args: readonly string[],
 ): Promise<void> {
   const { hostname, port } = new URL(adminUrl);
-  const place = ['--plugin', 'postgres12_pgx', '--ep', hostname, '-p', port, '-u', login.name];
+  const place = ['--plugin', SQL_PLUGIN, '--ep', hostname, '-p', port, '-u', login.name];
   // The password goes by the environment: every user of the machine can read command lines.
   const { succeeded, output } = await runCommand(sqlTool, [...place, '--db', database, ...args], {
     env: { ...env, SQL_PASSWORD: login.password },

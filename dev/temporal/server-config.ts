@@ -2,6 +2,9 @@ import type { DatabaseLogin } from '../postgres/databases.ts';
 
 export const TEMPORAL_HOST = '127.0.0.1';
 
+/** Not `postgres12`, which has PostgreSQL parse and plan each statement anew (docs/adr/0008). */
+export const SQL_PLUGIN = 'postgres12_pgx';
+
 /** Where Temporal keeps its data. */
 export interface TemporalDatabase {
   /** A superuser's address on the PostgreSQL that keeps the databases. */
@@ -35,8 +38,7 @@ export function temporalServerConfig(
   const { host } = new URL(adminUrl);
   const store = (databaseName: string, maxConns: number) => ({
     sql: {
-      // Not 'postgres12', which has PostgreSQL parse and plan each statement anew.
-      pluginName: 'postgres12_pgx',
+      pluginName: SQL_PLUGIN,
       databaseName,
       connectAddr: host,
       connectProtocol: 'tcp',

@@ -1,8 +1,7 @@
-import { raiseAlert } from '../alerts/alerts.ts';
 import { isFinal } from '../domain/index.ts';
 import { forEachOrder } from '../for-each-order.ts';
 import { isUnstarted } from './insert-order.ts';
-import { findWithoutRow } from './lost-orders.ts';
+import { alertWithoutRow, findWithoutRow } from './lost-orders.ts';
 import type { OpenOrder, OpenOrderPage } from './open-orders.ts';
 import { pagesOfOpenOrders } from './open-orders.ts';
 import type { RecoveryDeps } from './recovery.ts';
@@ -71,23 +70,16 @@ async function bringOrderTogether(deps: RecoveryDeps, orderNumber: string): Prom
   const [row] = await deps.sql<OpenOrder[]>`
     SELECT order_number AS "orderNumber", status FROM orders WHERE order_number = ${orderNumber}`;
   if (found.state === 'running') {
-    if (!row) return alertWithoutRow(deps, orderNumber);
+    if (!row) {
+      await alertWithoutRow(deps, orderNumber, 'runs');
+      return false;
+    }
     if (found.status === row.status) return false;
   } else if (!row || isFinal(row.status) || (await isUnstarted(deps.sql, orderNumber))) {
     return false;
   }
   await recoverOrder(deps, orderNumber);
   return true;
-}
-
-async function alertWithoutRow(deps: RecoveryDeps, orderNumber: string): Promise<false> {
-  await raiseAlert(deps, {
-    kind: 'order_without_row',
-    subject: orderNumber,
-    message: 'A workflow runs for an order that is not in the database',
-    fields: { orderNumber },
-  });
-  return false;
 }
 
 const numberOf = ({ orderNumber }: OpenOrder) => orderNumber;

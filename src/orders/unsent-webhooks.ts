@@ -1,4 +1,3 @@
-import { isFinal } from '../domain/index.ts';
 import { forEachOrder } from '../for-each-order.ts';
 import { findOrderByNumber } from './find-orders.ts';
 import type { RecoveryDeps } from './recovery.ts';
@@ -25,8 +24,6 @@ export async function sendUnsentWebhooks(deps: RecoveryDeps): Promise<number> {
 }
 
 async function sendWaiting(deps: RecoveryDeps, orderNumber: string): Promise<void> {
-  if ((await deps.workflows.catchUp(orderNumber)) === 'sent') return;
-  const order = await findOrderByNumber(deps.sql, orderNumber);
-  if (isFinal(order.status)) await deps.workflows.start(orderInputOf(order));
-  else await recoverOrder(deps, orderNumber);
+  if ((await recoverOrder(deps, orderNumber)) !== 'final') return;
+  await deps.workflows.start(orderInputOf(await findOrderByNumber(deps.sql, orderNumber)));
 }

@@ -33,9 +33,14 @@ export const newLife = (api: ApiClient, amountPaise: number): Life => ({
 async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> {
   let latest: unknown;
   const answered = await until(async () => {
-    const answer = await call().catch((error: unknown) => void (latest = error));
-    if (answer) latest = answer.body;
-    return answer && answer.status < 500 ? answer : undefined;
+    try {
+      const answer = await call();
+      latest = answer.body;
+      return answer.status < 500 ? answer : undefined;
+    } catch (error) {
+      latest = error;
+      return undefined;
+    }
   }).catch((cause: unknown) => {
     throw new Error(`No answer below 500 came; the latest: ${inspect(latest)}`, { cause });
   });

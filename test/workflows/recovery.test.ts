@@ -234,8 +234,6 @@ test('a workflow whose order is not in the database raises an alert, and nothing
   merchant,
 }) => {
   const { order_number: orderNumber } = await merchant.sandbox.create();
-  const forget = await backUp(service, 'none');
-  await forget();
   const input = {
     orderNumber: `${orderNumber}X`,
     merchantId: merchant.merchantId,

@@ -51,10 +51,9 @@ export const recoverCommand = defineCommand({
   notes: `Starts the workflow of an order that has none, and lets one that runs compare itself with the database. Steps
 that only one side has are taken over by the other. Nothing is paid out twice: the gateway is asked first. --all
 looks at every order that is not final, and changes only those that differ; and it sends the webhooks that wait,
-also of orders that are final. It also finds what a restored database
-has lost since --since, a time before the backup was made: orders that have ended, each of which gets an alert, and
-payments, for which it asks the gateway about every payment session since then. Run it once more a minute later:
-what Temporal lists lags behind.`,
+also of orders that are final. It also finds what a restored database has lost since --since, a time before the backup
+was made: orders that have ended, each of which gets an alert, and payments, for which it asks the gateway about every
+payment session since then. Run it once more a minute later: what Temporal lists lags behind.`,
   options: {
     order: { value: 'N', help: 'The order number' },
     all: { flag: true, help: 'Every order that is not final' },
