@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 import { loadConfig } from './src/config.ts';
-import { cacheRoot } from './src/local/cache.ts';
+import { cacheRoot } from './dev/files/cache.ts';
 
 // Many tests start processes of their own: what Node compiled once is kept for them.
 env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadConfig().cacheHome), 'node-compile-cache');

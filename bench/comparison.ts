@@ -10,7 +10,7 @@ import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import { createOrder, decide } from '../src/domain/index.ts';
-import { SetupError } from '../src/local/setup-error.ts';
+import { SetupError } from '../src/setup-error.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
 import { compareOrders } from '../src/orders/compare-orders.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { SetupError } from '../src/local/setup-error.ts';
+import { SetupError } from '../src/setup-error.ts';
 import { newObservations } from './lifecycle/life.ts';
 import { machineCpuMs } from './lifecycle/cpu-time.ts';
 import type { RoundResult } from './lifecycle/report.ts';

@@ -1,4 +1,4 @@
-import { SetupError } from '../src/local/setup-error.ts';
+import { SetupError } from '../src/setup-error.ts';
 
 /** Each benchmark is a file of its own, which exports `run`. */
 const BENCHMARKS: Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>> = {

@@ -73,6 +73,7 @@ const settings = z
       .regex(/^[\w.-]{1,100}$/)
       .optional(),
     PUBLIC_BASE_URL: webAddress,
+    TEMPORAL_UI_URL: webAddress,
     RATE_LIMIT_PER_SECOND: ratePerSecond(10),
     RATE_LIMIT_STORE: z.enum(['memory', 'postgres']).default('memory'),
     BUYER_RATE_LIMIT_PER_SECOND: ratePerSecond(50),
@@ -168,6 +169,7 @@ const ACCEPTS: Record<Exclude<Variable, OfFamily>, string> = {
     'up to 100 letters, digits, points, - and _, together with TEMPORAL_DEPLOYMENT_NAME',
   WORKER_TASK_QUEUES: `${TASK_QUEUES.join(' or ')}, or both separated by a comma`,
   PUBLIC_BASE_URL: WEB_ADDRESS,
+  TEMPORAL_UI_URL: WEB_ADDRESS,
   RATE_LIMIT_PER_SECOND: RATE,
   RATE_LIMIT_STORE: 'memory or postgres',
   BUYER_RATE_LIMIT_PER_SECOND: RATE,
@@ -260,13 +262,12 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
-/**
- * The settings that `env` gives, and for what it does not give those of a running service.
- *
- * @throws ConfigError
- */
-export function loadConfigOver(service: NodeJS.ProcessEnv, env = process.env): Config {
-  return loadConfig({ ...service, ...givenIn(env) });
+/** What `env` gives, and for what it does not give the settings of a running service. */
+export function environmentOver(
+  service: NodeJS.ProcessEnv,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return { ...service, ...givenIn(env) };
 }
 
 /**
@@ -305,6 +306,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env) {
     migrationDatabaseUrl: value.MIGRATION_DATABASE_URL,
     temporalAddress: value.TEMPORAL_ADDRESS,
     temporalNamespace: value.TEMPORAL_NAMESPACE,
+    /** Temporal's Web UI, for links to an order's workflow. */
+    temporalUiUrl: value.TEMPORAL_UI_URL,
     /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
     temporalHousekeepingNamespace:
       value.TEMPORAL_HOUSEKEEPING_NAMESPACE ?? `${value.TEMPORAL_NAMESPACE}-housekeeping`,

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findProcesses } from '../../src/local/process-table.ts';
+import { findProcesses } from '../../dev/processes/process-table.ts';
 import { startWholeService } from '../../test/conformance/whole-service.ts';
 import { cpuMsOf, HAS_CPU_TIMES } from './cpu-time.ts';
 import { createLives } from './life.ts';
@@ -64,7 +64,8 @@ export type Side = Awaited<ReturnType<typeof startSide>>;
 
 /** By the checkout's own command: how it is stored is its own affair. */
 async function saveWebhookUrl(folder: string, dataDir: string, merchantId: string, url: string) {
-  const admin = join(folder, 'src/main/admin.ts');
+  const ownAdmin = join(folder, 'dev/admin.ts');
+  const admin = existsSync(ownAdmin) ? ownAdmin : join(folder, 'src/main/admin.ts');
   const options = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
   const env = { PATH: process.env['PATH'], DATA_DIR: dataDir };
   await run(process.execPath, [admin, 'webhook', 'set', ...options], { env });
@@ -76,15 +77,18 @@ function findPids(folder: string, dataDir: string): Record<ProcessKind, number> 
     if (pid === undefined) throw new Error(`The process of ${name} is not to be found`);
     return pid;
   };
-  const part = (entry: string) =>
-    one(entry, ...findProcesses(join(folder, 'src/main', entry), `--run-of=${dataDir}`));
+  const part = (...entries: string[]) =>
+    one(
+      entries.join(' or '),
+      ...entries.flatMap((entry) => findProcesses(join(folder, entry), `--run-of=${dataDir}`)),
+    );
   const postmaster = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8');
   return {
-    API: part('api.ts'),
-    worker: part('worker.ts'),
+    API: part('src/main/api.ts'),
+    worker: part('src/main/worker.ts'),
     Temporal: one('Temporal', ...findProcesses('--root', join(dataDir, 'temporal'), 'server')),
     PostgreSQL: Number.parseInt(postmaster, 10),
-    'gateway simulator': part('gateway-simulator.ts'),
+    'gateway simulator': part('dev/gateway-simulator.ts', 'src/main/gateway-simulator.ts'),
   };
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { SetupError } from '../../src/setup-error.ts';
 
 /** Who runs PostgreSQL: ourselves (empty), or another user where we are root, whom it refuses. */
 export interface PostgresAccount {

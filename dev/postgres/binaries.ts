@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readFile, readdir, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
-import { CACHE_NAME, cachedFolder } from '../../src/local/cache.ts';
-import { runCommand } from '../../src/local/run-command.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { CACHE_NAME, cachedFolder } from '../files/cache.ts';
+import { runCommand } from '../processes/run-command.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import type { PostgresAccount } from './account.ts';
 
 /** The folder with `bin/postgres` and `bin/initdb` in it, usable by the account that runs them. */

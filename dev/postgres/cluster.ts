@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makePrivateFolder } from '../../src/local/private-file.ts';
-import { runCommand, type CommandResult } from '../../src/local/run-command.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { makePrivateFolder } from '../files/private-file.ts';
+import { runCommand, type CommandResult } from '../processes/run-command.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { dataDirArgument, type PostgresAccount } from './account.ts';
 import type { PostgresBinaries } from './binaries.ts';
 

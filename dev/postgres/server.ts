@@ -1,20 +1,16 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Guard } from '../../src/local/guard.ts';
+import type { Guard } from '../processes/guard.ts';
 import {
   describeProcess,
   endProcess,
   findProcesses,
   isZombie,
   type StopStep,
-} from '../../src/local/process-table.ts';
-import {
-  lastLines,
-  startServerProcess,
-  type ServerProcess,
-} from '../../src/local/server-process.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+} from '../processes/process-table.ts';
+import { lastLines, startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { dataDirArgument, postgresAccount } from './account.ts';
 import { preparePostgresBinaries } from './binaries.ts';
 import { EMBEDDED_USER, ensureCluster, POSTGRES_ENVIRONMENT } from './cluster.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config.ts';
-import type { DevFacts } from '../../src/local/dev-facts.ts';
+import type { DevFacts } from '../dev-facts.ts';
 
 const EXAMPLE_ORDER = {
   amount: 499.5,

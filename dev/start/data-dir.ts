@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopOrphanedPostgres } from '../postgres/server.ts';
-import { tryLock, type FileLock } from '../../src/local/file-lock.ts';
-import { makePrivateFolder, writePrivateFile } from '../../src/local/private-file.ts';
-import { endProcess, findProcesses } from '../../src/local/process-table.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { tryLock, type FileLock } from '../files/file-lock.ts';
+import { makePrivateFolder, writePrivateFile } from '../files/private-file.ts';
+import { endProcess, findProcesses } from '../processes/process-table.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { stopOrphanedTemporal } from '../temporal/server.ts';
 import { runMarker } from './parts.ts';
 

@@ -1,14 +1,17 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../src/config.ts';
-import type { Guard } from '../../src/local/guard.ts';
-import type { WantedPort } from '../../src/local/ports.ts';
-import { startServerProcess, type ServerProcess } from '../../src/local/server-process.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import type { Guard } from '../processes/guard.ts';
+import type { WantedPort } from '../../src/main/listen.ts';
+import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { SetupError } from '../../src/setup-error.ts';
 
-/** A process of the service: one entry point of `src/main`. */
+const REPOSITORY = join(import.meta.dirname, '../..');
+
+/** A process that `npm start` runs beside the servers. */
 export interface Part {
   readonly name: string;
+  /** The file that it runs, from the top of the repository. */
   readonly entry: string;
   /** It listens here: checked before anything starts. */
   readonly port?: (config: Config) => WantedPort;
@@ -27,14 +30,14 @@ export function simulatesGateway({ razorpay }: Config): boolean {
 const PARTS: readonly Part[] = [
   {
     name: 'API',
-    entry: 'api.ts',
+    entry: 'src/main/api.ts',
     port: ({ host, port }) => ({ host, port, variable: 'PORT' }),
     ready: { path: '/readyz' },
   },
-  { name: 'Worker', entry: 'worker.ts', ready: 'message' },
+  { name: 'Worker', entry: 'src/main/worker.ts', ready: 'message' },
   {
     name: 'Gateway simulator',
-    entry: 'gateway-simulator.ts',
+    entry: 'dev/gateway-simulator.ts',
     isWanted: simulatesGateway,
     port: ({ host, gatewaySimulatorPort: port }) => ({
       host,
@@ -51,8 +54,6 @@ const READY_TIMEOUT_MS = 60_000;
 
 /** How processes of this run are started. */
 export interface Launcher {
-  /** Where the entry points are. */
-  readonly entryFolder: string;
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly guard: Guard;
@@ -63,19 +64,19 @@ export function runMarker(dataDir: string): string {
   return `--run-of=${dataDir}`;
 }
 
-/** The log of an entry point: `api.ts` writes `logs/api.log`. */
+/** The log of an entry point: `src/main/api.ts` writes `logs/api.log`. */
 export function logFileOf(dataDir: string, entry: string): string {
-  return join(dataDir, 'logs', entry.replace(/\.ts$/, '.log'));
+  return join(dataDir, 'logs', `${basename(entry, '.ts')}.log`);
 }
 
 /** Starts an entry point with the Node that runs us. */
 export function launchEntry(
-  { entryFolder, dataDir, env, guard }: Launcher,
+  { dataDir, env, guard }: Launcher,
   entry: string,
 ): Promise<ServerProcess> {
   return startServerProcess({
     file: process.execPath,
-    args: [join(entryFolder, entry), runMarker(dataDir)],
+    args: [join(REPOSITORY, entry), runMarker(dataDir)],
     env,
     logFile: logFileOf(dataDir, entry),
     stopSteps: STOP_STEPS,

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../src/config.ts';
-import { watchAncestors } from '../../src/local/ancestor-watch.ts';
-import { removeDevFacts } from '../../src/local/dev-facts.ts';
-import { startGuard } from '../../src/local/guard.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
-import { createCrew, type Crew } from './crew.ts';
+import { watchAncestors } from '../processes/ancestor-watch.ts';
+import { removeDevFacts } from '../dev-facts.ts';
+import { startGuard } from '../processes/guard.ts';
+import { SetupError } from '../../src/setup-error.ts';
+import { createSupervisor, type Supervisor } from './supervisor.ts';
 import { claimDataDir } from './data-dir.ts';
-import { startAll } from './supervise.ts';
+import { startAll } from './start-all.ts';
 
 /** Ten seconds are promised for a shutdown; what is still there then is killed. */
 const SHUTDOWN_TIMEOUT_MS = 8500;
@@ -48,9 +48,9 @@ function createLog(): (line: string) => void {
 }
 
 /** Stops all processes, and waits until nothing is being started any more. */
-async function stopAll(crew: Crew, starting: Promise<void>): Promise<void> {
-  const late = setTimeout(() => crew.kill(), SHUTDOWN_TIMEOUT_MS);
-  await crew.stop();
+async function stopAll(supervisor: Supervisor, starting: Promise<void>): Promise<void> {
+  const late = setTimeout(() => supervisor.kill(), SHUTDOWN_TIMEOUT_MS);
+  await supervisor.stop();
   await Promise.race([starting.catch(() => undefined), delay(1000)]);
   clearTimeout(late);
 }
@@ -70,25 +70,20 @@ function report(error: unknown, log: (line: string) => void): number {
 /**
  * Runs the whole service on this machine until it is told to stop or a part of it ends.
  *
- * @param entryFolder where `api.ts` and the other entry points are.
  * @returns the exit code: 0 after a request to stop, 1 after any failure, which it has reported.
  */
-export async function runDev(
-  config: Config,
-  env: NodeJS.ProcessEnv,
-  entryFolder: string,
-): Promise<number> {
+export async function runDev(config: Config, env: NodeJS.ProcessEnv): Promise<number> {
   const log = createLog();
-  const crew = createCrew();
-  const stop = listenForStop(config.startedByNpm, () => crew.kill());
+  const supervisor = createSupervisor();
+  const stop = listenForStop(config.startedByNpm, () => supervisor.kill());
   const { signal } = stop;
-  const ending = Promise.race([crew.ended, rejectOnAbort(signal)]);
+  const ending = Promise.race([supervisor.ended, rejectOnAbort(signal)]);
   let exitCode = 0;
   try {
     const claim = await claimDataDir(config.dataDir, log, signal);
     const guard = await startGuard();
-    crew.watch('The guard of the run', guard.exited);
-    const starting = startAll({ config, env, entryFolder, crew, guard, log, signal });
+    supervisor.watch('The guard of the run', guard.exited);
+    const starting = startAll({ config, env, supervisor, guard, log, signal });
     try {
       await Promise.race([starting, ending]);
       await ending;
@@ -98,7 +93,7 @@ export async function runDev(
     }
     claim.announceStop();
     removeDevFacts(config.dataDir);
-    await stopAll(crew, starting);
+    await stopAll(supervisor, starting);
     await guard.release();
     claim.release();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readPrivateJson, writePrivateFile } from '../../src/local/private-file.ts';
+import { readPrivateJson, writePrivateFile } from '../files/private-file.ts';
 
 /** It stands in SQL and in addresses as it is. */
 const password = z.string().regex(/^[\w-]{20,}$/);

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
-import { cacheRoot } from '../../src/local/cache.ts';
-import type { Guard } from '../../src/local/guard.ts';
-import type { WantedPort } from '../../src/local/ports.ts';
+import { cacheRoot } from '../files/cache.ts';
+import type { Guard } from '../processes/guard.ts';
+import type { WantedPort } from '../../src/main/listen.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { findTemporalServer, findTemporalUi } from '../temporal/programs.ts';
 import { startTemporalServer } from '../temporal/server.ts';
 import { startTemporalUi } from '../temporal/ui.ts';
-import type { Crew } from './crew.ts';
+import type { Supervisor } from './supervisor.ts';
 import { postgresFolder, temporalFolder } from './data-dir.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -34,7 +34,7 @@ export interface ServersOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly secrets: Secrets;
   readonly guard: Guard;
-  readonly crew: Crew;
+  readonly supervisor: Supervisor;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -59,17 +59,19 @@ function needsPostgres({ databaseUrl: given, temporalAddress }: Config): boolean
 }
 
 /** @returns a superuser's address */
-async function startPostgres({ config, crew, ...shared }: ServersOptions): Promise<string> {
+async function startPostgres({ config, supervisor, ...shared }: ServersOptions): Promise<string> {
   const logFile = join(config.dataDir, 'logs', 'postgres.log');
-  const { adminUrl } = await crew.start({ name: 'PostgreSQL', kind: 'database', logFile }, () =>
-    startEmbeddedPostgres({
-      ...shared,
-      dataDir: postgresFolder(config.dataDir),
-      port: config.postgresPort,
-      cacheRoot: cacheRoot(config.cacheHome),
-      logFile,
-      settings: { max_connections: MAX_CONNECTIONS },
-    }),
+  const { adminUrl } = await supervisor.start(
+    { name: 'PostgreSQL', kind: 'database', logFile },
+    () =>
+      startEmbeddedPostgres({
+        ...shared,
+        dataDir: postgresFolder(config.dataDir),
+        port: config.postgresPort,
+        cacheRoot: cacheRoot(config.cacheHome),
+        logFile,
+        settings: { max_connections: MAX_CONNECTIONS },
+      }),
   );
   return adminUrl;
 }
@@ -92,11 +94,11 @@ async function serviceDatabase({ config, secrets }: ServersOptions, adminUrl: st
 }
 
 async function temporalUi(options: ServersOptions, temporalAddress: string) {
-  const { config, crew, ...shared } = options;
+  const { config, supervisor, ...shared } = options;
   const program = await findTemporalUi(programOptions(options));
   if (program === undefined) return undefined;
   const logFile = join(config.dataDir, 'logs', 'temporal-ui.log');
-  const { url } = await crew.start({ name: 'Temporal Web UI', kind: 'server', logFile }, () =>
+  const { url } = await supervisor.start({ name: 'Temporal Web UI', kind: 'server', logFile }, () =>
     startTemporalUi({
       ...shared,
       program,
@@ -116,13 +118,13 @@ function programOptions({ config, env, log, signal, guard }: ServersOptions) {
 }
 
 async function temporal(options: ServersOptions, adminUrl: string) {
-  const { config, crew, secrets, ...shared } = options;
+  const { config, supervisor, secrets, ...shared } = options;
   if (config.temporalAddress !== undefined) {
     return { temporalAddress: config.temporalAddress, temporalUiUrl: undefined };
   }
   const programs = await findTemporalServer(programOptions(options));
   const logFile = join(config.dataDir, 'logs', 'temporal.log');
-  const { address } = await crew.start({ name: 'Temporal', kind: 'server', logFile }, () =>
+  const { address } = await supervisor.start({ name: 'Temporal', kind: 'server', logFile }, () =>
     startTemporalServer({
       ...shared,
       programs,

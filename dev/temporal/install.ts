@@ -1,9 +1,11 @@
 import { chmod, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { downloadFile, extractFiles, fetchText, sha256Of } from '../archives.ts';
-import type { Guard } from '../../src/local/guard.ts';
-import { findOnPath, runCommand, withProgress } from '../../src/local/run-command.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { downloadFile, extractFiles, fetchText, sha256Of } from '../files/archives.ts';
+import type { Guard } from '../processes/guard.ts';
+import { findOnPath } from '../processes/executables.ts';
+import { withProgress } from '../processes/progress.ts';
+import { runCommand } from '../processes/run-command.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import type { Artifact } from './artifacts.ts';
 
 const GITHUB = 'https://github.com';

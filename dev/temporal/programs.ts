@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { cachedFolder, isCached } from '../../src/local/cache.ts';
-import { findOnPath, isExecutable } from '../../src/local/run-command.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { cachedFolder, isCached } from '../files/cache.ts';
+import { findOnPath, isExecutable } from '../processes/executables.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
 import { installRelease, reasonOf, type InstallOptions } from './install.ts';
 

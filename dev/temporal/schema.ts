@@ -1,6 +1,6 @@
 import postgres from 'postgres';
-import { runCommand } from '../../src/local/run-command.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { runCommand } from '../processes/run-command.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { SQL_PLUGIN, type TemporalDatabase } from './server-config.ts';
 

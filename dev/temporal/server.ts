@@ -2,16 +2,12 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import postgres from 'postgres';
-import type { Guard } from '../../src/local/guard.ts';
-import { acceptsConnections, freePort } from '../../src/local/ports.ts';
-import { writePrivateFile } from '../../src/local/private-file.ts';
-import { endProcess, findProcesses, type StopStep } from '../../src/local/process-table.ts';
-import {
-  lastLines,
-  startServerProcess,
-  type ServerProcess,
-} from '../../src/local/server-process.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import type { Guard } from '../processes/guard.ts';
+import { acceptsConnections, freePort } from '../processes/ports.ts';
+import { writePrivateFile } from '../files/private-file.ts';
+import { endProcess, findProcesses, type StopStep } from '../processes/process-table.ts';
+import { lastLines, startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { databaseUrl } from '../postgres/databases.ts';
 import type { TemporalServerPrograms } from './programs.ts';
 import { ensureTemporalSchema } from './schema.ts';

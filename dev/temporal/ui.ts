@@ -1,14 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Guard } from '../../src/local/guard.ts';
-import { acceptsConnections } from '../../src/local/ports.ts';
-import { writePrivateFile } from '../../src/local/private-file.ts';
-import {
-  lastLines,
-  startServerProcess,
-  type ServerProcess,
-} from '../../src/local/server-process.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import type { Guard } from '../processes/guard.ts';
+import { acceptsConnections } from '../processes/ports.ts';
+import { writePrivateFile } from '../files/private-file.ts';
+import { lastLines, startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { TEMPORAL_HOST } from './server-config.ts';
 import { configArguments, withoutTemporalSettings } from './server.ts';
 

@@ -1,9 +1,5 @@
-import { runAdmin } from './admin/run.ts';
+import { inheritedEnvironment } from '../config.ts';
+import { adminMain } from './admin/main.ts';
 
-/** `npm run -s admin -- <command>`: the operators' command line. */
-const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2));
-// A reader that has seen enough, such as head, is no failure.
-process.stdout.on('error', () => undefined);
-if (stdout !== '') process.stdout.write(`${stdout}\n`);
-if (stderr !== '') process.stderr.write(`${stderr}\n`);
-process.exitCode = exitCode;
+/** The operators' command line, with the settings of this process. */
+await adminMain(inheritedEnvironment);

@@ -1,6 +1,6 @@
 import { connectDatabase } from '../db/client.ts';
 import { startHttpServer } from '../http/server.ts';
-import { listenOn } from '../local/ports.ts';
+import { listenOn } from './listen.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { composeApi, required } from './compose.ts';
 import { startMetrics } from './metrics.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
-import { listenOn } from '../local/ports.ts';
+import { listenOn } from './listen.ts';
 import { alertMetrics } from '../metrics/alerts.ts';
 import { serveMetrics } from '../metrics/listener.ts';
 import { createMetrics } from '../metrics/registry.ts';

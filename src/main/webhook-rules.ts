@@ -15,10 +15,8 @@ function portOf(address: string | undefined, fallback: number): number {
 export function webhookRules(config: Config): { allowedCidrs: string[]; deniedPorts: number[] } {
   const ownPorts = [
     config.port,
-    config.gatewaySimulatorPort,
-    config.temporalUiPort,
-    portOf(config.temporalAddress, config.temporalPort),
-    portOf(config.databaseUrl, config.databaseUrl === undefined ? config.postgresPort : 5432),
+    portOf(config.temporalAddress, 7233),
+    portOf(config.databaseUrl, 5432),
   ];
   return {
     allowedCidrs: config.webhookAllowedCidrs,

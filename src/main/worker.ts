@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
-import { SetupError } from '../local/setup-error.ts';
+import { SetupError } from '../setup-error.ts';
 import { MOST_WEBHOOKS_AT_ONCE } from '../webhooks/sender.ts';
 import { composeActivities, required } from './compose.ts';
 import { startMetrics } from './metrics.ts';

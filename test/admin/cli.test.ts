@@ -85,7 +85,7 @@ describe('what cannot be understood is one line and exit 1', () => {
     [['order', 'settle', '--yes=no'], "Option '--yes' does not take an argument"],
     [['merchant', 'suspend', '--merchant'], "Option '--merchant <value>' argument missing"],
   ])('%j', async (args, line) => {
-    const { stdout, stderr, exitCode } = await runAdmin(args);
+    const { stdout, stderr, exitCode } = await runAdmin(args, () => ({}));
     expect({ stdout, exitCode, lines: stderr.split('\n').length }).toEqual({
       stdout: '',
       exitCode: 1,

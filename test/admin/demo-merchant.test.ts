@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { DemoMerchant } from '../../src/local/dev-facts.ts';
+import type { DemoMerchant } from '../../dev/dev-facts.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
@@ -19,7 +19,7 @@ async function seed(
   settings: Record<string, string> = {},
 ): Promise<DemoMerchant> {
   const env = { ...service.env, DATA_DIR: dataDir, ...settings };
-  expect(await runPart('seed.ts', env)).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await runPart('dev/seed.ts', env)).toEqual({ code: 0, stdout: '', stderr: '' });
   return JSON.parse(readFileSync(join(dataDir, 'demo-merchant.json'), 'utf8'));
 }
 

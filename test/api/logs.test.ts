@@ -131,7 +131,10 @@ test('what ends a part is a line of its log, unless the person at the terminal c
   const noSuchDatabase = new URL(service.config.databaseUrl ?? '');
   noSuchDatabase.pathname = '/no_such_database';
   const env = { TEMPORAL_ADDRESS: inject('temporalAddress') };
-  const unforeseen = await runPart('migrate.ts', { ...env, DATABASE_URL: noSuchDatabase.href });
+  const unforeseen = await runPart('src/main/migrate.ts', {
+    ...env,
+    DATABASE_URL: noSuchDatabase.href,
+  });
   expect([unforeseen.code, unforeseen.stderr]).toEqual([1, '']);
   expect(linesOf(unforeseen.stdout)).toMatchObject([
     {
@@ -140,13 +143,13 @@ test('what ends a part is a line of its log, unless the person at the terminal c
       err: { message: expect.stringContaining('no_such_database') },
     },
   ]);
-  const refused = await runPart('migrate.ts', {
+  const refused = await runPart('src/main/migrate.ts', {
     ...env,
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
   });
   expect([refused.code, refused.stdout]).toEqual([1, '']);
   expect(refused.stderr).toMatch(/^[^\n]*check DATABASE_URL and TEMPORAL_ADDRESS\n$/);
-  expect(await runPart('worker.ts', {})).toMatchObject({ code: 1, stdout: '' });
+  expect(await runPart('src/main/worker.ts', {})).toMatchObject({ code: 1, stdout: '' });
 });
 
 test('what Node and libraries print becomes lines of the log', async ({ service }) => {

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
-import { isRunning } from '../../src/local/process-table.ts';
+import { isRunning } from '../../dev/processes/process-table.ts';
 import type { Chance, Knowledge } from './fuzz-requests.ts';
 import { createChance, fuzzedBytes, fuzzedRequest } from './fuzz-requests.ts';
 import type { WholeService } from './whole-service.ts';

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DevFacts } from '../../src/local/dev-facts.ts';
-import { readDevFacts } from '../../src/local/dev-facts.ts';
-import { startGuard } from '../../src/local/guard.ts';
-import { freePort } from '../../src/local/ports.ts';
-import { findProcesses } from '../../src/local/process-table.ts';
-import { lastLines, startServerProcess } from '../../src/local/server-process.ts';
+import type { DevFacts } from '../../dev/dev-facts.ts';
+import { readDevFacts } from '../../dev/dev-facts.ts';
+import { startGuard } from '../../dev/processes/guard.ts';
+import { freePort } from '../../dev/processes/ports.ts';
+import { findProcesses } from '../../dev/processes/process-table.ts';
+import { lastLines, startServerProcess } from '../../dev/processes/server-process.ts';
 import { createApiClient } from '../support/api-client.ts';
 
 /** The first start on a machine builds Temporal. */

@@ -25,9 +25,9 @@ async function busyPort(): Promise<number> {
 }
 
 test.each([
-  ['api.ts', 'PORT'],
-  ['gateway-simulator.ts', 'GATEWAY_SIMULATOR_PORT'],
-  ['worker.ts', 'METRICS_PORT'],
+  ['src/main/api.ts', 'PORT'],
+  ['dev/gateway-simulator.ts', 'GATEWAY_SIMULATOR_PORT'],
+  ['src/main/worker.ts', 'METRICS_PORT'],
 ])(
   '%s alone says in one line that its port is busy and which variable moves it: %s',
   async (part, variable) => {

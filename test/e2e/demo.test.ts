@@ -3,7 +3,7 @@ import { createServer, request as sendOn } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
-import { writeDevFacts } from '../../src/local/dev-facts.ts';
+import { writeDevFacts } from '../../dev/dev-facts.ts';
 import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -41,7 +41,7 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
     demoMerchant: { merchantId: '', sandbox: keys, production: keys },
     environment: service.env,
   });
-  return runPart('demo.ts', { DATA_DIR: dataDir });
+  return runPart('dev/demo.ts', { DATA_DIR: dataDir });
 }
 
 describe('npm run demo', () => {

@@ -7,10 +7,10 @@ import postgres from 'postgres';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
-import { cacheRoot } from '../../src/local/cache.ts';
-import { freePort } from '../../src/local/ports.ts';
-import { describeProcess, isZombie } from '../../src/local/process-table.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { cacheRoot } from '../../dev/files/cache.ts';
+import { freePort } from '../../dev/processes/ports.ts';
+import { describeProcess, isZombie } from '../../dev/processes/process-table.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Place {

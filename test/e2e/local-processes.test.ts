@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { cachedFolder } from '../../src/local/cache.ts';
-import { tryLock } from '../../src/local/file-lock.ts';
-import { freePort, requireFreePorts } from '../../src/local/ports.ts';
-import { findProcesses, isRunning } from '../../src/local/process-table.ts';
+import { cachedFolder } from '../../dev/files/cache.ts';
+import { tryLock } from '../../dev/files/file-lock.ts';
+import { freePort, requireFreePorts } from '../../dev/processes/ports.ts';
+import { findProcesses, isRunning } from '../../dev/processes/process-table.ts';
 import { moduleUrl, runScript } from '../support/script-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -43,7 +43,7 @@ describe('a lock', () => {
   test('is held by one at a time, and free when its process is killed', async () => {
     const file = join(temporaryFolder(), 'lock');
     const holder = runScript(`
-      import { tryLock } from '${moduleUrl('src/local/file-lock.ts')}';
+      import { tryLock } from '${moduleUrl('dev/files/file-lock.ts')}';
       globalThis.lock = tryLock('${file}');
       console.log('locked');
       setInterval(() => {}, 1000);
@@ -63,7 +63,7 @@ describe('the guard', () => {
     mkdirSync(folder);
     const victim = runScript(`
       import { spawn } from 'node:child_process';
-      import { startGuard } from '${moduleUrl('src/local/guard.ts')}';
+      import { startGuard } from '${moduleUrl('dev/processes/guard.ts')}';
       const guard = await startGuard(['${folder}']);
       const obedient = spawn('sleep', ['1000'], { detached: true });
       const stubborn = spawn('sh', ['-c', 'trap "" TERM; while :; do sleep 1; done'], { detached: true });
@@ -82,7 +82,7 @@ describe('the guard', () => {
     const folder = temporaryFolder();
     const script = runScript(`
       import { spawn } from 'node:child_process';
-      import { startGuard } from '${moduleUrl('src/local/guard.ts')}';
+      import { startGuard } from '${moduleUrl('dev/processes/guard.ts')}';
       const guard = await startGuard(['${folder}']);
       const child = spawn('sleep', ['1000'], { detached: true });
       guard.watch(child.pid, 'SIGTERM');
@@ -103,7 +103,7 @@ describe('a process that npm runs', () => {
     { between: 'a shell', command: '"$0" --input-type=module --eval "$1"; exit', exec: '' },
   ])('notices that npm was killed, with $between in between', async ({ command, exec }) => {
     const watcher = `
-      import { watchAncestors } from '${moduleUrl('src/local/ancestor-watch.ts')}';
+      import { watchAncestors } from '${moduleUrl('dev/processes/ancestor-watch.ts')}';
       watchAncestors(() => process.exit(), 50);
       setInterval(() => {}, 1000);
       console.log(process.pid);
@@ -170,7 +170,7 @@ describe('a folder of the cache', () => {
   test('is made anew where a killed process left it half done', async () => {
     const root = join(temporaryFolder(), 'cache');
     const killed = runScript(`
-      import { cachedFolder } from '${moduleUrl('src/local/cache.ts')}';
+      import { cachedFolder } from '${moduleUrl('dev/files/cache.ts')}';
       await cachedFolder('${root}', 'tool-1', async () => {
         console.log('filling');
         await new Promise((resolve) => setTimeout(resolve, 1e6));

@@ -11,9 +11,9 @@ import {
 import { startTemporalServer, type TemporalServerOptions } from '../../dev/temporal/server.ts';
 import { startTemporalUi } from '../../dev/temporal/ui.ts';
 import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
-import { cacheRoot } from '../../src/local/cache.ts';
-import { freePort } from '../../src/local/ports.ts';
-import { isRunning } from '../../src/local/process-table.ts';
+import { cacheRoot } from '../../dev/files/cache.ts';
+import { freePort } from '../../dev/processes/ports.ts';
+import { isRunning } from '../../dev/processes/process-table.ts';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { freePort } from '../../src/local/ports.ts';
+import { freePort } from '../../dev/processes/ports.ts';
 import { findMissingWorkflows } from '../../src/orders/missing-workflows.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { expect, onTestFinished } from 'vitest';
 import { clearAlert, raiseAlert } from '../../src/alerts/alerts.ts';
 import { ALERT_KINDS } from '../../src/alerts/kinds.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { freePort } from '../../dev/processes/ports.ts';
 import { startMetrics } from '../../src/main/metrics.ts';
 import { alertMetrics } from '../../src/metrics/alerts.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import { raiseAlert } from '../../src/alerts/alerts.ts';
-import { acceptsConnections, freePort } from '../../src/local/ports.ts';
+import { acceptsConnections, freePort } from '../../dev/processes/ports.ts';
 import { createCallbackKit } from '../payments/callback-kit.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { runPart } from '../support/run-part.ts';
@@ -45,7 +45,7 @@ test('API and worker each serve their own at METRICS_PORT', async ({ service, me
 test('a port that another process has is one line that names METRICS_PORT', async ({ service }) => {
   const port = new URL(service.origin).port;
   const settings = { ...service.env, PORT: String(await freePort()), METRICS_PORT: port };
-  const { code, stderr } = await runPart('api.ts', { LOG_LEVEL: 'silent', ...settings });
+  const { code, stderr } = await runPart('src/main/api.ts', { LOG_LEVEL: 'silent', ...settings });
   expect([code, stderr]).toEqual([
     1,
     `Port ${port} is already in use: stop what uses it, or set METRICS_PORT to another port\n`,

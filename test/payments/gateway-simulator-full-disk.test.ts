@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { onSmallDisk, requireMounting, smallDiskOf } from '../support/small-disk.ts';
 import { KEYS, createCaller, startHarness } from './gateway-harness.ts';
 
-const MODULE = new URL('../../src/gateway-simulator/simulator.ts', import.meta.url).href;
+const MODULE = new URL('../../dev/gateway-simulator/simulator.ts', import.meta.url).href;
 const QR_CODE = { type: 'upi_qr', usage: 'single_use', fixed_amount: true, payment_amount: 10_000 };
 const JOURNAL = 'simulator.jsonl';
 

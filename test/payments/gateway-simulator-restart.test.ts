@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const MODULE = new URL('../../src/gateway-simulator/simulator.ts', import.meta.url).href;
+const MODULE = new URL('../../dev/gateway-simulator/simulator.ts', import.meta.url).href;
 
 /** The simulator in a process of its own, which can be killed without a warning. */
 async function startProcess(options: object) {

@@ -1,5 +1,5 @@
-import type { Random } from '../../src/gateway-simulator/random.ts';
-import { createRandom, shuffled } from '../../src/gateway-simulator/random.ts';
+import type { Random } from '../../dev/gateway-simulator/random.ts';
+import { createRandom, shuffled } from '../../dev/gateway-simulator/random.ts';
 import type { Act } from './acts.ts';
 import type { Disturbance, Side } from './disturbances.ts';
 import { storyOf } from './stories.ts';

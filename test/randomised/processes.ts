@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Guard } from '../../src/local/guard.ts';
-import { startServerProcess, type ServerProcess } from '../../src/local/server-process.ts';
+import type { Guard } from '../../dev/processes/guard.ts';
+import { startServerProcess, type ServerProcess } from '../../dev/processes/server-process.ts';
 import { PART_ENVIRONMENT } from '../support/part-environment.ts';
 import { until } from '../support/until.ts';
 import type { Part } from './disturbances.ts';

@@ -5,9 +5,9 @@ import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { findTemporalServer } from '../../dev/temporal/programs.ts';
 import { startTemporalServer, type TemporalServer } from '../../dev/temporal/server.ts';
 import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
-import { cacheRoot } from '../../src/local/cache.ts';
-import type { Guard } from '../../src/local/guard.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { cacheRoot } from '../../dev/files/cache.ts';
+import type { Guard } from '../../dev/processes/guard.ts';
+import { freePort } from '../../dev/processes/ports.ts';
 import { SERVICE_LOGIN } from '../support/service-login.ts';
 import type { Side } from './disturbances.ts';
 

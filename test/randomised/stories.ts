@@ -1,4 +1,4 @@
-import type { Random } from '../../src/gateway-simulator/random.ts';
+import type { Random } from '../../dev/gateway-simulator/random.ts';
 import type { Act } from './acts.ts';
 
 /** Where an order is, as far as its story knows. */

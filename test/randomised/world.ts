@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
-import { createGatewaySimulator } from '../../src/gateway-simulator/simulator.ts';
-import { startGuard } from '../../src/local/guard.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts';
+import { startGuard } from '../../dev/processes/guard.ts';
+import { freePort } from '../../dev/processes/ports.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { installTestClock } from '../support/database.ts';
@@ -63,7 +63,7 @@ function settingsOf(servers: Servers, port: number, gatewayPort: number) {
 async function prepare(servers: Servers, env: Record<string, string>): Promise<void> {
   await servers.startTemporal();
   const settings = { ...env, MIGRATION_DATABASE_URL: servers.ownerUrl };
-  const { code, stdout, stderr } = await runPart('migrate.ts', settings);
+  const { code, stdout, stderr } = await runPart('src/main/migrate.ts', settings);
   if (code !== 0) throw new Error(`The databases could not be prepared: ${stdout}${stderr}`);
   const sql = connectDatabase(servers.ownerUrl, { maxConnections: 1 });
   await installTestClock({ sql });

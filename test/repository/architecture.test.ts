@@ -13,10 +13,17 @@ const foldersOf = (folder: string) =>
 const tree = /```\n(src\/[^`]+)```/.exec(readFileSync(`${root}ARCHITECTURE.md`, 'utf8'))?.[1] ?? '';
 const lines = tree.split('\n');
 
-test('the tree in ARCHITECTURE.md names each folder of src, and no other', () => {
-  const inTree = lines.flatMap((line) => /^ {2}([\w-]+)\/ /.exec(line)?.[1] ?? []);
-  expect(inTree.toSorted()).toEqual(foldersOf('src').toSorted());
-});
+test.each(['src', 'dev'])(
+  'the tree in ARCHITECTURE.md names each folder of %s, and no other',
+  (top) => {
+    const start = lines.findIndex((line) => line.startsWith(`${top}/`)) + 1;
+    const end = lines.findIndex((line, index) => index >= start && !line.startsWith('  '));
+    const inTree = lines
+      .slice(start, end)
+      .flatMap((line) => /^ {2}([\w-]+)\/ /.exec(line)?.[1] ?? []);
+    expect(inTree.toSorted()).toEqual(foldersOf(top).toSorted());
+  },
+);
 
 test('the tree in ARCHITECTURE.md names the folders of test', () => {
   const line = lines.find((candidate) => candidate.startsWith('test/')) ?? '';

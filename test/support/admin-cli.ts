@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import { runPart, type PartResult } from './run-part.ts';
@@ -13,17 +11,16 @@ type Settings = Record<string, string>;
  */
 export const adminCli = (env: Settings) =>
   commandsOf(async (...args) => {
-    const own = { DATA_DIR: join(tmpdir(), 'no-service-here'), ...env };
-    const { stdout, stderr, exitCode } = await runAdmin(args, own);
+    const { stdout, stderr, exitCode } = await runAdmin(args, () => env);
     return { code: exitCode, stdout: lineOf(stdout), stderr: lineOf(stderr) };
   });
 
-/** As `src/main/admin.ts` prints it. */
+/** As `src/main/admin/main.ts` prints it. */
 const lineOf = (text: string) => (text === '' ? '' : `${text}\n`);
 
 /** The same as a process of its own. */
 export const adminProcess = (env: Settings) =>
-  commandsOf((...args) => runPart('admin.ts', env, args));
+  commandsOf((...args) => runPart('dev/admin.ts', env, args));
 
 function commandsOf(run: (...args: string[]) => Promise<PartResult>) {
   async function jsonWithCode<Data>(expected: 0 | 1, args: string[]): Promise<Data> {

@@ -32,7 +32,7 @@ export async function askGateway<Answer>(
   return (await response.json()) as Answer;
 }
 
-/** Pulls one of the simulator's levers: see `src/gateway-simulator/control-routes.ts`. */
+/** Pulls one of the simulator's levers: see `dev/gateway-simulator/control-routes.ts`. */
 export function simulator<Answer = unknown>(
   service: Configured,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -99,7 +99,7 @@ export const withCallbacks = (service: TestService) =>
 /** The path of each call that closes a payment session. */
 export const CLOSING = '/v1/payments/qr_codes/*/close';
 
-/** What goes wrong, and at which calls: see `src/gateway-simulator/control-routes.ts`. */
+/** What goes wrong, and at which calls: see `dev/gateway-simulator/control-routes.ts`. */
 interface GatewayFault {
   kind: 'reset' | 'error' | 'late' | 'drop_answer';
   [lever: string]: unknown;

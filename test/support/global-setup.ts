@@ -12,9 +12,9 @@ import { ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { findTemporalServer, findTemporalUi } from '../../dev/temporal/programs.ts';
 import { startTemporalServer } from '../../dev/temporal/server.ts';
-import { cacheRoot } from '../../src/local/cache.ts';
-import { startGuard } from '../../src/local/guard.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { cacheRoot } from '../../dev/files/cache.ts';
+import { startGuard } from '../../dev/processes/guard.ts';
+import { freePort } from '../../dev/processes/ports.ts';
 import { SERVICE_LOGIN } from './service-login.ts';
 import { findTimeSkippingServer } from './time-skipping-server.ts';
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readDevFacts, type DevFacts } from '../../src/local/dev-facts.ts';
-import { freePort } from '../../src/local/ports.ts';
-import { describeProcess, findProcesses, isRunning } from '../../src/local/process-table.ts';
+import { readDevFacts, type DevFacts } from '../../dev/dev-facts.ts';
+import { freePort } from '../../dev/processes/ports.ts';
+import { describeProcess, findProcesses, isRunning } from '../../dev/processes/process-table.ts';
 
 /** The repository: where a newcomer types the commands. */
 export const REPOSITORY = join(import.meta.dirname, '../..');

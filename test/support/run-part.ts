@@ -13,8 +13,9 @@ export interface PartResult {
 }
 
 /**
- * Runs a file of `src/main` as a process of its own, to its end.
+ * Runs a file of the service as a process of its own, to its end.
  *
+ * @param file from the top of the repository
  * @param env its settings; nothing else of this process's environment is handed on
  */
 export async function runPart(
@@ -22,7 +23,7 @@ export async function runPart(
   env: Record<string, string>,
   args: readonly string[] = [],
 ): Promise<PartResult> {
-  const entry = join(import.meta.dirname, '../../src/main', file);
+  const entry = join(import.meta.dirname, '../..', file);
   const child = spawn(process.execPath, [entry, ...args], {
     env: { ...PART_ENVIRONMENT, DATA_DIR: join(tmpdir(), 'no-service-here'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { startHttpServer } from '../../src/http/server.ts';
-import { freePort } from '../../src/local/ports.ts';
+import { freePort } from '../../dev/processes/ports.ts';
 import { composeApi } from '../../src/main/compose.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { TestService } from './service.ts';

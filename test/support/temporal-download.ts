@@ -1,7 +1,7 @@
 import { chmod, rename, rm } from 'node:fs/promises';
 import { basename, isAbsolute, join, normalize } from 'node:path';
 import { z } from 'zod';
-import { downloadFile, extractFiles, fetchText } from '../../dev/archives.ts';
+import { downloadFile, extractFiles, fetchText } from '../../dev/files/archives.ts';
 
 /** Where Temporal publishes its programs; the SDKs' own test support asks there, too. */
 const TEMPORAL_DOWNLOADS = 'https://temporal.download';

@@ -2,12 +2,14 @@ import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cachedFolder } from '../../src/local/cache.ts';
-import type { Guard } from '../../src/local/guard.ts';
-import { acceptsConnections, freePort } from '../../src/local/ports.ts';
-import { findOnPath, isExecutable, runCommand, withProgress } from '../../src/local/run-command.ts';
-import { startServerProcess } from '../../src/local/server-process.ts';
-import { SetupError } from '../../src/local/setup-error.ts';
+import { cachedFolder } from '../../dev/files/cache.ts';
+import type { Guard } from '../../dev/processes/guard.ts';
+import { acceptsConnections, freePort } from '../../dev/processes/ports.ts';
+import { findOnPath, isExecutable } from '../../dev/processes/executables.ts';
+import { withProgress } from '../../dev/processes/progress.ts';
+import { runCommand } from '../../dev/processes/run-command.ts';
+import { startServerProcess } from '../../dev/processes/server-process.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { downloadTestServer } from './temporal-download.ts';
 
 /** What Maven fetches where Temporal's own download cannot be reached. */

@@ -106,7 +106,7 @@ function moneyOf(balances: readonly { account: string; balancePaise: number }[])
 
 /** The order's workflows with the gateway calls that have not succeeded, or why we do not know. */
 async function askTemporal(service: AdminService, { order_number: orderNumber }: OrderRow) {
-  const { temporalUiUrl, config } = service;
+  const { temporalUiUrl, temporalNamespace } = service.config;
   try {
     const { gatewayCallsOf, inspectOrder } = await import('../../payments/gateway-calls.ts');
     const found = await inspectOrder(await inspectorDeps(service), orderNumber);
@@ -115,7 +115,7 @@ async function askTemporal(service: AdminService, { order_number: orderNumber }:
       runId,
       status,
       link: temporalUiUrl
-        ? `${temporalUiUrl}/namespaces/${config.temporalNamespace}/workflows/${workflowId}/${runId}`
+        ? `${temporalUiUrl}/namespaces/${temporalNamespace}/workflows/${workflowId}/${runId}`
         : null,
     }));
     return { workflows, gatewayCalls: gatewayCallsOf(found), temporalProblem: null };

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../config.ts';
 import { DomainError } from '../../domain/index.ts';
-import { SetupError } from '../../local/setup-error.ts';
+import { SetupError } from '../../setup-error.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway.ts';
 import { NotToldError } from '../../payments/settle-outside.ts';
 import { ALERT_COMMANDS } from './alert.ts';
@@ -12,7 +12,7 @@ import { helpOfAll, helpOfOne } from './help.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
 import { ORDER_COMMANDS } from './order.ts';
-import { findService } from './service.ts';
+import { createAdminService } from './service.ts';
 import { isTemporalError, temporalLineOf } from './temporal-error.ts';
 import { NotConfirmedError } from './terminal.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
@@ -39,23 +39,29 @@ export interface Printed {
 /**
  * Runs what was typed behind `admin`. Never throws: what goes wrong is one line and exit 1.
  *
- * @param env the settings; those of this process by default
+ * @param findSettings called for a command that needs the service: its settings by their variables
  */
-export async function runAdmin(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Printed> {
+export async function runAdmin(
+  args: readonly string[],
+  findSettings: () => NodeJS.ProcessEnv,
+): Promise<Printed> {
   try {
-    return await run(args, env);
+    return await run(args, findSettings);
   } catch (error) {
     return { stdout: '', stderr: lineOf(error), exitCode: 1 };
   }
 }
 
-async function run(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Printed> {
+async function run(
+  args: readonly string[],
+  findSettings: () => NodeJS.ProcessEnv,
+): Promise<Printed> {
   const [noun, verb, ...rest] = args;
   const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
   const { values, json, help } = parseArguments(command, rest);
   if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
-  const service = findService(env);
+  const service = createAdminService(findSettings());
   try {
     const { data, text, failed = false } = await command.run(service, values as never);
     const stdout = json ? JSON.stringify(data, null, 2) : text;

@@ -1,5 +1,5 @@
 import { TASK_QUEUES } from '../../contracts/ids.ts';
-import { SetupError } from '../../local/setup-error.ts';
+import { SetupError } from '../../setup-error.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand } from './command.ts';
 import { replayCommand } from './worker-replay.ts';

@@ -1,0 +1,28 @@
+import { environmentOver, inheritedEnvironment, loadConfig } from '../src/config.ts';
+import { adminMain } from '../src/main/admin/main.ts';
+import { SetupError } from '../src/setup-error.ts';
+import { readDevFacts, type DevFacts } from './dev-facts.ts';
+
+/**
+ * The settings of the service that `npm start` runs on DATA_DIR, under those of this process. A
+ * DATABASE_URL of its own means another service, whose settings are all in this process.
+ *
+ * @throws SetupError when neither says where the service is; ConfigError
+ */
+function findSettings(): NodeJS.ProcessEnv {
+  const own = inheritedEnvironment();
+  const { dataDir, databaseUrl } = loadConfig(own);
+  let facts: DevFacts;
+  try {
+    facts = readDevFacts(dataDir);
+  } catch (error) {
+    if (databaseUrl !== undefined) return own;
+    if (!(error instanceof SetupError)) throw error;
+    throw new SetupError(`${error.message}, or set DATABASE_URL`, { cause: error });
+  }
+  const isAnother = databaseUrl !== undefined && databaseUrl !== facts.environment['DATABASE_URL'];
+  return isAnother ? own : environmentOver(facts.environment, own);
+}
+
+/** `npm run -s admin -- <command>`: the operators' command line on a developer's machine. */
+await adminMain(findSettings);

@@ -1,0 +1,173 @@
+import { deepEqual } from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { loadConfig, required } from '../../src/config.ts';
+import { connectDatabase } from '../../src/db/client.ts';
+import type { DevFacts } from '../dev-facts.ts';
+import { readDevFacts } from '../dev-facts.ts';
+import type { KeyPair } from '../../src/merchants/credentials.ts';
+import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { createKeyPair } from '../../src/merchants/keys.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { payAsBuyer } from './buyer.ts';
+import type { Receiver } from './receiver.ts';
+import { startReceiver } from './receiver.ts';
+
+/** The promise: the whole story in under 30 s. */
+const STORY_TIMEOUT_MS = 30_000;
+const DAY_SECONDS = 24 * 3600;
+
+type Say = (line: string) => void;
+interface Answer {
+  status: number;
+  data: { order_number: string; status: string; dispute_count: number; payment_url: string };
+}
+/** A refusal shows no order: its words stand where the status would. */
+const NO_ORDER = { order_number: '', dispute_count: 0, payment_url: '' };
+type Call = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
+
+/**
+ * An order is created, paid through the buyer's page, delivered, disputed, resolved and completed,
+ * all over HTTP from outside, by a merchant of its own with a webhook receiver of its own.
+ *
+ * @throws Error at the first step that differs from the specification
+ */
+export async function tellStory(dataDir: string, say: Say): Promise<void> {
+  const facts = readDevFacts(dataDir);
+  const signal = AbortSignal.timeout(STORY_TIMEOUT_MS);
+  const receiver = await startReceiver(({ event, sequence, status }) => {
+    say(`      ⇠ webhook ${sequence}: ${event} (${status}), signature verified`);
+  });
+  try {
+    const keys = await enrolMerchant(facts, receiver, say);
+    await liveThrough(createCall(facts, keys, signal), receiver, say, signal);
+    say('\nEvery step was as the specification says.');
+  } finally {
+    receiver.close();
+  }
+}
+
+async function enrolMerchant(facts: DevFacts, receiver: Receiver, say: Say): Promise<KeyPair> {
+  const config = loadConfig(facts.environment);
+  const url = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
+  const sealing = required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64');
+  const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
+  const sql = connectDatabase(url, { maxConnections: 1, name: 'demo' });
+  try {
+    const checkUrl = createUrlCheck(config);
+    const admin = { sql, pepper, secretBox: createSecretBox(sealing), checkUrl, actor: 'demo' };
+    const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
+    const { merchant_id: merchantId } = await createMerchant(admin, merchant);
+    await changeMerchantStatus(admin, merchantId, 'approve');
+    const keys = await createKeyPair(admin, merchantId, 'sandbox');
+    const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url);
+    receiver.useSecret(secret ?? '');
+    say(`Merchant ${merchantId} is approved, its webhooks go to ${receiver.url}\n`);
+    return keys;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+function createCall(facts: DevFacts, keys: KeyPair, signal: AbortSignal): Call {
+  return async (method, path, body) => {
+    const response = await fetch(`${facts.apiBaseUrl}${facts.sandboxBasePath}${path}`, {
+      method,
+      signal,
+      headers: {
+        'X-API-Key': keys.apiKey,
+        'X-API-Secret': keys.apiSecret,
+        ...(body && { 'Content-Type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const { data, message } = (await response.json()) as {
+      data: Answer['data'] | null;
+      message: string;
+    };
+    return { status: response.status, data: data ?? { ...NO_ORDER, status: message } };
+  };
+}
+
+/** One step of the story: what is done, what must come of it, and which webhook tells of it. */
+type Step = (
+  text: string,
+  expected: [number, string],
+  event: string,
+  act: () => Promise<Answer>,
+) => Promise<Answer['data']>;
+
+function createStep(receiver: Receiver, say: Say, signal: AbortSignal): Step {
+  let sequence = 0;
+  return async (text, expected, event, act) => {
+    say(`→ ${text}`);
+    const { status, data } = await act();
+    deepEqual([status, data.status], expected, `${text}: not as specified`);
+    say(`      ${status} ${data.status}`);
+    sequence += 1;
+    await receiver.waitFor(event, sequence, signal);
+    return data;
+  };
+}
+
+async function untilStatus(call: Call, order: string, wanted: string): Promise<Answer> {
+  for (;;) {
+    const answer = await call('GET', order);
+    // Looking too often is refused, and no reason to give up.
+    if (answer.status === 200 && answer.data.status === wanted) return answer;
+    await delay(250);
+  }
+}
+
+async function liveThrough(
+  call: Call,
+  receiver: Receiver,
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  const step = createStep(receiver, say, signal);
+  const created = await step(
+    'The merchant creates an order of ₹499.50',
+    [201, 'ACCEPTED'],
+    'ORDER_CREATED',
+    () =>
+      call('POST', '/orders', {
+        amount: 499.5,
+        buyerEmail: 'ravi@example.com',
+        buyerPhone: '+919876543210',
+        buyerName: 'Ravi',
+        description: 'Blue kurta, size M',
+      }),
+  );
+  const order = `/orders/${created.order_number}`;
+  const helper = `/test-helpers${order}`;
+
+  await step(
+    'The buyer pays on the payment page, in the sandbox UPI app',
+    [200, 'PAID'],
+    'PAYMENT_SUCCESS',
+    async () => {
+      await payAsBuyer(created.payment_url, signal);
+      return untilStatus(call, order, 'PAID');
+    },
+  );
+  await step('The merchant marks it delivered', [200, 'DELIVERED'], 'DELIVERY_CONFIRMED', () =>
+    call('POST', `${order}/deliver`, { trackingId: 'DTDC-1' }),
+  );
+  await step('The buyer raises a dispute', [200, 'DISPUTE_OPEN'], 'DISPUTE_RAISED', () =>
+    call('POST', `${helper}/dispute`, { reason: 'The kurta has the wrong size' }),
+  );
+  await step('The merchant resolves it', [200, 'DELIVERED'], 'DISPUTE_RESOLVED', () =>
+    call('POST', `${order}/dispute/resolve`, { resolution: 'Sent in the right size' }),
+  );
+  await step(
+    '24 hours pass on the sandbox clock',
+    [200, 'COMPLETED'],
+    'ORDER_COMPLETED',
+    async () => {
+      const advanced = await call('POST', `${helper}/advance`, { seconds: DAY_SECONDS });
+      return advanced.status === 200 ? untilStatus(call, order, 'COMPLETED') : advanced;
+    },
+  );
+}

@@ -1,0 +1,75 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readPrivateJson, writePrivateFile } from './files/private-file.ts';
+import { SetupError } from '../src/setup-error.ts';
+
+const credentials = z.object({
+  apiKey: z.string(),
+  apiSecret: z.string(),
+  /** Present where a webhook URL is set. */
+  webhookSecret: z.string().optional(),
+});
+
+/** What `dev/seed.ts` keeps in the data directory: the same keys at every start. */
+const demoMerchantSchema = z.object({
+  merchantId: z.string(),
+  sandbox: credentials,
+  production: credentials,
+});
+
+const devFactsSchema = z.object({
+  apiBaseUrl: z.string(),
+  sandboxBasePath: z.string(),
+  productionBasePath: z.string(),
+  temporalAddress: z.string(),
+  /** Absent when Temporal is not ours: then we do not know. */
+  temporalUiUrl: z.string().optional(),
+  demoMerchant: demoMerchantSchema,
+  /** The settings that the service runs with, for commands in a second terminal. */
+  environment: z.record(z.string(), z.string()),
+});
+
+/** The demo merchant and its keys, in both environments. */
+export type DemoMerchant = z.infer<typeof demoMerchantSchema>;
+
+/** What `npm start` tells the other commands, in `dev.json` in the data directory. */
+export type DevFacts = z.infer<typeof devFactsSchema>;
+
+const factsFile = (dataDir: string) => join(dataDir, 'dev.json');
+
+/** Publishes the facts; their presence says that the service is ready. */
+export function writeDevFacts(dataDir: string, facts: DevFacts): void {
+  writePrivateFile(factsFile(dataDir), `${JSON.stringify(facts, undefined, 2)}\n`);
+}
+
+/** Takes the facts back: nothing is ready. */
+export function removeDevFacts(dataDir: string): void {
+  rmSync(factsFile(dataDir), { force: true });
+}
+
+/**
+ * What the service that runs on this data directory says of itself.
+ *
+ * @throws SetupError when none is ready there.
+ */
+export function readDevFacts(dataDir: string): DevFacts {
+  const file = factsFile(dataDir);
+  const facts = readPrivateJson(file, devFactsSchema, 'npm start writes it anew');
+  if (facts !== undefined) return facts;
+  throw new SetupError(
+    `No service is running on DATA_DIR ${dataDir} (there is no ${file}): start it with npm start`,
+  );
+}
+
+const demoMerchantFile = (dataDir: string) => join(dataDir, 'demo-merchant.json');
+
+/** @throws SetupError when the file was damaged */
+export function readDemoMerchant(dataDir: string): DemoMerchant | undefined {
+  const remedy = 'remove it, and npm start makes another demo merchant';
+  return readPrivateJson(demoMerchantFile(dataDir), demoMerchantSchema, remedy);
+}
+
+export function writeDemoMerchant(dataDir: string, merchant: DemoMerchant): void {
+  writePrivateFile(demoMerchantFile(dataDir), `${JSON.stringify(merchant, undefined, 2)}\n`);
+}

@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { z } from 'zod';
+import { SetupError } from '../../src/setup-error.ts';
+
+/**
+ * Creates a folder that only its owner can enter, and those above it that are missing.
+ *
+ * Not `mkdirSync` with `recursive`: where nothing can be created, as below `/proc`, Node 24 tries
+ * for ever.
+ */
+export function makePrivateFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makePrivateFolder(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
+}
+
+/**
+ * Writes a file that only its owner can read, at once: a reader finds the old text or the new one,
+ * never half of it. One process at a time may write a file.
+ */
+export function writePrivateFile(file: string, text: string): void {
+  const unfinished = `${file}.unfinished`;
+  makePrivateFolder(dirname(file));
+  rmSync(unfinished, { force: true }); // The mode below counts for new files only.
+  writeFileSync(unfinished, text, { mode: 0o600, flush: true });
+  renameSync(unfinished, file);
+}
+
+/**
+ * Reads a JSON file that {@link writePrivateFile} wrote.
+ *
+ * @param remedy what the person at the terminal can do about a damaged file
+ * @returns undefined when there is no such file
+ * @throws SetupError in one line when it cannot be read, or is not what `schema` says
+ */
+export function readPrivateJson<Content>(
+  file: string,
+  schema: z.ZodType<Content>,
+  remedy: string,
+): Content | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new SetupError(`${file} is damaged: ${remedy}`, { cause: error });
+  }
+}

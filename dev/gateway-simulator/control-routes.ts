@@ -1,0 +1,184 @@
+import { Router } from '@koa/router';
+import type { Middleware } from 'koa';
+import { z } from 'zod';
+import { type Faults, addRefusal, liftRefusal } from './faults.ts';
+import { type SimulatedGateway, age, totals } from './gateway.ts';
+import { failQrCode, moveDispute, openDispute, payQrCode } from './payments.ts';
+import { expireQrCode } from './qr-codes.ts';
+import type { Random } from './random.ts';
+import { refundPayment, settleRefund } from './refunds.ts';
+
+export interface ControlDeps {
+  gateway: SimulatedGateway;
+  faults: Faults;
+  random: Random;
+  /** Stops taking connections for this long. */
+  refuseConnectionsFor: (durationMs: number) => void;
+}
+
+const probability = z.number().min(0).max(1);
+const durationMs = z.number().int().min(0).max(3_600_000);
+
+const attempt = z.strictObject({
+  vpa: z.string().max(256).optional(),
+  amountPaise: z.number().int().min(1).optional(),
+  late: z.boolean().optional(),
+});
+const fault = z.strictObject({
+  kind: z.enum(['reset', 'error', 'late', 'drop_answer']),
+  method: z.enum(['GET', 'POST', 'PATCH']).optional(),
+  path: z.string().startsWith('/').optional(),
+  status: z.union([z.literal(429), z.number().int().min(500).max(599)]).optional(),
+  work: z.enum(['before', 'after', 'never']).optional(),
+  delayMs: durationMs.optional(),
+  count: z.number().int().min(1).optional(),
+  probability: probability.optional(),
+});
+const callbackSettings = z.strictObject({
+  dropProbability: probability.optional(),
+  duplicateProbability: probability.optional(),
+  delayMs: z.strictObject({ min: durationMs, max: durationMs }).optional(),
+  hold: z.boolean().optional(),
+});
+const refusal = z.strictObject({
+  cause: z.enum(['account_closed', 'refund_window_over']),
+  subjectId: z.string().nullable().default(null),
+});
+const behaviour = z.strictObject({
+  refundsStartPending: z.boolean().optional(),
+  honourIdempotencyKeys: z.boolean().optional(),
+});
+
+const dashboardRefund = z.strictObject({
+  amountPaise: z.number().int().min(1).optional(),
+  /** Takes it back from the linked account, as the dashboard offers. */
+  reverseTransfers: z.boolean().default(true),
+});
+const newDispute = z.strictObject({ amountPaise: z.number().int().min(1).optional() });
+const disputeStatus = z.strictObject({
+  status: z.enum(['under_review', 'won', 'lost', 'closed']),
+});
+
+const idOf = (params: Record<string, string>) => params['id'] ?? '';
+
+function addBuyerControls(router: Router, { gateway }: ControlDeps): void {
+  router.post('/simulator/qr_codes/:id/pay', (ctx) => {
+    ctx.body = payQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+  });
+  router.post('/simulator/qr_codes/:id/fail', (ctx) => {
+    ctx.body = failQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+  });
+  router.post('/simulator/qr_codes/:id/expire', (ctx) => {
+    ctx.body = expireQrCode(gateway, idOf(ctx.params));
+  });
+}
+
+function addFaultControls(router: Router, { faults, refuseConnectionsFor }: ControlDeps): void {
+  router.get('/simulator/faults', (ctx) => {
+    ctx.body = { faults: faults.list() };
+  });
+  router.post('/simulator/faults', (ctx) => {
+    ctx.body = faults.add(fault.parse(ctx.request.body));
+  });
+  router.delete('/simulator/faults', (ctx) => {
+    faults.clear();
+    ctx.body = { faults: [] };
+  });
+  router.delete('/simulator/faults/:id', (ctx) => {
+    faults.remove(idOf(ctx.params));
+    ctx.body = { faults: faults.list() };
+  });
+  router.post('/simulator/outage', (ctx) => {
+    const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
+    ctx.body = { durationMs: forMs };
+    // Answered first: the outage begins when this answer has gone out.
+    ctx.res.once('finish', () => refuseConnectionsFor(forMs));
+  });
+}
+
+function addCallbackControls(router: Router, { gateway, random }: ControlDeps): void {
+  const { callbacks, store } = gateway;
+  router.get('/simulator/callbacks', (ctx) => {
+    ctx.body = { settings: callbacks.settings, events: store.all('events') };
+  });
+  router.patch('/simulator/callbacks', (ctx) => {
+    callbacks.update(callbackSettings.parse(ctx.request.body));
+    ctx.body = { settings: callbacks.settings };
+  });
+  router.post('/simulator/callbacks/release', (ctx) => {
+    const order = z.enum(['as_created', 'reversed', 'shuffled']).default('as_created');
+    const body = z.strictObject({ order }).parse(ctx.request.body ?? {});
+    ctx.body = { released: callbacks.release(body.order) };
+  });
+  router.post('/simulator/callbacks/settled', async (ctx) => {
+    await callbacks.settled();
+    ctx.body = {};
+  });
+  router.post('/simulator/callbacks/:id/resend', (ctx) => {
+    callbacks.resend(idOf(ctx.params));
+    ctx.body = {};
+  });
+  router.post('/simulator/seed', (ctx) => {
+    const { seed } = z.strictObject({ seed: z.number().int().min(0) }).parse(ctx.request.body);
+    random.seed(seed);
+    ctx.body = { seed };
+  });
+}
+
+function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
+  router.post('/simulator/refusals', (ctx) => {
+    const { cause, subjectId } = refusal.parse(ctx.request.body);
+    ctx.body = addRefusal(gateway, cause, subjectId);
+  });
+  router.delete('/simulator/refusals/:id', (ctx) => {
+    liftRefusal(gateway, idOf(ctx.params));
+    ctx.body = {};
+  });
+  router.post('/simulator/refunds/:id/settle', (ctx) => {
+    const status = z.enum(['processed', 'failed']);
+    const body = z.strictObject({ status }).parse(ctx.request.body);
+    ctx.body = settleRefund(gateway, idOf(ctx.params), body.status);
+  });
+  router.patch('/simulator/behaviour', (ctx) => {
+    Object.assign(gateway.behaviour, behaviour.parse(ctx.request.body));
+    ctx.body = gateway.behaviour;
+  });
+  router.post('/simulator/clock', (ctx) => {
+    const seconds = z.number().int().min(1);
+    const body = z.strictObject({ advanceSeconds: seconds }).parse(ctx.request.body);
+    age(gateway, body.advanceSeconds);
+    ctx.body = {};
+  });
+  router.get('/simulator/totals', (ctx) => {
+    ctx.body = totals(gateway);
+  });
+}
+
+/** What happens to money at the gateway without its API: its dashboard, and the buyer's bank. */
+function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
+  router.post('/simulator/payments/:id/refund', (ctx) => {
+    const { amountPaise, reverseTransfers } = dashboardRefund.parse(ctx.request.body ?? {});
+    const asked = { amount: amountPaise, reverse_all: reverseTransfers };
+    ctx.body = refundPayment(gateway, idOf(ctx.params), asked, undefined);
+  });
+  router.post('/simulator/payments/:id/disputes', (ctx) => {
+    const { amountPaise } = newDispute.parse(ctx.request.body ?? {});
+    ctx.body = openDispute(gateway, idOf(ctx.params), amountPaise);
+  });
+  router.post('/simulator/disputes/:id/settle', (ctx) => {
+    const { status } = disputeStatus.parse(ctx.request.body);
+    ctx.body = moveDispute(gateway, idOf(ctx.params), status);
+  });
+}
+
+/** The levers: everything a test or a curious person can make happen, as JSON. */
+export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
+  const router = new Router({ sensitive: true, strict: true });
+  for (const guard of guards) router.use(guard);
+  addBuyerControls(router, deps);
+  addFaultControls(router, deps);
+  addCallbackControls(router, deps);
+  addMoneyControls(router, deps);
+  addDashboardControls(router, deps);
+  return router;
+}

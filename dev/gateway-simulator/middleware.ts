@@ -1,0 +1,94 @@
+import type { RouterContext } from '@koa/router';
+import type { Middleware } from 'koa';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { RazorpayError, badRequest, serverError } from './entities.ts';
+import type { SimulatorLog } from './gateway.ts';
+
+function isHttpError(error: unknown): error is Error & { status: number; expose: boolean } {
+  return error instanceof Error && 'status' in error && 'expose' in error;
+}
+
+/** The words of api/qr-codes/create for bodies that do not fit. */
+function describeIssue(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    return `${issue.keys.join(', ')} is/are not required and should not be sent`;
+  }
+  const field = issue.path.join('.') || 'input';
+  const isMissing = issue.code === 'invalid_type' && issue.input === undefined;
+  return isMissing ? `The ${field} field is required.` : `The selected ${field} is invalid.`;
+}
+
+function razorpayError(error: unknown): RazorpayError | undefined {
+  if (error instanceof RazorpayError) return error;
+  if (error instanceof z.ZodError) {
+    const [issue] = error.issues;
+    return badRequest(issue === undefined ? 'The input is invalid' : describeIssue(issue));
+  }
+  if (isHttpError(error) && error.status < 500)
+    return new RazorpayError(error.status, error.message);
+  return undefined;
+}
+
+/** Every failure as an error body of Razorpay's. */
+export function answerErrors(log: SimulatorLog): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body == null) {
+        throw new RazorpayError(404, 'The requested URL was not found on the server.');
+      }
+    } catch (error) {
+      const known = razorpayError(error);
+      if (known === undefined) log.warn({ err: error, path: ctx.path }, 'the simulator failed');
+      const answer = known ?? serverError(500);
+      ctx.status = answer.status;
+      ctx.body = answer.toBody();
+    }
+  };
+}
+
+/** One line about each request, with its path as it was declared. */
+export function logRequests(log: SimulatorLog): Middleware {
+  return async (ctx, next) => {
+    const startedAtMs = performance.now();
+    await next();
+    const durationMs = Math.round(performance.now() - startedAtMs);
+    const { method, status } = ctx;
+    const route = (ctx as RouterContext)._matchedRoute;
+    log.info({ method, route, status, durationMs }, 'request');
+  };
+}
+
+/**
+ * Refuses what another site's page has sent: a form needs no leave of ours, and a browser that knows
+ * the key would send it along. Programs send neither header. A browser too old for Sec-Fetch-Site
+ * says `null` as the Origin of our own page's form, because that page lets it send no referrer.
+ *
+ * @throws RazorpayError 403
+ */
+export const refuseCrossSite: Middleware = async (ctx, next) => {
+  const [site, origin] = [ctx.get('sec-fetch-site'), ctx.get('origin')];
+  const isOurs =
+    site === ''
+      ? ['', 'null', `http://${ctx.host}`, `https://${ctx.host}`].includes(origin)
+      : site === 'same-origin' || site === 'none';
+  if (!isOurs && !['GET', 'HEAD'].includes(ctx.method)) {
+    throw new RazorpayError(403, 'Requests of other sites are refused');
+  }
+  await next();
+};
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/** Basic auth with key id and secret. @throws RazorpayError 401 */
+export function requireKey(keyId: string, keySecret: string): Middleware {
+  const credentials = Buffer.from(`${keyId}:${keySecret}`).toString('base64');
+  const expected = digest(`Basic ${credentials}`);
+  return async (ctx, next) => {
+    if (!timingSafeEqual(digest(ctx.get('authorization')), expected)) {
+      throw new RazorpayError(401, 'The api key provided is invalid');
+    }
+    await next();
+  };
+}

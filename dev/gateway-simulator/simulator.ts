@@ -1,0 +1,110 @@
+import { bodyParser } from '@koa/bodyparser';
+import Koa from 'koa';
+import { createServer } from 'node:http';
+import { createApiRouter } from './api-routes.ts';
+import { createCallbacks } from './callbacks.ts';
+import { type ControlDeps, createControlRouter } from './control-routes.ts';
+import { createFaults } from './faults.ts';
+import type { GatewaySimulatorOptions, SimulatorLog, SimulatedGateway } from './gateway.ts';
+import { createListener } from './listener.ts';
+import { answerErrors, logRequests, refuseCrossSite, requireKey } from './middleware.ts';
+import { createRandom } from './random.ts';
+import { openStore } from './store.ts';
+import { createUpiRouter } from './upi.ts';
+
+/** The three faces of the simulator: Razorpay's API, the UPI app, and the controls. */
+export function createApp(
+  deps: ControlDeps,
+  options: Pick<GatewaySimulatorOptions, 'keyId' | 'keySecret'>,
+  log: SimulatorLog,
+): Koa {
+  const app = new Koa();
+  app.use(logRequests(log));
+  app.use(answerErrors(log));
+  app.use(refuseCrossSite);
+  // Read before the faults, so that work can still be done for a client that has gone.
+  app.use(bodyParser({ enableTypes: ['json', 'form'], jsonLimit: '32kb', formLimit: '4kb' }));
+  const key = requireKey(options.keyId, options.keySecret);
+  // Errors once more, so that a refusal inside is an answer that a fault can drop like any other.
+  const api = createApiRouter(deps.gateway, [deps.faults.middleware, answerErrors(log), key]);
+  for (const router of [api, createControlRouter(deps, [key]), createUpiRouter(deps.gateway)]) {
+    app.use(router.routes());
+  }
+  return app;
+}
+
+export type { GatewaySimulatorOptions, SimulatorLog } from './gateway.ts';
+
+/** A running simulator. */
+export interface GatewaySimulator {
+  /** `http://host:port`: the base address for the adapter. */
+  url: string;
+  /** Refuses connections, as a machine that is down does, until `acceptConnections`. */
+  refuseConnections(): Promise<void>;
+  acceptConnections(): Promise<void>;
+  /** Once no callback is on its way any more. */
+  callbacksSettled(): Promise<void>;
+  /** Stops; undelivered callbacks stay in the data file for the next start. */
+  close(): Promise<void>;
+}
+
+const SILENT: SimulatorLog = { info: () => undefined, warn: () => undefined };
+/** Half a minute in all, where Razorpay goes on for a day. */
+const RETRY_DELAYS_MS = [200, 1000, 3000, 10_000, 15_000];
+const CALLBACK_TIMEOUT_MS = 5000;
+
+const unixSeconds = () => Math.floor(Date.now() / 1000);
+
+function openGateway(options: GatewaySimulatorOptions, log: SimulatorLog) {
+  const { callbackUrl, webhookSecret, dataFile, seed = 1 } = options;
+  const random = createRandom(seed);
+  const store = openStore(dataFile);
+  const callbacks = createCallbacks({
+    store,
+    callbackUrl,
+    webhookSecret,
+    retryDelaysMs: options.callbackRetryDelaysMs ?? RETRY_DELAYS_MS,
+    timeoutMs: options.callbackTimeoutMs ?? CALLBACK_TIMEOUT_MS,
+    random,
+    log,
+  });
+  const behaviour = { refundsStartPending: false, honourIdempotencyKeys: true };
+  return { store, callbacks, random, behaviour, now: unixSeconds };
+}
+
+/**
+ * Starts a UPI payment gateway that moves no money: the part of Razorpay's HTTP API that our
+ * adapter uses, with the same shapes, signatures and refusals, a page that plays the buyer's UPI
+ * app, and controls under `/simulator` for everything that can go wrong. It knows nothing of us.
+ * What it has booked survives a kill; faults and other switches do not survive a restart.
+ */
+export async function createGatewaySimulator(
+  options: GatewaySimulatorOptions,
+): Promise<GatewaySimulator> {
+  const { host = '127.0.0.1', port, log = SILENT } = options;
+  const { random, ...rest } = openGateway(options, log);
+  const listener = createListener(createServer(), { host, port });
+  const gateway: SimulatedGateway = {
+    ...rest,
+    publicUrl: () => options.publicUrl ?? listener.url(),
+  };
+  const faults = createFaults(random);
+  const { refuseConnectionsFor } = listener;
+  const app = createApp({ gateway, faults, random, refuseConnectionsFor }, options, log);
+  listener.server.on('request', app.callback());
+  await listener.open();
+  gateway.callbacks.resume();
+  log.info({ url: listener.url() }, 'the gateway simulator listens');
+
+  return {
+    url: listener.url(),
+    refuseConnections: listener.shut,
+    acceptConnections: listener.open,
+    callbacksSettled: () => gateway.callbacks.settled(),
+    async close() {
+      await listener.shut();
+      await gateway.callbacks.close();
+      gateway.store.close();
+    },
+  };
+}

@@ -1,0 +1,17 @@
+/** Logs every ten seconds that the work goes on: minutes of silence look like a hang. */
+export async function withProgress<T>(
+  log: (line: string) => void,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now();
+  log(`${what} …`);
+  const timer = setInterval(() => {
+    log(`${what} … ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  }, 10_000);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,119 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Guard } from './guard.ts';
+import { makePrivateFolder } from '../files/private-file.ts';
+import { sendSignal, type StopStep } from './process-table.ts';
+
+/** How a process ended: one of the two is set. */
+export interface ProcessExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A child that runs until it is stopped. */
+export interface ServerProcess {
+  readonly pid: number;
+  readonly exited: Promise<ProcessExit>;
+  /** Resolves when the child calls `process.send('ready')`; only with `reportsReady`. */
+  readonly ready: Promise<void>;
+  /** Asks it to end, insists, and resolves when it is gone. Safe to call twice. */
+  readonly stop: () => Promise<void>;
+}
+
+/** What to start, where its output goes, and how it is asked to end. */
+export interface ServerProcessOptions {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Gets standard output and error; what an earlier run wrote is kept in one `.previous` file. */
+  readonly logFile: string;
+  readonly stopSteps: readonly StopStep[];
+  readonly cwd?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly reportsReady?: boolean;
+  readonly guard?: Guard | undefined;
+}
+
+/** Resolves with how a child ended, also when it could not even be started. */
+export function exitOf(child: ChildProcess): Promise<ProcessExit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.once('error', () => resolve({ code: null, signal: null }));
+  });
+}
+
+/** "exit code 1" or "killed by SIGKILL", for a line that a person reads. */
+export function describeExit({ code, signal }: ProcessExit): string {
+  return signal === null ? `exit code ${code ?? 'unknown'}` : `killed by ${signal}`;
+}
+
+function openLog(file: string): number {
+  makePrivateFolder(dirname(file));
+  if (existsSync(file)) renameSync(file, `${file}.previous`);
+  return openSync(file, 'a', 0o600);
+}
+
+/** The last lines of a log but for stack frames: for the message that says why a process ended. */
+export function lastLines(file: string, count = 5): string[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line.trim() !== '' && !/^\s+at /.test(line)).slice(-count);
+}
+
+/** Ends a child of ours by one signal after the other; the last one is always SIGKILL. */
+async function stopChild(
+  child: ChildProcess,
+  exited: Promise<ProcessExit>,
+  steps: readonly StopStep[],
+) {
+  for (const { signal, waitMs } of steps) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    const timer = Promise.withResolvers<'late'>();
+    const timeout = setTimeout(() => timer.resolve('late'), waitMs);
+    const outcome = await Promise.race([exited, timer.promise]);
+    clearTimeout(timeout);
+    if (outcome !== 'late') return;
+  }
+  // Everything it started as well: it leads a process group of its own.
+  sendSignal(-(child.pid ?? 0), 'SIGKILL');
+  await exited;
+}
+
+/**
+ * Starts a server in a session of its own, so that a Ctrl-C in the terminal reaches only us and
+ * the order of the shutdown stays ours, with its output in a file that needs no pump of ours.
+ *
+ * @throws the system's error when the file cannot be executed.
+ */
+export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+  const { guard, stopSteps } = options;
+  const log = openLog(options.logFile);
+  const child = spawn(options.file, options.args, {
+    detached: true,
+    env: options.env,
+    stdio: ['ignore', log, log, ...(options.reportsReady === true ? (['ipc'] as const) : [])],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
+    ...(options.gid === undefined ? {} : { gid: options.gid }),
+  });
+  closeSync(log);
+  const exited = exitOf(child);
+  await once(child, 'spawn');
+  const pid = child.pid ?? 0;
+  const ready = new Promise<void>((resolve) => {
+    child.on('message', (message) => message === 'ready' && resolve());
+  });
+  guard?.watch(pid, stopSteps[0]?.signal ?? 'SIGTERM');
+  void exited.then(() => guard?.forget(pid));
+  let stopping: Promise<void> | undefined;
+  return {
+    pid,
+    exited,
+    ready,
+    stop: () => (stopping ??= stopChild(child, exited, stopSteps)),
+  };
+}

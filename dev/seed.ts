@@ -1,0 +1,81 @@
+import { required, type Config } from '../src/config.ts';
+import { connectDatabase } from '../src/db/client.ts';
+import type { Environment } from '../src/domain/index.ts';
+import { readDemoMerchant, writeDemoMerchant, type DemoMerchant } from './dev-facts.ts';
+import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
+import { isSecret, type KeyPair } from '../src/merchants/credentials.ts';
+import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
+import { findKeyHolder, findMerchant } from '../src/merchants/queries.ts';
+import { openWebhookSecret } from '../src/webhooks/endpoints.ts';
+import { createSecretBox } from '../src/webhooks/secret-box.ts';
+import { runMain } from '../src/main/process.ts';
+
+async function enrolMerchant(deps: KeyDeps): Promise<DemoMerchant> {
+  const { merchant_id: merchantId } = await createMerchant(deps, {
+    name: 'Demo Bazaar',
+    email: 'demo@example.com',
+  });
+  await changeMerchantStatus(deps, merchantId, 'approve');
+  const sandbox = await createKeyPair(deps, merchantId, 'sandbox');
+  const production = await createKeyPair(deps, merchantId, 'production');
+  return { merchantId, sandbox, production };
+}
+
+/** The key pair as the file tells of it, or with a new secret if the database knows another one. */
+async function withLiveSecret(
+  deps: KeyDeps,
+  merchantId: string,
+  environment: Environment,
+  known: KeyPair,
+): Promise<KeyPair> {
+  const { is_known, secret_hmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
+  const isLive = is_known && isSecret(deps.pepper, known.apiSecret, secret_hmac);
+  return isLive ? known : rotateSecret(deps, merchantId, environment);
+}
+
+/**
+ * The demo merchant that the file tells of, if the database still has it. Its keys stay the same
+ * and always work, also after somebody rotated one of them or the pepper changed.
+ */
+async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMerchant | undefined> {
+  const known = readDemoMerchant(dataDir);
+  if (known === undefined) return undefined;
+  const { merchantId } = known;
+  if (!(await findMerchant(deps.sql, merchantId))) return undefined;
+  const sandbox = await withLiveSecret(deps, merchantId, 'sandbox', known.sandbox);
+  const production = await withLiveSecret(deps, merchantId, 'production', known.production);
+  return { merchantId, sandbox, production };
+}
+
+/** The merchant with the webhook secrets as they are now, where a URL is set. */
+async function withWebhookSecrets(
+  { sql }: KeyDeps,
+  { webhookSecretKeys }: Config,
+  { merchantId, sandbox, production }: DemoMerchant,
+): Promise<DemoMerchant> {
+  const keys = required(webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes');
+  const deps = { sql, secretBox: createSecretBox(keys) };
+  const [ofSandbox, ofProduction] = await Promise.all([
+    openWebhookSecret(deps, merchantId, 'sandbox'),
+    openWebhookSecret(deps, merchantId, 'production'),
+  ]);
+  return {
+    merchantId,
+    sandbox: { ...sandbox, webhookSecret: ofSandbox },
+    production: { ...production, webhookSecret: ofProduction },
+  };
+}
+
+/**
+ * Makes sure that the demo merchant exists, approved and with keys for both environments, and
+ * writes its facts to `demo-merchant.json` (mode 0600) in the data directory.
+ */
+await runMain({ name: 'seed' }, async (config) => {
+  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
+  const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
+  const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
+  const deps = { sql, pepper, actor: 'seed' };
+  const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await enrolMerchant(deps));
+  writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
+  await sql.end({ timeout: 1 });
+});
