@@ -1,0 +1,149 @@
+import { defineConfig, type OxlintOverride } from 'oxlint';
+
+/** What a part of `src` is called in the table below: its folder, or its file. */
+const FEATURES = ['orders', 'merchants', 'checkout', 'payments', 'webhooks', 'ledger'] as const;
+const PLATFORM = ['alerts', 'http', 'db', 'metrics', 'temporal'] as const;
+const FILES = ['config.ts', 'setup-error.ts', 'tokens.ts', 'for-each-order.ts'] as const;
+const PARTS = ['domain', 'contracts', ...FEATURES, ...PLATFORM, ...FILES, 'main'] as const;
+type Part = (typeof PARTS)[number];
+
+const FEATURE_MAY_IMPORT: readonly Part[] = [
+  'domain',
+  'contracts',
+  'alerts',
+  'http',
+  'db',
+  'temporal',
+  'tokens.ts',
+  'for-each-order.ts',
+];
+
+/** The arrows of ARCHITECTURE.md: what each folder may import of `src`, beside itself. */
+const ARROWS: Record<string, readonly Part[]> = {
+  'src/domain': [],
+  'src/contracts': ['domain'],
+  'src/alerts': ['domain', ...PLATFORM],
+  'src/http': ['domain', ...PLATFORM],
+  'src/db': ['domain', ...PLATFORM],
+  'src/metrics': ['domain', ...PLATFORM],
+  'src/temporal': ['domain', 'contracts', ...PLATFORM],
+  ...Object.fromEntries(FEATURES.map((feature) => [`src/${feature}`, FEATURE_MAY_IMPORT])),
+  'src/main': PARTS,
+  workflows: ['domain', 'contracts'],
+  activities: ['domain', 'contracts', 'alerts', 'db', 'temporal', 'for-each-order.ts', ...FEATURES],
+  'dev/gateway-simulator': [],
+};
+
+/** Imports of packages that a folder is held to; elsewhere every dependency may be imported. */
+const PACKAGES: Record<string, { regex: string; message: string }> = {
+  'src/domain': { regex: '^[^.]', message: 'The domain is pure' },
+  'src/contracts': { regex: '^[^.]', message: 'Workflows import the contracts' },
+  workflows: {
+    regex:
+      '^[^.@]|^@[^t]|^@temporalio/(client|worker|activity|testing|core-bridge|envconfig|proto)',
+    message: 'Workflow code is deterministic',
+  },
+};
+
+const asPattern = (part: Part) => (part.endsWith('.ts') ? part.replace('.', '\\.') : `${part}/`);
+
+/** Another feature is known by its public face alone. */
+function publicFacesOnly(feature: string) {
+  const others = FEATURES.filter((other) => other !== feature);
+  return {
+    group: others.flatMap((other) =>
+      ['../', '../../'].flatMap((up) => [`${up}${other}/*`, `!${up}${other}/queries.ts`]),
+    ),
+    message: 'A feature knows another one only through its queries.ts',
+  };
+}
+
+/** The rule that holds one folder to its arrows. */
+function arrowsOf(folder: string, mayImport: readonly Part[]): OxlintOverride {
+  const own = folder.replace('src/', '');
+  const isFeature = (FEATURES as readonly string[]).includes(own);
+  const allowed = [...mayImport, own, ...(isFeature ? FEATURES : [])];
+  const forbidden = PARTS.filter((part) => !allowed.includes(part)).map(asPattern);
+  const outside = folder.startsWith('dev/') ? [] : ['activities/', 'dev/', 'workflows/'];
+  const others = outside.filter((other) => folder !== 'src/main' || other === 'dev/');
+  const names = [...forbidden, ...others.filter((other) => other !== `${own}/`)];
+  const patterns = [
+    {
+      regex: folder.startsWith('dev/') ? '^\\.\\./' : `^(\\.\\./)+(src/)?(${names.join('|')})`,
+      message: `${folder} may import: ${mayImport.join(', ') || 'nothing but itself'}`,
+    },
+    ...(isFeature ? [publicFacesOnly(own)] : []),
+    ...(PACKAGES[folder] ? [PACKAGES[folder]] : []),
+  ];
+  return {
+    files: [`${folder}/**`],
+    rules: { 'no-restricted-imports': ['error', { patterns }] },
+  };
+}
+
+export default defineConfig({
+  plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'promise'],
+  categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
+  rules: {
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+    'typescript/no-non-null-assertion': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'import/no-cycle': 'error',
+    'no-console': 'error',
+    eqeqeq: ['error', 'always', { null: 'ignore' }],
+    'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
+    'no-await-in-loop': 'off',
+    'no-restricted-properties': [
+      'error',
+      {
+        object: 'sql',
+        property: 'begin',
+        message:
+          'postgres.js can lose atomicity inside begin: write one statement or an SQL function',
+      },
+      {
+        object: 'sql',
+        property: 'reserve',
+        message: 'postgres.js can crash the process after reserve: write one statement',
+      },
+      { object: 'process', property: 'env', message: 'Only src/config.ts reads the environment' },
+    ],
+    'import/no-named-as-default-member': 'off',
+    'import/no-named-as-default': 'off',
+    'typescript/no-unsafe-type-assertion': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    'no-underscore-dangle': 'off',
+    'promise/always-return': 'off',
+    'unicorn/no-array-sort': 'off',
+    'promise/no-callback-in-promise': 'off',
+    'no-unmodified-loop-condition': 'off',
+    'typescript/consistent-return': 'off',
+    'typescript/no-misused-spread': 'off',
+    'oxc/no-map-spread': 'off',
+    'unicorn/prefer-set-has': 'off',
+    'typescript/unbound-method': 'off',
+    'typescript/no-unsafe-enum-comparison': 'off',
+  },
+  overrides: [
+    ...Object.entries(ARROWS).map(([folder, mayImport]) => arrowsOf(folder, mayImport)),
+    {
+      files: ['src/config.ts', 'test/**', 'bench/**'],
+      rules: { 'no-restricted-properties': 'off' },
+    },
+    {
+      files: ['test/**'],
+      plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'promise', 'vitest'],
+      rules: { 'vitest/consistent-test-it': ['error', { fn: 'test', withinDescribe: 'test' }] },
+    },
+    {
+      files: ['test/**', 'bench/**'],
+      rules: {
+        'max-lines-per-function': 'off',
+        'no-console': 'off',
+        'typescript/no-non-null-assertion': 'off',
+      },
+    },
+  ],
+});
