@@ -50,3 +50,34 @@ CREATE TABLE audit_log (
   details jsonb NOT NULL DEFAULT '{}'
 );
 CREATE INDEX audit_log_by_merchant ON audit_log (merchant_id, audit_id);
+CREATE INDEX audit_log_by_time ON audit_log (at, audit_id);
+CREATE INDEX audit_log_by_subject ON audit_log (subject);
+CREATE INDEX audit_log_by_actor ON audit_log (actor, at, audit_id);
+CREATE INDEX audit_log_by_action ON audit_log (action, at, audit_id);
+
+-- What needs an operator: one row for each kind and subject as long as it is not cleared.
+CREATE TABLE alerts (
+  alert_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  kind text NOT NULL,
+  -- What it is about: an order number, a gateway payment id, …
+  subject text NOT NULL,
+  -- How often it was raised, and when first and last.
+  count integer NOT NULL DEFAULT 1,
+  first_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  last_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- What was known the last time.
+  details jsonb NOT NULL,
+  cleared_at timestamptz,
+  -- The operator, or the part of the service that found it mended.
+  cleared_by text
+);
+CREATE UNIQUE INDEX alerts_open ON alerts (kind, subject) WHERE cleared_at IS NULL;
+CREATE INDEX alerts_by_subject ON alerts (subject);
+
+-- When each client was last admitted, shared by all API processes (RATE_LIMIT_STORE=postgres).
+-- Unlogged: a crash of the database forgets one second of admissions, and nothing else.
+-- The fill factor leaves room on a page for the next version of a row, which changes at each request.
+CREATE UNLOGGED TABLE rate_limits (
+  client text PRIMARY KEY,
+  admitted_at timestamptz[] NOT NULL
+) WITH (fillfactor = 50);

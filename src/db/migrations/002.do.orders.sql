@@ -69,6 +69,21 @@ CREATE INDEX orders_open ON orders (order_number, status)
 -- What the sweeper looks for: normally empty.
 CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
   WHERE waiting_dispute_id IS NOT NULL;
+-- GET /orders?buyerEmail=…, whatever the case. The address itself is in the index too, because
+-- PostgreSQL counts from an index alone only if that holds every column of the condition:
+-- docs/adr/0006-listing-a-million-orders.md.
+CREATE INDEX orders_by_buyer_email
+  ON orders (merchant_id, environment, lower(buyer_email), created_at, order_number)
+  INCLUDE (buyer_email);
+-- What operators find orders by, whoever the merchant is, the newest first.
+CREATE INDEX orders_by_any_buyer_email ON orders (lower(buyer_email), created_at, order_number);
+CREATE INDEX orders_by_any_buyer_phone ON orders (buyer_phone, created_at, order_number);
+CREATE INDEX orders_by_any_merchant_order_id
+  ON orders (merchant_order_id, created_at, order_number)
+  WHERE merchant_order_id IS NOT NULL;
+-- Disputes that have not ended, by their deadline: few of all orders.
+CREATE INDEX orders_in_dispute ON orders (dispute_respond_by, order_number)
+  WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
 
 -- Orders whose workflow has not begun: written with the order, removed by the first thing that its
 -- workflow does. A table of its own, because to mark the order's row would write every index of it.
@@ -112,3 +127,20 @@ CREATE TABLE order_requests (
   received_at timestamptz NOT NULL DEFAULT service_now(),
   PRIMARY KEY (order_number, request_id)
 );
+
+-- GET /orders: exact totals and deep pages without counting a million rows, while creating an order
+-- locks nothing that another order needs. Why it is so: docs/adr/0006-listing-a-million-orders.md.
+--
+-- The orders of a merchant in an environment, oldest first, are cut into blocks of a few thousand.
+-- A block begins where the one before it ends; the oldest has no beginning. Orders newer than the
+-- end of the newest block are in none: they are counted one by one.
+CREATE TABLE order_blocks (
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  -- The orders created before this, from the end of the block before on.
+  ends_at timestamptz NOT NULL,
+  orders integer NOT NULL,
+  -- How many of them have each status, in the order of the type.
+  by_status integer[] NOT NULL,
+  PRIMARY KEY (merchant_id, environment, ends_at)
+) WITH (fillfactor = 50);

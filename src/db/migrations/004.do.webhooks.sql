@@ -19,6 +19,8 @@ CREATE TABLE webhook_deliveries (
   environment environment NOT NULL,
   state delivery_state NOT NULL DEFAULT 'PENDING',
   next_attempt_at timestamptz,
+  -- next_attempt_at is a time that was reserved at its endpoint: it need not wait again.
+  has_reservation boolean NOT NULL DEFAULT false,
   -- An attempt under way: a second one is refused until it ends, or its process must be dead.
   attempt_token text,
   attempt_until timestamptz,
@@ -44,3 +46,18 @@ CREATE TABLE webhook_attempts (
   error text
 );
 CREATE INDEX webhook_attempts_by_delivery ON webhook_attempts (delivery_id, attempt_id);
+-- "Retry all that failed since" looks here for those that are PENDING still: what succeeded costs
+-- nothing.
+CREATE INDEX webhook_attempts_failed ON webhook_attempts (at) WHERE error IS NOT NULL;
+
+-- An endpoint whose webhooks had to wait for their places, or ran out of time. Others have no row.
+CREATE TABLE webhook_endpoints (
+  -- Scheme, host and port: what connections, and so places, are shared by.
+  origin text PRIMARY KEY,
+  -- When there will be a place for the next webhook that has to wait: all times before are taken.
+  next_free_at timestamptz NOT NULL,
+  -- For how long an attempt holds its place, as far as is known.
+  attempt_ms double precision NOT NULL,
+  -- Attempts that ran out of time since the last success.
+  timeouts integer NOT NULL DEFAULT 0
+);

@@ -163,3 +163,53 @@ BEGIN
       CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN changed.gateway_payment_id END,
     'deliveryId', p_event->>'delivery_id'));
 END $$;
+
+CREATE FUNCTION status_number(status order_status) RETURNS integer LANGUAGE sql IMMUTABLE
+AS 'SELECT array_position(enum_range(NULL::order_status), status)';
+
+-- Cuts the oldest orders that are in no block into a block, once there are enough of them.
+-- Returns false when there was nothing to do, or somebody else is at it.
+CREATE FUNCTION seal_order_block(
+  p_merchant_id text, p_environment environment, p_orders integer
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  begins_at timestamptz;
+  new_ends_at timestamptz;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(
+      hashtextextended(format('order blocks %s %s', p_merchant_id, p_environment), 0)) THEN
+    RETURN false;
+  END IF;
+  SELECT coalesce(max(ends_at), '-infinity') INTO begins_at FROM order_blocks
+  WHERE merchant_id = p_merchant_id AND environment = p_environment;
+
+  -- Only what is a minute old: whoever is about to insert an order now will not be among them.
+  SELECT created_at + interval '1 microsecond' INTO new_ends_at FROM orders
+  WHERE merchant_id = p_merchant_id AND environment = p_environment
+    AND created_at >= begins_at AND created_at < service_now() - interval '1 minute'
+  ORDER BY created_at, order_number OFFSET p_orders - 1 LIMIT 1;
+  IF NOT FOUND OR EXISTS (
+      SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND backend_xid IS NOT NULL
+        AND xact_start < now() - interval '1 minute') THEN
+    RETURN false;
+  END IF;
+
+  -- Whoever is changing one of them now is waited for, and is seen by the next statement; whoever
+  -- changes one later sees the block.
+  PERFORM FROM orders
+  WHERE merchant_id = p_merchant_id AND environment = p_environment
+    AND created_at >= begins_at AND created_at < new_ends_at
+  FOR SHARE;
+  INSERT INTO order_blocks
+  SELECT p_merchant_id, p_environment, new_ends_at, sum(orders), array_agg(orders ORDER BY status)
+  FROM (
+    SELECT every.status, count(order_number) AS orders
+    FROM unnest(enum_range(NULL::order_status)) AS every (status)
+    LEFT JOIN orders ON orders.status = every.status
+      AND merchant_id = p_merchant_id AND environment = p_environment
+      AND created_at >= begins_at AND created_at < new_ends_at
+    GROUP BY every.status
+  ) AS counted;
+  RETURN true;
+END $$;

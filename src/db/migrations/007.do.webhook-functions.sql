@@ -1,18 +1,3 @@
--- An endpoint whose webhooks had to wait for their places, or ran out of time. Others have no row.
-CREATE TABLE webhook_endpoints (
-  -- Scheme, host and port: what connections, and so places, are shared by.
-  origin text PRIMARY KEY,
-  -- When there will be a place for the next webhook that has to wait: all times before are taken.
-  next_free_at timestamptz NOT NULL,
-  -- For how long an attempt holds its place, as far as is known.
-  attempt_ms double precision NOT NULL,
-  -- Attempts that ran out of time since the last success.
-  timeouts integer NOT NULL DEFAULT 0
-);
-
--- Its next_attempt_at is a time that was reserved at its endpoint: it need not wait again.
-ALTER TABLE webhook_deliveries ADD COLUMN has_reservation boolean NOT NULL DEFAULT false;
-
 CREATE FUNCTION webhook_origin(url text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT lower(substring(url FROM '^[^/]+//[^/?#]+')) $$;

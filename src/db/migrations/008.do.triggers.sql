@@ -1,0 +1,35 @@
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
+END $$;
+CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Keeps the numbers true for the orders of a block. Those of none, as every new one, cost a look-up.
+CREATE FUNCTION count_in_block() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  block_ends_at CONSTANT timestamptz := (
+    SELECT min(ends_at) FROM order_blocks
+    WHERE merchant_id = NEW.merchant_id AND environment = NEW.environment
+      AND ends_at > NEW.created_at);
+BEGIN
+  IF block_ends_at IS NULL THEN
+    RETURN NULL;
+  ELSIF TG_OP = 'INSERT' THEN -- An import of old orders.
+    UPDATE order_blocks SET orders = orders + 1,
+      by_status[status_number(NEW.status)] = by_status[status_number(NEW.status)] + 1
+    WHERE merchant_id = NEW.merchant_id AND environment = NEW.environment
+      AND ends_at = block_ends_at;
+  ELSE
+    UPDATE order_blocks SET
+      by_status[status_number(OLD.status)] = by_status[status_number(OLD.status)] - 1,
+      by_status[status_number(NEW.status)] = by_status[status_number(NEW.status)] + 1
+    WHERE merchant_id = NEW.merchant_id AND environment = NEW.environment
+      AND ends_at = block_ends_at;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_new_order AFTER INSERT ON orders
+  FOR EACH ROW EXECUTE FUNCTION count_in_block();
+CREATE TRIGGER count_changed_order AFTER UPDATE OF status ON orders
+  FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION count_in_block();
