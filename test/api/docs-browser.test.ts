@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
-import { launchBrowser, violationsOf } from '../checkout/browser.ts';
+import { launchBrowser, phonesOf, violationsOf } from '../checkout/browser.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
-const test = serviceTest({ time: 'real', worker: false }).extend(
-  'browser',
-  { scope: 'file' },
-  ({ service: _service }, { onCleanup }) => stoppedAtEnd(launchBrowser(), onCleanup),
-);
+const test = serviceTest({ time: 'real', worker: false })
+  .extend('browser', { scope: 'file' }, ({ service: _service }, { onCleanup }) =>
+    stoppedAtEnd(launchBrowser(), onCleanup),
+  )
+  .extend('newPhone', ({ browser }, { onCleanup }) => phonesOf(browser, onCleanup));
 
 interface OpenApi {
   paths: Record<string, Record<string, { operationId: string }>>;
@@ -20,9 +20,9 @@ const readDocument = async (service: TestService) =>
 
 test('/docs shows every operation and event under its own Content-Security-Policy, and asks nobody else', async ({
   service,
-  browser,
+  newPhone,
 }) => {
-  const { context, page, complaints } = await browser.newPhone();
+  const { page, complaints } = await newPhone();
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).origin));
   const answer = await page.goto(`${service.origin}/docs`);
@@ -39,14 +39,13 @@ test('/docs shows every operation and event under its own Content-Security-Polic
   }
   expect(new Set(asked.filter((origin) => origin !== 'null'))).toEqual(new Set([service.origin]));
   expect(complaints).toEqual([]);
-  await context.close();
 });
 
 test('/docs tells a newcomer how to begin, what errors there are, and the rules of webhooks', async ({
   service,
-  browser,
+  newPhone,
 }) => {
-  const { context, page } = await browser.newPhone();
+  const { page } = await newPhone();
   await page.goto(`${service.origin}/docs`);
   const text = await page.locator('main').innerText();
   for (const words of [
@@ -60,7 +59,6 @@ test('/docs tells a newcomer how to begin, what errors there are, and the rules 
     expect(text).toContain(words);
   }
   expect(text).toMatch(/1\s+none\s+2\s+5 minutes\s+3\s+30 minutes\s+4\s+2 hours\s+5\s+12 hours/);
-  await context.close();
 });
 
 const SCREENS = [
@@ -74,8 +72,8 @@ test.for(
   ),
 )(
   '/docs in %s on %s: axe-core finds nothing, and nothing is wider than the screen',
-  async ([colorScheme, _name, viewport], { service, browser }) => {
-    const { context, page } = await browser.newPhone({ colorScheme, viewport });
+  async ([colorScheme, _name, viewport], { service, newPhone }) => {
+    const { page } = await newPhone({ colorScheme, viewport });
     await page.goto(`${service.origin}/docs`);
     const [background = 0] = await page.evaluate<number[]>(
       'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
@@ -84,6 +82,5 @@ test.for(
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
     expect(await violationsOf(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    await context.close();
   },
 );

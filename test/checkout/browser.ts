@@ -2,8 +2,9 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import chromium from '@sparticuz/chromium';
 import type { AxeResults } from 'axe-core';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium as playwright } from 'playwright-core';
+import type { OnCleanup } from '../support/fixtures.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -19,7 +20,7 @@ export async function launchBrowser() {
     headless: true,
   });
   return {
-    /** A phone that has never been here, and what its console complains about. */
+    /** A phone without cookies or cache, and the errors on its console. */
     async newPhone(options: BrowserContextOptions = {}) {
       const context = await browser.newContext({ ...PHONE, ...options });
       const complaints: string[] = [];
@@ -34,6 +35,19 @@ export async function launchBrowser() {
 }
 /** A running Chromium. */
 export type TestBrowser = Awaited<ReturnType<typeof launchBrowser>>;
+
+/** New phones of one test, switched off when it ends. */
+export function phonesOf(browser: TestBrowser, onCleanup: OnCleanup) {
+  const contexts: BrowserContext[] = [];
+  onCleanup(async () => {
+    for (const context of contexts) await context.close();
+  });
+  return async (options?: BrowserContextOptions) => {
+    const phone = await browser.newPhone(options);
+    contexts.push(phone.context);
+    return phone;
+  };
+}
 
 /** What axe-core has against a page, in short. */
 export async function violationsOf(page: Page): Promise<string[]> {

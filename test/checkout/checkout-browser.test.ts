@@ -1,24 +1,36 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { stoppedAtEnd } from '../support/fixtures.ts';
-import { serviceTest } from '../support/service-test.ts';
-import { launchBrowser, violationsOf } from './browser.ts';
-import type { Stage } from './states.ts';
-import { advance, stageOf, untilStatus, VARIANTS, WAYS } from './states.ts';
+import { launchBrowser, phonesOf, violationsOf } from './browser.ts';
+import { checkoutTest } from './checkout-test.ts';
+import type { PageState } from './states.ts';
+import { advance, checkoutIn, PAGE_STATES, untilStatus } from './states.ts';
 
-const test = serviceTest({
-  time: 'real',
-  settings: { BUYER_RATE_LIMIT_PER_SECOND: '100000' },
-}).extend('browser', { scope: 'file' }, ({ service: _service }, { onCleanup }) =>
-  stoppedAtEnd(launchBrowser(), onCleanup),
-);
+/** How a phone opens the page of a new order. */
+interface Visit extends BrowserContextOptions {
+  /** The time on the phone passes when the test says so. */
+  testClock?: boolean;
+}
+
+const test = checkoutTest()
+  .extend('browser', { scope: 'file' }, ({ service: _service }, { onCleanup }) =>
+    stoppedAtEnd(launchBrowser(), onCleanup),
+  )
+  .extend('newPhone', ({ browser }, { onCleanup }) => phonesOf(browser, onCleanup))
+  .extend('visit', ({ newPhone, checkouts }) => async (state?: PageState, how: Visit = {}) => {
+    const { testClock = false, ...options } = how;
+    const phone = await newPhone(options);
+    if (testClock) await phone.page.clock.install();
+    const checkout = await checkouts.in(state);
+    await phone.page.goto(checkout.order.payment_url);
+    return { ...phone, checkout };
+  });
 
 const titled = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const buttonOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 /** The buyer goes through the page to the simulator's UPI app, and pays there. */
-async function payThrough(page: Page, context: BrowserContext, { order }: Stage): Promise<void> {
-  await page.goto(order.payment_url);
+async function payThrough(page: Page, context: BrowserContext): Promise<void> {
   await buttonOf(page, 'Pay now').click();
   await titled(page, 'Waiting for your payment').waitFor();
   const opening = context.waitForEvent('page');
@@ -30,19 +42,16 @@ async function payThrough(page: Page, context: BrowserContext, { order }: Stage)
 }
 
 describe('without JavaScript', () => {
-  test('a buyer pays, follows the order and raises a dispute', async ({
-    service,
-    merchant,
-    browser,
-  }) => {
-    const { context, page, complaints } = await browser.newPhone({ javaScriptEnabled: false });
-    const stage = await stageOf(service, merchant);
-    await payThrough(page, context, stage);
-    await untilStatus(stage, 'PAID');
+  const WITHOUT_JAVASCRIPT = { javaScriptEnabled: false };
+
+  test('a buyer pays, follows the order and raises a dispute', async ({ merchant, visit }) => {
+    const { context, page, complaints, checkout } = await visit('payable', WITHOUT_JAVASCRIPT);
+    await payThrough(page, context);
+    await untilStatus(checkout, 'PAID');
     await page.getByRole('link', { name: 'Check again' }).click();
     await titled(page, 'Payment successful').waitFor();
 
-    await merchant.sandbox.post(`/orders/${stage.order.order_number}/deliver`);
+    await merchant.sandbox.post(`/orders/${checkout.order.order_number}/deliver`);
     await page.getByRole('link', { name: 'Check again' }).click();
     await titled(page, 'Delivered').waitFor();
 
@@ -56,111 +65,79 @@ describe('without JavaScript', () => {
     await page.getByLabel('What is wrong?').fill('The kurta has a hole.\nA big one.');
     await buttonOf(page, 'Raise a dispute').click();
     await titled(page, 'You raised a dispute').waitFor();
-    expect(page.url()).toBe(stage.order.payment_url);
-    const { body } = await merchant.sandbox.get(`/orders/${stage.order.order_number}`);
+    expect(page.url()).toBe(checkout.order.payment_url);
+    const { body } = await merchant.sandbox.get(`/orders/${checkout.order.order_number}`);
     expect(body.data.dispute?.reason).toBe('The kurta has a hole.\nA big one.');
     // The one complaint is of the form that came back with 400.
     expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([]);
-    await context.close();
   });
 
-  test('an expired session says so, and the buyer starts again', async ({
-    service,
-    merchant,
-    browser,
-  }) => {
-    const { context, page } = await browser.newPhone({ javaScriptEnabled: false });
-    const stage = await stageOf(service, merchant, WAYS.waiting);
-    await page.goto(stage.order.payment_url);
-    await advance(stage, 900);
+  test('an expired session says so, and the buyer starts again', async ({ visit }) => {
+    const { page, checkout } = await visit('waiting', WITHOUT_JAVASCRIPT);
+    await advance(checkout, 900);
     await page.getByRole('link', { name: 'Check again' }).click();
     await titled(page, 'This payment session has expired').waitFor();
     await buttonOf(page, 'Try again').click();
     await titled(page, 'Waiting for your payment').waitFor();
-    await context.close();
   });
 });
 
 describe('with JavaScript', () => {
-  test('the page shows by itself that the buyer has paid', async ({
-    service,
-    merchant,
-    browser,
-  }) => {
-    const { context, page, complaints } = await browser.newPhone();
-    const stage = await stageOf(service, merchant);
-    await payThrough(page, context, stage);
+  test('the page shows by itself that the buyer has paid', async ({ visit }) => {
+    const { context, page, complaints } = await visit();
+    await payThrough(page, context);
     await titled(page, 'Payment successful').waitFor();
     expect(complaints).toEqual([]);
-    await context.close();
   });
 
-  test('the seconds run, and the page shows by itself that they are over', async ({
-    service,
-    merchant,
-    browser,
-  }) => {
-    const { context, page } = await browser.newPhone();
-    await page.clock.install();
-    const stage = await stageOf(service, merchant, WAYS.waiting);
-    await page.goto(stage.order.payment_url);
+  test('the seconds run, and the page shows by itself that they are over', async ({ visit }) => {
+    const { page, checkout } = await visit('waiting', { testClock: true });
     const left = page.locator('[data-seconds-left]');
     const before = await left.textContent();
     await page.clock.runFor(2000);
     expect(await left.textContent()).not.toBe(before);
-    await advance(stage, 900);
+    await advance(checkout, 900);
     await page.clock.runFor(3000);
     await titled(page, 'This payment session has expired').waitFor();
-    await context.close();
   });
 
   test('a page that was left for the UPI app looks at once when the buyer comes back', async ({
-    service,
     merchant,
-    browser,
+    visit,
   }) => {
-    const { context, page } = await browser.newPhone();
-    await page.clock.install();
-    const stage = await stageOf(service, merchant, WAYS.waiting);
-    await page.goto(stage.order.payment_url);
-    await merchant.sandbox.help(stage.order, 'pay');
+    const { page, checkout } = await visit('waiting', { testClock: true });
+    await merchant.sandbox.help(checkout.order, 'pay');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await titled(page, 'Payment successful').waitFor();
-    await context.close();
   });
 
   test('what the buyer is typing is not taken away by news of the order', async ({
-    service,
     merchant,
-    browser,
+    visit,
   }) => {
-    const { context, page } = await browser.newPhone();
-    await page.clock.install();
-    const stage = await stageOf(service, merchant, WAYS.paid);
-    await page.goto(stage.order.payment_url);
+    const { page, checkout } = await visit('paid', { testClock: true });
     await page.getByText('Something is wrong with my order').click();
     await page.getByLabel('What is wrong?').fill('It never arr');
-    await merchant.sandbox.post(`/orders/${stage.order.order_number}/deliver`);
+    await merchant.sandbox.post(`/orders/${checkout.order.order_number}/deliver`);
     await page.clock.runFor(61_000);
     await page.getByText('This order has changed: check again.').waitFor();
     expect(await page.getByLabel('What is wrong?').inputValue()).toBe('It never arr');
-    await context.close();
   });
 
   test('a status that cannot be had is asked for again, ever more slowly', async ({
-    service,
     merchant,
-    browser,
+    checkouts,
+    newPhone,
   }) => {
-    const { context, page } = await browser.newPhone();
+    const { context, page } = await newPhone();
     await page.clock.install();
-    const stage = await stageOf(service, merchant, WAYS.waiting);
+    const checkout = await checkouts.in('waiting');
     let asked = 0;
     await context.route('**/status', async (route) => {
       asked += 1;
       await route.abort();
     });
-    await page.goto(stage.order.payment_url);
+    await page.goto(checkout.order.payment_url);
     const afterSeconds = async (seconds: number, count: number) => {
       await page.clock.runFor(seconds * 1000);
       await expect.poll(() => asked).toBe(count);
@@ -170,31 +147,25 @@ describe('with JavaScript', () => {
     await afterSeconds(11, 2);
     await afterSeconds(1, 3);
     await context.unroute('**/status');
-    await merchant.sandbox.help(stage.order, 'pay');
+    await merchant.sandbox.help(checkout.order, 'pay');
     await page.clock.runFor(24_000);
     await titled(page, 'Payment successful').waitFor();
-    await context.close();
   });
 
   test('a page that came as the answer to a form is not sent again by the island', async ({
-    service,
     merchant,
     gateway,
-    browser,
+    visit,
   }) => {
-    const { context, page } = await browser.newPhone();
-    await page.clock.install();
-    const stage = await stageOf(service, merchant);
-    await page.goto(stage.order.payment_url);
+    const { page, checkout } = await visit('payable', { testClock: true });
     await gateway.addFault({ kind: 'error', method: 'POST' });
     await buttonOf(page, 'Pay now').click();
     await page.getByRole('alert').waitFor();
     await gateway.mend();
-    await merchant.sandbox.help(stage.order, 'pay');
+    await merchant.sandbox.help(checkout.order, 'pay');
     await page.clock.runFor(15_000);
     await titled(page, 'Payment successful').waitFor();
-    expect(page.url()).toBe(stage.order.payment_url);
-    await context.close();
+    expect(page.url()).toBe(checkout.order.payment_url);
   });
 });
 
@@ -205,15 +176,18 @@ describe('for every buyer', () => {
       'document.documentElement.scrollWidth > document.documentElement.clientWidth',
     );
 
-  test.for(Object.entries({ ...WAYS, ...VARIANTS }))(
+  test.for(PAGE_STATES)(
     'the page is accessible, fits a small phone and breaks no rule of its own: %s',
-    async ([name, way], { service, merchant, browser }) => {
-      const { context, page, complaints } = await browser.newPhone();
-      const own = name === 'merchant_unavailable' ? await service.newMerchant() : merchant;
+    async (state, { service, merchant, newPhone }) => {
+      const { page, complaints } = await newPhone();
+      const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
       const description = `Kurta ${'x'.repeat(200)}`;
-      const stage = await stageOf(service, own, way, { description, merchantOrderId: 'S-1' });
+      const checkout = await checkoutIn(service, own, state, {
+        description,
+        merchantOrderId: 'S-1',
+      });
       await page.setViewportSize({ width: 320, height: 568 });
-      await page.goto(stage.order.payment_url);
+      await page.goto(checkout.order.payment_url);
       for (const details of await page.locator('summary').all()) await details.click();
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
@@ -221,18 +195,13 @@ describe('for every buyer', () => {
       }
       expect(await isTooWide(page)).toBe(false);
       expect(complaints.filter((complaint) => !complaint.includes('status of 408'))).toEqual([]);
-      await context.close();
     },
   );
 
   test('a form that comes back leads to what is wrong with it, also for a screen reader', async ({
-    service,
-    merchant,
-    browser,
+    visit,
   }) => {
-    const { context, page } = await browser.newPhone();
-    const { order } = await stageOf(service, merchant, WAYS.paid);
-    await page.goto(order.payment_url);
+    const { page } = await visit('paid');
     await page.getByText('Something is wrong with my order').click();
     await page.getByLabel('What is wrong?').fill(' '.repeat(12));
     await buttonOf(page, 'Raise a dispute').click();
@@ -240,28 +209,20 @@ describe('for every buyer', () => {
     expect(await violationsOf(page)).toEqual([]);
     const focused = page.locator('textarea:focus');
     await expect.poll(() => focused.getAttribute('aria-describedby')).toBe('hint violation');
-    await context.close();
   });
 
   test('the page of a link that nobody was given is accessible too', async ({
     service,
-    browser,
+    newPhone,
   }) => {
-    const { context, page } = await browser.newPhone();
+    const { page } = await newPhone();
     await page.goto(`${service.origin}/pay/nobody`);
     await titled(page, 'Payment page not found').waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    await context.close();
   });
 
-  test('the policy of the page stops what somebody might smuggle in', async ({
-    service,
-    merchant,
-    browser,
-  }) => {
-    const { context, page, complaints } = await browser.newPhone();
-    const { order } = await stageOf(service, merchant);
-    await page.goto(order.payment_url);
+  test('the policy of the page stops what somebody might smuggle in', async ({ visit }) => {
+    const { page, complaints } = await visit();
     await page.evaluate(`
       const script = document.createElement('script');
       script.textContent = 'document.title = "smuggled"';
@@ -270,6 +231,5 @@ describe('for every buyer', () => {
     `);
     expect(await page.title()).toBe('Pay ₹499.50 by UPI · Asha Textiles');
     expect(complaints.filter((text) => text.includes('Content Security Policy'))).toHaveLength(2);
-    await context.close();
   });
 });

@@ -1,37 +1,28 @@
 import { expect } from 'vitest';
-import type { Merchant } from '../support/merchant.ts';
-import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 import { open, post, textOf } from './buyer.ts';
-import type { Stage } from './states.ts';
-import { stageOf, WAYS } from './states.ts';
+import { checkoutTest } from './checkout-test.ts';
+import type { Checkout } from './states.ts';
 
 const REASON = 'It never arrived, after three weeks.';
 
-const test = serviceTest({
-  time: 'real',
-  settings: { BUYER_RATE_LIMIT_PER_SECOND: '100000' },
-  // An order that does not answer is known as one before the form's own deadline.
-  answerWithinMs: 4_500,
-});
+// An order that does not answer is known as one before the form's own deadline.
+const test = checkoutTest({ answerWithinMs: 4_500 });
 
-const dispute = ({ order }: Stage, reason: string, init: RequestInit = {}) =>
+const dispute = ({ order }: Checkout, reason: string, init: RequestInit = {}) =>
   post(`${order.payment_url}/dispute`, { reason }, init);
 
-async function orderOf(merchant: Merchant, { order }: Stage) {
-  const { body } = await merchant.sandbox.get(`/orders/${order.order_number}`);
-  return body.data;
-}
+const orderOf = ({ merchant, order }: Checkout) => merchant.sandbox.read(order);
 
 test.for(['paid', 'delivered'] as const)(
   'the buyer of an order that is %s raises a dispute, and the merchant reads why',
-  async (state, { service, merchant }) => {
-    const stage = await stageOf(service, merchant, WAYS[state]);
-    const { status, url, html } = await dispute(stage, REASON);
-    expect([status, url]).toEqual([200, stage.order.payment_url]);
+  async (state, { checkouts }) => {
+    const checkout = await checkouts.in(state);
+    const { status, url, html } = await dispute(checkout, REASON);
+    expect([status, url]).toEqual([200, checkout.order.payment_url]);
     expect(textOf(html)).toContain('You raised a dispute');
     expect(textOf(html)).toContain(`What you wrote ${REASON}`);
-    const order = await orderOf(merchant, stage);
+    const order = await orderOf(checkout);
     expect([order.status, order.dispute_count, order.dispute?.reason]).toEqual([
       'DISPUTE_OPEN',
       1,
@@ -40,13 +31,10 @@ test.for(['paid', 'delivered'] as const)(
   },
 );
 
-test('the form answers 303, so that a reload sends nothing again', async ({
-  service,
-  merchant,
-}) => {
-  const stage = await stageOf(service, merchant, WAYS.paid);
-  const { status, headers } = await dispute(stage, REASON, { redirect: 'manual' });
-  const { pathname } = new URL(stage.order.payment_url);
+test('the form answers 303, so that a reload sends nothing again', async ({ checkouts }) => {
+  const checkout = await checkouts.in('paid');
+  const { status, headers } = await dispute(checkout, REASON, { redirect: 'manual' });
+  const { pathname } = new URL(checkout.order.payment_url);
   expect([status, headers.get('location')]).toEqual([303, pathname]);
 });
 
@@ -57,60 +45,56 @@ test.for([
   ['x'.repeat(2001), 'too long'],
 ] as const)(
   'a reason that breaks the rule comes back with it, the text kept: %j (%s)',
-  async ([reason], { service, merchant }) => {
-    const stage = await stageOf(service, merchant, WAYS.paid);
-    const { status, html } = await dispute(stage, reason);
+  async ([reason], { merchant, checkouts }) => {
+    const checkout = await checkouts.in('paid');
+    const { status, html } = await dispute(checkout, reason);
     expect(status).toBe(400);
     const [, kept] = /<textarea [^>]*aria-invalid="true"[^>]*>([^<]*)</.exec(html) ?? [];
     expect(kept).toBe(reason);
     expect(html).toContain('<details open>');
 
     // The merchant's sandbox helper speaks for the contract: the same rule, in the same words.
-    const { status: apiStatus, body } = await merchant.sandbox.help(stage.order, 'dispute', {
+    const { status: apiStatus, body } = await merchant.sandbox.help(checkout.order, 'dispute', {
       reason,
     });
     expect(apiStatus).toBe(400);
     expect(textOf(html)).toContain(`Your reason ${body.validationErrors?.['reason']}.`);
-    expect((await orderOf(merchant, stage)).status).toBe('PAID');
+    expect((await orderOf(checkout)).status).toBe('PAID');
   },
 );
 
 test.for([['ten chars.'], ['👗'.repeat(10)], ['x'.repeat(2000)], ['₹'.repeat(2000)]] as const)(
   'lengths count characters, from 10 to 2000: %s',
-  async ([reason], { service, merchant }) => {
-    const stage = await stageOf(service, merchant, WAYS.paid);
-    expect((await dispute(stage, reason)).status).toBe(200);
-    expect((await orderOf(merchant, stage)).dispute?.reason).toBe(reason);
+  async ([reason], { checkouts }) => {
+    const checkout = await checkouts.in('paid');
+    expect((await dispute(checkout, reason)).status).toBe(200);
+    expect((await orderOf(checkout)).dispute?.reason).toBe(reason);
   },
 );
 
 test('a line break counts once, as it was typed, and not as a browser sends it', async ({
-  service,
-  merchant,
+  checkouts,
 }) => {
-  const stage = await stageOf(service, merchant, WAYS.paid);
-  await dispute(stage, `${'x'.repeat(1000)}\r\n${'y'.repeat(999)}`);
-  expect((await orderOf(merchant, stage)).dispute?.reason).toBe(
-    `${'x'.repeat(1000)}\n${'y'.repeat(999)}`,
-  );
+  const checkout = await checkouts.in('paid');
+  await dispute(checkout, `${'x'.repeat(1000)}\r\n${'y'.repeat(999)}`);
+  expect((await orderOf(checkout)).dispute?.reason).toBe(`${'x'.repeat(1000)}\n${'y'.repeat(999)}`);
 });
 
 test('what the buyer types is text and never markup, in the form and on the page', async ({
-  service,
-  merchant,
+  checkouts,
 }) => {
-  const stage = await stageOf(service, merchant, WAYS.paid);
+  const checkout = await checkouts.in('paid');
   const markup = '</textarea><script>alert(1)</script>';
-  const tooLong = await dispute(stage, markup.repeat(60));
+  const tooLong = await dispute(checkout, markup.repeat(60));
   expect([tooLong.status, tooLong.html.includes('<script>')]).toEqual([400, false]);
-  expect((await dispute(stage, markup)).html).not.toContain('<script>');
+  expect((await dispute(checkout, markup)).html).not.toContain('<script>');
 });
 
 test.for(['payable', 'releasing', 'refunding', 'completed', 'cancelled'] as const)(
   'an order that is %s takes no dispute: the contract says why, and the text is not lost',
-  async (state, { service, merchant }) => {
-    const stage = await stageOf(service, merchant, WAYS[state]);
-    const { status, html } = await dispute(stage, REASON);
+  async (state, { checkouts }) => {
+    const checkout = await checkouts.in(state);
+    const { status, html } = await dispute(checkout, REASON);
     expect(status).toBe(400);
     expect(textOf(html)).toContain(
       'Cannot raise dispute; order must be in PAID or DELIVERED status',
@@ -119,57 +103,53 @@ test.for(['payable', 'releasing', 'refunding', 'completed', 'cancelled'] as cons
   },
 );
 
-test('an impatient finger raises one dispute', async ({ service, merchant }) => {
-  const stage = await stageOf(service, merchant, WAYS.delivered);
-  const pages = await Promise.all([dispute(stage, REASON), dispute(stage, REASON)]);
-  pages.push(await dispute(stage, REASON));
+test('an impatient finger raises one dispute', async ({ checkouts }) => {
+  const checkout = await checkouts.in('delivered');
+  const pages = await Promise.all([dispute(checkout, REASON), dispute(checkout, REASON)]);
+  pages.push(await dispute(checkout, REASON));
   expect(pages.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect((await orderOf(merchant, stage)).dispute_count).toBe(1);
+  expect((await orderOf(checkout)).dispute_count).toBe(1);
 });
 
-test('another text while a dispute runs is refused, and kept to be read', async ({
-  service,
-  merchant,
-}) => {
-  const stage = await stageOf(service, merchant, WAYS.paid);
-  await dispute(stage, REASON);
-  const { status, html } = await dispute(stage, 'And the second one is broken.');
+test('another text while a dispute runs is refused, and kept to be read', async ({ checkouts }) => {
+  const checkout = await checkouts.in('paid');
+  await dispute(checkout, REASON);
+  const { status, html } = await dispute(checkout, 'And the second one is broken.');
   expect(status).toBe(400);
   expect(textOf(html)).toContain('Your text was not sent And the second one is broken.');
   expect(textOf(html)).toContain(`What you wrote ${REASON}`);
-  expect((await orderOf(merchant, stage)).dispute?.reason).toBe(REASON);
+  expect((await orderOf(checkout)).dispute?.reason).toBe(REASON);
 });
 
 test('after a resolved dispute there may be another one, also with the same words', async ({
-  service,
   merchant,
+  checkouts,
 }) => {
-  const stage = await stageOf(service, merchant, WAYS.delivered);
-  await dispute(stage, REASON);
-  const resolve = `/orders/${stage.order.order_number}/dispute/resolve`;
+  const checkout = await checkouts.in('delivered');
+  await dispute(checkout, REASON);
+  const resolve = `/orders/${checkout.order.order_number}/dispute/resolve`;
   await merchant.sandbox.post(resolve, { resolution: 'Sent again' });
-  expect(textOf((await open(stage.order.payment_url)).html)).toContain('Dispute resolved');
-  expect((await dispute(stage, REASON)).status).toBe(200);
-  expect(await orderOf(merchant, stage)).toMatchObject({
+  expect(textOf((await open(checkout.order.payment_url)).html)).toContain('Dispute resolved');
+  expect((await dispute(checkout, REASON)).status).toBe(200);
+  expect(await orderOf(checkout)).toMatchObject({
     status: 'DISPUTE_OPEN',
     dispute_count: 2,
   });
 });
 
-test('only a form of our own page raises a dispute', async ({ service, merchant }) => {
-  const stage = await stageOf(service, merchant, WAYS.paid);
+test('only a form of our own page raises a dispute', async ({ checkouts }) => {
+  const checkout = await checkouts.in('paid');
   const headers = { 'Sec-Fetch-Site': 'cross-site' };
-  const { status, html } = await dispute(stage, REASON, { headers });
+  const { status, html } = await dispute(checkout, REASON, { headers });
   expect([status, textOf(html).includes('This form came from another site')]).toEqual([403, true]);
-  expect((await orderOf(merchant, stage)).status).toBe('PAID');
+  expect((await orderOf(checkout)).status).toBe('PAID');
 });
 
 test('a body that is no form, or too long for one, is a page with a way on', async ({
-  service,
-  merchant,
+  checkouts,
 }) => {
-  const stage = await stageOf(service, merchant, WAYS.paid);
-  const json = await dispute(stage, '', {
+  const checkout = await checkouts.in('paid');
+  const json = await dispute(checkout, '', {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ reason: REASON }),
   });
@@ -177,25 +157,24 @@ test('a body that is no form, or too long for one, is a page with a way on', asy
     400,
     true,
   ]);
-  const huge = await dispute(stage, 'x'.repeat(33_000));
+  const huge = await dispute(checkout, 'x'.repeat(33_000));
   expect([huge.status, textOf(huge.html).includes('That is too long')]).toEqual([413, true]);
 });
 
 test('a dispute that its order did not answer keeps its text, and can be sent once more', async ({
-  service,
   worker,
-  merchant,
+  checkouts,
 }) => {
-  const stage = await stageOf(service, merchant, WAYS.delivered);
+  const checkout = await checkouts.in('delivered');
   await worker.stop();
-  const lost = await dispute(stage, REASON);
+  const lost = await dispute(checkout, REASON);
   expect(lost.status).toBe(500);
   expect(textOf(lost.html)).toContain('We could not confirm your dispute.');
   expect(lost.html).toContain(`>${REASON}</textarea>`);
   await worker.start();
   // Temporal may need some seconds to see that another worker is there.
-  await until(async () => (await dispute(stage, REASON)).status === 200);
-  expect(await orderOf(merchant, stage)).toMatchObject({
+  await until(async () => (await dispute(checkout, REASON)).status === 200);
+  expect(await orderOf(checkout)).toMatchObject({
     status: 'DISPUTE_OPEN',
     dispute_count: 1,
   });

@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest';
 import type { CheckoutState } from '../../src/checkout/state.ts';
-import { serviceTest } from '../support/service-test.ts';
 import { open, textOf } from './buyer.ts';
-import { advance, openSession, stageOf, VARIANTS, WAYS } from './states.ts';
+import { checkoutTest } from './checkout-test.ts';
+import { advance, checkoutIn, openSession } from './states.ts';
 
-const test = serviceTest({ time: 'real', settings: { BUYER_RATE_LIMIT_PER_SECOND: '100000' } });
+const test = checkoutTest();
 
 /** What the page of each state says, and the status that it comes with. */
 const SAYS: Record<CheckoutState, readonly [status: number, says: string]> = {
@@ -35,7 +35,7 @@ describe('the page of an order', () => {
     'says in plain words what is going on: %s',
     async (state, { service, merchant }) => {
       const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
-      const { order } = await stageOf(service, own, WAYS[state]);
+      const { order } = await checkoutIn(service, own, state);
       const { status, html } = await open(order.payment_url);
       expect(status).toBe(SAYS[state][0]);
       expect(textOf(html)).toContain(SAYS[state][1]);
@@ -57,7 +57,7 @@ describe('the page of an order', () => {
     service,
   }) => {
     const shady = await service.newMerchant({ name: 'Bits & <b>Bytes</b>' });
-    const { order } = await stageOf(service, shady, WAYS.payable, {
+    const { order } = await checkoutIn(service, shady, 'payable', {
       amount: 10_000,
       description: '"><script>alert(1)</script>',
       merchantOrderId: 'SHOP-1042',
@@ -70,20 +70,19 @@ describe('the page of an order', () => {
   });
 
   test('shows nothing personal of the buyer, in no state, and has none in its address', async ({
-    service,
-    merchant,
+    checkouts,
   }) => {
-    const { order } = await stageOf(service, merchant, WAYS.disputed, { buyerName: 'Asha Rao' });
+    const { order } = await checkouts.in('disputed', { buyerName: 'Asha Rao' });
     const { html, url } = await open(order.payment_url);
     expect(url).toMatch(/\/pay\/[A-Za-z0-9_-]{32}$/);
     expect(html).not.toMatch(/asha@example\.com|9876543210|Asha Rao/);
   });
 
   test('tells the sandbox from production, where there is no link to play with', async ({
-    service,
     merchant,
+    checkouts,
   }) => {
-    const played = await stageOf(service, merchant, WAYS.waiting);
+    const played = await checkouts.in('waiting');
     expect(textOf((await open(played.order.payment_url)).html)).toMatch(
       /^Sandbox : no real money moves here\..*Pay in the sandbox UPI app/,
     );
@@ -93,10 +92,9 @@ describe('the page of an order', () => {
   });
 
   test('opens the UPI app with exactly what the gateway asked for, and draws it as a QR code', async ({
-    service,
-    merchant,
+    checkouts,
   }) => {
-    const { order } = await stageOf(service, merchant, WAYS.waiting);
+    const { order } = await checkouts.in('waiting');
     const { html } = await open(order.payment_url);
     const { href = '' } = /href="(?<href>upi:[^"]+)"/.exec(html)?.groups ?? {};
     const { searchParams } = new URL(href.replaceAll('&amp;', '&'));
@@ -104,8 +102,8 @@ describe('the page of an order', () => {
     expect(html).toMatch(/<svg class="qr" [^>]*role="img" aria-label="QR code to pay/);
   });
 
-  test('makes no link of an address that is not for paying', async ({ service, merchant }) => {
-    const { order } = await stageOf(service, merchant, WAYS.waiting);
+  test('makes no link of an address that is not for paying', async ({ service, checkouts }) => {
+    const { order } = await checkouts.in('waiting');
     await service.sql`UPDATE payment_sessions
       SET upi_intent = 'javascript:alert(1)', page_url = 'data:text/html,x'
       WHERE order_number = ${order.order_number}`;
@@ -113,33 +111,27 @@ describe('the page of an order', () => {
     expect(html).not.toMatch(/javascript:|data:text/);
   });
 
-  test('counts the time that is left by the clock of the deadlines', async ({
-    service,
-    merchant,
-  }) => {
-    const stage = await stageOf(service, merchant, WAYS.waiting);
-    await advance(stage, 14 * 60);
-    const { html } = await open(stage.order.payment_url);
+  test('counts the time that is left by the clock of the deadlines', async ({ checkouts }) => {
+    const checkout = await checkouts.in('waiting');
+    await advance(checkout, 14 * 60);
+    const { html } = await open(checkout.order.payment_url);
     const [, left] = /data-seconds-left="(\d+)"/.exec(html) ?? [];
     expect(Number(left)).toBeGreaterThan(30);
     expect(Number(left)).toBeLessThanOrEqual(60);
   });
 
-  test('tells that a try to pay has failed, and leaves the way open', async ({
-    service,
-    merchant,
-  }) => {
-    const { order } = await stageOf(service, merchant, VARIANTS.failed_attempt);
+  test('tells that a try to pay has failed, and leaves the way open', async ({ checkouts }) => {
+    const { order } = await checkouts.in('failed_attempt');
     const { html } = await open(order.payment_url);
     expect(textOf(html)).toContain('Your last payment did not go through. You can try again.');
     expect(html).toContain('upi://pay');
   });
 
   test('shows the way of the order since it was paid, and what comes next', async ({
-    service,
     merchant,
+    checkouts,
   }) => {
-    const { order } = await stageOf(service, merchant, VARIANTS.under_review);
+    const { order } = await checkouts.in('under_review');
     const text = textOf((await open(order.payment_url)).html);
     expect(text).toMatch(
       /Paid \d.* IST Delivered \d.* IST Tracking ID: SPEEDPOST-4711 Dispute raised \d.* IST Answer from the merchant \d.* IST Decision/,
@@ -149,18 +141,18 @@ describe('the page of an order', () => {
     expect(text).not.toContain('photographs');
   });
 
-  test('tells an expired link from an order that the merchant cancelled', async ({
-    service,
-    merchant,
-  }) => {
-    const { order } = await stageOf(service, merchant, VARIANTS.link_expired_and_cancelled);
+  test('tells an expired link from an order that the merchant cancelled', async ({ checkouts }) => {
+    const { order } = await checkouts.in('link_expired_and_cancelled');
     expect(textOf((await open(order.payment_url)).html)).toContain(
       'The order was not paid in time and is cancelled. Nothing was charged.',
     );
   });
 
-  test('says what became of money that the order could not take', async ({ service, merchant }) => {
-    const { order } = await stageOf(service, merchant, VARIANTS.late_payment);
+  test('says what became of money that the order could not take', async ({
+    service,
+    checkouts,
+  }) => {
+    const { order } = await checkouts.in('late_payment');
     const refunded = textOf((await open(order.payment_url)).html);
     expect(refunded).toContain('A payment of ₹499.50 came after this order was cancelled. It was');
     expect(refunded).not.toContain('Nothing was charged');
@@ -171,21 +163,18 @@ describe('the page of an order', () => {
     expect(html).toContain('data-poll-seconds');
   });
 
-  test('changes its version when it looks different, and only then', async ({
-    service,
-    merchant,
-  }) => {
-    const stage = await stageOf(service, merchant);
+  test('changes its version when it looks different, and only then', async ({ checkouts }) => {
+    const checkout = await checkouts.in();
     const version = async () => {
-      const answer = await fetch(`${stage.order.payment_url}/status`);
+      const answer = await fetch(`${checkout.order.payment_url}/status`);
       return ((await answer.json()) as { version: string }).version;
     };
     const before = await version();
     expect(await version()).toBe(before);
-    await openSession(stage);
+    await openSession(checkout);
     const waiting = await version();
     expect(waiting).not.toBe(before);
-    await advance(stage, 900);
+    await advance(checkout, 900);
     expect(await version()).not.toBe(waiting);
   });
 });
@@ -207,11 +196,8 @@ describe('around the page', () => {
     },
   );
 
-  test('lets in nothing but its own files, and tells nobody where it is', async ({
-    service,
-    merchant,
-  }) => {
-    const { order } = await stageOf(service, merchant, WAYS.waiting);
+  test('lets in nothing but its own files, and tells nobody where it is', async ({ checkouts }) => {
+    const { order } = await checkouts.in('waiting');
     const { html, headers } = await open(order.payment_url);
     expect(Object.fromEntries(headers)).toMatchObject({
       'cache-control': 'no-store',
@@ -229,12 +215,9 @@ describe('around the page', () => {
     expect(html).not.toMatch(/<style| style=| on[a-z]+=|<script(?! src="\/pay\/files\/)/);
   });
 
-  test('is small: everything together below 30 KB, its script below 10', async ({
-    service,
-    merchant,
-  }) => {
+  test('is small: everything together below 30 KB, its script below 10', async ({ checkouts }) => {
     const description = 'Kurta, '.repeat(4000);
-    const { order } = await stageOf(service, merchant, WAYS.waiting, { description });
+    const { order } = await checkouts.in('waiting', { description });
     const { html } = await open(order.payment_url);
     const paths = [...html.matchAll(/(?:href|src)="(\/pay\/files\/[^"]+)"/g)].map(
       ([, path]) => path ?? '',

@@ -6,8 +6,8 @@ import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { post } from './buyer.ts';
 
-/** One order and all who have to do with it. */
-export interface Stage {
+/** An order whose page a test opens, its merchant, and the service. */
+export interface Checkout {
   service: TestService;
   merchant: Merchant;
   order: Order;
@@ -16,30 +16,30 @@ export interface Stage {
 const DAY_SECONDS = 24 * 3600;
 
 /** The buyer presses the button. */
-export async function openSession({ order }: Stage): Promise<void> {
+export async function openSession({ order }: Checkout): Promise<void> {
   const { status } = await post(`${order.payment_url}/sessions`);
   if (status !== 200) throw new Error(`No session was opened: ${status}`);
 }
 
 /** Lets the order's deadlines come nearer. */
-export const advance = ({ merchant, order }: Stage, seconds: number) =>
+export const advance = ({ merchant, order }: Checkout, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 
 /** Waits until the merchant sees this status. */
-export const untilStatus = ({ merchant, order }: Stage, status: Order['status']) =>
+export const untilStatus = ({ merchant, order }: Checkout, status: Order['status']) =>
   until(async () => {
     const { body } = await merchant.sandbox.get(`/orders/${order.order_number}`);
     return body.data.status === status;
   });
 
 /** What the order is busy with, without the gateway that would be busy with it. */
-async function beBusy({ service, order }: Stage, busy: object): Promise<void> {
+async function beBusy({ service, order }: Checkout, busy: object): Promise<void> {
   await service.sql`UPDATE orders SET busy = ${service.sql.json({ ...busy })}
     WHERE order_number = ${order.order_number}`;
 }
 
 /** The buyer's latest attempt, as the gateway's simulator knows it. */
-export async function gatewaySessionOf({ service, order }: Stage): Promise<string> {
+export async function gatewaySessionOf({ service, order }: Checkout): Promise<string> {
   const [row] = await service.sql<{ gateway_session_id: string }[]>`
     SELECT gateway_session_id FROM payment_sessions
     WHERE order_number = ${order.order_number} ORDER BY session_id DESC LIMIT 1`;
@@ -47,110 +47,115 @@ export async function gatewaySessionOf({ service, order }: Stage): Promise<strin
 }
 
 /** How an order's page gets into each of its states. */
-export const WAYS: Record<CheckoutState, (stage: Stage) => Promise<unknown>> = {
+export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown>> = {
   payable: async () => undefined,
   waiting: openSession,
-  async session_expired(stage) {
-    await openSession(stage);
-    await advance(stage, 15 * 60);
+  async session_expired(checkout) {
+    await openSession(checkout);
+    await advance(checkout, 15 * 60);
   },
-  async confirming(stage) {
-    await openSession(stage);
-    await stage.service.sql`UPDATE payment_sessions SET state = 'PAID'
-      WHERE order_number = ${stage.order.order_number}`;
+  async confirming(checkout) {
+    await openSession(checkout);
+    await checkout.service.sql`UPDATE payment_sessions SET state = 'PAID'
+      WHERE order_number = ${checkout.order.order_number}`;
   },
-  closing: (stage) => beBusy(stage, { kind: 'closing', because: 'cancel' }),
+  closing: (checkout) => beBusy(checkout, { kind: 'closing', because: 'cancel' }),
   link_expired: ({ service, order }) => service.sql`
     UPDATE orders SET payment_link_expires_at = service_now()
     WHERE order_number = ${order.order_number}`,
   merchant_unavailable: ({ service, merchant }) => service.sql`
     UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${merchant.merchantId}`,
   paid: ({ merchant, order }) => merchant.sandbox.help(order, 'pay'),
-  async delivered(stage) {
-    await WAYS.paid(stage);
-    const { merchant, order } = stage;
+  async delivered(checkout) {
+    await WAYS.paid(checkout);
+    const { merchant, order } = checkout;
     const body = { trackingId: 'SPEEDPOST-4711' };
     await merchant.sandbox.post(`/orders/${order.order_number}/deliver`, body);
   },
-  async releasing(stage) {
-    await WAYS.delivered(stage);
-    await beBusy(stage, { kind: 'releasing' });
+  async releasing(checkout) {
+    await WAYS.delivered(checkout);
+    await beBusy(checkout, { kind: 'releasing' });
   },
-  async disputed(stage) {
-    await WAYS.delivered(stage);
+  async disputed(checkout) {
+    await WAYS.delivered(checkout);
     const reason = 'The kurta has a hole.\nI want my money back.';
-    await stage.merchant.sandbox.help(stage.order, 'dispute', { reason });
+    await checkout.merchant.sandbox.help(checkout.order, 'dispute', { reason });
   },
-  async refunding(stage) {
-    await WAYS.disputed(stage);
-    await beBusy(stage, { kind: 'refunding', reason: 'dispute_accepted' });
+  async refunding(checkout) {
+    await WAYS.disputed(checkout);
+    await beBusy(checkout, { kind: 'refunding', reason: 'dispute_accepted' });
   },
-  async completed(stage) {
-    await WAYS.delivered(stage);
-    await advance(stage, DAY_SECONDS);
-    await untilStatus(stage, 'COMPLETED');
+  async completed(checkout) {
+    await WAYS.delivered(checkout);
+    await advance(checkout, DAY_SECONDS);
+    await untilStatus(checkout, 'COMPLETED');
   },
-  async refunded(stage) {
-    await WAYS.disputed(stage);
-    await stage.merchant.sandbox.post(`/orders/${stage.order.order_number}/dispute/accept`);
-    await untilStatus(stage, 'REFUNDED');
+  async refunded(checkout) {
+    await WAYS.disputed(checkout);
+    await checkout.merchant.sandbox.post(`/orders/${checkout.order.order_number}/dispute/accept`);
+    await untilStatus(checkout, 'REFUNDED');
   },
   cancelled: ({ merchant, order }) => merchant.sandbox.post(`/orders/${order.order_number}/cancel`),
 };
 
 /** What else a page can look like inside of a state. */
-export const VARIANTS = {
-  async failed_attempt(stage: Stage) {
-    await openSession(stage);
-    const path = `/qr_codes/${await gatewaySessionOf(stage)}/fail`;
-    await simulator(stage.service, 'POST', path, { vpa: 'failure@razorpay' });
+const VARIANTS = {
+  async failed_attempt(checkout: Checkout) {
+    await openSession(checkout);
+    const path = `/qr_codes/${await gatewaySessionOf(checkout)}/fail`;
+    await simulator(checkout.service, 'POST', path, { vpa: 'failure@razorpay' });
     await until(async () => {
-      const { service, order } = stage;
+      const { service, order } = checkout;
       const rows = await service.sql`SELECT FROM order_steps
         WHERE order_number = ${order.order_number} AND kind = 'PAYMENT_FAILED'`;
       return rows.length > 0;
     });
   },
-  async under_review(stage: Stage) {
-    await WAYS.disputed(stage);
-    const { merchant, order } = stage;
+  async under_review(checkout: Checkout) {
+    await WAYS.disputed(checkout);
+    const { merchant, order } = checkout;
     const body = { text: 'It left our shop without a hole: see the photographs.' };
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/evidence`, body);
   },
-  async link_expired_and_cancelled(stage: Stage) {
-    await advance(stage, DAY_SECONDS);
-    await untilStatus(stage, 'CANCELLED');
+  async link_expired_and_cancelled(checkout: Checkout) {
+    await advance(checkout, DAY_SECONDS);
+    await untilStatus(checkout, 'CANCELLED');
   },
   /** Paid in the moment in which the order was cancelled. */
-  async late_payment(stage: Stage) {
-    await openSession(stage);
-    const gatewaySession = await gatewaySessionOf(stage);
-    await WAYS.cancelled(stage);
+  async late_payment(checkout: Checkout) {
+    await openSession(checkout);
+    const gatewaySession = await gatewaySessionOf(checkout);
+    await WAYS.cancelled(checkout);
     const path = `/qr_codes/${gatewaySession}/pay`;
-    await simulator(stage.service, 'POST', path, { vpa: 'success@razorpay', late: true });
+    await simulator(checkout.service, 'POST', path, { vpa: 'success@razorpay', late: true });
     await until(async () => {
-      const { service, order } = stage;
+      const { service, order } = checkout;
       const rows = await service.sql`SELECT FROM surplus_refunds
         WHERE order_number = ${order.order_number} AND processed_at IS NOT NULL`;
       return rows.length > 0;
     });
   },
-} satisfies Record<string, (stage: Stage) => Promise<unknown>>;
+} satisfies Record<string, (checkout: Checkout) => Promise<unknown>>;
 
-/** A fresh order, brought where a test wants it. */
-export async function stageOf(
+/** What a page can show, by name. */
+const ALL_WAYS = { ...WAYS, ...VARIANTS };
+export type PageState = keyof typeof ALL_WAYS;
+export const PAGE_STATES = Object.keys(ALL_WAYS) as PageState[];
+
+/** A new order whose page is in a state. */
+export async function checkoutIn(
   service: TestService,
   merchant: Merchant,
-  way: (stage: Stage) => Promise<unknown> = WAYS.payable,
+  state: PageState = 'payable',
   overrides: Record<string, unknown> = {},
-): Promise<Stage> {
-  const stage = { service, merchant, order: await merchant.sandbox.create(overrides) };
-  // The workflow's first step must not write over what a way does to the row.
+): Promise<Checkout> {
+  const checkout = { service, merchant, order: await merchant.sandbox.create(overrides) };
+  // The workflow's first step must not write over what is changed in the row below.
   await until(async () => {
-    const { order_number } = stage.order;
+    const { order_number } = checkout.order;
     const rows = await service.sql`SELECT FROM order_steps WHERE order_number = ${order_number}`;
     return rows.length > 0;
   });
-  await way(stage);
-  return stage;
+  await ALL_WAYS[state](checkout);
+  return checkout;
 }

@@ -1,0 +1,19 @@
+import { serviceTest } from '../support/service-test.ts';
+import type { ServiceTestOptions } from '../support/service-test.ts';
+import type { PageState } from './states.ts';
+import { checkoutIn } from './states.ts';
+
+/**
+ * The `test` of a file about the buyer's page: `checkouts.in('paid')` is a new order of the file's
+ * merchant whose page shows that it is paid.
+ */
+export function checkoutTest(options: Partial<ServiceTestOptions> = {}) {
+  const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
+  return serviceTest({ time: 'real', settings, ...options }).extend(
+    'checkouts',
+    ({ service, merchant }) => ({
+      in: (state?: PageState, overrides?: Record<string, unknown>) =>
+        checkoutIn(service, merchant, state, overrides),
+    }),
+  );
+}
