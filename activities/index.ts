@@ -9,7 +9,7 @@ import { createSweepActivities } from './sweep.ts';
 import type { WebhookDeps } from './webhooks.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** Everything that workflows ask of the outside world. */
+/** Every activity that workflows call. */
 export function createActivities(deps: MoneyDeps & SweepDeps & WebhookDeps): Activities {
   const firstAttempts = createFirstAttempts(deps);
   return {

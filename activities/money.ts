@@ -29,18 +29,18 @@ export interface MoneyDeps extends ReconcileDeps, SessionDeps {
   now?: () => number | Promise<number>;
 }
 
-/** A release that waits for somebody is tried again this often: twice an hour, so within the hour. */
+/** The retry interval of a release that waits for an operator or the gateway. */
 const RETRY_WAITING = '30 minutes';
 
-/** A refusal for good is tried again this often: somebody may have put it right. */
+/** The retry interval after a permanent refusal: an operator may have removed the cause. */
 const RETRY_REFUSED = '1 hour';
 
-/** A run of reconciliation says this often that its worker lives. */
+/** The heartbeat interval of a reconciliation run. */
 const HEARTBEAT_MS = 10_000;
 
 /**
- * Moves the money of orders, and records that it has moved. Each call is safe to repeat: the gateway
- * knows its key, and a step is recorded once under its number.
+ * Moves orders' money and records the result. Each call is idempotent: the gateway deduplicates it
+ * by its key, and a step is recorded once under its number.
  */
 export function createMoneyActivities(
   deps: MoneyDeps,
@@ -100,7 +100,7 @@ export function createMoneyActivities(
   };
 }
 
-/** Records RELEASE_STARTED: from this statement on it is too late for a dispute. */
+/** Records RELEASE_STARTED; a dispute that arrives after this statement is too late. */
 async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsInput) {
   if (state.busy?.kind === 'releasing') return { outcome: 'begun' as const, state, recorded: [] };
   const result = await recordCommand(deps, { orderNumber, state }, { type: 'expire' });
@@ -144,13 +144,13 @@ function alertBlocked(deps: MoneyDeps, orderNumber: string, error?: Error): Prom
 const waitingRelease = (message: string) =>
   ApplicationFailure.create({ message, type: 'RELEASE_WAITS', nextRetryDelay: RETRY_WAITING });
 
-/** Records what a command does to an order as its workflow knows it. */
+/** Decides a command in the workflow's state and records its step. */
 async function recordCommand(
   { recordStep, now = Date.now }: MoneyDeps,
   { orderNumber, state }: MoveFundsInput,
   command: Command,
 ) {
-  // The workflow's clock said that the deadline has passed, and this one may be behind it.
+  // The deadline has passed on the workflow's clock; this process's clock may be behind.
   const earliestMs = command.type === 'expire' ? (state.deadline?.atMs ?? 0) : 0;
   const decision = decide(state, command, Math.max(await now(), earliestMs));
   if (decision.outcome === 'refused') throw decision.error;
@@ -160,7 +160,7 @@ async function recordCommand(
   return { ...result, isSame: result.recorded.step.kind === step.kind };
 }
 
-/** What the gateway refuses for good needs an operator; until then it is tried once an hour. */
+/** Raises an alert when the gateway refuses permanently, and retries hourly until that changes. */
 async function untilMoved<Result>(
   deps: MoneyDeps,
   subject: string,

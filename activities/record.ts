@@ -15,7 +15,7 @@ export interface RecordDeps extends AlertDeps {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
 
-/** What the order's workflow writes and reads of its order. */
+/** The local activities by which a workflow reads and writes its order. */
 export function createRecordActivities(
   deps: RecordDeps,
   firstAttempts: FirstAttempts,
@@ -34,7 +34,7 @@ export function createRecordActivities(
     recordStep: (input) =>
       alertingOnFailure(deps, input.orderNumber, async () => {
         const result = await deps.recordStep(input);
-        // The caller of an Update does not wait for the merchant's endpoint.
+        // An Update returns without waiting for the merchant's endpoint.
         if (result.outcome !== 'recorded' || input.forUpdate) return result;
         return { ...result, recorded: await withFirstAttempt(firstAttempts, result.recorded) };
       }),
@@ -42,8 +42,8 @@ export function createRecordActivities(
 }
 
 /**
- * A call that is no local activity any more has failed for a while already: its order stands still
- * until it succeeds.
+ * Raises an alert when a call fails that is no longer a local activity: it has failed for 11 s
+ * already, and its order is blocked until it succeeds.
  */
 export async function alertingOnFailure<Result>(
   deps: AlertDeps,
@@ -68,7 +68,7 @@ export async function alertingOnFailure<Result>(
   }
 }
 
-/** Makes the first attempt of a step's webhook; the delivery is left to be sent if it fails. */
+/** Makes the first attempt of a step's webhook. If it fails, the workflow sends the delivery. */
 export async function withFirstAttempt<Recorded extends { deliveryId: string | null }>(
   firstAttempts: FirstAttempts,
   recorded: Recorded,
@@ -78,7 +78,7 @@ export async function withFirstAttempt<Recorded extends { deliveryId: string | n
   return { ...recorded, deliveryId: null };
 }
 
-/** The same for a new order, whose creation is the only event. */
+/** The same for each webhook of a new order. */
 async function withFirstAttempts(
   firstAttempts: FirstAttempts,
   record: OrderRecord,

@@ -7,7 +7,7 @@ import { alertingOnFailure } from './record.ts';
 
 export type RecoveryDeps = RecordDeps & RecoverCaptureDeps;
 
-/** What brings the database up to what a workflow knows. */
+/** The activity that writes steps again which a restored database has lost. */
 export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities {
   return {
     rewriteSteps: ({ orderNumber, steps }) =>

@@ -21,7 +21,7 @@ export interface SweepDeps extends RecoveryDeps {
   sweepAfterMs: number;
 }
 
-/** What the Schedules do: find what died processes and restored backups left behind. */
+/** The activities of the Schedules: they find what a dead process or a restored backup has left. */
 export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
   const { sql, workflows, sweepAfterMs, log } = deps;
   const turns = { log, concurrency: CONCURRENT_ORDERS };
@@ -49,7 +49,7 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     },
 
     async compareOrders() {
-      // A worker that died hands on how far it came.
+      // The heartbeat of a worker that died says how far it came.
       const from = activityInfo().heartbeatDetails as Comparison | undefined;
       const { compared, recovered } = await compareOrders(deps, heartbeat, from);
       if (recovered > 0) log.warn({ compared, recovered }, 'Orders and workflows differed');

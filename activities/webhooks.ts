@@ -6,12 +6,12 @@ import type { FirstAttemptDeps, FirstAttempts } from '../src/webhooks/first-atte
 
 export type WebhookDeps = FirstAttemptDeps;
 
-/** A manual retry whose worker died waits this long for its own attempt to count as dead. */
+/** The retry interval while the attempt of a dead worker still counts as running. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
 
 /**
- * One attempt a call. A refused one fails with the exact wait before the next, which is the only
- * way to make Temporal keep the specification's schedule; a backoff coefficient does not.
+ * Makes one attempt a call. A failed attempt throws with the exact delay before the next one: a
+ * backoff coefficient cannot express the specification's schedule.
  */
 export function createWebhookActivities(
   deps: WebhookDeps,
@@ -39,7 +39,7 @@ export function createWebhookActivities(
       const result = await attemptManually(deps, deliveryId);
       if (!result) throw ApplicationFailure.nonRetryable(`There is no delivery ${deliveryId}`);
       if (result.outcome !== 'running' || activityInfo().attempt === 1) return result;
-      // What runs may be this very retry, cut off with its worker: it is made again, later.
+      // The running attempt may be this retry's own, whose worker died: try again later.
       throw ApplicationFailure.create({
         message: 'Another attempt still counts as under way',
         type: 'ATTEMPT_RUNNING',

@@ -13,10 +13,10 @@ import type {
 import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
 /**
- * Local: adds one history event, where a normal activity adds three and a workflow task. But it
- * keeps its workflow task, and so one of the worker's slots: what has failed eight times, over 11 s,
- * is left to {@link patiently}. A `scheduleToCloseTimeout` does not do: measured, a local activity that
- * times out between two of its tries never ends.
+ * A local activity adds one history event; a normal one adds three and a workflow task. But it
+ * keeps its workflow task, which is one of the worker's slots: after eight tries, 11 s, the call
+ * continues as {@link patiently}. A `scheduleToCloseTimeout` is no alternative: measured, a local
+ * activity that times out between two tries never ends.
  */
 export const atOnce = proxyLocalActivities<RecordActivities>({
   startToCloseTimeout: '10 seconds',
@@ -27,13 +27,13 @@ export const atOnce = proxyLocalActivities<RecordActivities>({
   },
 });
 
-/** The same without a workflow task, for ever. */
+/** The same as a normal activity, which holds no slot and is retried without limit. */
 export const patiently = proxyActivities<RecordActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
-/** Each step that was lost may need a call to the gateway of 10 s. */
+/** Each lost step may need a call of 10 s to the gateway. */
 export const { rewriteSteps } = proxyActivities<RecoveryActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
@@ -41,23 +41,23 @@ export const { rewriteSteps } = proxyActivities<RecoveryActivities>({
 });
 
 /**
- * The merchant's five attempts are counted in the database and timed by `nextRetryDelay`. This
- * policy is for our own faults, a dead worker or database, which use up none of the five.
+ * The database counts the merchant's five attempts, and `nextRetryDelay` times them. This retry
+ * policy is for faults of this service, such as a dead worker, which use up none of the five.
  */
 export const { sendWebhook } = proxyActivities<WebhookActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '30 seconds', backoffCoefficient: 1 },
 });
 
-/** Somebody waits for a manual attempt: our own faults are tried again sooner, for ever. */
+/** An operator waits for a manual attempt, so faults of this service are retried sooner. */
 export const { attemptManually } = proxyActivities<WebhookActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '2 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
 /**
- * Money is moved until it has moved: no maximum of attempts, and at least one try an hour. A try
- * makes up to five calls to the gateway of 10 s each, and no other may begin while it still runs.
+ * Retried without limit, at least once an hour, until the money has moved. A try makes up to five
+ * calls of 10 s each to the gateway, and the next must not begin while it still runs.
  */
 export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   MoneyActivities & SurplusActivities
@@ -67,7 +67,7 @@ export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
 
-/** An expiry asks the gateway until it answers. */
+/** An expired order retries until the gateway has answered. */
 export const { closePaymentSession: closePatiently } = proxyActivities<PaymentSessionActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '10 seconds',
@@ -75,8 +75,8 @@ export const { closePaymentSession: closePatiently } = proxyActivities<PaymentSe
 });
 
 /**
- * A cancel asks once: its caller is waiting, and gets 502 when the gateway does not answer. Within
- * the contract's 4 s, and early enough for the API to hear of it: it waits 4.5 s for its Update.
+ * A cancel tries once, because its caller is waiting and gets 502 when the gateway does not answer:
+ * within the contract's 4 s, and before the 4.5 s end that the API waits for its Update.
  */
 export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSessionActivities>({
   taskQueue: MONEY_TASK_QUEUE,
@@ -84,7 +84,7 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
   retry: { maximumAttempts: 1 },
 });
 
-/** The next run of the Schedule comes soon anyway. */
+/** Few tries, because the Schedule runs again soon. */
 export const { startUnstartedOrders, sealOrderBlocks } = proxyActivities<
   SweepActivities & ListingActivities
 >({
@@ -92,14 +92,14 @@ export const { startUnstartedOrders, sealOrderBlocks } = proxyActivities<
   retry: { maximumAttempts: 3 },
 });
 
-/** It says after each page how far it came. */
+/** It heartbeats its progress after each page. */
 export const { compareOrders } = proxyActivities<SweepActivities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 3 },
 });
 
-/** A run ends itself after 90 s, and another worker goes on soon after its own has died. */
+/** A run ends after 90 s; the heartbeat lets another worker continue soon after one has died. */
 export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '30 seconds',

@@ -3,12 +3,12 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId } from '../src/contracts/ids.ts';
 import { refundSurplus } from './activities.ts';
 
-/** A workflow of its own, because the order that cannot take this capture may be over. */
+/** Refunds a surplus capture. Its order's workflow may have ended, so it is a separate workflow. */
 export async function refundSurplusPayment(input: { gatewayPaymentId: string }): Promise<void> {
   await refundSurplus(input);
 }
 
-/** Starts it from an order's workflow, which it outlives; what is true it finds in the database. */
+/** Starts the refund from an order's workflow; it continues when that workflow ends. */
 export async function startSurplusRefund(gatewayPaymentId: string): Promise<void> {
   try {
     await startChild(REFUND_SURPLUS_WORKFLOW, {

@@ -1,19 +1,19 @@
 import * as activities from './activities.ts';
 
-/** An order whose API process died between its row and its workflow is started here. */
+/** Starts the orders whose API process died between writing the row and starting the workflow. */
 export async function sweepUnstartedOrders(): Promise<{ started: number }> {
   return activities.startUnstartedOrders();
 }
 
-/** An order whose row and workflow differ, or whose workflow is missing, is found here. */
+/** Finds and repairs orders whose row and workflow differ, or whose workflow is missing. */
 export async function compareOrders(): Promise<{ compared: number; recovered: number }> {
   return activities.compareOrders();
 }
 
-/** Activities that reconcile side by side, each with its part of the orders and a few calls at once. */
+/** How many activities reconcile in parallel, each with an equal part of the sessions. */
 const RECONCILE_PARTS = 4;
 
-/** What lost callbacks hid is found here. */
+/** Finds payments whose callbacks were lost. */
 export async function reconcilePayments(): Promise<{ sessions: number; captures: number }> {
   const parts = Array.from({ length: RECONCILE_PARTS }, (_, index) =>
     activities.reconcilePayments({ index, count: RECONCILE_PARTS }),
@@ -25,7 +25,7 @@ export async function reconcilePayments(): Promise<{ sessions: number; captures:
   };
 }
 
-/** Lists count by blocks, which are cut here. */
+/** Seals full blocks of orders, whose counts make up the totals of lists. */
 export async function sealOrderBlocks(): Promise<{ sealed: number }> {
   return activities.sealOrderBlocks();
 }

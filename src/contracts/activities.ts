@@ -2,84 +2,86 @@ import type { Requirement } from '../domain/lifecycle.ts';
 import type { OrderState, Step, StepKind } from '../domain/order.ts';
 import type { KnownStep } from './order-workflow.ts';
 
-/** A step to record, and what must hold for it to be recorded. */
+/** A step to record, with the conditions that the database checks first. */
 export interface RecordStepInput {
   orderNumber: string;
   step: Step;
   requestId?: string;
-  /** An Update waits for this step: until its answer is acknowledged, its workflow task may be lost. */
+  /** An Update waits for this step: until the API acknowledges it, its task may be lost. */
   forUpdate?: boolean;
   /** PAID: refused unless this payment is recorded as captured for this order and amount. */
   gatewayPaymentId?: string;
-  /** CLOSING_PAYMENT: what is recorded in its place when no payment session is open. */
+  /** CLOSING_PAYMENT: the step recorded instead when no payment session is open. */
   ifNoSessionOpen?: Step;
-  /** The database was restored from a backup and has lost this step: its texts are lost, too. */
+  /** A restored database has lost this step, and with it the command's texts. */
   isRewritten?: boolean;
   /**
-   * `no_dispute_waiting`: refused while a dispute waits that was received before the window's end.
-   * `settlement_recorded`: refused unless an operator has written a settlement outside down.
-   * `release_allowed`: refused while the merchant is not active, or some of the payment was refunded
-   * or charged back at the gateway.
-   * `request_recorded`: refused unless the row of the request names a person and a reason.
+   * `no_dispute_waiting`: refused while a dispute received before the window's end is waiting.
+   * `settlement_recorded`: refused unless an operator has recorded a settlement.
+   * `release_allowed`: refused while the merchant is not active, or a refund or chargeback at the
+   * gateway has reduced the payment.
+   * `request_recorded`: refused unless the command's row names a person and a reason.
    */
   requires?: readonly Requirement[];
 }
 
-/** A step as the database has it: what happened, whoever asked for it. */
+/** A step as the database has it. */
 export interface RecordedStep extends KnownStep {
-  /** Its webhook, which the order's workflow sends; null when there is none or it has arrived. */
+  /** The delivery that the workflow sends; null when the step has none or it has arrived. */
   deliveryId: string | null;
 }
 
+/** The result of recording a step. */
 export type RecordStepResult =
-  /** The step that the database has under this number: this one, or another one from before. */
+  /** The step that the database has under this number: this one, or another recorded earlier. */
   | { outcome: 'recorded'; recorded: RecordedStep }
-  /** The database has lost steps that the workflow knows: it ends with this number. */
+  /** The database has lost steps that the workflow has: its latest one has this number. */
   | { outcome: 'row_behind'; stepNumber: number }
-  /** Another step has recorded this request. */
+  /** An earlier step has recorded this command. */
   | { outcome: 'repeated' }
   | { outcome: 'not_settled' }
   | { outcome: 'request_not_recorded' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
   | { outcome: 'too_early'; retryAfterMs: number }
-  /** Not before an operator, or the gateway, has seen to it. */
+  /** The release waits until an operator or the gateway has removed the cause. */
   | { outcome: 'release_waits'; because: 'merchant_not_active' | 'reversed_at_gateway' };
 
 /** An order whose money is to be moved. */
 export interface MoveFundsInput {
   orderNumber: string;
-  /** As its workflow knows it: about to release or releasing, or refunding. */
+  /** The workflow's state: releasing, about to release, or refunding. */
   state: OrderState;
 }
-/** The money has moved, and the order's last step says so. */
+/** The result of moving an order's money. */
 export type MoveFundsResult =
   /** A release records its beginning and its end. */
   | { outcome: 'recorded'; recorded: RecordedStep[] }
   /** Database and workflow have different steps: nothing was moved. */
   | { outcome: 'diverged' };
+/** The result of a release: a dispute received in time prevents it. */
 export type ReleaseResult =
   | MoveFundsResult
   | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
 
-/** What the database has of an order. */
+/** An order's steps and unsettled webhooks in the database. */
 export interface OrderRecord {
-  /** Of its latest step. */
+  /** The number of its latest step. */
   stepNumber: number;
   /** The step at the latest number that both sides have; null when the workflow has none. */
   common: Step | null;
   /** The steps beyond those that the workflow has. */
   steps: KnownStep[];
-  /** The webhooks that have not settled, whichever step they belong to. */
+  /** The webhooks that have not settled, of every step. */
   deliveries: { deliveryId: string; kind: StepKind }[];
 }
 
 /** Local activities: one SQL statement, idempotent by (order, step number). */
 export interface RecordActivities {
   /**
-   * Reads what the database has of an order, and marks its workflow as started.
+   * Reads an order's steps, and marks its workflow as started.
    *
-   * @returns null when the order has no row: then an alert is raised
+   * @returns null when the order has no row, after an alert was raised
    */
   readOrder(input: {
     orderNumber: string;
@@ -89,12 +91,12 @@ export interface RecordActivities {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
 
-/** Asks the gateway, too, so it is no local activity. */
+/** A normal activity, because it also calls the gateway. */
 export interface RecoveryActivities {
   /**
    * Writes steps again that a restored database has lost.
    *
-   * @returns the webhooks to be sent again, under their former event ids
+   * @returns the webhooks to send again, with their original event ids
    */
   rewriteSteps(input: {
     orderNumber: string;
@@ -102,32 +104,34 @@ export interface RecoveryActivities {
   }): Promise<{ deliveries: OrderRecord['deliveries'] }>;
 }
 
+/** The result of a manual retry. */
 export type ManualAttemptResult =
   | { outcome: 'delivered' }
-  /** The receiver did not take it: the delivery stays what it was. */
+  /** The endpoint did not accept it: the delivery's state is unchanged. */
   | { outcome: 'refused'; reason: string }
-  /** No attempt was made: another one of this delivery is under way. */
+  /** No attempt was made, because another attempt of this delivery is running. */
   | { outcome: 'running' }
-  /** No attempt was made: no webhook URL is configured. */
+  /** No attempt was made, because no webhook URL is configured. */
   | { outcome: 'no_url' };
 
-/** The webhook's retries are the specification's schedule; see `activities/webhooks.ts`. */
+/** Webhooks; `activities/webhooks.ts` keeps the specification's schedule. */
 export interface WebhookActivities {
-  /** One attempt at once, in any state of the delivery, beside the schedule's five. */
+  /** Makes one attempt immediately, in any state of the delivery, beside the schedule's five. */
   attemptManually(input: { deliveryId: string }): Promise<ManualAttemptResult>;
   /** @throws ApplicationFailure `WEBHOOK_FAILED` (not retryable) after the fifth attempt */
   sendWebhook(input: { deliveryId: string }): Promise<void>;
 }
 
-/** These retry until the gateway has done it. */
+/** Calls that move money; the workflow retries each until the gateway has done it. */
 export interface MoneyActivities {
   releaseFunds(input: MoveFundsInput): Promise<ReleaseResult>;
   refundPayment(input: MoveFundsInput): Promise<MoveFundsResult>;
 }
 
+/** The result of closing a payment session. */
 export type ClosingResult =
   | { outcome: 'closed' }
-  /** The buyer was faster: the payment is recorded as captured for this order and amount. */
+  /** The buyer paid first: the payment is recorded as captured for this order and amount. */
   | { outcome: 'paid'; gatewayPaymentId: string };
 
 /** Closes the open payment session at the gateway, so that the order can be cancelled. */
@@ -135,31 +139,36 @@ export interface PaymentSessionActivities {
   closePaymentSession(input: { orderNumber: string }): Promise<ClosingResult>;
 }
 
+/** Refunds of captures that no order can take. */
 export interface SurplusActivities {
-  /** Gives a capture back if its order cannot take it; retries until the gateway has done it. */
+  /** Refunds a capture unless its order has taken it. */
   refundSurplus(input: { gatewayPaymentId: string }): Promise<void>;
 }
 
+/** The comparison of payments with the gateway. */
 export interface ReconcileActivities {
-  /** Asks the gateway about sessions whose callbacks may have been lost: one of equal parts. */
+  /** Reconciles one of `count` equal parts of the payment sessions with the gateway. */
   reconcilePayments(part: {
     index: number;
     count: number;
   }): Promise<{ sessions: number; captures: number }>;
 }
 
+/** The Schedules that find what a dead process or a restored backup has left behind. */
 export interface SweepActivities {
   /** Starts the workflow of each order that has a row and never had a workflow. */
   startUnstartedOrders(): Promise<{ started: number }>;
-  /** Compares open orders with the workflows that run, and brings the two together. */
+  /** Compares the rows of open orders with running workflows, and repairs differences. */
   compareOrders(): Promise<{ compared: number; recovered: number }>;
 }
 
+/** The upkeep of order lists. */
 export interface ListingActivities {
-  /** Cuts the orders of busy merchants into blocks, which lists count by. */
+  /** Seals full blocks of orders, whose counts make up the totals of lists. */
   sealOrderBlocks(): Promise<{ sealed: number }>;
 }
 
+/** Every activity that workflows call. */
 export type Activities = RecordActivities &
   RecoveryActivities &
   WebhookActivities &

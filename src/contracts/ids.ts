@@ -1,6 +1,6 @@
-/** Workflows, and every activity that is not named for another queue. */
+/** The task queue of workflows, and of every activity without a queue of its own. */
 export const TASK_QUEUE = 'orders';
-/** Calls to the gateway that move money or end a payment: whatever webhooks do, these have slots. */
+/** The task queue of gateway calls that move money: slow webhooks cannot use up its slots. */
 export const MONEY_TASK_QUEUE = 'orders-money';
 export const TASK_QUEUES = [TASK_QUEUE, MONEY_TASK_QUEUE] as const;
 export type TaskQueue = (typeof TASK_QUEUES)[number];
@@ -17,10 +17,10 @@ export const COMPARE_SCHEDULE_ID = 'compare-orders';
 export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
 export const SEAL_BLOCKS_SCHEDULE_ID = 'seal-order-blocks';
 
-/** Tells an order that database and workflow may differ: it compares them. */
+/** The Signal that has an order compare its state with its row. */
 export const CATCH_UP_SIGNAL = 'catchUp';
 
-/** What operators can search and sort by in the Temporal UI. */
+/** The custom search attributes of order workflows, for lists in the Temporal UI. */
 export const SEARCH_ATTRIBUTES = {
   OrderStatus: 'KEYWORD',
   MerchantId: 'KEYWORD',
@@ -28,12 +28,12 @@ export const SEARCH_ATTRIBUTES = {
   DisputeCount: 'INT',
 } as const;
 
-/** One refund for each capture that its order cannot take. Source: the contract's "States". */
+/** The id of the workflow that refunds one surplus capture. Source: the contract's "States". */
 export function refundWorkflowId(gatewayPaymentId: string): string {
   return `refund-${gatewayPaymentId}`;
 }
 
-/** Of one delivery, one manual retry at a time. */
+/** The id of a delivery's manual retry: one at a time can run. */
 export function retryWorkflowId(deliveryId: string): string {
   return `retry-${deliveryId}`;
 }

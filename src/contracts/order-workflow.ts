@@ -1,7 +1,7 @@
 import type { Settlement } from '../domain/lifecycle.ts';
 import type { OrderState, OrderTerms, Step } from '../domain/order.ts';
 
-/** What the `order` workflow starts with. Its workflow id is the order number. */
+/** The input of the `order` workflow. Its workflow id is the order number. */
 export interface OrderInput {
   orderNumber: string;
   merchantId: string;
@@ -9,11 +9,11 @@ export interface OrderInput {
   createdAtMs: number;
   paymentLinkExpiresAtMs: number;
   terms: OrderTerms;
-  /** What an earlier run knew of the order; absent in its first run. */
+  /** The state of the run before; absent in the first run. */
   earlier?: EarlierRun;
 }
 
-/** A step that a workflow knows, with all that it takes to write it again. */
+/** A step in a workflow's memory, with everything that is needed to write its row again. */
 export interface KnownStep {
   step: Step;
   requestId: string | null;
@@ -21,7 +21,7 @@ export interface KnownStep {
   gatewayPaymentId: string | null;
 }
 
-/** What one run of an order's workflow hands to the next. */
+/** The state that one run of an order's workflow passes to the next. */
 export interface EarlierRun {
   state: OrderState;
   /** The latest steps, up to {@link MAX_KNOWN_STEPS}. */
@@ -29,32 +29,32 @@ export interface EarlierRun {
   paidBy: string | null;
 }
 
-/** So many steps a workflow can write again after the database was restored from a backup. */
+/** How many steps a workflow keeps, to write them again after a restore from a backup. */
 export const MAX_KNOWN_STEPS = 200;
 
-/** What the workflow's result shows once the order is over. */
+/** The workflow's result. */
 export interface OrderResult {
   status: OrderState['status'];
   disputeCount: number;
   webhookEvents: number;
-  /** Should the database be restored to a time before the order's end, it is brought up to it. */
+  /** Used to recover the row when the database is restored to a time before the order's end. */
   run: EarlierRun;
 }
 
 /**
- * What every message may carry. All of it is optional, so that an operator can send a bare
- * `deliver` from the Temporal UI.
+ * Fields of every message. They are optional, so an operator can send `deliver` without input from
+ * the Temporal UI.
  */
 export interface RequestMessage {
   /** Id of the API request: names its texts in the database, and answers a repeat of it. */
   requestId?: string;
 }
 export interface PayMessage extends RequestMessage {
-  /** Id of a captured payment in our book. */
+  /** The gateway's id of a captured payment that the database has. */
   gatewayPaymentId: string;
 }
 export interface DisputeMessage extends RequestMessage {
-  /** The database's time at which the dispute was written down, Unix milliseconds. */
+  /** When the dispute was recorded, by the database's clock, Unix milliseconds. */
   receivedAtMs?: number;
 }
 export interface DecideMessage extends RequestMessage {
@@ -67,7 +67,7 @@ export interface AdvanceMessage extends RequestMessage {
   seconds: number;
 }
 
-/** Signals and Updates of the same names: an Update answers, a Signal survives without a worker. */
+/** Each is both a Signal and an Update: an Update returns the result, a Signal needs no worker. */
 export interface OrderMessages {
   pay: PayMessage;
   failPayment: RequestMessage;
@@ -80,12 +80,12 @@ export interface OrderMessages {
   accept: RequestMessage;
   decide: DecideMessage;
   advance: AdvanceMessage;
-  /** An operator recorded where the order's money is now. */
+  /** An operator has recorded a settlement outside the gateway. */
   settle: SettleMessage;
 }
 export type OrderMessageName = keyof OrderMessages;
 
-/** A message as it arrives: operators may have typed it, so every field may be missing. */
+/** A message before it is checked: an operator may have typed it, so every field may be missing. */
 export type IncomingMessage = Partial<
   PayMessage & DisputeMessage & DecideMessage & SettleMessage & AdvanceMessage
 >;

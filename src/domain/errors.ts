@@ -1,6 +1,6 @@
 /**
  * The one error vocabulary: an `ErrorCode` is the `code` of a `DomainError`, the `type` of a
- * Temporal `ApplicationFailure`, and the key under which `src/http/errors.ts` finds status and body.
+ * Temporal `ApplicationFailure`, and the key of its HTTP status and body in `src/http/errors.ts`.
  */
 export const ERROR_CODES = [
   'VALIDATION_FAILED',
@@ -24,13 +24,14 @@ export const ERROR_CODES = [
   'GATEWAY_UNAVAILABLE',
   'PAYMENTS_NOT_AVAILABLE',
 ] as const;
+/** One of {@link ERROR_CODES}. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** What GATEWAY_UNAVAILABLE says, from the API and from the workflow. */
+/** The message of GATEWAY_UNAVAILABLE, in the API and in the workflow. */
 export const GATEWAY_AWAY =
   'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
 
-/** An expected refusal: `message` is safe to show to a merchant as it is. */
+/** An expected refusal. Its `message` may be shown to a merchant. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;

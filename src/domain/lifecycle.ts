@@ -2,56 +2,56 @@ import { DomainError } from './errors.ts';
 import type { Busy, OrderState, OrderStatus, StepKind } from './order.ts';
 import { ORDER_STATUSES } from './order.ts';
 
-/** What can be asked of an order, or happens to it from outside. */
+/** What a client, an operator, the gateway or a deadline does to an order. */
 export type Command =
   | { type: 'pay' }
   | { type: 'failPayment' }
   | { type: 'deliver' }
   | { type: 'cancel' }
-  /** The merchant cannot fulfil the order, and gives the whole amount back. */
+  /** The merchant cannot fulfil the order and refunds the whole amount. */
   | { type: 'refund' }
-  /** `receivedAtMs` is the database's time at which our API wrote the dispute down. */
+  /** `receivedAtMs`: when the API recorded the dispute, by the database's clock. */
   | { type: 'dispute'; receivedAtMs: number }
   | { type: 'submitEvidence' }
   | { type: 'resolve' }
   | { type: 'accept' }
   | { type: 'decideForMerchant' }
   | { type: 'decideForBuyer' }
-  /** The running deadline has passed. */
+  /** The order's deadline has passed. */
   | { type: 'expire' }
-  /** The sandbox clock: this order's deadline comes nearer. */
+  /** The sandbox clock moves this order's deadline forward. */
   | { type: 'advance'; seconds: number }
-  /** The money went another way than by this service; an operator wrote down where it is now. */
+  /** The money was moved outside this service; an operator has recorded where it is now. */
   | { type: 'settleReleased' }
   | { type: 'settleRefunded' }
-  // What the gateway did about the operation under way.
+  // Results of the pending operation at the gateway.
   | { type: 'sessionClosed' }
   | { type: 'closeFailed' }
   | { type: 'released' }
   | { type: 'refunded' };
 export type CommandType = Command['type'];
 
-/** How an operator settles an order: whose the money counts as. */
+/** How an operator settles an order: who has its money now. */
 export type Settlement = 'released' | 'refunded';
-/** The command by which an order is settled so. */
+/** The command of each settlement. */
 export const SETTLE_COMMANDS = {
   released: 'settleReleased',
   refunded: 'settleRefunded',
 } as const satisfies Record<Settlement, CommandType>;
 
-/** What only the database can tell when a step is recorded: without it the command is refused. */
+/** What the database checks when it records the step; otherwise the command is refused. */
 export type Requirement =
   | 'no_dispute_waiting'
   | 'settlement_recorded'
-  /** The merchant is active, and nothing of the payment was refunded or charged back at the gateway. */
+  /** The merchant is active, and no refund or chargeback at the gateway has reduced the payment. */
   | 'release_allowed'
-  /** It moves money on a person's word: the request's row names that person, and why. */
+  /** The command moves money for a person: its row names the person and the reason. */
   | 'request_recorded';
 
 /**
- * What a command does: the order goes `to` a status, or `begins` an operation at the gateway, during
- * which its status stays. With neither, status and operation stay as they are. `step` is what the
- * timeline says of it; a step with the name of a webhook event sends that event.
+ * What a command does: the order changes `to` a status, or `begins` an operation at the gateway,
+ * during which its status stays. With neither, both stay as they are. `step` is the entry in the
+ * timeline; a step that has the name of a webhook event sends that event.
  */
 export type Transition = { step: StepKind; requires?: readonly Requirement[] } & (
   | { to: OrderStatus }
@@ -59,7 +59,7 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
   | object
 );
 
-/** An order is in a status, or, between two of them, the gateway is at work for it. */
+/** A status, or the operation that is pending at the gateway between two statuses. */
 type Phase = OrderStatus | Busy['kind'];
 
 const ACCEPT = {
@@ -77,12 +77,12 @@ const SETTLE_REFUNDED = {
   step: 'REFUND_PROCESSED',
   requires: ['settlement_recorded'],
 } as const;
-/** By an operator, also of an order whose money was refunded or charged back at the gateway. */
+/** Commands of an operator; they also apply when the gateway itself has refunded the payment. */
 const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
 
 /**
- * The whole law of an order's life: what is not named is refused. Source: the specification's
- * "States and transitions" and the contract's "States".
+ * Every legal transition: a command that a row does not name is refused. Source: the
+ * specification's "States and transitions" and the contract's "States".
  */
 const LIFECYCLE = {
   ACCEPTED: {
@@ -100,7 +100,7 @@ const LIFECYCLE = {
       requires: ['no_dispute_waiting', 'request_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
-    // Never delivered, so never the merchant's.
+    // The order was not delivered, so its money cannot be settled as released to the merchant.
     settleRefunded: SETTLE_REFUNDED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
@@ -154,7 +154,7 @@ const LIFECYCLE = {
   REFUNDED: {},
   CANCELLED: {},
 
-  // A payment may still come while its session is being closed.
+  // The buyer can still pay while the payment session is being closed.
   closing: {
     pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
     failPayment: { step: 'PAYMENT_FAILED' },
@@ -171,14 +171,14 @@ const LIFECYCLE = {
   },
 } as const satisfies Record<Phase, Partial<Record<CommandType, Transition>>>;
 
-/** The commands that the table names. A command that it does not name compiles nowhere below. */
+/** The commands in the table. The compiler rejects any other command below. */
 type NamedCommand = { [P in Phase]: keyof (typeof LIFECYCLE)[P] }[Phase];
 const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LIFECYCLE;
 
 const CANNOT_SETTLE =
   'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
 
-/** Word for word what a refused command answers; the first two are the specification's own. */
+/** The message of each refused command; the first two are the specification's, word for word. */
 export const REFUSALS = {
   deliver: 'Cannot mark as delivered; order must be in PAID status',
   cancel: 'Cannot cancel; order must be in ACCEPTED status',
@@ -201,14 +201,14 @@ export const REFUSALS = {
   refunded: 'Cannot end the refund; order must be refunding its money',
 } as const satisfies Record<CommandType, string>;
 
-/** What the gateway is doing for an order: the timeline says it, and a refusal does. */
+/** What each pending operation is called in the timeline and in a refusal. */
 export const DOING = {
   closing: 'the payment session is being closed',
   releasing: 'the funds are being released to the merchant',
   refunding: 'the buyer is being refunded',
 } as const satisfies Record<Busy['kind'], string>;
 
-/** Each status in words, with what it waits for, for operators. */
+/** What an order waits for in each status, as operators read it. */
 export const WAITING_FOR = {
   ACCEPTED: "Waiting for the buyer's payment.",
   PAID: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
@@ -220,7 +220,7 @@ export const WAITING_FOR = {
   CANCELLED: 'Cancelled before it was paid.',
 } as const satisfies Record<OrderStatus, string>;
 
-/** What a command does to an order in this status or operation; undefined when it does not fit. */
+/** The transition of a command in this state; undefined when the command is illegal there. */
 export function transitionOf(
   { status, busy }: Pick<OrderState, 'status' | 'busy'>,
   command: CommandType,
@@ -228,19 +228,19 @@ export function transitionOf(
   return TRANSITIONS[busy?.kind ?? status][command];
 }
 
-/** The statuses in which an order that is not busy takes a command. */
+/** The statuses in which a command is legal while no operation is pending. */
 export function statusesThatTake(command: CommandType): OrderStatus[] {
   return ORDER_STATUSES.filter((status) => command in TRANSITIONS[status]);
 }
 
-/** True once nothing more can happen to the order. */
+/** True when no command is legal in the status. */
 export function isFinal(status: OrderStatus): boolean {
   return Object.keys(TRANSITIONS[status]).length === 0;
 }
 
 /**
- * Why an order cannot take a command: the status that it would need, and, where it has that status
- * but is busy, what it is doing.
+ * The refusal of an illegal command: it names the status that the command requires and, if only a
+ * pending operation is in the way, that operation.
  */
 export function refusalOf(
   { status, busy }: Pick<OrderState, 'status' | 'busy'>,

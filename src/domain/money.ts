@@ -1,4 +1,4 @@
-/** INR, in integer paise, from the parser to the database. Rupees exist only at the edges. */
+/** Amounts are INR in integer paise; rupees appear only in requests and responses. */
 
 /** Rupees as a JSON number, exact for every amount up to 10^13 paise. */
 export function rupeesFromPaise(amountPaise: number): number {

@@ -1,7 +1,7 @@
-/** Who may move real money: sandbox keys never do. */
+/** Only production moves real money. */
 export type Environment = 'sandbox' | 'production';
 
-/** Every status an order can show; DISPUTE_* is the specification's family of two. */
+/** Every status of an order. Source: the specification's "States and transitions". */
 export const ORDER_STATUSES = [
   'ACCEPTED',
   'PAID',
@@ -12,14 +12,15 @@ export const ORDER_STATUSES = [
   'REFUNDED',
   'CANCELLED',
 ] as const;
+/** One of {@link ORDER_STATUSES}. */
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** Whose the buyer's money is: nobody has paid yet, held for the merchant, or gone its way. */
+/** Where an order's money is. `none`: the order has not been paid. */
 export type Funds = 'none' | 'held' | 'released' | 'refunded';
 
 /**
- * What each status says about an order: where its money is, and which deadline runs. Every list of
- * statuses is derived from this table or from the lifecycle's.
+ * Where the money is and which deadline runs in each status. Every list of statuses is derived from
+ * this table or from the lifecycle's.
  */
 export const STATUSES = {
   ACCEPTED: { funds: 'none', deadline: 'payment_link' },
@@ -37,9 +38,10 @@ export const HOLDING_STATUSES = ORDER_STATUSES.filter(
   (status) => STATUSES[status].funds === 'held',
 );
 
-/** The statuses of an order that was paid, wherever the money is now. */
+/** The statuses of an order that was paid, whether its money is held, released or refunded. */
 export const PAID_STATUSES = ORDER_STATUSES.filter((status) => STATUSES[status].funds !== 'none');
 
+/** A status with an unanswered or undecided dispute. */
 export type DisputeStatus = {
   [Status in OrderStatus]: (typeof STATUSES)[Status]['deadline'] extends 'dispute_answer'
     ? Status
@@ -50,6 +52,7 @@ export type DisputeStatus = {
 export function isDisputed(status: OrderStatus): status is DisputeStatus {
   return STATUSES[status].deadline === 'dispute_answer';
 }
+/** The statuses with an unanswered or undecided dispute. */
 export const DISPUTE_STATUSES = ORDER_STATUSES.filter(isDisputed);
 
 /** The nine webhook events of the specification, in its order. */
@@ -64,20 +67,21 @@ export const EVENT_TYPES = [
   'REFUND_PROCESSED',
   'ORDER_CANCELLED',
 ] as const;
+/** One of {@link EVENT_TYPES}. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Why an order's money goes back to its buyer; merchants see it as `refund.reason`. */
+/** Why the buyer is refunded; merchants see it as `refund.reason`. */
 export type RefundReason =
   | 'merchant_refund'
   | 'dispute_not_resolved_in_time'
   | 'dispute_accepted'
   | 'dispute_decided_for_buyer'
-  /** An operator ended the order, whose money had gone back another way. */
+  /** The refund was made outside this service, and an operator has recorded it. */
   | 'settled_by_operator';
 
 /**
- * What an order is doing between two statuses. The status shown stays the old one meanwhile.
- * `closing`: the gateway is asked to close the open payment session before the order is cancelled.
+ * An operation at the gateway between two statuses; the order keeps the earlier status meanwhile.
+ * `closing`: the open payment session is closed before the order is cancelled.
  * `releasing` and `refunding`: the gateway is moving the money.
  */
 export type Busy =
@@ -85,20 +89,20 @@ export type Busy =
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };
 
-/** The moment at which something happens by itself. Absolute, so the sandbox clock can move it. */
+/** When the order changes without a command: an absolute time, which the sandbox clock can move. */
 export interface Deadline {
   kind: 'payment_link' | 'completion' | 'dispute_answer';
   atMs: number;
 }
 
-/** How long the deadlines of one order run; fixed when the order is created. */
+/** The durations of one order's deadlines, fixed when it is created. */
 export interface OrderTerms {
   environment: Environment;
   completionWindowMs: number;
   disputeAnswerMs: number;
 }
 
-/** Everything the lifecycle of one order depends on. JSON, and nothing personal. */
+/** Everything that decides an order's transitions: JSON without personal data. */
 export interface OrderState {
   terms: OrderTerms;
   status: OrderStatus;
@@ -111,7 +115,7 @@ export interface OrderState {
   eventSequence: number;
 }
 
-/** What happened, as the timeline names it. */
+/** The kinds of steps in an order's timeline. */
 export const STEP_KINDS = [
   'ORDER_CREATED',
   'PAYMENT_SUCCESS',
@@ -129,19 +133,20 @@ export const STEP_KINDS = [
   'REFUND_STARTED',
   'CLOCK_ADVANCED',
 ] as const;
+/** One of {@link STEP_KINDS}. */
 export type StepKind = (typeof STEP_KINDS)[number];
 
-/** What a step says beyond its kind. It passes through Temporal, so it holds nothing personal. */
+/** Details of a step. They pass through Temporal, so they hold no personal data. */
 export interface StepDetails {
-  /** Of CLOCK_ADVANCED: by how much. */
+  /** Of CLOCK_ADVANCED: how far the deadline was moved. */
   seconds?: number;
   /** Of ORDER_CANCELLED: the merchant, or the payment link's expiry. */
   by?: 'merchant' | 'expiry';
-  /** Of a dispute that an operator decided: who was right. */
+  /** Of a dispute that an operator decided: in whose favour. */
   for?: 'merchant' | 'buyer';
 }
 
-/** One recorded change: the order as it is after it, and the webhook event it causes, if any. */
+/** One recorded transition: the order after it, and its webhook event, if any. */
 export interface Step {
   number: number;
   kind: StepKind;

@@ -12,15 +12,15 @@ import type {
 } from './order.ts';
 import { EVENT_TYPES, STATUSES } from './order.ts';
 
-/** A state after something happened, and the step to record for it. */
+/** The state after a transition, and the step to record for it. */
 export interface Change {
   state: OrderState;
   step: Step;
-  /** What must be true in the database for the step to be recorded. */
+  /** Conditions that the database checks when it records the step. */
   requires?: readonly Requirement[];
 }
 
-/** What a command does: a change to record, or a refusal with the exact message. */
+/** The result of a command: a change to record, or a refusal with its exact message. */
 export type Decision =
   | ({ outcome: 'changed' } & Change)
   | { outcome: 'refused'; error: DomainError };
@@ -44,7 +44,7 @@ export function createOrder(
 }
 
 /**
- * Decides whether a command may happen now, and what it does.
+ * Decides whether a command is legal now, and what it changes.
  *
  * @param nowMs the moment of the command, Unix milliseconds
  */
@@ -56,7 +56,7 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
   return { outcome: 'changed', ...changeBy(state, transition, command, nowMs) };
 }
 
-/** The order as a recorded step left it. */
+/** The state after a recorded step. */
 export function stateAfter(before: OrderState, step: Step): OrderState {
   const { status, busy, deadline, disputeCount, number, event } = step;
   const eventSequence = event?.sequence ?? before.eventSequence;
@@ -66,7 +66,7 @@ export function stateAfter(before: OrderState, step: Step): OrderState {
 function meetsCondition(state: OrderState, command: Command, nowMs: number): boolean {
   switch (command.type) {
     case 'dispute':
-      // What counts is when it was received, though its window may have ended since.
+      // The time of receipt counts, even if the dispute window has ended since.
       return state.deadline?.kind !== 'completion' || command.receivedAtMs < state.deadline.atMs;
     case 'expire':
       return state.deadline !== null && state.deadline.atMs <= nowMs;
@@ -132,7 +132,7 @@ function deadlineAfter(
   }
 }
 
-/** What the timeline says of a step beyond its kind. */
+/** The details of a command's step in the timeline. */
 function detailsOf({ busy }: OrderState, command: Command | undefined): StepDetails | null {
   switch (command?.type) {
     case 'advance':

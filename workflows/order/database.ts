@@ -7,18 +7,18 @@ import type {
 import type { KnownStep } from '../../src/contracts/order-workflow.ts';
 import { atOnce, patiently, rewriteSteps } from '../activities.ts';
 
-/** One order's rows in the database, which its workflow reads and writes by activities. */
+/** One order's rows, which its workflow reads and writes through activities. */
 export class OrderDatabase {
   private readonly orderNumber: string;
   private readonly onBlocked: (isBlocked: boolean) => void;
 
-  /** @param onBlocked told when the order stands still because of the database, and when no longer */
+  /** @param onBlocked called when a failing database blocks the order, and when that ends */
   constructor(orderNumber: string, onBlocked: (isBlocked: boolean) => void) {
     this.orderNumber = orderNumber;
     this.onBlocked = onBlocked;
   }
 
-  /** @returns null when the order has no row: an alert has been raised */
+  /** @returns null when the order has no row, after an alert was raised */
   read(afterStep: number): Promise<OrderRecord | null> {
     const { orderNumber } = this;
     return this.call(({ readOrder }) =>
@@ -32,7 +32,7 @@ export class OrderDatabase {
     );
   }
 
-  /** Writes steps again that the database has lost. @returns their webhooks, to be sent again */
+  /** Writes steps again that the database has lost. @returns their webhooks, to send again */
   async rewrite(steps: KnownStep[]): Promise<OrderRecord['deliveries']> {
     const { orderNumber } = this;
     this.onBlocked(true);
@@ -45,14 +45,14 @@ export class OrderDatabase {
     return deliveries;
   }
 
-  /** A failure that lasts must not keep the workflow task, which holds one of the worker's slots. */
+  /** A lasting failure must not keep the workflow task, which holds one of the worker's slots. */
   private async call<Result>(
     activity: (activities: Pick<typeof atOnce, keyof RecordActivities>) => Promise<Result>,
   ): Promise<Result> {
     try {
       return await activity(atOnce);
     } catch {
-      // Whatever it is: thrown on, it would end the workflow. A local activity's failure is not
+      // Every error: rethrown, it would end the workflow, and a local activity's failure is not
       // always an ActivityFailure.
       this.onBlocked(true);
       const result = await activity(patiently);

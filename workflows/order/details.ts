@@ -14,7 +14,7 @@ const AT_DEADLINE = {
   dispute_answer: 'the dispute counts as unresolved and the buyer is refunded',
 } as const satisfies Record<Deadline['kind'], string>;
 
-/** What the order waits for and until when, in Markdown, for an operator in the Temporal UI. */
+/** What the order waits for and until when, in Markdown, as the Temporal UI shows it. */
 export function currentDetails(state: OrderState): string {
   const { status, busy, deadline, disputeCount } = state;
   const lines = [`**${status}** · ${busy ? AT_THE_GATEWAY[busy.kind] : WAITING_FOR[status]}`];
@@ -25,23 +25,23 @@ export function currentDetails(state: OrderState): string {
   return lines.join('\n\n');
 }
 
-/** One line for the timer in the event history. */
+/** The summary of the deadline's timer in the event history. */
 export function deadlineSummary({ kind }: Deadline): string {
   return `Until ${AT_DEADLINE[kind]}`;
 }
 
-/** Says in the Temporal UI that the order stands still until the database takes its next step. */
+/** Shows in the Temporal UI that the order is blocked until the database records its next step. */
 export function showBlocked(state: OrderState): void {
-  const reason = 'The database does not take the next step. `admin alert list` says why.';
+  const reason = 'The database does not record the next step. `admin alert list` says why.';
   setCurrentDetails(`${currentDetails(state)}\n\n**Blocked:** ${reason}`);
 }
 
-/** Says in the Temporal UI what the order waits for. */
+/** Shows in the Temporal UI what the order waits for. */
 export function showState(state: OrderState): void {
   setCurrentDetails(currentDetails(state));
 }
 
-/** The same, and what operators search by: each upsert is billed, so only what has changed. */
+/** The same, and the search attributes that have changed: each upsert is billed. */
 export function showChange(state: OrderState, before: OrderState): void {
   showState(state);
   const { status, disputeCount } = state;

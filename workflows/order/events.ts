@@ -1,18 +1,18 @@
 import type { RecordedStep } from '../../src/contracts/activities.ts';
 import type { Request } from './messages.ts';
 
-/** What the gateway answered: a command that follows from it, or steps that are recorded already. */
+/** The result of a gateway operation: a command, or steps that its activity has recorded. */
 export type GatewayResult =
   | { kind: 'request'; request: Request }
   | { kind: 'recorded'; recorded: RecordedStep[] }
   | { kind: 'catchUp' };
 
-/** What an order applies, one at a time. */
+/** What an order applies, one event at a time. */
 export type OrderEvent =
-  /** Of a message, or of the deadline that passed. */
+  /** The command of a message, or of a deadline that has passed. */
   | { kind: 'request'; request: Request }
   | { kind: 'gateway'; result: GatewayResult }
-  /** Database and workflow may have different steps. */
+  /** The database and the workflow may have different steps. */
   | { kind: 'catchUp' }
-  /** Of a final order a webhook has arrived, or is FAILED after its fifth attempt. */
+  /** A webhook of a final order was delivered, or has FAILED after its fifth attempt. */
   | { kind: 'deliverySettled' };

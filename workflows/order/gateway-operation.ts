@@ -5,11 +5,11 @@ import { closeOnce, closePatiently, refundPayment, releaseFunds } from '../activ
 import type { GatewayResult } from './events.ts';
 
 /**
- * The one call to the gateway that an order has under way: closing its payment session, releasing
- * or refunding its money. It runs beside the order, which applies its result in turn.
+ * The one gateway call that an order has pending: closing its payment session, releasing or
+ * refunding its money. It runs concurrently, and the order applies its result as an event.
  *
- * A call that is not needed any more is not cancelled: each try of it looks first what the database
- * says, and a request to cancel an activity that has just ended fails the workflow task.
+ * A call that is no longer needed is not cancelled: each try reads the database first, and
+ * cancelling an activity that has just ended fails the workflow task.
  */
 export class GatewayOperation {
   private readonly orderNumber: string;
@@ -21,24 +21,24 @@ export class GatewayOperation {
     this.onResult = onResult;
   }
 
-  /** A release runs before the order is busy with it: see {@link startRelease}. */
+  /** A release runs before the order's state shows it: see {@link startRelease}. */
   releasing(): Busy | null {
     return this.running?.kind === 'releasing' ? { kind: 'releasing' } : null;
   }
 
-  /** Starts the operation that the order's state asks for; forgets one that it does not ask for. */
+  /** Starts the operation that the order's state requires, and drops one that it does not. */
   follow(state: OrderState): void {
     const { busy } = state;
     if (busy === null) this.end();
     else if (this.running?.kind !== busy.kind) this.start(busy.kind, this.call(busy, state));
   }
 
-  /** A release records its own beginning, once it has found that no dispute waits. */
+  /** Starts a release, whose activity records RELEASE_STARTED unless a dispute is waiting. */
   startRelease(state: OrderState): void {
     this.start('releasing', this.release(state));
   }
 
-  /** Its result is applied, or nobody needs it: the order's next state may ask for another one. */
+  /** Drops the operation: its result was applied, or is no longer needed. */
   end(): void {
     this.running = undefined;
   }

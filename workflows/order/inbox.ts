@@ -11,7 +11,7 @@ const DEADLINE_PASSED: OrderEvent = {
   request: { command: { type: 'expire' }, message: {} },
 };
 
-/** What an order has to apply, in its order; an event stays here until it is applied. */
+/** The events that an order has yet to apply, in order of arrival. */
 export class Inbox {
   private readonly events: OrderEvent[] = [];
   private messageCount = 0;
@@ -21,8 +21,8 @@ export class Inbox {
   }
 
   /**
-   * A Signal may come at any time, in any form. One that is malformed is dropped here; one that
-   * cannot be done is refused in its turn, after what came before it.
+   * Queues a Signal. A malformed one is dropped here; an illegal one is refused after the events
+   * before it.
    */
   signal(name: OrderMessageName, message: IncomingMessage = {}): void {
     this.messageCount += 1;
@@ -33,10 +33,10 @@ export class Inbox {
     }
   }
 
-  /** Answers when the message's step is recorded, so that a GET right after sees it. */
+  /** Returns when the message's step is recorded, so that a GET right after reads it. */
   async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
     this.messageCount += 1;
-    // Handlers run in the workflow's own scope, which an operator's cancellation request cancels.
+    // Handlers run in the root scope, which an operator's cancellation request cancels.
     await CancellationScope.nonCancellable(async () => {
       const answer = new Trigger<void>();
       const request = { command: commandOf(name, message), message, answer };
@@ -45,7 +45,7 @@ export class Inbox {
     });
   }
 
-  /** Before everything that waits: a refusal counts only if every recorded step is known. */
+  /** Comes first: an order may refuse a command only when it has every recorded step. */
   requestCatchUp(): void {
     this.messageCount += 1;
     this.events.unshift({ kind: 'catchUp' });
@@ -55,7 +55,7 @@ export class Inbox {
     return this.events.some(({ kind }) => kind === 'catchUp');
   }
 
-  /** Signals and Updates so far, in this run. */
+  /** How many Signals and Updates this run has received. */
   messages(): number {
     return this.messageCount;
   }
@@ -64,12 +64,12 @@ export class Inbox {
     return this.events.length === 0;
   }
 
-  /** The messages that are not applied yet. */
+  /** The commands that are not applied yet. */
   requests(): Request[] {
     return this.events.flatMap((event) => (event.kind === 'request' ? event.request : []));
   }
 
-  /** The event that waits longest, as soon as there is one; else the deadline's, when it passes. */
+  /** Waits for an event or the deadline. @returns the oldest event, or the deadline's */
   async next(deadline: Deadline | null): Promise<OrderEvent> {
     for (;;) {
       const [event] = this.events;
@@ -90,7 +90,7 @@ export class Inbox {
       await condition(hasEvent);
       return true;
     }
-    // A time-out of exactly 0 would write a patch marker into the history.
+    // A timeout of exactly 0 would write a patch marker into the history.
     const timeoutMs = Math.max(1, deadline.atMs - Date.now());
     return condition(hasEvent, timeoutMs, { summary: deadlineSummary(deadline) });
   }

@@ -5,22 +5,22 @@ import type { IncomingMessage, OrderMessageName } from '../../src/contracts/orde
 import type { Command } from '../../src/domain/index.ts';
 import { DomainError, REFUSALS, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 
-/** A command that waits for its turn: of a message, or of something that happened by itself. */
+/** A command in the inbox: of a message, of the gateway's result, or of a deadline. */
 export interface Request {
   command: Command;
   message: IncomingMessage;
-  /** The Update's answer; nobody waits for that of a Signal, a deadline or the gateway. */
+  /** Completes the Update; absent for a Signal, a deadline and the gateway. */
   answer?: Trigger<void>;
 }
 
-/** Ids end in database columns and in workflow ids: Temporal's limit, less our prefixes. */
+/** The longest id in a message: Temporal's limit for workflow ids, less our prefixes. */
 const MAX_ID_LENGTH = 500;
 /** The contract's bound for the sandbox clock: 30 days. */
 const MAX_ADVANCE_SECONDS = 2_592_000;
-/** The last moment that a Date can hold. */
+/** The latest time that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
 
-/** Of a message that was sent without what an operator's command writes down before it. */
+/** The refusal of a settlement that `admin order settle` has not recorded first. */
 const SETTLE_ELSEWHERE = 'Cannot settle from here; use admin order settle';
 
 /** The command of each message. */
@@ -52,9 +52,8 @@ const COMMANDS = {
 export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
 
 /**
- * The domain's command for a message. Messages come from the API, but also from operators through
- * the Temporal UI, so nothing about their content is taken for granted: one that the database could
- * never take would keep its order busy for ever.
+ * The domain's command for a message. Operators can send messages from the Temporal UI, so every
+ * field is checked: one that the database can never record would block the order.
  *
  * @throws ApplicationFailure `BAD_REQUEST` when a field is missing or wrong
  */
@@ -83,7 +82,7 @@ function secondsOf(value: unknown): number {
   throw badMessage('seconds', 'a whole number from 1 to 2592000');
 }
 
-/** What of a request is recorded beside its step. */
+/** The fields of a command that are recorded with its step. */
 export function recordedWith({
   command,
   message,
@@ -98,13 +97,13 @@ export function recordedWith({
   };
 }
 
-/** Answers an Update with the refusal; a Signal's refusal is logged, never fatal. */
+/** Fails an Update with the refusal; the refusal of a Signal is only logged. */
 export function refuse({ command, answer }: Request, error: DomainError): void {
   if (answer) answer.reject(failureOf(error));
   else log.warn('Refused', { command: command.type, reason: error.message });
 }
 
-/** Where somebody who sends a bare message from the Temporal UI has to go. */
+/** What an operator who sends a bare message from the Temporal UI should use instead. */
 function elsewhere(type: Command['type']): string {
   switch (type) {
     case 'accept':
@@ -119,9 +118,9 @@ function elsewhere(type: Command['type']): string {
   }
 }
 
-/** Why a step was not recorded: something that only the database could tell. */
+/** Why the database did not record a step. */
 export function notRecorded({ command }: Request, { outcome }: NotRecorded): DomainError {
-  const words = {
+  const reasons = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
     not_settled: SETTLE_ELSEWHERE,
     request_not_recorded: elsewhere(command.type),
@@ -129,11 +128,11 @@ export function notRecorded({ command }: Request, { outcome }: NotRecorded): Dom
     too_early: 'The window is still open',
     release_waits: 'The release waits',
   } as const satisfies Record<NotRecorded['outcome'], string>;
-  return new DomainError('INVALID_STATE', words[outcome]);
+  return new DomainError('INVALID_STATE', reasons[outcome]);
 }
 type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' | 'row_behind' | 'repeated' }>;
 
-/** The failure that crosses to the client: its type is the `ErrorCode`. */
+/** The failure as the client receives it: its type is the `ErrorCode`. */
 export function failureOf(error: DomainError): ApplicationFailure {
   return ApplicationFailure.nonRetryable(error.message, error.code);
 }

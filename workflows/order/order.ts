@@ -30,20 +30,20 @@ import { Inbox } from './inbox.ts';
 import type { Request } from './messages.ts';
 import { commandOf, failureOf, notRecorded, recordedWith, refuse } from './messages.ts';
 
-/** So many Signals and Updates one run takes: half of what the server takes. */
+/** How many Signals and Updates one run takes: half of the server's limit. */
 const MAX_MESSAGES = 1000;
 
-/** For so long after a cancel failed at the gateway, further ones are refused as it was. */
+/** How long after a cancel has failed at the gateway further cancels are refused like it. */
 const AFTER_FAILED_CANCEL_MS = 5000;
 
 /**
- * One order at work. Events are applied one at a time, and the state changes only when its step is
- * recorded: so a payment that turns out not to be captured never has to be undone, and two messages
- * in one activation cannot see half a change.
+ * Applies one order's events, one at a time. The state changes only when a step is recorded: a
+ * payment that turns out not to be captured never has to be undone, and two messages in one
+ * activation cannot see half a change.
  *
- * A workflow task can be lost after its local activity has recorded a step, and the next one may
- * begin with something else. What the database has under a step's number has happened: it is adopted.
- * A database that was restored from a backup may have lost steps: they are written again.
+ * A workflow task can be lost after its local activity has recorded a step, and the next task may
+ * begin with another event. The step that the database has under a number counts: the order adopts
+ * it. A database that was restored from a backup may have lost steps: the order writes them again.
  */
 export class Order {
   readonly inbox = new Inbox();
@@ -53,15 +53,15 @@ export class Order {
   private steps: KnownStep[];
   private readonly database: OrderDatabase;
   private readonly gateway: GatewayOperation;
-  /** Requests whose step is recorded: hearing of one again changes nothing. */
+  /** The commands whose steps are recorded: a repeat of one changes nothing. */
   private readonly requestIds = new Set<string>();
-  /** The capture that made the order PAID: hearing of it again is no surplus. */
+  /** The capture that made the order PAID: a repeat of its message is no surplus. */
   private paidBy: string | undefined;
-  /** The cancel that waits for the payment session to be closed. */
+  /** The cancel that waits until the payment session is closed. */
   private waitingCancel: Request | undefined;
   /** When a cancel last failed because the gateway could not be reached. */
   private cancelFailedAtMs = Number.NEGATIVE_INFINITY;
-  /** False until the database was read: what it knows may be further. */
+  /** False until the database was read: it may have more steps. */
   private hasBegun = false;
   /** The webhooks that have not settled. */
   private readonly deliveries = new Set<string>();
@@ -83,7 +83,7 @@ export class Order {
     );
   }
 
-  /** What the database says comes first, in the first run as in every later one. */
+  /** Reads the database before the first event of every run. */
   async begin(): Promise<void> {
     showState(this.state);
     await this.catchUp();
@@ -91,7 +91,7 @@ export class Order {
     this.gateway.follow(this.state);
   }
 
-  /** True when the status is final, every message is answered and every webhook settled. */
+  /** True when the status is final, every message was answered and every webhook has settled. */
   isComplete(): boolean {
     const { inbox, deliveries, state } = this;
     return isFinal(state.status) && inbox.isEmpty() && deliveries.size === 0;
@@ -103,18 +103,18 @@ export class Order {
   }
 
   /**
-   * True when the order shall go on in a run of its own, and nothing waits that the next run would
-   * not know of: the server takes 2,000 Updates in one run and then none, for ever.
+   * True when the order should continue as new and nothing is pending that the next run would miss.
+   * The server accepts 2,000 Updates in one run and refuses every further one.
    */
   async isRunFull(): Promise<boolean> {
     const isFull = this.inbox.messages() >= MAX_MESSAGES || workflowInfo().continueAsNewSuggested;
     if (!isFull || this.waitingCancel || !this.inbox.isEmpty()) return false;
-    // Handlers that were answered just now end before anything else happens.
+    // Handlers whose Updates were completed just now must finish first.
     await condition(() => allHandlersFinished() || !this.inbox.isEmpty());
     return this.inbox.isEmpty();
   }
 
-  /** The input of the next run: it schedules what this one has under way again. */
+  /** The input of the next run, which schedules this run's pending activities again. */
   nextRun(input: OrderInput): OrderInput {
     return { ...input, earlier: this.run() };
   }
@@ -124,7 +124,7 @@ export class Order {
     return { state, steps, paidBy };
   }
 
-  /** No deadline passes while the gateway is at work. */
+  /** No deadline passes while a gateway operation is pending. */
   nextEvent(): Promise<OrderEvent> {
     const { busy, deadline } = this.state;
     const isWaiting = busy === null && this.gateway.releasing() === null;
@@ -137,7 +137,7 @@ export class Order {
   }
 
   /**
-   * Refuses what would be illegal after everything that already waits.
+   * Refuses a command that would be illegal after the queued events.
    *
    * @throws ApplicationFailure with the lifecycle's exact message
    */
@@ -145,7 +145,7 @@ export class Order {
     const request = { command: commandOf(name, message), message };
     if (this.isRepeated(request) || this.mayBeBehind(request)) return;
     const { command } = request;
-    // The server takes so many Updates and no more, which an outage would soon use up.
+    // A run accepts a limited number of Updates, which an outage would use up.
     if (command.type === 'cancel' && Date.now() < this.cancelFailedAtMs + AFTER_FAILED_CANCEL_MS) {
       throw failureOf(new DomainError('GATEWAY_UNAVAILABLE', GATEWAY_AWAY));
     }
@@ -172,9 +172,9 @@ export class Order {
     }
   }
 
-  /** Decides again as long as the database turns out to have gone on with another step. */
+  /** Applies a command. While the database turns out to have another step, it decides again. */
   private async carryOut(request: Request): Promise<void> {
-    // A release records its own beginning, of which this workflow may not know yet.
+    // The release activity may have recorded RELEASE_STARTED already.
     if (this.mayBeBehind(request)) await this.catchUp();
     for (;;) {
       if (this.isRepeated(request)) return request.answer?.resolve();
@@ -218,7 +218,7 @@ export class Order {
     }
   }
 
-  /** Takes over steps that the database has, whether this workflow asked for them or not. */
+  /** Adopts steps that the database has. */
   private adopt(...recorded: (KnownStep & Partial<RecordedStep>)[]): void {
     const before = this.state;
     for (const { deliveryId, ...known } of recorded) {
@@ -237,8 +237,8 @@ export class Order {
   }
 
   /**
-   * Brings database and workflow together: at a number that both have the database's step counts,
-   * and beyond it the longer side's.
+   * Reconciles the workflow with the database: at a number that both have, the database's step
+   * counts; the side with fewer steps takes over the rest.
    */
   private async catchUp(): Promise<void> {
     let record = await this.database.read(this.state.stepNumber);
@@ -246,7 +246,7 @@ export class Order {
       this.forget();
       record = await this.database.read(0);
     }
-    // An order without a row: an alert has been raised, and there is nothing to compare.
+    // The order has no row; an alert was raised.
     if (record === null) return;
     this.adopt(...record.steps);
     if (record.stepNumber < this.state.stepNumber) await this.rewrite(record.stepNumber);
@@ -258,13 +258,13 @@ export class Order {
     return own === undefined || (own.kind === step.kind && own.atMs === step.atMs);
   }
 
-  /** To adopt each step of the database. */
+  /** Drops all steps, to adopt those of the database. */
   private forget(): void {
     this.state = { ...this.state, stepNumber: 0, eventSequence: 0 };
     this.steps = [];
   }
 
-  /** Writes the steps again that the database has lost, for it was restored from a backup. */
+  /** Writes the steps again that a restored database has lost. */
   private async rewrite(afterStep: number): Promise<void> {
     const lost = this.steps.filter(({ step }) => step.number > afterStep);
     this.deliverAll(await this.database.rewrite(lost));
@@ -275,16 +275,16 @@ export class Order {
     this.gateway.startRelease(this.state);
   }
 
-  /** A webhook runs beside the order, never in its way. */
+  /** Sends a webhook without waiting for it. */
   private deliver(deliveryId: string, summary: string): void {
     if (this.deliveries.has(deliveryId)) return;
     this.deliveries.add(deliveryId);
     const settled = () => {
       this.deliveries.delete(deliveryId);
-      // Before the end nobody waits for it, and an event would start the deadline's timer anew.
+      // Only a final order waits for this; earlier, an event would restart the deadline's timer.
       if (isFinal(this.state.status)) this.inbox.push({ kind: 'deliverySettled' });
     };
-    // Rejected means FAILED after the fifth attempt: the database says so, and the order goes on.
+    // A rejection means FAILED after the fifth attempt, which the database has recorded.
     void sendWebhook
       .executeWithOptions({ summary: `Webhook ${summary}` }, [{ deliveryId }])
       .then(settled, settled);
@@ -302,7 +302,7 @@ export class Order {
     refuse(request, this.refusalOf(this.state, command));
   }
 
-  /** A release has begun for whoever asks, though its beginning may not be recorded yet. */
+  /** A release counts as pending from its start, before RELEASE_STARTED is recorded. */
   private refusalOf({ status, busy }: OrderState, { type }: Command): DomainError {
     return refusalOf({ status, busy: busy ?? this.gateway.releasing() }, type);
   }
@@ -321,8 +321,8 @@ export class Order {
   }
 
   /**
-   * The state after everything that waits. A payment may turn out not to be captured; and what moves
-   * money on a person's word is refused in its turn when it names no request.
+   * The state after the queued commands. A payment may turn out not to be captured, and a command
+   * that needs a row naming a person is refused when it has no id.
    */
   private expectedState({ counting }: { counting: 'payments' | 'no payment' }): OrderState {
     return this.inbox.requests().reduce((state, { command, message }) => {
@@ -345,7 +345,7 @@ export class Order {
     return requestId !== undefined && this.requestIds.has(requestId);
   }
 
-  /** True for a cancel that has only to wait until the payment session is closed. */
+  /** True for a cancel that only waits until the payment session is closed. */
   private isBeingClosedFor({ command }: Request): boolean {
     const { busy } = this.state;
     const isForCancel = busy?.kind === 'closing' && busy.because === 'cancel';
@@ -353,7 +353,7 @@ export class Order {
   }
 }
 
-/** True when what was asked for is what the database has: only its time may differ. */
+/** True when the recorded step is the one that was asked for, apart from its time. */
 function isSame({ step, requestId, gatewayPaymentId }: RecordedStep, asked: RecordStepInput) {
   const isClosing = step.kind === 'CLOSING_PAYMENT';
   const kinds = [asked.step.kind, asked.ifNoSessionOpen?.kind];

@@ -16,16 +16,16 @@ import { MESSAGE_NAMES } from './messages.ts';
 import { Order } from './order.ts';
 
 /**
- * One order's whole life: the only writer of its state. It ends when the order's status is final
- * and each of its webhooks has been delivered or has failed for good.
+ * The lifecycle of one order, and the only writer of its state. It ends when the status is final
+ * and every webhook was delivered or has FAILED.
  */
 export async function orderWorkflow(input: OrderInput): Promise<OrderResult> {
-  // Before the handlers: a Signal that came before this first task runs inside setHandler, at once.
+  // Before the handlers: setHandler runs the Signals that arrived before the first task.
   const order = new Order(input);
   for (const name of MESSAGE_NAMES) receive(order, name);
   setHandler(defineSignal(CATCH_UP_SIGNAL), () => order.inbox.requestCatchUp());
 
-  // Money is held here: cancelling the workflow must not drop it. Operators cancel the order.
+  // The order holds money: cancelling the workflow must not end it. Operators cancel the order.
   await CancellationScope.nonCancellable(async () => {
     await order.begin();
     while (!order.isComplete()) {
@@ -36,7 +36,7 @@ export async function orderWorkflow(input: OrderInput): Promise<OrderResult> {
   return order.result();
 }
 
-/** An Update refuses at once, leaving no event behind; a Signal that is refused is dropped. */
+/** A refused Update leaves no event in the history; a refused Signal is dropped. */
 function receive(order: Order, name: OrderMessageName): void {
   setHandler(defineSignal<[IncomingMessage | undefined]>(name), (message) =>
     order.inbox.signal(name, message),
