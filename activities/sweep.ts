@@ -30,7 +30,7 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const start = (order: (typeof orders)[number]) => workflows.start(orderInputOf(order));
-      await forEachOrder(orders, ({ order_number }) => order_number, start, turns);
+      await forEachOrder(orders, ({ orderNumber }) => orderNumber, start, turns);
       const behind = await findOrdersBehind(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const catchUp = async (order: (typeof behind)[number]) => {
         await workflows.catchUp(order.orderNumber);

@@ -198,7 +198,7 @@ async function isRunning(client: Client, orderNumber: string): Promise<boolean> 
   return status.name === 'RUNNING';
 }
 
-async function prepareTerminated({ client }: Bench, { order_number: orderNumber }: OrderRow) {
+async function prepareTerminated({ client }: Bench, { orderNumber }: OrderRow) {
   return async () => {
     await client.workflow.getHandle(orderNumber).terminate('A benchmark');
     return { orderNumber, isMended: () => isRunning(client, orderNumber) };
@@ -207,7 +207,7 @@ async function prepareTerminated({ client }: Bench, { order_number: orderNumber 
 
 /** Temporal was restored from a backup that is older than the order. */
 async function prepareNeverThere(bench: Bench) {
-  const { order_number: orderNumber } = await writeOrder(bench);
+  const { orderNumber } = await writeOrder(bench);
   return async () => {
     await bench.sql`DELETE FROM unstarted_orders WHERE order_number = ${orderNumber}`;
     const isMended = async () => (await bench.workflows.find(orderNumber)).state === 'running';
@@ -217,8 +217,8 @@ async function prepareNeverThere(bench: Bench) {
 
 /** Its workflow was restored from a backup that is older than the order's cancel. */
 async function prepareRowAhead(bench: Bench, order: OrderRow) {
-  const { order_number: orderNumber, terms, created_at, payment_link_expires_at } = order;
-  const { state } = createOrder(terms, created_at.getTime(), payment_link_expires_at.getTime());
+  const { orderNumber, terms, createdAt, paymentLinkExpiresAt } = order;
+  const { state } = createOrder(terms, createdAt.getTime(), paymentLinkExpiresAt.getTime());
   const closing = decide(state, { type: 'cancel' }, Date.now());
   if (closing.outcome === 'refused') throw closing.error;
   const busy = { ...state, busy: closing.state.busy };
@@ -232,17 +232,17 @@ async function prepareRowAhead(bench: Bench, order: OrderRow) {
 }
 
 /** The database was restored from a backup that is older than the order's delivery. */
-async function prepareRowBehind({ ownerSql, sandbox }: Bench, { order_number }: OrderRow) {
+async function prepareRowBehind({ ownerSql, sandbox }: Bench, { orderNumber }: OrderRow) {
   const succeed = ({ status, body }: { status: number; body: unknown }) => {
     if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
   };
-  succeed(await sandbox.help({ order_number }, 'pay'));
-  const restore = await backUp({ sql: ownerSql }, order_number);
-  succeed(await sandbox.post(`/orders/${order_number}/deliver`));
+  succeed(await sandbox.help({ order_number: orderNumber }, 'pay'));
+  const restore = await backUp({ sql: ownerSql }, orderNumber);
+  succeed(await sandbox.post(`/orders/${orderNumber}/deliver`));
   return async () => {
     await restore();
     const isMended = async () =>
-      (await findOrderByNumber(ownerSql, order_number)).status === 'DELIVERED';
-    return { orderNumber: order_number, isMended };
+      (await findOrderByNumber(ownerSql, orderNumber)).status === 'DELIVERED';
+    return { orderNumber, isMended };
   };
 }

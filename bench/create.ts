@@ -39,7 +39,7 @@ export async function run(): Promise<void> {
   const workflows = createOrderWorkflows(connectTemporal({ address, namespace }));
   const admin = { sql, pepper: config.apiSecretPepper ?? '', actor: 'bench' };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
-  const { merchant_id: merchantId } = await createMerchant(admin, merchant);
+  const { merchantId } = await createMerchant(admin, merchant);
   await changeMerchantStatus(admin, merchantId, 'approve');
   const keys = await createKeyPair(admin, merchantId, 'sandbox');
   const api = await startApi(facts.environment);

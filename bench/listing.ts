@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
-import { connectDatabase } from '../src/db/client.ts';
+import { connectDatabase, jsonRow } from '../src/db/client.ts';
 import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
 import { migrate } from '../src/db/migrate.ts';
 import type { OrderStatus } from '../src/domain/index.ts';
@@ -73,7 +73,7 @@ export async function run(): Promise<void> {
 async function newMerchant(sql: Sql): Promise<string> {
   const admin = { sql, pepper: 'not used', actor: 'bench' };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
-  return (await createMerchant(admin, merchant)).merchant_id;
+  return (await createMerchant(admin, merchant)).merchantId;
 }
 
 async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<void> {
@@ -95,7 +95,7 @@ async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<vo
 /** One order a second until an hour ago; most COMPLETED, the newest still PAID. */
 async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise<void> {
   const template = newOrder(merchantId);
-  const common = sql.json({ ...template, request_hash: '', terms: { ...template.terms } });
+  const common = jsonRow(sql, { ...template, requestHash: '' });
   for (let from = 0; from < orders; from += ORDERS_A_LOAD) {
     await sql`
       INSERT INTO orders
@@ -105,7 +105,7 @@ async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise
         WHERE i <= ${orders}
       ) AS numbers,
       LATERAL jsonb_populate_record(NULL::orders, ${common} || jsonb_build_object(
-        'order_number', ${template.order_number} || i, 'payment_token', ${merchantId} || i,
+        'order_number', ${template.orderNumber} || i, 'payment_token', ${merchantId} || i,
         'idempotency_key', i, 'step_number', 5, 'dispute_count', 0, 'created_at', at,
         'updated_at', at, 'payment_link_expires_at', at, 'status', CASE
           WHEN i > ${orders} - 500 THEN 'PAID'

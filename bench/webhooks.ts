@@ -128,13 +128,13 @@ async function writeCancelledOrder(
     paymentLinkMs,
     present,
   });
-  const createdAtMs = order.created_at.getTime();
+  const createdAtMs = order.createdAt.getTime();
   const { state } = createOrder(order.terms, createdAtMs, createdAtMs + paymentLinkMs);
   const closing = changeBy(state, { type: 'cancel' });
   const closed = changeBy({ ...state, busy: closing.state.busy }, { type: 'sessionClosed' });
-  await recordStep({ orderNumber: order.order_number, step: closed.step });
+  await recordStep({ orderNumber: order.orderNumber, step: closed.step });
   // It is over: no workflow of it has to begin.
-  await readOrder(sql, { orderNumber: order.order_number, afterStep: closed.step.number });
+  await readOrder(sql, { orderNumber: order.orderNumber, afterStep: closed.step.number });
 }
 
 function changeBy(state: OrderState, command: Command) {
@@ -144,11 +144,11 @@ function changeBy(state: OrderState, command: Command) {
 }
 
 async function pendingDeliveries(sql: Sql, merchantId: string) {
-  const rows = await sql<{ delivery_id: string; body: string }[]>`
+  const rows = await sql<{ deliveryId: string; body: string }[]>`
     SELECT d.delivery_id, e.body FROM webhook_deliveries d JOIN order_events e USING (event_id)
     WHERE d.merchant_id = ${merchantId} AND d.state = 'PENDING'
     ORDER BY d.delivery_id`;
-  return { ids: rows.map(({ delivery_id }) => delivery_id), body: rows[0]?.body ?? '' };
+  return { ids: rows.map(({ deliveryId }) => deliveryId), body: rows[0]?.body ?? '' };
 }
 
 async function postBare(url: string, body: string): Promise<void> {
@@ -201,7 +201,7 @@ async function startReceiver() {
 async function enrolMerchant({ sql, secretBox }: Service, url: string): Promise<string> {
   const admin = { sql, actor: 'bench' };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
-  const { merchant_id: merchantId } = await createMerchant(admin, merchant);
+  const { merchantId } = await createMerchant(admin, merchant);
   await changeMerchantStatus(admin, merchantId, 'approve');
   const sealed = secretBox.seal(SECRET, [merchantId, 'sandbox', 'webhook_secret']);
   await sql`

@@ -11,7 +11,7 @@ import { createSecretBox } from '../src/webhooks/secret-box.ts';
 import { runMain } from '../src/main/process.ts';
 
 async function enrolMerchant(deps: KeyDeps): Promise<DemoMerchant> {
-  const { merchant_id: merchantId } = await createMerchant(deps, {
+  const { merchantId } = await createMerchant(deps, {
     name: 'Demo Bazaar',
     email: 'demo@example.com',
   });
@@ -28,8 +28,8 @@ async function withLiveSecret(
   environment: Environment,
   known: KeyPair,
 ): Promise<KeyPair> {
-  const { is_known, secret_hmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
-  const isLive = is_known && isSecret(deps.pepper, known.apiSecret, secret_hmac);
+  const { isKnown, secretHmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
+  const isLive = isKnown && isSecret(deps.pepper, known.apiSecret, secretHmac);
   return isLive ? known : rotateSecret(deps, merchantId, environment);
 }
 

@@ -58,7 +58,7 @@ async function enrolMerchant(facts: DevFacts, receiver: Receiver, say: Say): Pro
     const checkUrl = createUrlCheck(config);
     const admin = { sql, pepper, secretBox: createSecretBox(sealing), checkUrl, actor: 'demo' };
     const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
-    const { merchant_id: merchantId } = await createMerchant(admin, merchant);
+    const { merchantId } = await createMerchant(admin, merchant);
     await changeMerchantStatus(admin, merchantId, 'approve');
     const keys = await createKeyPair(admin, merchantId, 'sandbox');
     const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url);

@@ -104,8 +104,8 @@ export async function listAlerts(
   limit: number,
 ): Promise<{ alerts: Alert[]; hasMore: boolean }> {
   const rows = await sql<Omit<Alert, 'remedy'>[]>`
-    SELECT alert_id AS "alertId", kind, subject, count, first_at AS "firstAt", last_at AS "lastAt",
-      details->>'message' AS message, details, cleared_at AS "clearedAt", cleared_by AS "clearedBy"
+    SELECT alert_id, kind, subject, count, first_at, last_at,
+      details->>'message' AS message, details, cleared_at, cleared_by
     FROM alerts
     WHERE (cleared_at IS NULL OR ${withCleared})
       ${kind ? sql`AND kind = ${kind}` : sql``}

@@ -90,7 +90,7 @@ export function htmlRoute(desk: Desk) {
 export async function checkoutOf({ sql }: Desk, token: string): Promise<Checkout> {
   const checkout = await findCheckout(sql, token);
   if (!checkout) throw errorOf('NOT_FOUND');
-  const { order_number: orderNumber, merchant_id: merchantId } = checkout.order;
+  const { orderNumber, merchantId } = checkout.order;
   noteRequest({ orderNumber, merchantId });
   return checkout;
 }
@@ -102,7 +102,7 @@ export function show<Status extends number>(
   checkout: Checkout,
   answer?: CheckoutAnswer,
 ) {
-  const page = `${basePath}/${checkout.order.payment_token}`;
+  const page = `${basePath}/${checkout.order.paymentToken}`;
   const links = {
     page,
     sessions: `${page}/sessions`,

@@ -65,7 +65,7 @@ const disputeReason = text({
 
 /** The same dispute, sent twice by an impatient finger. */
 function isRepeated(checkout: Checkout, reason: string): boolean {
-  return stateOf(checkout) === 'disputed' && checkout.order.dispute_reason === reason;
+  return stateOf(checkout) === 'disputed' && checkout.order.disputeReason === reason;
 }
 
 function refusalOf(checkout: Checkout, reason: string): CheckoutAnswer | undefined {
@@ -78,5 +78,5 @@ function refusalOf(checkout: Checkout, reason: string): CheckoutAnswer | undefin
 /** Equal for the same text in the same dispute, so that two sendings at once are one. */
 function disputeIdOf({ order }: Checkout, reason: string): string {
   const hash = createHash('sha256').update(reason).digest('base64url').slice(0, 16);
-  return `page-dispute:${order.dispute_count + 1}:${hash}`;
+  return `page-dispute:${order.disputeCount + 1}:${hash}`;
 }

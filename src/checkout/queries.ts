@@ -30,28 +30,28 @@ const PROGRESS_KINDS = [
 
 /** The buyer's latest try to pay. */
 export interface CheckoutSession {
-  session_id: string;
+  sessionId: string;
   state: SessionState;
-  upi_intent: string | null;
-  page_url: string | null;
+  upiIntent: string | null;
+  pageUrl: string | null;
   /** ISO-8601, as all times inside JSON. */
-  expires_at: string;
-  is_expired: boolean;
+  expiresAt: string;
+  isExpired: boolean;
 }
 
 /** One thing that happened, at an ISO-8601 time. */
 export interface CheckoutStep {
   kind: ProgressKind;
   at: string;
-  tracking_id: string | null;
+  trackingId: string | null;
 }
 
 /** Money that the order could not take: it goes back to the buyer in full. */
 export interface CheckoutSurplus {
-  session_id: string | null;
-  amount_paise: number;
+  sessionId: string | null;
+  amountPaise: number;
   reason: 'wrong_amount' | 'late_payment' | 'already_paid';
-  processed_at: string | null;
+  processedAt: string | null;
 }
 
 /** Why the money was moved outside the gateway, and how to find it. */
@@ -64,11 +64,11 @@ export interface CheckoutSettlement {
 /** Everything that the page of one order shows, as of one moment. */
 export interface Checkout {
   order: OrderRow;
-  merchant_name: string;
-  merchant_status: MerchantStatus;
+  merchantName: string;
+  merchantStatus: MerchantStatus;
   session: CheckoutSession | null;
   /** The latest thing that happened at all: PAYMENT_FAILED tells of a try that went wrong. */
-  last_step: StepKind | null;
+  lastStep: StepKind | null;
   steps: CheckoutStep[];
   surplus: CheckoutSurplus[];
   /** Of an order that such a settlement finished. */
@@ -87,20 +87,20 @@ type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
 export async function findCheckout(sql: Sql, token: string): Promise<Checkout | undefined> {
   const [row] = await sql<CheckoutRow[]>`
     SELECT o.*, m.name AS merchant_name, m.status AS merchant_status, service_now() AS now,
-      (SELECT jsonb_build_object('session_id', s.session_id, 'state', s.state,
-          'upi_intent', s.upi_intent, 'page_url', s.page_url, 'expires_at', s.expires_at,
-          'is_expired', ${isExpired(sql)})
+      (SELECT jsonb_build_object('sessionId', s.session_id, 'state', s.state,
+          'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
+          'isExpired', ${isExpired(sql)})
         FROM payment_sessions s WHERE s.order_number = o.order_number
         ORDER BY s.session_id IS NOT DISTINCT FROM o.open_session_id DESC, s.session_id DESC
         LIMIT 1) AS session,
       (SELECT t.kind FROM order_steps t WHERE t.order_number = o.order_number
         ORDER BY t.step_number DESC LIMIT 1) AS last_step,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', t.kind, 'at', t.at,
-          'tracking_id', t.details->>'trackingId') ORDER BY t.step_number), '[]')
+          'trackingId', t.details->>'trackingId') ORDER BY t.step_number), '[]')
         FROM order_steps t WHERE t.order_number = o.order_number
           AND t.kind = ANY (${PROGRESS_KINDS})) AS steps,
-      (SELECT coalesce(jsonb_agg(jsonb_build_object('session_id', p.session_id,
-          'amount_paise', r.amount_paise, 'reason', r.reason, 'processed_at', r.processed_at)
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
+          'amountPaise', r.amount_paise, 'reason', r.reason, 'processedAt', r.processed_at)
           ORDER BY r.started_at), '[]')
         FROM surplus_refunds r JOIN payments p USING (gateway_payment_id)
         WHERE r.order_number = o.order_number) AS surplus,
@@ -112,14 +112,14 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     FROM orders o JOIN merchants m USING (merchant_id)
     WHERE o.payment_token = ${token}`;
   if (!row) return undefined;
-  const { merchant_name, merchant_status, session, last_step, steps, surplus, ...rest } = row;
+  const { merchantName, merchantStatus, session, lastStep, steps, surplus, ...rest } = row;
   const { settlement, now, ...order } = rest;
   return {
     order,
-    merchant_name,
-    merchant_status,
+    merchantName,
+    merchantStatus,
     session,
-    last_step,
+    lastStep,
     steps,
     surplus,
     settlement,

@@ -44,8 +44,8 @@ function pageRoute(desk: Desk): Route {
 async function lookAgain(desk: Desk, checkout: Checkout): Promise<Checkout> {
   const { order, session } = checkout;
   if (stateOf(checkout) !== 'waiting' || session === null) return checkout;
-  await desk.lookAtSession(order.order_number, session.session_id);
-  return checkoutOf(desk, order.payment_token);
+  await desk.lookAtSession(order.orderNumber, session.sessionId);
+  return checkoutOf(desk, order.paymentToken);
 }
 
 function statusRoute(desk: Desk): Route {

@@ -38,16 +38,16 @@ export function stateOf(checkout: Checkout): CheckoutState {
   return STATE_OF_STATUS[status](checkout);
 }
 
-function paymentState({ order, merchant_status, session, surplus, now }: Checkout): CheckoutState {
+function paymentState({ order, merchantStatus, session, surplus, now }: Checkout): CheckoutState {
   // Captured, and the order is about to hear of it; but surplus money makes no order PAID.
-  const isSurplus = surplus.some(({ session_id }) => session_id === session?.session_id);
+  const isSurplus = surplus.some(({ sessionId }) => sessionId === session?.sessionId);
   if (session?.state === 'PAID' && !isSurplus) return 'confirming';
   if (order.busy !== null) return 'closing';
-  if (order.payment_link_expires_at <= now) return 'link_expired';
-  if (merchant_status !== 'APPROVED') return 'merchant_unavailable';
-  if (session?.state === 'OPEN' && !session.is_expired) return 'waiting';
+  if (order.paymentLinkExpiresAt <= now) return 'link_expired';
+  if (merchantStatus !== 'APPROVED') return 'merchant_unavailable';
+  if (session?.state === 'OPEN' && !session.isExpired) return 'waiting';
   const wasOpen = session?.state === 'OPEN' || session?.state === 'CLOSED';
-  return wasOpen && session.is_expired ? 'session_expired' : 'payable';
+  return wasOpen && session.isExpired ? 'session_expired' : 'payable';
 }
 
 /** True where the order's law lets its buyer raise a dispute. */
@@ -76,13 +76,13 @@ export function pollSecondsOf(state: CheckoutState, { surplus }: Checkout): numb
     case 'completed':
     case 'refunded':
     case 'cancelled':
-      return surplus.some(({ processed_at }) => processed_at === null) ? 60 : undefined;
+      return surplus.some(({ processedAt }) => processedAt === null) ? 60 : undefined;
   }
 }
 
 /** Changes whenever the page would look different, and says nothing else. */
 export function versionOf(checkout: Checkout): string {
   const { order, session, surplus } = checkout;
-  const facts = [stateOf(checkout), order.step_number, session?.session_id, surplus];
+  const facts = [stateOf(checkout), order.stepNumber, session?.sessionId, surplus];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 12);
 }

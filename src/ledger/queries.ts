@@ -58,24 +58,27 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
     )
     SELECT
       (SELECT json_agg(balance) FROM (${balances(sql)}) balance) AS accounts,
-      (SELECT count(*) FROM ledger_transfers) AS "lineCount",
-      (SELECT count(*) FROM orders) AS "orderCount",
-      (SELECT count(*) FROM payments) AS "captureCount",
+      (SELECT count(*) FROM ledger_transfers) AS line_count,
+      (SELECT count(*) FROM orders) AS order_count,
+      (SELECT count(*) FROM payments) AS capture_count,
       (SELECT count(*) FROM payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
         SELECT FROM lines l WHERE l.gateway_payment_id = p.gateway_payment_id)
-      ) AS "capturesUnderWay",
-      (SELECT count(*) FROM payments WHERE NOT is_whole) AS "unfitCaptureCount",
-      (SELECT count(*) FROM surplus_refunds) AS "surplusCount",
-      (SELECT count(*) FROM gateway_reversals) AS "reversalCount",
-      (SELECT count(*) FROM outside_settlements) AS "outsideSettlementCount",
-      (SELECT count(*) FROM faults) AS "faultCount",
+      ) AS captures_under_way,
+      (SELECT count(*) FROM payments WHERE NOT is_whole) AS unfit_capture_count,
+      (SELECT count(*) FROM surplus_refunds) AS surplus_count,
+      (SELECT count(*) FROM gateway_reversals) AS reversal_count,
+      (SELECT count(*) FROM outside_settlements) AS outside_settlement_count,
+      (SELECT count(*) FROM faults) AS fault_count,
       (SELECT coalesce(json_agg(found), '[]') FROM (
         SELECT * FROM faults ORDER BY rule, subject LIMIT ${maxFaults}) found) AS faults`;
   if (!book) throw new Error('An aggregate always answers');
   return book;
 }
 
-/** Every account of both environments; what came in has to equal what the others hold. */
+/**
+ * Every account of both environments; what came in has to equal what the others hold. The
+ * caller reads them as JSON, whose keys are not renamed: hence the two quoted names.
+ */
 function balances(sql: Sql) {
   return sql`
     WITH expected AS (${rules.expectedBalances(sql)}), sums AS (
@@ -122,9 +125,8 @@ export async function findLedgerOrder(
   orderNumber: string,
 ): Promise<LedgerOrder | undefined> {
   const [row] = await sql<LedgerOrder[]>`
-    SELECT o.order_number AS "orderNumber", o.merchant_id AS "merchantId", o.environment, o.status,
-      o.amount_paise AS "amountPaise", o.gateway_payment_id AS "gatewayPaymentId",
-      s.reference AS "outsideReference"
+    SELECT o.order_number, o.merchant_id, o.environment, o.status, o.amount_paise,
+      o.gateway_payment_id, s.reference AS outside_reference
     FROM orders o LEFT JOIN outside_settlements s USING (order_number)
     WHERE o.order_number = ${orderNumber}`;
   return row;
@@ -133,7 +135,7 @@ export async function findLedgerOrder(
 /** The lines of an order, surplus included, in the order in which they were written. */
 export async function listLines(sql: Sql, orderNumber: string): Promise<LedgerLine[]> {
   return sql<LedgerLine[]>`
-    SELECT at, operation, debit_account AS from, credit_account AS to,
-      amount_paise AS "amountPaise", gateway_payment_id AS "gatewayPaymentId"
+    SELECT at, operation, debit_account AS from, credit_account AS to, amount_paise,
+      gateway_payment_id
     FROM ledger_transfers WHERE order_number = ${orderNumber} ORDER BY transfer_id`;
 }

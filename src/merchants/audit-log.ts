@@ -29,7 +29,7 @@ export async function listAudit(
   limit: number,
 ): Promise<{ entries: AuditEntry[]; hasMore: boolean }> {
   const rows = await sql<AuditEntry[]>`
-    SELECT at, actor, action, merchant_id AS "merchantId", subject,
+    SELECT at, actor, action, merchant_id, subject,
       coalesce(details->>'reason', (
         SELECT body->>'reason' FROM order_requests r
         WHERE r.order_number = subject AND r.request_id = details->>'requestId')) AS reason, details

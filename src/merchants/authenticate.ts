@@ -12,12 +12,12 @@ export function createAuthenticate(deps: { sql: Sql; pepper: string }): Authenti
   return async ({ environment, apiKey = '', apiSecret = '', origin }) => {
     // PostgreSQL text cannot hold NUL; no key has one, so such a key is simply unknown.
     const holder = await findKeyHolder(deps.sql, environment, apiKey.replaceAll('\0', '?'));
-    const isRight = isSecret(deps.pepper, apiSecret, holder.secret_hmac);
-    if (!isRight || !holder.is_known) throw errorOf('UNAUTHORIZED');
+    const isRight = isSecret(deps.pepper, apiSecret, holder.secretHmac);
+    if (!isRight || !holder.isKnown) throw errorOf('UNAUTHORIZED');
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
-    if (!isOriginAllowed(origin, holder.allowed_origins)) throw errorOf('ORIGIN_NOT_ALLOWED');
-    return { id: holder.merchant_id, name: holder.name };
+    if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
+    return { id: holder.merchantId, name: holder.name };
   };
 }
 

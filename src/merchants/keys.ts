@@ -67,7 +67,7 @@ export async function rotateSecret(
   environment: Environment,
 ): Promise<KeyPair> {
   const { apiSecret } = generateKeyPair(environment);
-  const [row] = await sql<{ api_key: string }[]>`
+  const [row] = await sql<{ apiKey: string }[]>`
     WITH rotated AS (
       UPDATE api_keys
       SET secret_hmac = ${hmacOfSecret(pepper, apiSecret)}, rotated_at = clock_timestamp()
@@ -78,7 +78,7 @@ export async function rotateSecret(
       SELECT ${actor}, 'key.rotate', merchant_id, api_key FROM rotated
     )
     SELECT api_key FROM rotated`;
-  if (row) return { apiKey: row.api_key, apiSecret };
+  if (row) return { apiKey: row.apiKey, apiSecret };
   if (!(await findMerchant(sql, merchantId))) throw merchantNotFound(merchantId);
   const message = `Merchant ${merchantId} has no key for ${environment}: create one`;
   throw new DomainError('INVALID_STATE', message);
@@ -88,6 +88,6 @@ export async function rotateSecret(
 export async function listKeys(sql: Sql, merchantId: string): Promise<ListedKey[]> {
   if (!(await findMerchant(sql, merchantId))) throw merchantNotFound(merchantId);
   return sql<ListedKey[]>`
-    SELECT api_key AS "apiKey", environment, created_at AS "createdAt", rotated_at AS "rotatedAt"
+    SELECT api_key, environment, created_at, rotated_at
     FROM api_keys WHERE merchant_id = ${merchantId} ORDER BY environment`;
 }

@@ -6,23 +6,23 @@ export type MerchantStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'SUSPENDED';
 
 /** A row of `merchants`. */
 export interface MerchantRow {
-  merchant_id: string;
+  merchantId: string;
   name: string;
   email: string;
   status: MerchantStatus;
-  status_reason: string | null;
-  linked_accounts: Partial<Record<Environment, string>>;
-  created_at: Date;
+  statusReason: string | null;
+  linkedAccounts: Partial<Record<Environment, string>>;
+  createdAt: Date;
 }
 
 /** What a request's API key belongs to; of an unknown key, nobody in the same shape. */
 export interface KeyHolder {
-  is_known: boolean;
-  merchant_id: string;
+  isKnown: boolean;
+  merchantId: string;
   name: string;
   status: MerchantStatus;
-  secret_hmac: Uint8Array;
-  allowed_origins: string[];
+  secretHmac: Uint8Array;
+  allowedOrigins: string[];
 }
 
 /** Stands in for the merchant of an unknown key. */

@@ -93,7 +93,7 @@ export interface OrderCommands {
  * keyed with the order's payment token, which Temporal never sees.
  */
 export function requestIdOf(
-  { payment_token: secret }: OrderRow,
+  { paymentToken: secret }: OrderRow,
   operation: string,
   idempotencyKey: string | undefined,
 ): string {
@@ -112,7 +112,7 @@ export function createOrderCommands(deps: OrderDeps): OrderCommands {
     create: (request) => createOrder(deps, request),
     send: (...request) => send(deps, ...request),
     raiseDispute: (...request) => raiseDispute(deps, ...request),
-    findRepeated: ({ order_number }, requestId) => findRepeated(deps, order_number, requestId, {}),
+    findRepeated: ({ orderNumber }, requestId) => findRepeated(deps, orderNumber, requestId, {}),
   };
 }
 
@@ -122,13 +122,13 @@ async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promis
     paymentLinkMs: deps.durations.paymentLinkMs,
     present: deps.present,
   });
-  noteRequest({ orderNumber: order.order_number });
+  noteRequest({ orderNumber: order.orderNumber });
   // A replay starts nothing once the workflow has begun: its id is free again after Temporal's
   // retention. Before that, starting it again repairs what a died process left.
   if (isUnstarted) await deps.workflows.start(orderInputOf(order));
-  const mismatch = !isInserted && Buffer.compare(newOrder.request_hash, order.request_hash) !== 0;
+  const mismatch = !isInserted && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
   if (mismatch) {
-    request.log.warn({ orderNumber: order.order_number }, 'Idempotency-Key used for another body');
+    request.log.warn({ orderNumber: order.orderNumber }, 'Idempotency-Key used for another body');
   }
   return { order: deps.present(order), replayed: !isInserted, mismatch };
 }
@@ -141,21 +141,21 @@ export function newOrderOf(
   const { merchantId, environment, idempotencyKey, body } = request;
   const { completionWindowMs, disputeAnswerMs } = durations;
   const content = {
-    merchant_order_id: body.merchantOrderId ?? null,
-    amount_paise: paiseFromRupees(body.amount) ?? 0,
+    merchantOrderId: body.merchantOrderId ?? null,
+    amountPaise: paiseFromRupees(body.amount) ?? 0,
     description: body.description,
-    buyer_email: body.buyerEmail,
-    buyer_phone: body.buyerPhone,
-    buyer_name: body.buyerName ?? '',
+    buyerEmail: body.buyerEmail,
+    buyerPhone: body.buyerPhone,
+    buyerName: body.buyerName ?? '',
   };
   return {
     ...content,
-    order_number: `ORD${ulid()}`,
-    merchant_id: merchantId,
+    orderNumber: `ORD${ulid()}`,
+    merchantId,
     environment,
-    idempotency_key: idempotencyKey,
-    request_hash: createHash('sha256').update(JSON.stringify(content)).digest(),
-    payment_token: randomBytes(24).toString('base64url'),
+    idempotencyKey,
+    requestHash: createHash('sha256').update(JSON.stringify(content)).digest(),
+    paymentToken: randomBytes(24).toString('base64url'),
     terms: { environment, completionWindowMs, disputeAnswerMs },
   };
 }
@@ -166,9 +166,9 @@ async function send<Name extends OrderMessageName>(
   name: Name,
   message: OrderMessages[Name] & { requestId: string },
   body: RequestBody = {},
-  actor = order.merchant_id,
+  actor = order.merchantId,
 ): Promise<CommandResult> {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const { requestId } = message;
   const responsible = { actor, reason: String(body['reason'] ?? NO_REASON_ASKED) };
   const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body, responsible);
@@ -184,7 +184,7 @@ async function raiseDispute(
   reason: string,
   operator?: string,
 ): Promise<CommandResult> {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const dispute = { requestId, reason, operator };
   const written = await queries.writeDispute(deps.sql, orderNumber, dispute);
   if (!written) {
@@ -216,7 +216,7 @@ async function carryOut<Name extends OrderMessageName>(
   name: Name,
   message: OrderMessages[Name] & { requestId: string },
 ): Promise<OrderRow> {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const { requestId } = message;
   try {
     const updateId = await updateIdOf(deps, orderNumber, name, requestId);
@@ -244,7 +244,7 @@ async function updateStarted<Name extends OrderMessageName>(
   message: OrderMessages[Name] & { requestId: string },
   updateId: string,
 ): Promise<'done' | 'gone'> {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const outcome = await updateCaughtUp(deps, orderNumber, name, message, updateId);
   if (outcome === 'done' || (await recoverOrder(deps, orderNumber)) === 'final') return outcome;
   return updateCaughtUp(deps, orderNumber, name, message, updateId);

@@ -68,7 +68,7 @@ async function comparePage(
 async function bringOrderTogether(deps: RecoveryDeps, orderNumber: string): Promise<boolean> {
   const found = await deps.workflows.find(orderNumber);
   const [row] = await deps.sql<OpenOrder[]>`
-    SELECT order_number AS "orderNumber", status FROM orders WHERE order_number = ${orderNumber}`;
+    SELECT order_number, status FROM orders WHERE order_number = ${orderNumber}`;
   if (found.state === 'running') {
     if (!row) {
       await alertWithoutRow(deps, orderNumber, 'runs');

@@ -38,10 +38,8 @@ export async function listRunningDisputes(
 ): Promise<{ disputes: RunningDispute[]; hasMore: boolean }> {
   // The list of statuses stands in the text, where the planner sees that the partial index fits.
   const rows = await sql<RunningDispute[]>`
-    SELECT order_number AS "orderNumber", merchant_id AS "merchantId", environment, status,
-      amount_paise AS "amountPaise", dispute_count AS "disputeCount",
-      dispute_raised_at AS "raisedAt", dispute_respond_by AS "respondBy",
-      busy IS NOT NULL AS "isRefunding"
+    SELECT order_number, merchant_id, environment, status, amount_paise, dispute_count,
+      dispute_raised_at AS raised_at, dispute_respond_by AS respond_by, busy IS NOT NULL AS is_refunding
     FROM orders
     WHERE status IN (${sql.unsafe(DISPUTE_STATUSES.map((name) => `'${name}'`).join(', '))})
       ${status ? sql`AND status = ${status}` : sql``}

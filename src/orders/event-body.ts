@@ -19,17 +19,17 @@ export function eventOf(
 ) {
   const { event, atMs } = step;
   if (event === null) return undefined;
-  const id = ulidOf(order.order_number, step);
-  const event_id = `evt_${id}`;
+  const id = ulidOf(order.orderNumber, step);
+  const eventId = `evt_${id}`;
   const body = JSON.stringify({
     event: event.type,
-    event_id,
+    event_id: eventId,
     sequence: event.sequence,
     timestamp: new Date(atMs).toISOString(),
     environment: order.environment,
     data: { ...present(order), ...failure },
   });
-  return { ...event, event_id, delivery_id: `dlv_${id}`, body };
+  return { ...event, eventId, deliveryId: `dlv_${id}`, body };
 }
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

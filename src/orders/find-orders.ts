@@ -55,9 +55,8 @@ export async function findOrders(
     throw new DomainError('BAD_REQUEST', message);
   }
   const rows = await sql<FoundOrder[]>`
-    SELECT order_number AS "orderNumber", merchant_id AS "merchantId", environment,
-      merchant_order_id AS "merchantOrderId", status, amount_paise AS "amountPaise",
-      buyer_email AS "buyerEmail", buyer_phone AS "buyerPhone", created_at AS "createdAt"
+    SELECT order_number, merchant_id, environment, merchant_order_id, status, amount_paise,
+      buyer_email, buyer_phone, created_at
     FROM orders
     WHERE true
       ${orderNumber === undefined ? sql`` : sql`AND order_number = ${orderNumber}`}

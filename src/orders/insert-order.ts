@@ -1,5 +1,6 @@
 import type postgres from 'postgres';
 import type { Sql } from '../db/client.ts';
+import { jsonRow } from '../db/client.ts';
 import { createOrder } from '../domain/index.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from './presenter.ts';
@@ -8,18 +9,18 @@ import type { OrderRow } from './rows.ts';
 /** What POST /orders writes. The times are the database's: see {@link insertOrder}. */
 export type NewOrder = Pick<
   OrderRow,
-  | 'order_number'
-  | 'merchant_id'
+  | 'orderNumber'
+  | 'merchantId'
   | 'environment'
-  | 'idempotency_key'
-  | 'request_hash'
-  | 'merchant_order_id'
-  | 'amount_paise'
+  | 'idempotencyKey'
+  | 'requestHash'
+  | 'merchantOrderId'
+  | 'amountPaise'
   | 'description'
-  | 'buyer_email'
-  | 'buyer_phone'
-  | 'buyer_name'
-  | 'payment_token'
+  | 'buyerEmail'
+  | 'buyerPhone'
+  | 'buyerName'
+  | 'paymentToken'
   | 'terms'
 >;
 
@@ -55,17 +56,17 @@ export async function insertOrder(
 }
 
 /** The order that has this one's key, if there is one, and the database's time. */
-async function findByKey(sql: Sql, { merchant_id, environment, idempotency_key }: NewOrder) {
-  const [row] = await sql<[OrderRow & { now: Date; is_unstarted: boolean }]>`
+async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: NewOrder) {
+  const [row] = await sql<[OrderRow & { now: Date; isUnstarted: boolean }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
       u.order_number IS NOT NULL AS is_unstarted
     FROM (VALUES (1)) AS always
-    LEFT JOIN orders o ON o.merchant_id = ${merchant_id} AND o.environment = ${environment}
-      AND o.idempotency_key = ${idempotency_key}
+    LEFT JOIN orders o ON o.merchant_id = ${merchantId} AND o.environment = ${environment}
+      AND o.idempotency_key = ${idempotencyKey}
     LEFT JOIN unstarted_orders u ON u.order_number = o.order_number`;
-  const { now, is_unstarted, ...order } = row;
-  const isFound = (order.order_number as string | null) !== null;
-  return { now, isUnstarted: is_unstarted, order: isFound ? order : undefined };
+  const { now, isUnstarted: isWaiting, ...order } = row;
+  const isFound = (order.orderNumber as string | null) !== null;
+  return { now, isUnstarted: isWaiting, order: isFound ? order : undefined };
 }
 
 /** True when no workflow of this order has begun yet. */
@@ -77,13 +78,13 @@ export async function isUnstarted(sql: Sql, orderNumber: string): Promise<boolea
 async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<boolean> {
   const { step } = createOrder(
     row.terms,
-    row.created_at.getTime(),
-    row.payment_link_expires_at.getTime(),
+    row.createdAt.getTime(),
+    row.paymentLinkExpiresAt.getTime(),
   );
-  const { event_id, delivery_id, body } = eventOf(row, step, present) ?? {};
+  const { eventId, deliveryId, body } = eventOf(row, step, present) ?? {};
   const written = await sql`
     WITH inserted AS (
-      INSERT INTO orders SELECT * FROM jsonb_populate_record(NULL::orders, ${sql.json(columnsOf(row))})
+      INSERT INTO orders SELECT * FROM jsonb_populate_record(NULL::orders, ${rowOf(sql, row)})
       WHERE created_at > service_now() - ${MAX_DELAY_SECONDS} * interval '1 second'
       ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
       RETURNING order_number, merchant_id, environment, status, created_at
@@ -96,13 +97,13 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
       FROM inserted
     ), event AS (
       INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
-      SELECT ${event_id ?? ''}, order_number, 1, ${step.number}, ${step.kind}, created_at,
+      SELECT ${eventId ?? ''}, order_number, 1, ${step.number}, ${step.kind}, created_at,
         ${body ?? ''}
       FROM inserted
     ), delivery AS (
       INSERT INTO webhook_deliveries
         (delivery_id, event_id, merchant_id, environment, next_attempt_at)
-      SELECT ${delivery_id ?? ''}, ${event_id ?? ''}, merchant_id, environment, created_at
+      SELECT ${deliveryId ?? ''}, ${eventId ?? ''}, merchant_id, environment, created_at
       FROM inserted JOIN merchant_environments m USING (merchant_id, environment)
       WHERE m.webhook_url IS NOT NULL
     )
@@ -116,38 +117,38 @@ function newRow(order: NewOrder, createdAt: Date, paymentLinkExpiresAt: Date): O
     ...order,
     status: 'ACCEPTED',
     busy: null,
-    step_number: 1,
-    dispute_count: 0,
-    gateway_payment_id: null,
-    payment_utr: null,
-    paid_at: null,
-    payment_link_expires_at: paymentLinkExpiresAt,
-    completes_at: null,
-    dispute_reason: null,
-    dispute_raised_at: null,
-    dispute_respond_by: null,
-    dispute_evidence: null,
-    dispute_resolution: null,
-    dispute_decided_for: null,
-    dispute_decision_reason: null,
-    dispute_decided_at: null,
-    dispute_ended_at: null,
-    refund_amount_paise: null,
-    refund_reason: null,
-    refund_processed_at: null,
-    cancelled_by: null,
-    cancel_reason: null,
-    cancelled_at: null,
-    waiting_dispute_id: null,
-    waiting_dispute_received_at: null,
-    open_session_id: null,
-    created_at: createdAt,
-    updated_at: createdAt,
+    stepNumber: 1,
+    disputeCount: 0,
+    gatewayPaymentId: null,
+    paymentUtr: null,
+    paidAt: null,
+    paymentLinkExpiresAt,
+    completesAt: null,
+    disputeReason: null,
+    disputeRaisedAt: null,
+    disputeRespondBy: null,
+    disputeEvidence: null,
+    disputeResolution: null,
+    disputeDecidedFor: null,
+    disputeDecisionReason: null,
+    disputeDecidedAt: null,
+    disputeEndedAt: null,
+    refundAmountPaise: null,
+    refundReason: null,
+    refundProcessedAt: null,
+    cancelledBy: null,
+    cancelReason: null,
+    cancelledAt: null,
+    waitingDisputeId: null,
+    waitingDisputeReceivedAt: null,
+    openSessionId: null,
+    createdAt,
+    updatedAt: createdAt,
   };
 }
 
 /** The row as `jsonb_populate_record` reads it. */
-function columnsOf({ request_hash, ...row }: OrderRow): postgres.JSONValue {
-  const hash = `\\x${Buffer.from(request_hash).toString('hex')}`;
-  return { ...row, request_hash: hash } as object as postgres.JSONValue;
+function rowOf(sql: Sql, { requestHash, ...row }: OrderRow) {
+  const hash = `\\x${Buffer.from(requestHash).toString('hex')}`;
+  return jsonRow(sql, { ...row, requestHash: hash });
 }

@@ -33,7 +33,7 @@ export async function listOrders(
 ): Promise<{ orders: OrderRow[]; totalElements: number }> {
   const rows = await sql<(OrderRow & { total: number })[]>`${orderPageQuery(sql, filter, page)}`;
   // A page beyond the end is one row that has the total and no order.
-  const orders = rows.filter((row) => row.order_number !== null);
+  const orders = rows.filter((row) => row.orderNumber !== null);
   return { orders, totalElements: rows[0]?.total ?? 0 };
 }
 

@@ -31,10 +31,10 @@ export async function alertLostOrders(deps: RecoveryDeps, since: Date): Promise<
 /** Those of the orders that have no row. */
 export async function findWithoutRow(sql: Sql, orderNumbers: string[]): Promise<string[]> {
   if (orderNumbers.length === 0) return [];
-  const lost = await sql<{ order_number: string }[]>`
+  const lost = await sql<{ orderNumber: string }[]>`
     SELECT order_number FROM unnest(${orderNumbers}::text[]) asked (order_number)
     WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_number = asked.order_number)`;
-  return lost.map(({ order_number }) => order_number);
+  return lost.map(({ orderNumber }) => orderNumber);
 }
 
 /** @param workflow what Temporal has of the order whose row is not there */

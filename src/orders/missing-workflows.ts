@@ -86,7 +86,7 @@ async function readBegun(
 ): Promise<{ status: OrderStatus } | undefined> {
   const [row] = await sql<{ status: OrderStatus; isBeginning: boolean }[]>`
     SELECT o.status, coalesce(u.created_at >
-      service_now() - ${STARTED_WITHIN_MINUTES} * interval '1 minute', false) AS "isBeginning"
+      service_now() - ${STARTED_WITHIN_MINUTES} * interval '1 minute', false) AS is_beginning
     FROM orders o LEFT JOIN unstarted_orders u USING (order_number)
     WHERE order_number = ${orderNumber}`;
   return row && !row.isBeginning && !isFinal(row.status) ? row : undefined;

@@ -46,7 +46,7 @@ export async function* pagesOfOpenOrders(
 
 async function listOpenOrders(sql: Sql, after: string): Promise<OpenOrder[]> {
   return sql<OpenOrder[]>`
-    SELECT order_number AS "orderNumber", status FROM orders
+    SELECT order_number, status FROM orders
     WHERE status NOT IN (${sql.unsafe(FINAL_STATUSES)}) AND order_number > ${after}
     ORDER BY order_number LIMIT ${ORDERS_PER_PAGE}`;
 }

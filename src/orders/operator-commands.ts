@@ -92,7 +92,7 @@ function writeAudit(
 ) {
   return sql`
     INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-    VALUES (${actor}, ${action}, ${order.merchant_id}, ${order.order_number}, ${sql.json(details)})`;
+    VALUES (${actor}, ${action}, ${order.merchantId}, ${order.orderNumber}, ${sql.json(details)})`;
 }
 
 /** @throws DomainError `BAD_REQUEST` in the words of the rule */

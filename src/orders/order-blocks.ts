@@ -15,7 +15,7 @@ export async function sealOrderBlocks(
   ordersPerBlock = ORDERS_PER_BLOCK,
 ): Promise<number> {
   const due = await sql<{ merchantId: string; environment: Environment }[]>`
-    SELECT m.merchant_id AS "merchantId", e.environment
+    SELECT m.merchant_id, e.environment
     FROM merchants AS m, unnest(enum_range(NULL::environment)) AS e (environment)
     WHERE EXISTS (
       SELECT FROM orders AS o

@@ -8,63 +8,63 @@ export type PresentOrder = (row: OrderRow) => Order;
 /** @param publicBaseUrl where buyers open their payment page */
 export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
   return (row) => ({
-    order_number: row.order_number,
-    ...(row.merchant_order_id !== null && { merchant_order_id: row.merchant_order_id }),
-    amount: rupeesFromPaise(row.amount_paise),
+    order_number: row.orderNumber,
+    ...(row.merchantOrderId !== null && { merchant_order_id: row.merchantOrderId }),
+    amount: rupeesFromPaise(row.amountPaise),
     currency: 'INR',
     status: row.status,
-    dispute_count: row.dispute_count,
-    buyer: { email: row.buyer_email, name: row.buyer_name, phone: row.buyer_phone },
+    dispute_count: row.disputeCount,
+    buyer: { email: row.buyerEmail, name: row.buyerName, phone: row.buyerPhone },
     description: row.description,
-    payment_url: `${publicBaseUrl}/pay/${row.payment_token}`,
-    payment_link_expires_at: row.payment_link_expires_at.toISOString(),
-    completes_at: STATUSES[row.status].deadline === 'completion' ? iso(row.completes_at) : null,
+    payment_url: `${publicBaseUrl}/pay/${row.paymentToken}`,
+    payment_link_expires_at: row.paymentLinkExpiresAt.toISOString(),
+    completes_at: STATUSES[row.status].deadline === 'completion' ? iso(row.completesAt) : null,
     dispute: presentDispute(row),
     refund: presentRefund(row),
     payment: presentPayment(row),
     cancellation: presentCancellation(row),
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
   });
 }
 
 function presentDispute(row: OrderRow): Order['dispute'] {
-  if (row.dispute_raised_at === null) return null;
+  if (row.disputeRaisedAt === null) return null;
   return {
-    reason: row.dispute_reason ?? '',
-    raised_at: row.dispute_raised_at.toISOString(),
-    respond_by: iso(row.dispute_respond_by),
-    evidence: row.dispute_evidence,
-    resolution: row.dispute_resolution,
+    reason: row.disputeReason ?? '',
+    raised_at: row.disputeRaisedAt.toISOString(),
+    respond_by: iso(row.disputeRespondBy),
+    evidence: row.disputeEvidence,
+    resolution: row.disputeResolution,
     decision: presentDecision(row),
-    ended_at: iso(row.dispute_ended_at),
+    ended_at: iso(row.disputeEndedAt),
   };
 }
 
 function presentDecision(row: OrderRow): NonNullable<Order['dispute']>['decision'] {
-  const { dispute_decided_for: winner, dispute_decided_at: decidedAt } = row;
+  const { disputeDecidedFor: winner, disputeDecidedAt: decidedAt } = row;
   if (winner === null || decidedAt === null) return null;
-  const reason = row.dispute_decision_reason ?? '';
+  const reason = row.disputeDecisionReason ?? '';
   return { for: winner, reason, decided_at: decidedAt.toISOString() };
 }
 
 function presentRefund(row: OrderRow): Order['refund'] {
-  if (row.refund_amount_paise === null) return null;
+  if (row.refundAmountPaise === null) return null;
   return {
-    amount: rupeesFromPaise(row.refund_amount_paise),
-    reason: row.refund_reason ?? '',
-    processed_at: iso(row.refund_processed_at),
+    amount: rupeesFromPaise(row.refundAmountPaise),
+    reason: row.refundReason ?? '',
+    processed_at: iso(row.refundProcessedAt),
   };
 }
 
 function presentPayment(row: OrderRow): Order['payment'] {
-  const { gateway_payment_id, payment_utr: utr, paid_at: paidAt } = row;
-  if (gateway_payment_id === null || paidAt === null) return null;
-  return { gateway_payment_id, utr, paid_at: paidAt.toISOString() };
+  const { gatewayPaymentId, paymentUtr: utr, paidAt } = row;
+  if (gatewayPaymentId === null || paidAt === null) return null;
+  return { gateway_payment_id: gatewayPaymentId, utr, paid_at: paidAt.toISOString() };
 }
 
 function presentCancellation(row: OrderRow): Order['cancellation'] {
-  const { cancelled_by: by, cancel_reason: reason, cancelled_at: cancelledAt } = row;
+  const { cancelledBy: by, cancelReason: reason, cancelledAt } = row;
   if (by === null || cancelledAt === null) return null;
   return { by, reason, cancelled_at: cancelledAt.toISOString() };
 }

@@ -37,7 +37,7 @@ export async function ownOrder(
   const order = await findOrder(sql, environment, orderNumber);
   if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
   noteRequest({ orderNumber });
-  if (order.merchant_id !== merchantId) throw errorOf('ORDER_NOT_YOURS');
+  if (order.merchantId !== merchantId) throw errorOf('ORDER_NOT_YOURS');
   return order;
 }
 
@@ -60,8 +60,8 @@ export async function findUnheardDisputes(
   limit: number,
 ): Promise<{ orderNumber: string; requestId: string; receivedAt: Date }[]> {
   return sql<{ orderNumber: string; requestId: string; receivedAt: Date }[]>`
-    SELECT order_number AS "orderNumber", waiting_dispute_id AS "requestId",
-      waiting_dispute_received_at AS "receivedAt"
+    SELECT order_number, waiting_dispute_id AS request_id,
+      waiting_dispute_received_at AS received_at
     FROM orders
     WHERE waiting_dispute_id IS NOT NULL AND status = ANY(${statusesThatTake('dispute')}) AND busy IS NULL
       AND waiting_dispute_received_at
@@ -88,7 +88,7 @@ export async function findOrdersBehind(
   limit: number,
 ): Promise<{ orderNumber: string; stepNumber: number }[]> {
   return sql<{ orderNumber: string; stepNumber: number }[]>`
-    SELECT order_number AS "orderNumber", max(step_number) AS "stepNumber" FROM (
+    SELECT order_number, max(step_number) AS step_number FROM (
       SELECT order_number, step_number FROM order_steps
       WHERE unheard AND recorded_at < service_now() - ${olderThanMs} * interval '1 millisecond'
       ORDER BY recorded_at LIMIT ${limit}

@@ -1,6 +1,6 @@
-import type postgres from 'postgres';
 import type { OrderRecord, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
+import { jsonRow } from '../db/client.ts';
 import type { Funds, Requirement } from '../domain/index.ts';
 import { STATUSES } from '../domain/index.ts';
 import { eventOf } from './event-body.ts';
@@ -53,11 +53,11 @@ async function write(
   const [row] = await sql<{ result: Awaited<ReturnType<typeof write>> }[]>`
     SELECT record_step(
       ${orderNumber},
-      ${jsonb(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
-      ${jsonb(sql, columns)},
-      ${jsonb(sql, requestOf(before, input))},
-      ${jsonb(sql, webhookOf(after, input, present))},
-      ${jsonb(sql, LEDGER_LINES[funds])},
+      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
+      ${jsonRow(sql, columns)},
+      ${jsonRow(sql, requestOf(before, input))},
+      ${jsonRowOrNull(sql, webhookOf(after, input, present))},
+      ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
       ${[...requires]}::text[]
     ) AS result`;
   if (!row) throw new Error('record_step always answers');
@@ -77,7 +77,7 @@ export async function readOrder(
     WITH begun AS (
       DELETE FROM unstarted_orders WHERE order_number = ${orderNumber} RETURNING order_number
     )
-    SELECT o.step_number AS "stepNumber", EXISTS (SELECT FROM begun) AS "isNew",
+    SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
       coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'requestId', s.request_id,
@@ -99,8 +99,8 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
     SELECT o.*, r.body AS request_body, s.pay_request_id,
       p.utr AS captured_utr,
       e.webhook_url IS NOT NULL AS has_webhook,
-      (SELECT jsonb_build_object('refund_amount_paise', u.amount_paise, 'refund_reason', u.reason,
-          'refund_processed_at', u.processed_at)
+      (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
+          'refundProcessedAt', u.processed_at)
         FROM surplus_refunds u WHERE u.order_number = o.order_number
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
     FROM orders o
@@ -118,19 +118,19 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
 
 /** By its request id a repeat finds that it has been carried out. */
 function requestOf(before: StepContext, input: RecordStepInput) {
-  const request_id = input.requestId ?? before.pay_request_id;
-  return { request_id, details: detailsOf(before, input) };
+  const requestId = input.requestId ?? before.payRequestId;
+  return { requestId, details: detailsOf(before, input) };
 }
 
 /** What the timeline says of a step beyond its kind. */
-function detailsOf({ request_body, captured_utr }: StepContext, input: RecordStepInput) {
+function detailsOf({ requestBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, gatewayPaymentId } = input;
   const paid = gatewayPaymentId !== undefined && {
     gateway_payment_id: gatewayPaymentId,
-    utr: captured_utr,
+    utr: capturedUtr,
   };
   const recovered = input.isRewritten === true && { recovered: true };
-  const details = { ...request_body, ...step.details, ...paid, ...recovered };
+  const details = { ...requestBody, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
 }
 
@@ -139,14 +139,13 @@ function webhookOf(after: StepContext, { step }: RecordStepInput, present: Prese
   const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
   const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
   const event = eventOf(after, step, present, failure);
-  return event && { ...event, delivery_id: after.has_webhook ? event.delivery_id : null };
+  return event && { ...event, deliveryId: after.hasWebhook ? event.deliveryId : null };
 }
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** postgres.js serialises it; its own type of JSON knows no dates. */
-function jsonb(sql: Sql, value: object | undefined) {
-  return value === undefined ? null : sql.json(value as postgres.JSONValue);
+function jsonRowOrNull(sql: Sql, row: object | undefined) {
+  return row === undefined ? null : jsonRow(sql, row);
 }

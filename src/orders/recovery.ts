@@ -14,11 +14,11 @@ export interface RecoveryDeps extends AlertDeps {
 /** The workflow's input, made of nothing but the row, so that anyone can start it. */
 export function orderInputOf(order: OrderRow): OrderInput {
   return {
-    orderNumber: order.order_number,
-    merchantId: order.merchant_id,
-    amountPaise: order.amount_paise,
-    createdAtMs: order.created_at.getTime(),
-    paymentLinkExpiresAtMs: order.payment_link_expires_at.getTime(),
+    orderNumber: order.orderNumber,
+    merchantId: order.merchantId,
+    amountPaise: order.amountPaise,
+    createdAtMs: order.createdAt.getTime(),
+    paymentLinkExpiresAtMs: order.paymentLinkExpiresAt.getTime(),
     terms: order.terms,
   };
 }
@@ -70,7 +70,7 @@ export async function signalOrder<Name extends OrderMessageName>(
 
 function alertMissing(
   deps: RecoveryDeps,
-  { order_number: orderNumber, status }: OrderRow,
+  { orderNumber, status }: OrderRow,
   state: 'closed' | 'missing',
 ): Promise<void> {
   const message = `The workflow of an order that is ${status} ${state === 'closed' ? 'has ended' : 'is missing'}: it is started again`;

@@ -79,7 +79,7 @@ export async function writeDispute(
     INSERT INTO order_requests AS kept (order_number, request_id, body, received_at)
     SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
     ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
-    RETURNING received_at AS "receivedAt", kept.xmax <> 0 AS replayed,
+    RETURNING received_at, kept.xmax <> 0 AS replayed,
       kept.body <> ${sql.json({ reason })} AS mismatch`;
   return row;
 }

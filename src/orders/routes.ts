@@ -126,7 +126,7 @@ function timelineRoute({ sql }: OrderRouteDeps): Route {
     errors: orderErrors,
   }).handledBy(async ({ params, merchant, environment }) => {
     const order = await ownOrder(sql, merchant.id, environment, params.id);
-    const timeline = presentTimeline(order, await readTimeline(sql, order.order_number));
+    const timeline = presentTimeline(order, await readTimeline(sql, order.orderNumber));
     return { status: 200, body: success('Timeline', timeline) };
   });
 }

@@ -15,7 +15,7 @@ export interface SampledOrder {
 export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrder[]> {
   const underWay = ORDER_STATUSES.filter((status) => !isFinal(status));
   return sql<SampledOrder[]>`
-    SELECT order_number AS "orderNumber", status
+    SELECT order_number, status
     FROM unnest(enum_range(NULL::order_status)) AS every (status),
     LATERAL (
       (SELECT order_number, row_number() OVER (ORDER BY order_number DESC) AS rank

@@ -5,19 +5,19 @@ import type { OrderRow, RequestBody } from './rows.ts';
 
 /** The order with everything that a step may write from: its request's texts, its payment. */
 export type StepContext = OrderRow & {
-  request_body: RequestBody | null;
-  pay_request_id: string | null;
-  captured_utr: string | null;
-  has_webhook: boolean;
+  requestBody: RequestBody | null;
+  payRequestId: string | null;
+  capturedUtr: string | null;
+  hasWebhook: boolean;
   surplus:
-    | (Pick<OrderRow, 'refund_amount_paise' | 'refund_reason'> & {
-        refund_processed_at: string | null;
+    | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & {
+        refundProcessedAt: string | null;
       })
     | null;
 };
 
 /** A text of the request that asked for this step; null where an operator's bare message did. */
-export function textIn({ request_body: body }: StepContext, name: string): string | null {
+export function textIn({ requestBody: body }: StepContext, name: string): string | null {
   const text = body?.[name];
   return typeof text === 'string' ? text : null;
 }
@@ -30,12 +30,12 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
   return {
     status: step.status,
     busy: step.busy,
-    dispute_count: step.disputeCount,
-    payment_link_expires_at:
-      deadlineAt && kind === 'payment_link' ? deadlineAt : before.payment_link_expires_at,
-    completes_at: kind === 'completion' ? deadlineAt : null,
-    dispute_respond_by: kind === 'dispute_answer' ? deadlineAt : null,
-    updated_at: new Date(step.atMs),
+    disputeCount: step.disputeCount,
+    paymentLinkExpiresAt:
+      deadlineAt && kind === 'payment_link' ? deadlineAt : before.paymentLinkExpiresAt,
+    completesAt: kind === 'completion' ? deadlineAt : null,
+    disputeRespondBy: kind === 'dispute_answer' ? deadlineAt : null,
+    updatedAt: new Date(step.atMs),
     ...paymentColumns(before, input),
     ...cancellationColumns(before, step),
     ...disputeColumns(before, step),
@@ -47,21 +47,21 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
 function paymentColumns(before: StepContext, { step, gatewayPaymentId }: RecordStepInput) {
   if (gatewayPaymentId !== undefined) {
     return {
-      gateway_payment_id: gatewayPaymentId,
-      payment_utr: before.captured_utr,
-      paid_at: new Date(step.atMs),
-      open_session_id: null,
+      gatewayPaymentId,
+      paymentUtr: before.capturedUtr,
+      paidAt: new Date(step.atMs),
+      openSessionId: null,
     };
   }
-  return step.status === 'CANCELLED' ? { open_session_id: null } : {};
+  return step.status === 'CANCELLED' ? { openSessionId: null } : {};
 }
 
 function cancellationColumns(before: StepContext, { kind, atMs, details }: Step) {
   if (kind !== 'ORDER_CANCELLED') return {};
   return {
-    cancelled_by: details?.by ?? 'expiry',
-    cancel_reason: textIn(before, 'reason'),
-    cancelled_at: new Date(atMs),
+    cancelledBy: details?.by ?? 'expiry',
+    cancelReason: textIn(before, 'reason'),
+    cancelledAt: new Date(atMs),
   };
 }
 
@@ -69,26 +69,26 @@ function cancellationColumns(before: StepContext, { kind, atMs, details }: Step)
 function disputeColumns(before: StepContext, step: Step) {
   const at = new Date(step.atMs);
   const isEnded = isDisputed(before.status) && !isDisputed(step.status);
-  const ended = isEnded ? { dispute_ended_at: at } : {};
+  const ended = isEnded ? { disputeEndedAt: at } : {};
   if (step.details?.for !== undefined) return { ...ended, ...decisionColumns(before, step) };
   switch (step.kind) {
     case 'DISPUTE_RAISED':
       return {
-        dispute_reason: textIn(before, 'reason') ?? '',
-        dispute_raised_at: at,
-        dispute_evidence: null,
-        dispute_resolution: null,
-        dispute_decided_for: null,
-        dispute_decision_reason: null,
-        dispute_decided_at: null,
-        dispute_ended_at: null,
-        waiting_dispute_id: null,
-        waiting_dispute_received_at: null,
+        disputeReason: textIn(before, 'reason') ?? '',
+        disputeRaisedAt: at,
+        disputeEvidence: null,
+        disputeResolution: null,
+        disputeDecidedFor: null,
+        disputeDecisionReason: null,
+        disputeDecidedAt: null,
+        disputeEndedAt: null,
+        waitingDisputeId: null,
+        waitingDisputeReceivedAt: null,
       };
     case 'EVIDENCE_SUBMITTED':
-      return { dispute_evidence: textIn(before, 'text') ?? '' };
+      return { disputeEvidence: textIn(before, 'text') ?? '' };
     case 'DISPUTE_RESOLVED':
-      return { ...ended, dispute_resolution: textIn(before, 'resolution') };
+      return { ...ended, disputeResolution: textIn(before, 'resolution') };
     default:
       return ended;
   }
@@ -96,27 +96,27 @@ function disputeColumns(before: StepContext, step: Step) {
 
 function decisionColumns(before: StepContext, { atMs, details }: Step) {
   return {
-    dispute_decided_for: details?.for,
-    dispute_decision_reason: textIn(before, 'reason') ?? '',
-    dispute_decided_at: new Date(atMs),
+    disputeDecidedFor: details?.for,
+    disputeDecisionReason: textIn(before, 'reason') ?? '',
+    disputeDecidedAt: new Date(atMs),
   };
 }
 
 function refundColumns(before: StepContext, step: Step) {
   // What was given back before the cancel is shown from now on.
   if (step.kind === 'ORDER_CANCELLED' && before.surplus) {
-    const { refund_processed_at: at, ...surplus } = before.surplus;
-    return { ...surplus, refund_processed_at: at === null ? null : new Date(at) };
+    const { refundProcessedAt: at, ...surplus } = before.surplus;
+    return { ...surplus, refundProcessedAt: at === null ? null : new Date(at) };
   }
   if (step.kind === 'REFUND_PROCESSED') {
     return {
-      refund_amount_paise: before.amount_paise,
-      refund_reason: before.refund_reason ?? 'settled_by_operator',
-      refund_processed_at: new Date(step.atMs),
+      refundAmountPaise: before.amountPaise,
+      refundReason: before.refundReason ?? 'settled_by_operator',
+      refundProcessedAt: new Date(step.atMs),
     };
   }
   // A refund was under way, and the operator has settled the order the other way.
-  if (step.kind === 'ORDER_COMPLETED') return { refund_amount_paise: null, refund_reason: null };
+  if (step.kind === 'ORDER_COMPLETED') return { refundAmountPaise: null, refundReason: null };
   if (step.busy?.kind !== 'refunding') return {};
-  return { refund_amount_paise: before.amount_paise, refund_reason: step.busy.reason };
+  return { refundAmountPaise: before.amountPaise, refundReason: step.busy.reason };
 }

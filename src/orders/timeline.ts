@@ -64,11 +64,11 @@ interface TimelineRow {
   at: Date;
   status: OrderRow['status'];
   details: Record<string, string | number | boolean | null> | null;
-  event_id: string | null;
+  eventId: string | null;
   sequence: number | null;
   state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
   attempts: number;
-  next_attempt_at: Date | null;
+  nextAttemptAt: Date | null;
 }
 
 /**
@@ -127,7 +127,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
 /** The timeline as merchants see it. */
 export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): Timeline {
   return {
-    order_number: order.order_number,
+    order_number: order.orderNumber,
     status: order.status,
     doing: order.busy?.kind ?? null,
     entries: rows.map((row) => ({
@@ -142,30 +142,27 @@ export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): 
 }
 
 function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'] {
-  if (row.event_id === null || row.sequence === null) return null;
+  if (row.eventId === null || row.sequence === null) return null;
   const { state, attempts } = row;
-  const next_attempt_at = row.next_attempt_at?.toISOString() ?? null;
+  const next_attempt_at = row.nextAttemptAt?.toISOString() ?? null;
   return {
-    event_id: row.event_id,
+    event_id: row.eventId,
     sequence: row.sequence,
     delivery: state && { state, attempts, next_attempt_at },
   };
 }
 
 function presentNext(order: OrderRow): Timeline['next'] {
-  if (order.busy) return { at: order.updated_at.toISOString(), action: DOING[order.busy.kind] };
+  if (order.busy) return { at: order.updatedAt.toISOString(), action: DOING[order.busy.kind] };
   const next = (at: Date | null, action: string) => at && { at: at.toISOString(), action };
   switch (order.status) {
     case 'ACCEPTED':
-      return next(
-        order.payment_link_expires_at,
-        'the payment link expires; the order is cancelled',
-      );
+      return next(order.paymentLinkExpiresAt, 'the payment link expires; the order is cancelled');
     case 'DELIVERED':
-      return next(order.completes_at, 'the order is completed and the funds are released');
+      return next(order.completesAt, 'the order is completed and the funds are released');
     case 'DISPUTE_OPEN':
     case 'DISPUTE_UNDER_REVIEW':
-      return next(order.dispute_respond_by, 'the dispute is unresolved; the buyer is refunded');
+      return next(order.disputeRespondBy, 'the dispute is unresolved; the buyer is refunded');
     case 'PAID':
     case 'COMPLETED':
     case 'REFUNDED':

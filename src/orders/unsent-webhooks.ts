@@ -13,13 +13,12 @@ const CONCURRENT_ORDERS = 10;
  * @returns how many orders there are
  */
 export async function sendUnsentWebhooks(deps: RecoveryDeps): Promise<number> {
-  const orders = await deps.sql<{ order_number: string }[]>`
+  const orders = await deps.sql<{ orderNumber: string }[]>`
     SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
     WHERE d.state = 'PENDING'`;
   const options = { log: deps.log, concurrency: CONCURRENT_ORDERS };
-  const send = ({ order_number: orderNumber }: { order_number: string }) =>
-    sendWaiting(deps, orderNumber);
-  await forEachOrder(orders, ({ order_number: orderNumber }) => orderNumber, send, options);
+  const send = ({ orderNumber }: { orderNumber: string }) => sendWaiting(deps, orderNumber);
+  await forEachOrder(orders, ({ orderNumber }) => orderNumber, send, options);
   return orders.length;
 }
 

@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.ts';
+import { jsonRow } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { Shard } from './shard.ts';
@@ -27,16 +28,10 @@ export async function writeCapture(
   },
 ): Promise<boolean> {
   const { orderNumber, sessionId, environment, payment } = capture;
-  const facts = {
-    gateway_payment_id: payment.gatewayPaymentId,
-    status: payment.status,
-    currency: payment.currency,
-    amount_paise: payment.amountPaise,
-    refunded_paise: payment.refundedPaise,
-    utr: payment.utr,
-  };
+  const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr } = payment;
+  const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr };
   const [row] = await sql<{ fits: boolean }[]>`
-    SELECT write_capture(${orderNumber}, ${sessionId}, ${environment}, ${sql.json(facts)}) AS fits`;
+    SELECT write_capture(${orderNumber}, ${sessionId}, ${environment}, ${jsonRow(sql, facts)}) AS fits`;
   return row?.fits ?? false;
 }
 
@@ -69,17 +64,17 @@ export async function writeCallback(
 }
 
 export interface LooseCapture {
-  gateway_payment_id: string;
-  order_number: string;
-  amount_paise: number;
-  order_amount_paise: number;
+  gatewayPaymentId: string;
+  orderNumber: string;
+  amountPaise: number;
+  orderAmountPaise: number;
   /** All of it is there, in INR: see the table. */
-  is_whole: boolean;
+  isWhole: boolean;
   currency: string;
-  refunded_paise: number;
-  gateway_status: string;
+  refundedPaise: number;
+  gatewayStatus: string;
   /** It is being given back already. */
-  is_surplus: boolean;
+  isSurplus: boolean;
 }
 
 /**

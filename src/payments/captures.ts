@@ -35,7 +35,7 @@ export async function notePayment(
   const session = gatewaySessionId
     ? await queries.findSessionAtGateway(deps.sql, environment, gatewaySessionId)
     : undefined;
-  const orderNumber = session?.order_number ?? payment.orderNumber;
+  const orderNumber = session?.orderNumber ?? payment.orderNumber;
   const order = orderNumber && (await findOrder(deps.sql, environment, orderNumber));
   if (!order) {
     return raiseAlert(deps, {
@@ -45,12 +45,12 @@ export async function notePayment(
       fields: { gatewayPaymentId, environment, ...(orderNumber && { orderNumber }) },
     });
   }
-  noteRequest({ orderNumber: order.order_number, merchantId: order.merchant_id });
-  if (payment.status === 'failed') return noteFailure(deps, order.order_number, payment);
+  noteRequest({ orderNumber: order.orderNumber, merchantId: order.merchantId });
+  if (payment.status === 'failed') return noteFailure(deps, order.orderNumber, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
-  await noteCapture(deps, order, session?.session_id ?? payment.sessionId, payment);
+  await noteCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);
   // Of one that an order has taken; the gateway was asked, and has more to say than we know.
-  if (order.gateway_payment_id === gatewayPaymentId) {
+  if (order.gatewayPaymentId === gatewayPaymentId) {
     await noteMissedRefunds(deps, environment, payment);
   }
   const loose = await queries.findLooseCapture(deps.sql, gatewayPaymentId);
@@ -65,7 +65,7 @@ export async function notePayment(
  */
 export async function noteCapture(
   deps: Pick<CaptureDeps, 'sql' | 'log'>,
-  { order_number: orderNumber, environment }: Pick<OrderRow, 'order_number' | 'environment'>,
+  { orderNumber, environment }: Pick<OrderRow, 'orderNumber' | 'environment'>,
   sessionId: string | null,
   payment: GatewayPayment,
 ): Promise<boolean> {
@@ -78,7 +78,7 @@ export async function noteCapture(
 }
 
 /** Not given back by us, because nobody can say how much of it is whose. */
-function isUnfit({ is_whole: isWhole, is_surplus: isSurplus }: queries.LooseCapture): boolean {
+function isUnfit({ isWhole, isSurplus }: queries.LooseCapture): boolean {
   return !isWhole && !isSurplus;
 }
 
@@ -86,7 +86,7 @@ function alertUnfit(
   deps: Pick<CaptureDeps, 'sql' | 'log'>,
   capture: queries.LooseCapture,
 ): Promise<void> {
-  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber, currency } = capture;
+  const { gatewayPaymentId, orderNumber, currency } = capture;
   return raiseAlert(deps, {
     kind: 'unfit_capture',
     subject: gatewayPaymentId,
@@ -94,10 +94,10 @@ function alertUnfit(
     fields: {
       gatewayPaymentId,
       orderNumber,
-      status: capture.gateway_status,
+      status: capture.gatewayStatus,
       currency,
-      amountPaise: capture.amount_paise,
-      refundedPaise: capture.refunded_paise,
+      amountPaise: capture.amountPaise,
+      refundedPaise: capture.refundedPaise,
     },
   });
 }
@@ -137,7 +137,7 @@ export async function noteSessionClosed(
   // A code is closed by its payment, and one that is PAID needs no question.
   if (!session || session.state === 'PAID') return;
   if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
-  await queries.endSession(deps.sql, session.session_id, 'CLOSED');
+  await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 
 /** Hands a capture in the book to its order, or back to the buyer if the order cannot take it. */
@@ -146,11 +146,11 @@ export async function applyCapture(
   capture: queries.LooseCapture,
 ): Promise<void> {
   const { workflows } = deps;
-  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = capture;
+  const { gatewayPaymentId, orderNumber } = capture;
   // Its order has heard of it, and must not again and again while the refund takes its time.
-  if (capture.is_surplus) return workflows.refundSurplus(gatewayPaymentId);
+  if (capture.isSurplus) return workflows.refundSurplus(gatewayPaymentId);
   if (isUnfit(capture)) return alertUnfit(deps, capture);
-  if (capture.amount_paise !== capture.order_amount_paise) {
+  if (capture.amountPaise !== capture.orderAmountPaise) {
     await raiseAlert(deps, {
       kind: 'wrong_amount',
       subject: gatewayPaymentId,

@@ -60,7 +60,7 @@ export async function compareWithGateway(deps: {
     await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, takeTurns));
     const last = payments.at(-1);
     if (last === undefined || payments.length < PAGE_SIZE) return comparison;
-    after = last.gateway_payment_id;
+    after = last.gatewayPaymentId;
   }
 }
 
@@ -69,8 +69,8 @@ async function compareOne(
   payment: PaymentFigures,
   comparison: GatewayComparison,
 ): Promise<void> {
-  const { gateway_payment_id: gatewayPaymentId, order_number: orderNumber } = payment;
-  if (payment.is_moving) {
+  const { gatewayPaymentId, orderNumber } = payment;
+  if (payment.isMoving) {
     comparison.movingCount += 1;
     return;
   }
@@ -93,20 +93,20 @@ async function compareOne(
 }
 
 async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promise<string[]> {
-  const { gateway_payment_id: gatewayPaymentId } = payment;
+  const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
   return [
     captureFault(payment, atGateway),
     // What an operator says of the money need not have moved it there.
-    ...(payment.is_settled
+    ...(payment.isSettled
       ? []
       : [refundFault(payment, atGateway), ...transferFaults(payment, transferred)]),
   ].filter((fault) => fault !== null);
 }
 
 function captureFault(
-  { amount_paise: paise, currency }: PaymentFigures,
+  { amountPaise: paise, currency }: PaymentFigures,
   { status, amountPaise, currency: theirs }: GatewayPayment,
 ): string | null {
   const isCaptured = status === 'captured' || status === 'refunded';
@@ -115,7 +115,7 @@ function captureFault(
 }
 
 function refundFault(
-  { refunded_paise: paise }: PaymentFigures,
+  { refundedPaise: paise }: PaymentFigures,
   { refundedPaise }: GatewayPayment,
 ): string | null {
   if (paise === refundedPaise) return null;
@@ -127,10 +127,10 @@ function transferFaults(
   payment: PaymentFigures,
   { heldPaise, releasedPaise }: TransferredFunds,
 ): (string | null)[] {
-  const { released_paise: released, held_paise: held, reversed_paise: reversed } = payment;
+  const { releasedPaise: released, heldPaise: held, reversedPaise: reversed } = payment;
   const isWithin = (paise: number, least: number, most: number) => least <= paise && paise <= most;
   const isReleaseRight = isWithin(releasedPaise, released - reversed, released);
-  const isHoldRight = payment.is_held
+  const isHoldRight = payment.isHeld
     ? isWithin(heldPaise, held, held + reversed)
     : isWithin(heldPaise, 0, held + reversed);
   return [

@@ -8,17 +8,17 @@ import { inShard } from './shard.ts';
 
 /** How the money of an order can be moved: its payment, and who gets it. */
 export interface FundsRow {
-  order_number: string;
+  orderNumber: string;
   environment: Environment;
-  amount_paise: number;
-  gateway_payment_id: string;
-  merchant_id: string;
-  merchant_name: string;
-  merchant_email: string;
-  merchant_status: string;
-  linked_account_id: string | null;
+  amountPaise: number;
+  gatewayPaymentId: string;
+  merchantId: string;
+  merchantName: string;
+  merchantEmail: string;
+  merchantStatus: string;
+  linkedAccountId: string | null;
   /** An operator has written down where the money is. */
-  is_settled: boolean;
+  isSettled: boolean;
 }
 
 export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
@@ -60,8 +60,8 @@ const mayBeHeld = (sql: Sql) => sql`
 export async function findUnheldPayments(
   sql: Sql,
   { limit, untriedForMs, shard }: { limit: number; untriedForMs: number; shard: Shard },
-): Promise<{ order_number: string }[]> {
-  return sql<{ order_number: string }[]>`
+): Promise<{ orderNumber: string }[]> {
+  return sql<{ orderNumber: string }[]>`
     SELECT o.order_number FROM payments p
     JOIN orders o USING (order_number)
     WHERE o.gateway_payment_id = p.gateway_payment_id AND p.held_at IS NULL AND o.busy IS NULL
@@ -80,7 +80,7 @@ export async function findUnheldPayments(
  */
 export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
   const token = newMoneyToken();
-  const [row] = await sql<{ gateway_payment_id: string }[]>`
+  const [row] = await sql<{ gatewayPaymentId: string }[]>`
     WITH locked AS (
       SELECT gateway_payment_id FROM orders
       WHERE order_number = ${orderNumber} AND busy IS NULL
@@ -92,7 +92,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
     WHERE p.gateway_payment_id = l.gateway_payment_id AND p.held_at IS NULL
       AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
     RETURNING p.gateway_payment_id`;
-  return row ? { gatewayPaymentId: row.gateway_payment_id, token } : null;
+  return row ? { gatewayPaymentId: row.gatewayPaymentId, token } : null;
 }
 
 export async function markHeld(sql: Sql, gatewayPaymentId: string): Promise<void> {

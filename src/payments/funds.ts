@@ -47,7 +47,7 @@ export async function lookForRefunds(deps: FundsDeps, orderNumber: string): Prom
 }
 
 async function askForRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
-  const { environment, gateway_payment_id: gatewayPaymentId } = funds;
+  const { environment, gatewayPaymentId } = funds;
   const payment = await gatewayOf(deps.gateways, environment).fetchPayment(gatewayPaymentId);
   await noteMissedRefunds(deps, environment, payment);
 }
@@ -67,11 +67,11 @@ export async function releaseFunds(
   hasLooked = false,
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
-  if (funds.merchant_status !== 'APPROVED') {
-    throw new NotYet(`Merchant ${funds.merchant_id} is ${funds.merchant_status}`);
+  if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
+  if (funds.merchantStatus !== 'APPROVED') {
+    throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
   }
-  return withMoneyLease(deps.sql, funds.gateway_payment_id, async (lease) => {
+  return withMoneyLease(deps.sql, funds.gatewayPaymentId, async (lease) => {
     if (!hasLooked) await askForRefunds(deps, funds);
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
@@ -83,7 +83,7 @@ export async function releaseFunds(
 async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
   const [reversal] = await queries.findBlockingReversals(sql, orderNumber);
   if (!reversal) return;
-  const { kind, reversal_id: reversalId, state } = reversal;
+  const { kind, reversalId, state } = reversal;
   throw new ReleaseBlocked(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
 }
 
@@ -130,8 +130,8 @@ export async function refundOrder(
   reason: string,
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.is_settled) return findSettlement(deps.sql, orderNumber);
-  const { environment, gateway_payment_id: gatewayPaymentId } = funds;
+  if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
+  const { environment, gatewayPaymentId } = funds;
   return withMoneyLease(deps.sql, gatewayPaymentId, async (lease) => {
     const leftPaise = await leftToRefund(deps.sql, funds);
     if (leftPaise <= 0) return null;
@@ -149,12 +149,12 @@ export async function refundOrder(
 
 /** In paise. @throws NotYet while a refund that is not ours is under way */
 async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
-  const reversals = await queries.findBlockingReversals(sql, funds.order_number);
+  const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
   if (reversals.some(({ state }) => state === 'pending')) {
     throw new NotYet('A refund made at the gateway itself is under way');
   }
   const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
-  return gone.reduce((left, { amount_paise: paise }) => left - paise, funds.amount_paise);
+  return gone.reduce((left, { amountPaise: paise }) => left - paise, funds.amountPaise);
 }
 
 /**
@@ -164,8 +164,8 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
  */
 export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): Promise<void> {
   const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
-  if (!surplus || surplus.processed_at !== null) return;
-  const { environment, left_paise: leftPaise, reason, order_number: orderNumber } = surplus;
+  if (!surplus || surplus.processedAt !== null) return;
+  const { environment, leftPaise, reason, orderNumber } = surplus;
   await raiseAlert(deps, {
     kind: 'surplus_capture',
     subject: gatewayPaymentId,
@@ -211,7 +211,7 @@ async function transferWith(
   const { gatewayPaymentId } = lease;
   return gateway[operation]({
     gatewayPaymentId,
-    amountPaise: funds.amount_paise,
+    amountPaise: funds.amountPaise,
     linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
     idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
     beforeMoving: () => renewMoneyLease(deps.sql, lease),
@@ -225,21 +225,21 @@ async function linkedAccountOf(
   funds: FundsRow,
   operation: string,
 ): Promise<string> {
-  if (funds.linked_account_id !== null) return funds.linked_account_id;
+  if (funds.linkedAccountId !== null) return funds.linkedAccountId;
   if (funds.environment === 'production') {
-    const remedy = `merchant ${funds.merchant_id} has none: merchant approve --linked-account`;
+    const remedy = `merchant ${funds.merchantId} has none: merchant approve --linked-account`;
     throw new GatewayRefused(operation, 'NO_LINKED_ACCOUNT', remedy);
   }
   const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
-  await queries.saveLinkedAccount(sql, funds.merchant_id, funds.environment, linkedAccountId);
+  await queries.saveLinkedAccount(sql, funds.merchantId, funds.environment, linkedAccountId);
   return linkedAccountId;
 }
 
 function sandboxAccount(funds: FundsRow) {
   // The gateway wants at least 4 characters, and at most 200.
-  const name = `${funds.merchant_name} (sandbox)`.slice(0, 200);
+  const name = `${funds.merchantName} (sandbox)`.slice(0, 200);
   return {
-    email: `${funds.merchant_id.toLowerCase()}@sandbox.example.com`,
+    email: `${funds.merchantId.toLowerCase()}@sandbox.example.com`,
     phone: '9000090000',
     legalBusinessName: name,
     contactName: name,

@@ -89,7 +89,7 @@ export async function retryGatewayCalls(
 
 async function auditRetry(
   { sql, actor }: GatewayCallDeps & { actor: string },
-  { merchant_id: merchantId, order_number: orderNumber }: OrderRow,
+  { merchantId, orderNumber }: OrderRow,
   reason: string,
   waiting: readonly GatewayCall[],
 ): Promise<void> {
@@ -105,7 +105,7 @@ async function auditRetry(
 }
 
 function nothingWaits(
-  { order_number: orderNumber, busy }: OrderRow,
+  { orderNumber, busy }: OrderRow,
   workflows: readonly WorkflowView[],
   calls: readonly GatewayCall[],
 ): DomainError {

@@ -4,23 +4,23 @@ import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../domain/index.ts';
 
 /** A payment whose money the gateway has, or had, and what our ledger says of it. */
 export interface PaymentFigures {
-  gateway_payment_id: string;
-  order_number: string;
+  gatewayPaymentId: string;
+  orderNumber: string;
   environment: Environment;
   currency: string;
-  amount_paise: number;
+  amountPaise: number;
   /** Refunded by this service, or by others at the gateway. */
-  refunded_paise: number;
-  released_paise: number;
+  refundedPaise: number;
+  releasedPaise: number;
   /** Of what was released or refunded, what others have taken at the gateway. */
-  reversed_paise: number;
-  held_paise: number;
+  reversedPaise: number;
+  heldPaise: number;
   /** Set aside at the gateway, as far as we know, and still to be so. */
-  is_held: boolean;
+  isHeld: boolean;
   /** The gateway moves its money right now, so that its figures may be ahead of ours. */
-  is_moving: boolean;
+  isMoving: boolean;
   /** An operator has settled it, perhaps outside the gateway. */
-  is_settled: boolean;
+  isSettled: boolean;
 }
 
 /**

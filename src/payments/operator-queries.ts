@@ -29,11 +29,10 @@ export async function listCapturedPayments(
   orderNumber: string,
 ): Promise<CapturedPayment[]> {
   return sql<CapturedPayment[]>`
-    SELECT p.gateway_payment_id AS "gatewayPaymentId", p.utr, p.amount_paise AS "amountPaise",
-      p.captured_at AS "capturedAt", p.is_whole AS "isWhole", p.currency,
-      p.refunded_paise AS "refundedPaise", p.held_at AS "heldAt", p.hold_refused_at AS "holdRefusedAt",
-      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS "isOrders",
-      s.reason AS "surplusReason", s.processed_at AS "refundedAt"
+    SELECT p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
+      p.refunded_paise, p.held_at, p.hold_refused_at,
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_orders,
+      s.reason AS surplus_reason, s.processed_at AS refunded_at
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
     WHERE p.order_number = ${orderNumber} ORDER BY p.captured_at, p.gateway_payment_id`;
@@ -53,8 +52,7 @@ export async function listPaymentSessions(
   orderNumber: string,
 ): Promise<PaymentSession[]> {
   return sql<PaymentSession[]>`
-    SELECT session_id AS "sessionId", gateway_session_id AS "gatewaySessionId", state,
-      created_at AS "createdAt", expires_at AS "expiresAt"
+    SELECT session_id, gateway_session_id, state, created_at, expires_at
     FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
 }
 
@@ -70,8 +68,7 @@ export interface RecordedReversal {
 
 export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
   return sql<RecordedReversal[]>`
-    SELECT reversal_id AS "reversalId", kind, amount_paise AS "amountPaise", state,
-      noted_at AS "notedAt", ended_at AS "endedAt"
+    SELECT reversal_id, kind, amount_paise, state, noted_at, ended_at
     FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY noted_at, reversal_id`;
 }
 

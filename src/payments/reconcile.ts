@@ -49,7 +49,7 @@ async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number
     const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
     await eachInTime(deps, sessions, endsAtMs, async (session) => {
       await checkSession(deps, session);
-      await queries.planNextCheck(deps.sql, session.session_id);
+      await queries.planNextCheck(deps.sql, session.sessionId);
     });
     checked += sessions.length;
     if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
@@ -57,17 +57,17 @@ async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number
 }
 
 async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck): Promise<void> {
-  const { environment, gateway_session_id: gatewaySessionId } = session;
+  const { environment, gatewaySessionId } = session;
   if (!deps.gateways[environment] || gatewaySessionId === null) return;
   if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
-  const isOver = session.is_expired || !session.is_payable;
+  const isOver = session.isExpired || !session.isPayable;
   if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
 }
 
 /** A QR code may outlive its session, and one order may have several: nobody shall pay them. */
 async function closeAtGateway(
   deps: ReconcileDeps,
-  { session_id: sessionId, environment }: queries.SessionRow,
+  { sessionId, environment }: queries.SessionRow,
   gatewaySessionId: string,
 ): Promise<void> {
   const closed = await gatewayOf(deps.gateways, environment).closeSession(gatewaySessionId);
@@ -86,13 +86,13 @@ async function holdAllFunds(deps: ReconcileDeps, shard: Shard, endsAtMs: number)
       untriedForMs: performance.now() - startedAtMs,
       shard,
     });
-    await eachInTime(deps, unheld, endsAtMs, ({ order_number }) => holdFunds(deps, order_number));
+    await eachInTime(deps, unheld, endsAtMs, ({ orderNumber }) => holdFunds(deps, orderNumber));
     if (unheld.length < BATCH || performance.now() > endsAtMs) return;
   }
 }
 
 /** Those for which no time is left come again: a gateway that never answers takes 10 s a call. */
-function eachInTime<Item extends { order_number: string }>(
+function eachInTime<Item extends { orderNumber: string }>(
   { log }: ReconcileDeps,
   items: readonly Item[],
   endsAtMs: number,
@@ -100,5 +100,5 @@ function eachInTime<Item extends { order_number: string }>(
 ): Promise<void> {
   const isOver = () => performance.now() > endsAtMs;
   const options = { log, concurrency: CONCURRENT_CALLS, isOver };
-  return forEachOrder(items, ({ order_number }) => order_number, work, options);
+  return forEachOrder(items, ({ orderNumber }) => orderNumber, work, options);
 }

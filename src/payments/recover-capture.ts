@@ -28,7 +28,7 @@ export async function recoverCapture(
     (await queries.findSessionAtGateway(deps.sql, environment, atGateway.gatewaySessionId));
   await queries.writeCapture(deps.sql, {
     orderNumber,
-    sessionId: session?.session_id ?? payment.sessionId,
+    sessionId: session?.sessionId ?? payment.sessionId,
     environment,
     payment: { ...payment, status: 'captured', refundedPaise: 0 },
   });

@@ -1,12 +1,13 @@
 import type { Sql } from '../db/client.ts';
+import { jsonRow } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 
 /** Money that left, or may leave, at the gateway without this service: see the table. */
 export interface Reversal {
-  reversal_id: string;
-  gateway_payment_id: string;
+  reversalId: string;
+  gatewayPaymentId: string;
   kind: 'refund' | 'chargeback';
-  amount_paise: number;
+  amountPaise: number;
   state: 'pending' | 'processed' | 'failed' | 'open' | 'won' | 'lost';
 }
 
@@ -24,7 +25,7 @@ export async function writeReversal(
   reversal: Reversal,
 ): Promise<ReversalNote> {
   const [row] = await sql<{ note: ReversalNote }[]>`
-    SELECT write_reversal(${environment}, ${sql.json({ ...reversal })}) AS note`;
+    SELECT write_reversal(${environment}, ${jsonRow(sql, reversal)}) AS note`;
   return row?.note ?? { outcome: 'unknown_payment' };
 }
 
@@ -60,8 +61,8 @@ export async function knownRefundedPaise(sql: Sql, gatewayPaymentId: string): Pr
 export async function takeOpenChargebacks(
   sql: Sql,
   { limit, everyMs }: { limit: number; everyMs: number },
-): Promise<{ reversal_id: string; order_number: string; environment: Environment }[]> {
-  return sql<{ reversal_id: string; order_number: string; environment: Environment }[]>`
+): Promise<{ reversalId: string; orderNumber: string; environment: Environment }[]> {
+  return sql<{ reversalId: string; orderNumber: string; environment: Environment }[]>`
     UPDATE gateway_reversals r SET checked_at = service_now() FROM orders o
     WHERE o.order_number = r.order_number AND r.reversal_id IN (
       SELECT reversal_id FROM gateway_reversals

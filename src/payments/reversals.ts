@@ -34,10 +34,10 @@ export function noteRefund(
     return Promise.resolve('ours');
   }
   return noteReversal(deps, environment, {
-    reversal_id: refund.gatewayRefundId,
-    gateway_payment_id: gatewayPaymentId,
+    reversalId: refund.gatewayRefundId,
+    gatewayPaymentId,
     kind: 'refund',
-    amount_paise: refund.amountPaise,
+    amountPaise: refund.amountPaise,
     state: refund.status,
   });
 }
@@ -49,10 +49,10 @@ export function noteChargeback(
   chargeback: GatewayChargeback,
 ): Promise<queries.ReversalNote['outcome']> {
   return noteReversal(deps, environment, {
-    reversal_id: chargeback.gatewayChargebackId,
-    gateway_payment_id: chargeback.gatewayPaymentId,
+    reversalId: chargeback.gatewayChargebackId,
+    gatewayPaymentId: chargeback.gatewayPaymentId,
     kind: 'chargeback',
-    amount_paise: chargeback.amountPaise,
+    amountPaise: chargeback.amountPaise,
     state: chargeback.state,
   });
 }
@@ -64,13 +64,13 @@ async function noteReversal(
 ): Promise<queries.ReversalNote['outcome']> {
   const note = await queries.writeReversal(deps.sql, environment, reversal);
   if (note.outcome !== 'noted') return note.outcome;
-  const { reversal_id: reversalId, gateway_payment_id: gatewayPaymentId, kind, state } = reversal;
+  const { reversalId, gatewayPaymentId, kind, state } = reversal;
   const fields = {
     orderNumber: note.order_number,
     gatewayPaymentId,
     reversalId,
     state,
-    amountPaise: reversal.amount_paise,
+    amountPaise: reversal.amountPaise,
   };
   if (state === 'won' || state === 'failed') {
     await clearIfNothingStands(deps.sql, note.order_number);
@@ -155,10 +155,7 @@ export async function noteMissedChargebacks(deps: ReversalDeps): Promise<void> {
     });
   }
   const open = { limit: CHARGEBACKS_AT_A_TIME, everyMs: CHARGEBACK_EVERY_MS };
-  for (const { reversal_id: id, environment } of await queries.takeOpenChargebacks(
-    deps.sql,
-    open,
-  )) {
+  for (const { reversalId: id, environment } of await queries.takeOpenChargebacks(deps.sql, open)) {
     await orLater(deps, async () => {
       const gateway = gatewayOf(deps.gateways, environment);
       await noteChargeback(deps, environment, await gateway.fetchChargeback(id));

@@ -64,7 +64,7 @@ function openSessionRoute(deps: SessionDeps): Route {
     const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
     const { session, isNew, replayed } = await openOnce(deps, order, headers['Idempotency-Key']);
     const replay = replayHeadersOf({ replayed, mismatch: false });
-    if (session.is_expired) throw new HttpRefusal('PAYMENT_SESSION_EXPIRED', replay);
+    if (session.isExpired) throw new HttpRefusal('PAYMENT_SESSION_EXPIRED', replay);
     const body = success('Payment session', presentSession(session));
     return isNew ? { status: 201, body } : { status: 200, body, headers: replay };
   });
@@ -82,16 +82,16 @@ async function openOnce(
   order: OrderRow,
   key: string | undefined,
 ): Promise<Opened> {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const earlier =
     key === undefined ? undefined : await findSessionOfKey(deps.sql, orderNumber, key);
   if (earlier) {
-    const session = await lookAtSession(deps, orderNumber, earlier.session_id);
+    const session = await lookAtSession(deps, orderNumber, earlier.sessionId);
     return { session: session ?? earlier, isNew: false, replayed: true };
   }
   const { session, isNew } = await openSession(deps, order);
   if (key === undefined) return { session, isNew, replayed: false };
-  const isFirst = await keepSessionOfKey(deps.sql, orderNumber, key, session.session_id);
+  const isFirst = await keepSessionOfKey(deps.sql, orderNumber, key, session.sessionId);
   if (isFirst) return { session, isNew, replayed: false };
   const first = await findSessionOfKey(deps.sql, orderNumber, key);
   return { session: first ?? session, isNew: false, replayed: true };
@@ -110,9 +110,9 @@ function getSessionRoute(deps: SessionDeps): Route {
     errors: [...orderErrors, 'NOT_FOUND', 'PAYMENT_SESSION_EXPIRED'],
   }).handledBy(async ({ params, merchant, environment }) => {
     const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
-    const session = await lookAtSession(deps, order.order_number, params.session);
+    const session = await lookAtSession(deps, order.orderNumber, params.session);
     if (!session) throw new DomainError('NOT_FOUND', 'Payment session not found');
-    if (session.is_expired) throw errorOf('PAYMENT_SESSION_EXPIRED');
+    if (session.isExpired) throw errorOf('PAYMENT_SESSION_EXPIRED');
     return { status: 200, body: success('Payment session', presentSession(session)) };
   });
 }
@@ -120,9 +120,9 @@ function getSessionRoute(deps: SessionDeps): Route {
 function presentSession(session: SessionRow): z.input<typeof sessionSchema> {
   const ended = session.state === 'PAID' ? 'paid' : 'closed';
   return {
-    session_id: session.session_id,
+    session_id: session.sessionId,
     status: isOpen(session) ? 'open' : ended,
-    upi_intent: session.upi_intent ?? '',
-    expires_at: session.expires_at.toISOString(),
+    upi_intent: session.upiIntent ?? '',
+    expires_at: session.expiresAt.toISOString(),
   };
 }

@@ -30,15 +30,15 @@ export function createSandboxPayment(deps: SandboxPaymentDeps) {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
     // The simulator's callback may be faster than this request: its PAID step answers us too.
-    await queries.expectHelperPayment(deps.sql, session.session_id, requestId);
-    const gatewaySessionId = session.gateway_session_id ?? '';
+    await queries.expectHelperPayment(deps.sql, session.sessionId, requestId);
+    const gatewaySessionId = session.gatewaySessionId ?? '';
     await payAtSimulator(deps.simulator, gatewaySessionId);
     const payments = await gatewayOf(deps.gateways, 'sandbox').listSessionPayments(
       gatewaySessionId,
     );
     const captured = payments.find(({ status }) => status === 'captured');
     if (!captured) throw errorOf('GATEWAY_UNAVAILABLE');
-    await noteCapture(deps, order, session.session_id, captured);
+    await noteCapture(deps, order, session.sessionId, captured);
     return { gatewayPaymentId: captured.gatewayPaymentId };
   }
 
@@ -72,8 +72,8 @@ async function captureOfEqualRequest(
   requestId: string,
 ): Promise<string | undefined> {
   for (let polls = 0; polls < CAPTURE_POLLS; polls += 1) {
-    const found = await queries.findHelperPayment(sql, order.order_number, requestId);
-    if (found?.gateway_payment_id !== null) return found?.gateway_payment_id;
+    const found = await queries.findHelperPayment(sql, order.orderNumber, requestId);
+    if (found?.gatewayPaymentId !== null) return found?.gatewayPaymentId;
     await sleep(CAPTURE_POLL_MS);
   }
   return undefined;

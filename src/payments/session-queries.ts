@@ -7,20 +7,20 @@ export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
 
 /** A row of `payment_sessions`. */
 export interface SessionRow {
-  session_id: string;
-  order_number: string;
+  sessionId: string;
+  orderNumber: string;
   environment: Environment;
   state: SessionState;
-  gateway_session_id: string | null;
-  upi_intent: string | null;
-  page_url: string | null;
-  expires_at: Date;
+  gatewaySessionId: string | null;
+  upiIntent: string | null;
+  pageUrl: string | null;
+  expiresAt: Date;
   /** When it could be paid no more, if something else than time ended it. */
-  ended_at: Date | null;
-  pay_request_id: string | null;
-  created_at: Date;
+  endedAt: Date | null;
+  payRequestId: string | null;
+  createdAt: Date;
   /** Its time was over before it was paid or closed, by the database's clock. */
-  is_expired: boolean;
+  isExpired: boolean;
 }
 
 /** True of a payment session `s` that expired: once and for all, whatever becomes of its order. */
@@ -134,7 +134,7 @@ export async function findOpenSession(
 
 /** A session to ask the gateway about, and whether its order can still be paid. */
 export interface SessionToCheck extends SessionRow {
-  is_payable: boolean;
+  isPayable: boolean;
 }
 
 /**
@@ -197,8 +197,8 @@ export async function findHelperPayment(
   sql: Sql,
   orderNumber: string,
   requestId: string,
-): Promise<{ gateway_payment_id: string | null } | undefined> {
-  const [row] = await sql<{ gateway_payment_id: string | null }[]>`
+): Promise<{ gatewayPaymentId: string | null } | undefined> {
+  const [row] = await sql<{ gatewayPaymentId: string | null }[]>`
     SELECT p.gateway_payment_id FROM payment_sessions s LEFT JOIN payments p USING (session_id)
     WHERE s.order_number = ${orderNumber} AND s.pay_request_id = ${requestId}`;
   return row;

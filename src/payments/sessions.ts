@@ -35,7 +35,7 @@ export async function openSession(
   deps: SessionDeps,
   order: OrderRow,
 ): Promise<{ session: SessionRow; isNew: boolean }> {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   for (let polls = 0; polls < OPENING_POLLS; polls += 1) {
     const sessionId = `ps_${ulid()}`;
     const reservation = await queries.reserveSession(
@@ -65,7 +65,7 @@ async function openAtGateway(
   order: OrderRow,
   sessionId: string,
 ): Promise<SessionRow> {
-  const { order_number: orderNumber, amount_paise: amountPaise } = order;
+  const { orderNumber, amountPaise } = order;
   try {
     const reserved = await sessionOf(deps.sql, orderNumber, sessionId);
     const gateway = deps.gateways[order.environment];
@@ -74,7 +74,7 @@ async function openAtGateway(
       orderNumber,
       sessionId,
       amountPaise,
-      expiresAtMs: reserved.expires_at.getTime(),
+      expiresAtMs: reserved.expiresAt.getTime(),
       description: `Order ${orderNumber}`,
     });
     if (!(await queries.markSessionOpen(deps.sql, sessionId, opened))) {
@@ -97,7 +97,7 @@ async function openAtGateway(
  * @returns false also when the gateway does not answer: then the session stays what it was
  */
 async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promise<boolean> {
-  const { environment, gateway_session_id: gatewaySessionId } = session;
+  const { environment, gatewaySessionId } = session;
   if (session.state !== 'OPEN' || gatewaySessionId === null) return false;
   try {
     const found = await gatewayOf(deps.gateways, environment).fetchSession(gatewaySessionId);
@@ -134,7 +134,7 @@ export async function lookAtSession(
 }
 
 /** True while it can be paid. The gateway may not have been told yet that it no longer can. */
-export function isOpen({ state, ended_at: endedAt, is_expired: isExpired }: SessionRow): boolean {
+export function isOpen({ state, endedAt, isExpired }: SessionRow): boolean {
   return (state === 'OPEN' || state === 'OPENING') && endedAt === null && !isExpired;
 }
 
@@ -161,28 +161,28 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
  * @throws GatewayUnavailable when the gateway does not say what became of it
  */
 export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
-  const session = await queries.findOpenSession(deps.sql, order.order_number);
+  const session = await queries.findOpenSession(deps.sql, order.orderNumber);
   if (!session) return { outcome: 'closed' };
   // Being opened still: nobody has seen it, and whoever opens it finds it ended and closes it.
-  if (session.gateway_session_id === null) {
-    await queries.endSession(deps.sql, session.session_id, 'FAILED');
+  if (session.gatewaySessionId === null) {
+    await queries.endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
   }
   const gateway = gatewayOf(deps.gateways, order.environment);
-  const closed = await gateway.closeSession(session.gateway_session_id);
+  const closed = await gateway.closeSession(session.gatewaySessionId);
   if (closed.state === 'paid') {
     const { payment } = closed;
-    const fits = await noteCapture(deps, order, session.session_id, payment);
+    const fits = await noteCapture(deps, order, session.sessionId, payment);
     // Any other it cannot take: one of another amount is given back by reconciliation.
     if (fits) return { outcome: 'paid', gatewayPaymentId: payment.gatewayPaymentId };
   }
-  await queries.endSession(deps.sql, session.session_id, 'CLOSED');
+  await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
   return { outcome: 'closed' };
 }
 
 /** Somebody forgot the account, or a buyer would pay what nobody could be paid out. */
 async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
-  const { order_number: orderNumber, merchant_id: merchantId } = order;
+  const { orderNumber, merchantId } = order;
   await raiseAlert(deps, {
     kind: 'no_linked_account',
     subject: merchantId,
@@ -200,7 +200,7 @@ const GATEWAY_SETTINGS = {
 
 /** To try again would not help, so neither the merchant nor the buyer is told to. */
 async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
-  const { order_number: orderNumber, merchant_id: merchantId, environment } = order;
+  const { orderNumber, merchantId, environment } = order;
   await raiseAlert(deps, {
     kind: 'no_gateway',
     subject: environment,

@@ -85,12 +85,10 @@ export async function findSettlement(sql: Sql, orderNumber: string): Promise<Set
 
 /** True when the order was finished by this settlement: told of it before, or having found it. */
 async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): Promise<boolean> {
-  const [row] = await sql<{ is_found: boolean }[]>`
+  const [row] = await sql<{ isFound: boolean }[]>`
     SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
-  return (
-    row?.is_found === true || (await findCarriedOut(sql, orderNumber, requestId)) !== undefined
-  );
+  return row?.isFound === true || (await findCarriedOut(sql, orderNumber, requestId)) !== undefined;
 }
 
 /** @returns false when the order was over already: settling is the only way that it was on */
@@ -152,16 +150,16 @@ async function writeSettlement(
     FROM locked l LEFT JOIN settled n USING (order_number)
     LEFT JOIN outside_settlements s USING (order_number)`;
   if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  if (row.settled_as !== null) return row.settled_as;
-  if (isRepeated(row, settlement)) return row.earlier_outcome;
+  if (row.settledAs !== null) return row.settledAs;
+  if (isRepeated(row, settlement)) return row.earlierOutcome;
   if (asked !== 'released' && (await settleSurplus(deps, settlement))) return 'surplus';
   throw notSettled(row, settlement);
 }
 
 interface SettledRow {
-  settled_as: Settlement | null;
-  earlier_outcome: Settlement | null;
-  earlier_reference: string | null;
+  settledAs: Settlement | null;
+  earlierOutcome: Settlement | null;
+  earlierReference: string | null;
 }
 
 function assertTexts({ reference, reason }: OutsideSettlement): void {
@@ -176,14 +174,14 @@ function assertTexts({ reference, reason }: OutsideSettlement): void {
 function isRepeated(
   row: SettledRow,
   { outcome, reference }: OutsideSettlement,
-): row is SettledRow & { earlier_outcome: Settlement } {
-  const { earlier_outcome: earlier, earlier_reference: earlierReference } = row;
+): row is SettledRow & { earlierOutcome: Settlement } {
+  const { earlierOutcome: earlier, earlierReference } = row;
   const isSameWay = outcome === undefined || outcome === earlier;
   return earlier !== null && isSameWay && earlierReference === (reference ?? null);
 }
 
 function notSettled(
-  { earlier_outcome: earlier, earlier_reference: reference }: SettledRow,
+  { earlierOutcome: earlier, earlierReference: reference }: SettledRow,
   { orderNumber }: OutsideSettlement,
 ): DomainError {
   if (earlier === null) return new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
@@ -198,11 +196,11 @@ async function settleSurplus(
   { orderNumber, reference, reason }: OutsideSettlement,
 ): Promise<boolean> {
   const waiting = await findUnprocessedSurplus(sql, orderNumber);
-  for (const { gateway_payment_id: gatewayPaymentId, merchant_id } of waiting) {
+  for (const { gatewayPaymentId, merchantId } of waiting) {
     const details = { orderNumber, reason, ...(reference !== undefined && { reference }) };
     await sql`
       INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      VALUES (${actor}, 'surplus.settle', ${merchant_id}, ${gatewayPaymentId}, ${sql.json(details)})`;
+      VALUES (${actor}, 'surplus.settle', ${merchantId}, ${gatewayPaymentId}, ${sql.json(details)})`;
     // The refund's next try finds it done, and asks the gateway for nothing.
     await finishSurplus(sql, gatewayPaymentId);
   }

@@ -3,14 +3,14 @@ import type { Environment } from '../domain/index.ts';
 
 /** A capture that its order cannot take. */
 export interface SurplusRow {
-  gateway_payment_id: string;
-  order_number: string;
+  gatewayPaymentId: string;
+  orderNumber: string;
   environment: Environment;
-  amount_paise: number;
+  amountPaise: number;
   /** Of that, what nobody else has refunded at the gateway. */
-  left_paise: number;
+  leftPaise: number;
   reason: string;
-  processed_at: Date | null;
+  processedAt: Date | null;
 }
 
 /**
@@ -93,8 +93,8 @@ export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise
 export async function findUnprocessedSurplus(
   sql: Sql,
   orderNumber: string,
-): Promise<{ gateway_payment_id: string; merchant_id: string }[]> {
-  return sql<{ gateway_payment_id: string; merchant_id: string }[]>`
+): Promise<{ gatewayPaymentId: string; merchantId: string }[]> {
+  return sql<{ gatewayPaymentId: string; merchantId: string }[]>`
     SELECT s.gateway_payment_id, o.merchant_id FROM surplus_refunds s JOIN orders o USING (order_number)
     WHERE s.order_number = ${orderNumber} AND s.processed_at IS NULL ORDER BY s.started_at`;
 }

@@ -17,34 +17,34 @@ export interface Attempt {
 
 /** Everything that an attempt needs, as it is at this moment. */
 export interface AttemptContext {
-  delivery_id: string;
-  event_id: string;
-  order_number: string;
+  deliveryId: string;
+  eventId: string;
+  orderNumber: string;
   type: EventType;
   body: string;
-  merchant_id: string;
+  merchantId: string;
   environment: Environment;
-  webhook_url: string | null;
-  webhook_secret_sealed: string | null;
+  webhookUrl: string | null;
+  webhookSecretSealed: string | null;
   /** Scheduled attempts that were logged before this one. */
-  scheduled_attempts: number;
+  scheduledAttempts: number;
   /** What the URL's places are shared by; null without a URL. */
   origin: string | null;
   /** Webhooks that may be under way there at once. */
   places: number;
   /** Its attempts ran out of time or had to wait: what this one comes to is to be noted. */
-  is_watched: boolean;
+  isWatched: boolean;
   /** Others wait for the endpoint, and this delivery has reserved no time there. */
-  must_wait: boolean;
-  database_now: Date;
+  mustWait: boolean;
+  databaseNow: Date;
 }
 
 /** A delivery that was not begun. */
 export interface IdleDelivery {
   state: DeliveryState;
-  next_attempt_at: Date | null;
-  is_under_way: boolean;
-  database_now: Date;
+  nextAttemptAt: Date | null;
+  isUnderWay: boolean;
+  databaseNow: Date;
 }
 
 /** What an attempt came to, a row of `webhook_attempts`, and what it makes of its delivery. */

@@ -61,7 +61,7 @@ export async function attemptScheduled(
   const attempt = newAttempt(deliveryId, 'scheduled', dueBy);
   const context = await begin(deps, attempt);
   if (!context) return whyNotBegun(deps, deliveryId);
-  if (context.webhook_url === null) {
+  if (context.webhookUrl === null) {
     await attempts.fail(attempt);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
@@ -74,7 +74,7 @@ async function attemptOrWait(
   context: AttemptContext,
   attempt: Attempt,
 ): Promise<DeliveryOutcome> {
-  if (context.must_wait) return waitForEndpoint(deps, context, attempt, null);
+  if (context.mustWait) return waitForEndpoint(deps, context, attempt, null);
   try {
     const { after, error } = await makeAttempt(deps, context, attempt);
     if (after.state === 'DELIVERED') return { outcome: 'delivered' };
@@ -121,7 +121,7 @@ export async function attemptManually(
   const attempt = newAttempt(deliveryId, 'manual', null);
   const context = await begin(deps, attempt);
   if (!context) return (await attempts.find(deliveryId)) && { outcome: 'running' };
-  if (context.webhook_url === null) {
+  if (context.webhookUrl === null) {
     await attempts.abandon(attempt);
     return { outcome: 'no_url' };
   }
@@ -156,7 +156,7 @@ async function unlessFaultOfOurs<Result>(
 async function begin(deps: DeliverDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
   const context = await deps.attempts.begin(attempt);
   return unlessFaultOfOurs(deps, attempt, async () => {
-    if (context) await assertClockAgrees(context.database_now, deps);
+    if (context) await assertClockAgrees(context.databaseNow, deps);
     return context;
   });
 }
@@ -175,10 +175,10 @@ async function whyNotBegun(deps: DeliverDeps, deliveryId: string): Promise<Deliv
     });
     return { outcome: 'failed', reason: 'It is not in the database' };
   }
-  await assertClockAgrees(delivery.database_now, deps);
+  await assertClockAgrees(delivery.databaseNow, deps);
   // The process died after the time was written down, before it was handed on.
-  const earlyMs = (delivery.next_attempt_at?.getTime() ?? 0) - (await now());
-  const leaseMs = delivery.is_under_way ? ATTEMPT_LEASE_MS : 0;
+  const earlyMs = (delivery.nextAttemptAt?.getTime() ?? 0) - (await now());
+  const leaseMs = delivery.isUnderWay ? ATTEMPT_LEASE_MS : 0;
   return { outcome: 'postponed', retryAfterMs: Math.max(earlyMs, leaseMs, EARLY_MS) };
 }
 
@@ -196,9 +196,9 @@ async function makeAttempt(
   const after = afterAttempt(deps, context, kind, result.outcome === 'delivered');
   const { state, retryAfterMs } = after;
   const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
-  const url = context.webhook_url ?? '';
+  const url = context.webhookUrl ?? '';
   await attempts.record({ deliveryId, token, kind, ...result, at, url, state, nextAttemptAt });
-  if (context.is_watched || result.isTimedOut) await note(deps, context, result);
+  if (context.isWatched || result.isTimedOut) await note(deps, context, result);
   if (result.error !== null) logFailure(deps.log, context, kind, { ...result, ...after });
   return { after, error: result.error };
 }
@@ -206,7 +206,7 @@ async function makeAttempt(
 /** The attempt is on record: should this fail, no other attempt is made because of it. */
 async function note(
   { attempts, log }: DeliverDeps,
-  { origin, delivery_id: deliveryId }: AttemptContext,
+  { origin, deliveryId }: AttemptContext,
   { outcome, isTimedOut, durationMs }: SendResult,
 ): Promise<void> {
   const isDelivered = outcome === 'delivered';
@@ -219,11 +219,11 @@ async function note(
 
 /** Signed afresh for each attempt, over the bytes that never change. */
 function requestOf({ secretBox, apiVersion }: DeliverDeps, context: AttemptContext, at: Date) {
-  const { merchant_id, environment, webhook_url, webhook_secret_sealed, body } = context;
-  const place = webhookSecretPlace(merchant_id, environment);
-  const secret = secretBox.open(webhook_secret_sealed ?? '', place);
-  const { type: eventType, event_id: eventId } = context;
-  const url = webhook_url ?? '';
+  const { merchantId, environment, webhookUrl, webhookSecretSealed, body } = context;
+  const place = webhookSecretPlace(merchantId, environment);
+  const secret = secretBox.open(webhookSecretSealed ?? '', place);
+  const { type: eventType, eventId } = context;
+  const url = webhookUrl ?? '';
   return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
 }
 
@@ -234,14 +234,14 @@ function logFailure(
   kind: AttemptKind,
   { statusCode, durationMs, error, state, retryAfterMs }: SendResult & AfterAttempt,
 ): void {
-  const { webhook_url: url, scheduled_attempts: earlierAttempts } = context;
+  const { webhookUrl: url, scheduledAttempts: earlierAttempts } = context;
   const line = {
-    orderNumber: context.order_number,
-    merchantId: context.merchant_id,
+    orderNumber: context.orderNumber,
+    merchantId: context.merchantId,
     environment: context.environment,
     event: context.type,
-    eventId: context.event_id,
-    deliveryId: context.delivery_id,
+    eventId: context.eventId,
+    deliveryId: context.deliveryId,
     host: url !== null && URL.canParse(url) ? new URL(url).host : undefined,
     kind,
     attempt: kind === 'scheduled' ? earlierAttempts + 1 : undefined,
@@ -263,12 +263,12 @@ interface AfterAttempt {
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
 function afterAttempt(
   { retryDelaysMs }: DeliverDeps,
-  { scheduled_attempts }: AttemptContext,
+  { scheduledAttempts }: AttemptContext,
   kind: AttemptKind,
   delivered: boolean,
 ): AfterAttempt {
   if (delivered) return { state: 'DELIVERED', retryAfterMs: null };
   if (kind === 'manual') return { state: null, retryAfterMs: null };
-  const retryAfterMs = retryDelaysMs[scheduled_attempts] ?? null;
+  const retryAfterMs = retryDelaysMs[scheduledAttempts] ?? null;
   return { state: retryAfterMs === null ? 'FAILED' : 'PENDING', retryAfterMs };
 }

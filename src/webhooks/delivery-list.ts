@@ -55,9 +55,8 @@ export async function listDeliveries(
 ): Promise<Delivery[]> {
   const { deliveryId, merchantId, environment, orderNumber, state } = filter;
   const rows = await sql<DeliveryRow[]>`
-    SELECT d.delivery_id AS "deliveryId", d.event_id AS "eventId",
-      e.order_number AS "orderNumber", e.type AS event, d.merchant_id AS "merchantId",
-      d.environment, d.state, d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt",
+    SELECT d.delivery_id, d.event_id, e.order_number, e.type AS event, d.merchant_id,
+      d.environment, d.state, d.next_attempt_at, d.created_at,
       coalesce(a.attempts, '[]') AS attempts
     FROM webhook_deliveries d
     JOIN order_events e USING (event_id)

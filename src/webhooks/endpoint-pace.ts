@@ -50,8 +50,8 @@ export function createEndpointPace(sql: Sql) {
 
 async function reserve(sql: Sql, waiting: WaitingAttempt[]): Promise<(number | undefined)[]> {
   const asked = waiting.map(({ now, ...attempt }) => ({ ...attempt, now: now.toISOString() }));
-  const rows = await sql<{ token: string; wait_ms: number }[]>`
+  const rows = await sql<{ token: string; waitMs: number }[]>`
     SELECT token, wait_ms FROM reserve_webhook_attempts(${sql.json(asked)})`;
-  const waitsMs = new Map(rows.map(({ token, wait_ms }) => [token, wait_ms]));
+  const waitsMs = new Map(rows.map(({ token, waitMs }) => [token, waitMs]));
   return waiting.map(({ token }) => waitsMs.get(token));
 }

@@ -44,7 +44,7 @@ export async function saveWebhookUrl(
   const sealed = secretBox.seal(secret, webhookSecretPlace(merchantId, environment));
   // The path and the query of a URL may hold a secret of the merchant's: the audit names the host.
   const details = sql.json({ environment, host: checked.url.host });
-  const [row] = await sql<{ webhook_secret_sealed: string }[]>`
+  const [row] = await sql<{ webhookSecretSealed: string }[]>`
     WITH saved AS (
       INSERT INTO merchant_environments AS e
         (merchant_id, environment, webhook_url, webhook_secret_sealed)
@@ -61,7 +61,7 @@ export async function saveWebhookUrl(
     SELECT webhook_secret_sealed FROM saved`;
   if (!row) throw merchantNotFound(merchantId);
   return {
-    secret: row.webhook_secret_sealed === sealed ? secret : null,
+    secret: row.webhookSecretSealed === sealed ? secret : null,
     warning: checked.warning,
   };
 }
@@ -77,8 +77,7 @@ export async function findEndpoint(
   environment: Environment,
 ): Promise<Endpoint> {
   const [row] = await sql<Endpoint[]>`
-    SELECT e.webhook_url AS url, e.webhook_secret_sealed IS NOT NULL AS "hasSecret",
-      e.updated_at AS "updatedAt"
+    SELECT e.webhook_url AS url, e.webhook_secret_sealed IS NOT NULL AS has_secret, e.updated_at
     FROM merchants m
     LEFT JOIN merchant_environments e
       ON e.merchant_id = m.merchant_id AND e.environment = ${environment}

@@ -10,7 +10,7 @@ export async function findFailing(
   since: Date,
   { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
 ): Promise<string[]> {
-  const rows = await sql<{ delivery_id: string }[]>`
+  const rows = await sql<{ deliveryId: string }[]>`
     WITH failing AS (
       SELECT delivery_id, settled_at AS failed_at FROM webhook_deliveries
       WHERE state = 'FAILED' AND settled_at >= ${since}
@@ -25,5 +25,5 @@ export async function findFailing(
       ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
       ${environment ? sql`AND environment = ${environment}` : sql``}
     ORDER BY failed_at, delivery_id`;
-  return rows.map(({ delivery_id }) => delivery_id);
+  return rows.map(({ deliveryId }) => deliveryId);
 }

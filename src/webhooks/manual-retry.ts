@@ -34,9 +34,9 @@ export async function retryDelivery(
   deps: ManualRetryDeps,
   deliveryId: string,
 ): Promise<RetryOutcome> {
-  const { is_running, has_url } = await auditRetry(deps, deliveryId);
-  if (is_running) throw running(deliveryId);
-  if (!has_url) throw new DomainError('INVALID_STATE', NO_URL);
+  const { isRunning, hasUrl } = await auditRetry(deps, deliveryId);
+  if (isRunning) throw running(deliveryId);
+  if (!hasUrl) throw new DomainError('INVALID_STATE', NO_URL);
   const result = await deps.retries.retry(deliveryId, WAIT_MS);
   if (result.outcome === 'running') throw running(deliveryId);
   if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
@@ -87,8 +87,8 @@ async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promis
 async function auditRetry(
   { sql, actor }: ManualRetryDeps,
   deliveryId: string,
-): Promise<{ is_running: boolean; has_url: boolean }> {
-  const [row] = await sql<{ is_running: boolean; has_url: boolean }[]>`
+): Promise<{ isRunning: boolean; hasUrl: boolean }> {
+  const [row] = await sql<{ isRunning: boolean; hasUrl: boolean }[]>`
     WITH delivery AS (
       SELECT d.merchant_id, coalesce(d.attempt_until > service_now(), false) AS is_running,
         e.webhook_url IS NOT NULL AS has_url

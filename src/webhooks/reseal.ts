@@ -6,9 +6,9 @@ import { SealError } from './secret-box.ts';
 const BATCH = 200;
 
 interface SealedRow {
-  merchant_id: string;
+  merchantId: string;
   environment: Environment;
-  webhook_secret_sealed: string;
+  webhookSecretSealed: string;
 }
 
 /** A secret that none of the given keys opens: it stays as it is. */
@@ -41,11 +41,11 @@ export async function resealSecrets(deps: EndpointDeps): Promise<ResealResult> {
   }
 }
 
-type Place = Pick<SealedRow, 'merchant_id' | 'environment'>;
+type Place = Pick<SealedRow, 'merchantId' | 'environment'>;
 
 async function readBatch({ sql }: EndpointDeps, after: Place | undefined): Promise<SealedRow[]> {
   const later = after
-    ? sql`AND (merchant_id, environment) > (${after.merchant_id}, ${after.environment})`
+    ? sql`AND (merchant_id, environment) > (${after.merchantId}, ${after.environment})`
     : sql``;
   return sql<SealedRow[]>`
     SELECT merchant_id, environment, webhook_secret_sealed FROM merchant_environments
@@ -54,7 +54,7 @@ async function readBatch({ sql }: EndpointDeps, after: Place | undefined): Promi
 }
 
 async function resealRow(deps: EndpointDeps, row: SealedRow, result: ResealResult): Promise<void> {
-  const { merchant_id: merchantId, environment, webhook_secret_sealed: sealed } = row;
+  const { merchantId, environment, webhookSecretSealed: sealed } = row;
   if (deps.secretBox.isCurrent(sealed)) {
     result.current += 1;
     return;
@@ -76,7 +76,7 @@ async function replaceSealed(
   row: SealedRow,
   resealed: string,
 ): Promise<boolean> {
-  const { merchant_id: merchantId, environment, webhook_secret_sealed: sealed } = row;
+  const { merchantId, environment, webhookSecretSealed: sealed } = row;
   const changed = await sql`
     WITH resealed AS (
       UPDATE merchant_environments SET webhook_secret_sealed = ${resealed}
@@ -94,6 +94,6 @@ async function replaceSealed(
 async function readAgain({ sql }: EndpointDeps, row: SealedRow): Promise<SealedRow> {
   const [again] = await sql<SealedRow[]>`
     SELECT merchant_id, environment, webhook_secret_sealed FROM merchant_environments
-    WHERE merchant_id = ${row.merchant_id} AND environment = ${row.environment}`;
+    WHERE merchant_id = ${row.merchantId} AND environment = ${row.environment}`;
   return again ?? row;
 }

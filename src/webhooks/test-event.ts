@@ -76,7 +76,7 @@ async function readEndpoint(
       SELECT ${actor}, 'webhook.test', merchant_id, ${sql.json({ environment })} FROM endpoint
     )
     SELECT webhook_url AS url, webhook_secret_sealed AS sealed,
-      clock_timestamp() AS "databaseNow"
+      clock_timestamp() AS database_now
     FROM endpoint`;
   if (row) return row;
   await findEndpoint(sql, merchantId, environment);

@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { describe, expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
+import { COLUMN_NAMES } from '../../src/db/client.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { listRunningDisputes } from '../../src/orders/disputes.ts';
 import type { FoundOrder, OrderClues } from '../../src/orders/find-orders.ts';
@@ -147,6 +148,7 @@ async function planOf(
   const statements: [string, never[]][] = [];
   const sql = postgres(database.url, {
     max: 1,
+    transform: COLUMN_NAMES,
     debug: (_, text, parameters) => void statements.push([text, parameters as never[]]),
   });
   try {

@@ -32,7 +32,7 @@ const test = serviceTest({ time: 'real', worker: false }).extend(
 async function aMerchant(service: TestService, ...changes: StatusChange[]): Promise<string> {
   const deps = { sql: service.sql, actor: 'test' };
   const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
-  const { merchant_id: merchantId } = await createMerchant(deps, merchant);
+  const { merchantId } = await createMerchant(deps, merchant);
   for (const change of changes) await changeMerchantStatus(deps, merchantId, change);
   return merchantId;
 }

@@ -181,7 +181,7 @@ describe('a stuck call to the gateway is tried now', () => {
   }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { gateway_session_id: sessionId } = await sessionOf(service, order);
+    const { gatewaySessionId: sessionId } = await sessionOf(service, order);
     await payAtGateway(service, sessionId);
     await merchant.sandbox.untilStatus(order, 'PAID');
     const lift = await refuse(service, 'refund_window_over', null);

@@ -89,10 +89,10 @@ describe('a dispute', () => {
     expect(data.dispute?.reason).toBe(REASON);
     const [audit] = await auditOfOrder(service, merchant, order);
     expect(audit).toMatchObject({ action: 'dispute.raise', actor: expect.stringMatching(/^cli:/) });
-    const [step] = await service.sql<{ request_id: string }[]>`
+    const [step] = await service.sql<{ requestId: string }[]>`
       SELECT request_id FROM order_steps
       WHERE order_number = ${order.order_number} AND kind = 'DISPUTE_RAISED'`;
-    expect(audit?.details).toEqual({ requestId: step?.request_id });
+    expect(audit?.details).toEqual({ requestId: step?.requestId });
   });
 
   test('cannot be raised where a buyer could not, and then leaves no audit row', async ({

@@ -48,22 +48,22 @@ async function writePastOrders(
     const request = { merchantId, environment: 'sandbox' as const, idempotencyKey: randomUUID() };
     const newOrder = newOrderOf({ ...request, body: anOrder() }, service.config.durations);
     const at = new Date(startMs + Math.floor(Math.random() * count) * 1000);
-    const times = { created_at: at, updated_at: at, payment_link_expires_at: at };
-    const merchant_order_id = index % 10 === 0 ? MATCHED : null;
+    const times = { createdAt: at, updatedAt: at, paymentLinkExpiresAt: at };
+    const merchantOrderId = index % 10 === 0 ? MATCHED : null;
     const terms = service.sql.json({ ...newOrder.terms });
-    const buyer_email = index % 7 === 0 ? BUYER : `buyer-${index}@example.com`;
+    const buyerEmail = index % 7 === 0 ? BUYER : `buyer-${index}@example.com`;
     const status = pick(ORDER_STATUSES);
-    return { ...newOrder, ...times, merchant_order_id, buyer_email, terms, status };
+    return { ...newOrder, ...times, merchantOrderId, buyerEmail, terms, status };
   });
   await service.sql`INSERT INTO orders ${service.sql(rows)}`;
 }
 
 interface Listed {
-  order_number: string;
+  orderNumber: string;
   status: OrderStatus;
-  merchant_order_id: string | null;
-  buyer_email: string;
-  created_at: Date;
+  merchantOrderId: string | null;
+  buyerEmail: string;
+  createdAt: Date;
 }
 
 /** The list as the contract describes it, by looking at every order. */
@@ -76,26 +76,26 @@ async function everyMatching(service: TestService, filter: OrderFilter): Promise
     .filter(
       (row) =>
         (status === undefined || row.status === status) &&
-        (merchantOrderId === undefined || row.merchant_order_id === merchantOrderId) &&
-        (buyerEmail === undefined || row.buyer_email.toLowerCase() === buyerEmail.toLowerCase()) &&
-        (createdFrom === undefined || row.created_at >= createdFrom) &&
-        (createdTo === undefined || row.created_at < createdTo),
+        (merchantOrderId === undefined || row.merchantOrderId === merchantOrderId) &&
+        (buyerEmail === undefined || row.buyerEmail.toLowerCase() === buyerEmail.toLowerCase()) &&
+        (createdFrom === undefined || row.createdAt >= createdFrom) &&
+        (createdTo === undefined || row.createdAt < createdTo),
     )
     .sort(
       (one, other) =>
-        other.created_at.getTime() - one.created_at.getTime() ||
-        (one.order_number < other.order_number ? 1 : -1),
+        other.createdAt.getTime() - one.createdAt.getTime() ||
+        (one.orderNumber < other.orderNumber ? 1 : -1),
     )
-    .map(({ order_number }) => order_number);
+    .map(({ orderNumber }) => orderNumber);
 }
 
 /** A filter of any kind; its times lie on, between and beyond the orders'. */
 async function anyFilter(service: TestService, base: OrderFilter): Promise<OrderFilter> {
-  const rows = await service.sql<{ created_at: Date }[]>`
+  const rows = await service.sql<{ createdAt: Date }[]>`
     SELECT created_at FROM orders WHERE merchant_id = ${base.merchantId}`;
   const moment = () => {
     const shiftMs = pick([0, 0, 1, -1, 500, 20 * HOUR_MS, -20 * HOUR_MS]);
-    return pick([undefined, new Date(pick(rows).created_at.getTime() + shiftMs)]);
+    return pick([undefined, new Date(pick(rows).createdAt.getTime() + shiftMs)]);
   };
   return {
     ...base,
@@ -122,7 +122,7 @@ async function assertListsAreExact(
         number,
         size,
       });
-      const numbers = listed.map(({ order_number }) => order_number);
+      const numbers = listed.map(({ orderNumber }) => orderNumber);
       const page = expected.slice(number * size, (number + 1) * size);
       expect({ filter, totalElements, numbers }).toEqual({
         filter,

@@ -126,7 +126,7 @@ describe('the payment', () => {
   test('PAYMENT_FAILED carries the reason that the gateway gave', async ({ service, merchant }) => {
     const order = await create(merchant);
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { gateway_session_id: id } = await sessionOf(service, order);
+    const { gatewaySessionId: id } = await sessionOf(service, order);
     await simulator(service, 'POST', `/qr_codes/${id}/fail`);
     const reason = 'Payment was unsuccessful as the transaction was declined in the UPI app.';
     expect((await told(merchant, order, 'PAYMENT_FAILED'))['payment_failure']).toEqual({ reason });

@@ -50,7 +50,7 @@ test.afterEach(async ({ temporal, postgres }) => {
 });
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
-const rowsOf = (service: TestService, key: string) => service.sql<{ order_number: string }[]>`
+const rowsOf = (service: TestService, key: string) => service.sql<{ orderNumber: string }[]>`
   SELECT order_number FROM orders WHERE idempotency_key = ${key}`;
 const stepsOf = (service: TestService, orderNumber: string) => service.sql`
   SELECT FROM order_steps WHERE order_number = ${orderNumber}`;
@@ -88,7 +88,7 @@ async function expectFault(asked: Promise<ApiAnswer>): Promise<void> {
 async function expectOneOrder(service: TestService, key: string): Promise<void> {
   const rows = await rowsOf(service, key);
   expect(rows).toHaveLength(1);
-  const orderNumber = rows[0]!.order_number;
+  const orderNumber = rows[0]!.orderNumber;
   await until(async () => !(await isUnstarted(service.sql, orderNumber)));
   expect(await stepsOf(service, orderNumber)).toHaveLength(1);
 }
@@ -230,7 +230,7 @@ describe('an API process that is killed', () => {
     await doomed.stop();
     await hung.stop();
     const [row] = await rowsOf(service, key);
-    expect(await isUnstarted(service.sql, row!.order_number)).toBe(true);
+    expect(await isUnstarted(service.sql, row!.orderNumber)).toBe(true);
     const retried = await api.post('/orders', anOrder(), withKey(key));
     expectSuccess(retried, 201);
     await expectOneOrder(service, key);

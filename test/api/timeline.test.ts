@@ -13,10 +13,10 @@ const nextOf = (status: OrderStatus, busy: Busy | null = null) => {
   const order: Partial<OrderRow> = {
     status,
     busy,
-    payment_link_expires_at: new Date(LINK_ENDS),
-    completes_at: new Date(WINDOW_ENDS),
-    dispute_respond_by: new Date(ANSWER_ENDS),
-    updated_at: new Date(UPDATED),
+    paymentLinkExpiresAt: new Date(LINK_ENDS),
+    completesAt: new Date(WINDOW_ENDS),
+    disputeRespondBy: new Date(ANSWER_ENDS),
+    updatedAt: new Date(UPDATED),
   };
   return presentTimeline(order as OrderRow, []).next;
 };

@@ -57,9 +57,9 @@ describe('amounts', () => {
     async ([text, paise], { service, merchant, api }) => {
       const answer = await withAmount(service, merchant, text);
       expectSuccess(answer, 201);
-      const [row] = await service.sql<{ amount_paise: number }[]>`
+      const [row] = await service.sql<{ amountPaise: number }[]>`
       SELECT amount_paise FROM orders WHERE order_number = ${answer.body.data.order_number}`;
-      expect(row?.amount_paise).toBe(paise);
+      expect(row?.amountPaise).toBe(paise);
       const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
       expect(body.data.amount).toBe(Number(text));
     },

@@ -40,10 +40,10 @@ async function beBusy({ service, order }: Checkout, busy: object): Promise<void>
 
 /** The buyer's latest attempt, as the gateway's simulator knows it. */
 export async function gatewaySessionOf({ service, order }: Checkout): Promise<string> {
-  const [row] = await service.sql<{ gateway_session_id: string }[]>`
+  const [row] = await service.sql<{ gatewaySessionId: string }[]>`
     SELECT gateway_session_id FROM payment_sessions
     WHERE order_number = ${order.order_number} ORDER BY session_id DESC LIMIT 1`;
-  return row?.gateway_session_id ?? '';
+  return row?.gatewaySessionId ?? '';
 }
 
 /** How an order's page gets into each of its states. */

@@ -30,14 +30,14 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
 }) => {
   const terminated = await orders.in('PAID');
   const lost = await orders.write();
-  await forgetThatUnstarted(service, [lost.order_number]);
+  await forgetThatUnstarted(service, [lost.orderNumber]);
   const running = await orders.in('DELIVERED');
   await orders.in('CANCELLED');
   const justCreated = await orders.write();
   const neverStarted = await orders.write();
   await service.sql`
     UPDATE unstarted_orders SET created_at = created_at - interval '6 minutes'
-    WHERE order_number = ${neverStarted.order_number}`;
+    WHERE order_number = ${neverStarted.orderNumber}`;
   await terminated.handle.terminate('A test');
   // What Temporal lists lags behind.
   await until(async () => (await findMissingWorkflows(service.deps, 10)).missingCount === 3);
@@ -56,12 +56,12 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
     },
     {
       rule: 'workflow',
-      subject: lost.order_number,
+      subject: lost.orderNumber,
       fault: 'ACCEPTED, but it has no workflow: admin order recover brings it back',
     },
     {
       rule: 'workflow',
-      subject: neverStarted.order_number,
+      subject: neverStarted.orderNumber,
       fault: 'ACCEPTED, but it has no workflow: admin order recover brings it back',
     },
   ]);
@@ -69,11 +69,11 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
   expect(code).toBe(1);
   expect(stdout).toMatch(/Open orders compared with Temporal +5/);
   expect(stdout).toContain(terminated.orderNumber);
-  for (const sound of [running.orderNumber, justCreated.order_number]) {
+  for (const sound of [running.orderNumber, justCreated.orderNumber]) {
     expect(stdout).not.toContain(sound);
   }
 
-  for (const order of [terminated.orderNumber, lost.order_number, neverStarted.order_number]) {
+  for (const order of [terminated.orderNumber, lost.orderNumber, neverStarted.orderNumber]) {
     expect((await cli.run('order', 'recover', '--order', order)).code).toBe(0);
   }
   expect(await cli.json<Verified>('ledger', 'verify')).toMatchObject({ ok: true, faults: [] });
@@ -111,7 +111,7 @@ test('more orders than fit into a page are all counted, and the first of them ar
   const lost: string[] = [];
   for (let round = 0; round < 12; round += 1) {
     const written = await Promise.all(Array.from({ length: 100 }, () => orders.write()));
-    lost.push(...written.map(({ order_number }) => order_number));
+    lost.push(...written.map(({ orderNumber }) => orderNumber));
   }
   await forgetThatUnstarted(service, lost);
   const { missingCount, missing } = await findMissingWorkflows(service.deps, 1000);

@@ -14,7 +14,7 @@ const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webho
 /** The time-skipping server has no list of workflows to compare the open orders with. */
 const cliOf = ({ env: { TEMPORAL_ADDRESS: _address, ...env } }: TestService) => adminCli(env);
 
-const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 
 describe("the ledger and the gateway's own figures", () => {
   test('agree on orders in every status, whose money is held, released, refunded and reversed', async ({

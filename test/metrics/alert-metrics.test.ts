@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { clearAlert, raiseAlert } from '../../src/alerts/alerts.ts';
 import { ALERT_KINDS } from '../../src/alerts/kinds.ts';
 import { freePort } from '../../dev/processes/ports.ts';
+import { COLUMN_NAMES } from '../../src/db/client.ts';
 import { startMetrics } from '../../src/main/metrics.ts';
 import { alertMetrics } from '../../src/metrics/alerts.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';
@@ -75,6 +76,7 @@ test('a scrape is one statement', async ({ database: { url } }) => {
   const statements: string[] = [];
   const watched = postgres(url, {
     max: 1,
+    transform: COLUMN_NAMES,
     fetch_types: false,
     debug: (_connection, statement) => void statements.push(statement),
   });

@@ -10,7 +10,7 @@ test('a capture waits for a step that moves the clock of its session, and neithe
   service,
   orders,
 }) => {
-  const { order_number: orderNumber, amount_paise: amountPaise } = await orders.write();
+  const { orderNumber, amountPaise } = await orders.write();
   const sessionId = `ps_${orderNumber}`;
   await service.sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
@@ -38,7 +38,7 @@ test('a session that is paid at the very moment at which it is ended stays the o
   service,
   orders,
 }) => {
-  const { order_number: orderNumber } = await orders.write();
+  const { orderNumber } = await orders.write();
   const sessionId = `ps_${orderNumber}`;
   await service.sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
@@ -57,5 +57,5 @@ test('a session that is paid at the very moment at which it is ended stays the o
   const rows = await service.sql`
     SELECT s.state, o.open_session_id FROM payment_sessions s JOIN orders o USING (order_number)
     WHERE session_id = ${sessionId}`;
-  expect(rows).toEqual([{ state: 'PAID', open_session_id: sessionId }]);
+  expect(rows).toEqual([{ state: 'PAID', openSessionId: sessionId }]);
 });

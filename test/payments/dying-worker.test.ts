@@ -45,7 +45,7 @@ test('a worker that dies when it begins to refund refunds once', async ({
   await doomed.exited;
   await worker.start();
   await order.untilStatus('REFUNDED');
-  const paymentId = (await order.row()).gateway_payment_id ?? '';
+  const paymentId = (await order.row()).gatewayPaymentId ?? '';
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   expect((await order.kinds()).slice(4)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });

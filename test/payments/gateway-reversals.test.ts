@@ -26,7 +26,7 @@ test.afterEach(async ({ service }) => {
 const loseCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
 const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/settled');
-const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
 /** Somebody refunds a payment in the dashboard of the gateway. */
@@ -55,7 +55,7 @@ const openAlerts = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
   ).map(({ kind }) => kind);
 
 const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
-  sql<{ kind: string; state: string; amount_paise: number }[]>`
+  sql<{ kind: string; state: string; amountPaise: number }[]>`
     SELECT kind, state, amount_paise FROM gateway_reversals
     WHERE order_number = ${orderNumber} ORDER BY reversal_id`;
 
@@ -78,7 +78,7 @@ describe('a refund made at the gateway itself', () => {
     const order = await orders.in('DELIVERED');
     await refundInDashboard(service, order, PART_PAISE);
     expect(await reversalsOf(service, order)).toEqual([
-      { kind: 'refund', state: 'processed', amount_paise: PART_PAISE },
+      { kind: 'refund', state: 'processed', amountPaise: PART_PAISE },
     ]);
     expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
       CAPTURED,
@@ -101,7 +101,7 @@ describe('a refund made at the gateway itself', () => {
     await refundInDashboard(service, order, PART_PAISE);
     expect(await reversalsOf(service, order)).toEqual([]);
     await assertReleaseWaits(service, order);
-    expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);
+    expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
   });
 
   test('is found by the release that goes on after the gateway was away', async ({
@@ -134,7 +134,7 @@ describe('a refund made at the gateway itself', () => {
     await service.clock.advance(76 * 60_000);
     await reconcilePayments(service.deps);
     await reconcilePayments(service.deps);
-    expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);
+    expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
     expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
   });
 

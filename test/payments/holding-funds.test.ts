@@ -28,9 +28,9 @@ const giveAccount = (service: TestService, { merchantId }: Merchant) =>
 async function aPaidOrder(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
-  const [row] = await service.sql<{ gateway_payment_id: string }[]>`
+  const [row] = await service.sql<{ gatewayPaymentId: string }[]>`
     SELECT gateway_payment_id FROM orders WHERE order_number = ${order.order_number}`;
-  const paymentId = row?.gateway_payment_id ?? '';
+  const paymentId = row?.gatewayPaymentId ?? '';
   return { order, paymentId, transfers: () => madeAtGateway(service, paymentId, 'transfers') };
 }
 
@@ -49,7 +49,7 @@ describe('a hold that the gateway refuses for good', () => {
     expect(
       await service.sql`
       SELECT money_lease_token FROM payments WHERE gateway_payment_id = ${paymentId}`,
-    ).toEqual([{ money_lease_token: null }]);
+    ).toEqual([{ moneyLeaseToken: null }]);
     await service.clock.set(50 * MINUTE_MS);
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);
@@ -96,8 +96,8 @@ describe('in production, a merchant without a linked account', () => {
     });
     const order = await production.create();
     await production.post(`/orders/${order.order_number}/payment-sessions`);
-    const { gateway_session_id } = await sessionOf(service, order);
-    await payAtGateway(service, gateway_session_id, {}, 'production');
+    const { gatewaySessionId } = await sessionOf(service, order);
+    await payAtGateway(service, gatewaySessionId, {}, 'production');
     const path = `/orders/${order.order_number}`;
     await until(async () => (await production.get(path)).body.data.status === 'PAID');
     await service.sql`

@@ -30,9 +30,9 @@ async function aPaidOrder(service: TestService, merchant: Merchant, gateway: Gat
 }
 
 async function paymentOf({ sql }: TestService, { order_number }: OrderRef): Promise<string> {
-  const [row] = await sql<{ gateway_payment_id: string }[]>`
+  const [row] = await sql<{ gatewayPaymentId: string }[]>`
     SELECT gateway_payment_id FROM orders WHERE order_number = ${order_number}`;
-  return row!.gateway_payment_id;
+  return row!.gatewayPaymentId;
 }
 
 /** As though this process had stood still for longer than its lease lasts. */

@@ -34,13 +34,13 @@ const untilDoing = (merchant: Merchant, order: OrderRef, doing: 'closing' | null
 async function anOrderBeingPaid(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await post(merchant, order, 'payment-sessions');
-  const { session_id, gateway_session_id } = await sessionOf(service, order);
+  const { sessionId, gatewaySessionId } = await sessionOf(service, order);
   return {
     order,
-    gatewaySessionId: gateway_session_id,
+    gatewaySessionId: gatewaySessionId,
     session: async () =>
       merchant.sandbox.get<{ status: string }>(
-        `/orders/${order.order_number}/payment-sessions/${session_id}`,
+        `/orders/${order.order_number}/payment-sessions/${sessionId}`,
       ),
     /** The payment link expires, at once. */
     expire: () => merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS }),

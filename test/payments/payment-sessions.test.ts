@@ -65,7 +65,7 @@ describe('a payment session', () => {
   test('is paid when the buyer has paid, and the order is PAID', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     const { session_id } = (await open(merchant.sandbox, order)).body.data;
-    await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
+    await payAtGateway(service, (await sessionOf(service, order)).gatewaySessionId);
     await merchant.sandbox.untilStatus(order, 'PAID');
     expect((await look(merchant.sandbox, order, session_id)).body.data.status).toBe('paid');
   });
@@ -191,7 +191,7 @@ describe('the expiry of a payment session', () => {
     const { session_id } = (await open(merchant.sandbox, order)).body.data;
     await advance(merchant, order, 15 * 60);
     expect((await look(merchant.sandbox, order, session_id)).status).toBe(408);
-    await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
+    await payAtGateway(service, (await sessionOf(service, order)).gatewaySessionId);
     await merchant.sandbox.untilStatus(order, 'PAID');
     expect((await look(merchant.sandbox, order, session_id)).body.data.status).toBe('paid');
   });

@@ -70,9 +70,9 @@ async function live(service: TestService, merchant: Merchant, story: Story): Pro
   const { order_number } = await merchant.sandbox.create();
   storyOf.set(order_number, story);
   await merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
-  const { gateway_session_id } = await sessionOf(service, { order_number });
+  const { gatewaySessionId } = await sessionOf(service, { order_number });
   await story.happens({
-    pay: (attempt) => payAtGateway(service, gateway_session_id, attempt),
+    pay: (attempt) => payAtGateway(service, gatewaySessionId, attempt),
     cancel: () => cancelPatiently(merchant.sandbox, { order_number }),
   });
 }
@@ -86,9 +86,9 @@ async function unfinished(service: TestService): Promise<string[]> {
       (SELECT coalesce(sum(s.amount_paise), 0)::bigint FROM surplus_refunds s
         WHERE s.order_number = o.order_number AND s.processed_at IS NOT NULL) AS refunded_paise
     FROM orders o WHERE busy IS NULL`;
-  const ended = new Map(rows.map((row) => [row['order_number'], row]));
+  const ended = new Map(rows.map((row) => [row['orderNumber'], row]));
   return [...storyOf].flatMap(([orderNumber, { name, ends }]) => {
-    const { status, failures, refunded_paise: refundedPaise } = ended.get(orderNumber) ?? {};
+    const { status, failures, refundedPaise } = ended.get(orderNumber) ?? {};
     const told = ends.failures === null ? null : failures;
     const is = JSON.stringify({ status, failures: told, refundedPaise });
     return is === JSON.stringify(ends) ? [] : [`${orderNumber} ${name}: ${is}`];

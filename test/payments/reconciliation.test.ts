@@ -106,7 +106,7 @@ describe('what a lost callback hid is found', () => {
 });
 
 describe('a Signal lost between the book and the workflow is made up for', () => {
-  const capture = (service: TestService, order: { order_number: string; amount_paise: number }) =>
+  const capture = (service: TestService, order: { orderNumber: string; amountPaise: number }) =>
     captureAtGateway(service, order);
 
   test('the order becomes PAID', async ({ service, orders }) => {
@@ -128,7 +128,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
     const paymentIds = [
       await capture(service, await cancelled.row()),
       await capture(service, await paid.row()),
-      await capture(service, { ...(await accepted.row()), amount_paise: AMOUNT_PAISE + 100 }),
+      await capture(service, { ...(await accepted.row()), amountPaise: AMOUNT_PAISE + 100 }),
     ];
     await reconcileLater(service);
     for (const paymentId of paymentIds) {
@@ -157,9 +157,9 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
 
 describe("a PAID order's funds", () => {
   const transfersOf = async (service: TestService, order: OrderRef) => {
-    const [row] = await service.sql<{ gateway_payment_id: string }[]>`
+    const [row] = await service.sql<{ gatewayPaymentId: string }[]>`
       SELECT gateway_payment_id FROM orders WHERE order_number = ${order.order_number}`;
-    return madeAtGateway(service, row?.gateway_payment_id ?? '', 'transfers');
+    return madeAtGateway(service, row?.gatewayPaymentId ?? '', 'transfers');
   };
 
   test('are held at the gateway for the merchant, once', async ({ service, merchant }) => {

@@ -24,9 +24,9 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 async function aCancelledOrder(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id } = await sessionOf(service, order);
+  const { gatewaySessionId } = await sessionOf(service, order);
   await cancelPatiently(merchant.sandbox, order);
-  return { order, payLate: () => payAtGateway(service, gateway_session_id, { late: true }) };
+  return { order, payLate: () => payAtGateway(service, gatewaySessionId, { late: true }) };
 }
 
 test('of 1,000 refunds whose answers are lost, none is made twice', async ({

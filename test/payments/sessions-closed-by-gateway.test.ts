@@ -25,7 +25,7 @@ async function anOpenSession(service: TestService, merchant: Merchant) {
     (await merchant.sandbox.call<{ session_id: string; status: string }>('POST', sessions)).body
       .data;
   const { session_id: sessionId } = await open();
-  const { gateway_session_id: gatewayId } = await sessionOf(service, order);
+  const { gatewaySessionId: gatewayId } = await sessionOf(service, order);
   return {
     order,
     sessionId,

@@ -35,8 +35,8 @@ const qrCode = (service: TestService, id: string) =>
 
 /** The newest session of an order, in our book, at the gateway and as the merchant sees it. */
 async function newestSession(service: TestService, merchant: Merchant, order: OrderRef) {
-  const { session_id, gateway_session_id: gatewayId } = await sessionOf(service, order);
-  const path = `/orders/${order.order_number}/payment-sessions/${session_id}`;
+  const { sessionId, gatewaySessionId: gatewayId } = await sessionOf(service, order);
+  const path = `/orders/${order.order_number}/payment-sessions/${sessionId}`;
   return {
     gatewayId,
     pay: (attempt = {}) => payAtGateway(service, gatewayId, attempt),

@@ -50,21 +50,21 @@ describe('the ledger', () => {
   });
 
   test.for([
-    ['a second way out', { operation: 'refund', credit_account: 'refunds' }],
-    ['the same way out twice', { operation: 'release', credit_account: 'merchant_available' }],
-    ['a line from an account to itself', { operation: 'refund', credit_account: 'merchant_held' }],
-    ['a line of nothing', { operation: 'refund', credit_account: 'refunds', amount_paise: 0 }],
-    ['a line of less than nothing', { operation: 'refund', amount_paise: -AMOUNT_PAISE }],
+    ['a second way out', { operation: 'refund', creditAccount: 'refunds' }],
+    ['the same way out twice', { operation: 'release', creditAccount: 'merchant_available' }],
+    ['a line from an account to itself', { operation: 'refund', creditAccount: 'merchant_held' }],
+    ['a line of nothing', { operation: 'refund', creditAccount: 'refunds', amountPaise: 0 }],
+    ['a line of less than nothing', { operation: 'refund', amountPaise: -AMOUNT_PAISE }],
   ] as const)('refuses %s', async ([_what, line], { service, merchant, orders }) => {
     const order = await orders.in('COMPLETED');
     const entry = {
-      gateway_payment_id: (await order.row()).gateway_payment_id,
-      order_number: order.orderNumber,
-      merchant_id: merchant.merchantId,
+      gatewayPaymentId: (await order.row()).gatewayPaymentId,
+      orderNumber: order.orderNumber,
+      merchantId: merchant.merchantId,
       environment: 'sandbox',
-      debit_account: 'merchant_held',
-      credit_account: 'refunds',
-      amount_paise: AMOUNT_PAISE,
+      debitAccount: 'merchant_held',
+      creditAccount: 'refunds',
+      amountPaise: AMOUNT_PAISE,
       ...line,
     };
     await expect(service.sql`INSERT INTO ledger_transfers ${service.sql(entry)}`).rejects.toThrow(

@@ -44,7 +44,7 @@ test.for(SETTLEMENTS)(
   async ([_does, from, call, begin, ends], { service, worker, gateway }) => {
     const merchant = await service.newMerchant();
     const order = await startOrderIn(service, from, merchant);
-    const path = `/v1/payments/${(await order.row()).gateway_payment_id}/${call}`;
+    const path = `/v1/payments/${(await order.row()).gatewayPaymentId}/${call}`;
     const fault = { kind: 'late', method: 'POST', path, delayMs: 1000 } as const;
     const { hits } = await gateway.addFault(fault);
     await begin(order, service);

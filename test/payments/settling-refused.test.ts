@@ -15,7 +15,7 @@ const AMOUNT_PAISE = 49_950;
 
 const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
 
-const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
 /** Its activity has tried, and the database has refused to begin the release. */
@@ -73,7 +73,7 @@ describe('a suspended merchant', () => {
     await order.untilStatus('DISPUTE_OPEN');
     const message = { requestId: 'dispute:late', receivedAtMs: written!.receivedAt.getTime() };
     await order.update('dispute', message);
-    expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', dispute_count: 1 });
+    expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', disputeCount: 1 });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
     expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
   });

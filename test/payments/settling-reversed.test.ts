@@ -25,7 +25,7 @@ test.afterEach(async ({ service }) => {
 });
 
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
-const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 
 async function refundInDashboard(service: TestService, order: DirectOrder, amountPaise?: number) {
   const path = `/payments/${await paymentOf(order)}/refund`;
@@ -121,7 +121,7 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     await order.update('accept');
     await until(async () => (await openAlerts(service, order)).length === 1);
     const { order: after } = await settle(service, order, 'released');
-    expect(after).toMatchObject({ status: 'COMPLETED', refund_amount_paise: null });
+    expect(after).toMatchObject({ status: 'COMPLETED', refundAmountPaise: null });
     expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
       `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
     ]);

@@ -26,7 +26,7 @@ const help = (merchant: Merchant, { orderNumber }: DirectOrder, helper: string, 
   merchant.sandbox.help({ order_number: orderNumber }, helper, body);
 const untilDoing = (merchant: Merchant, order: DirectOrder, doing: 'releasing' | 'refunding') =>
   until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
-const paymentOf = async (order: DirectOrder) => (await order.row()).gateway_payment_id ?? '';
+const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 const gatewayIsAway = (gateway: Gateway) => gateway.addFault({ kind: 'error' });
 
 /** What ends in a settlement: the way into it, and the status and event at its end. */

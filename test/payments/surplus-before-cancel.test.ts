@@ -20,10 +20,10 @@ const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
 /** A capture in the book that is to go back, and has not yet. */
 async function aSurplus(
   service: TestService,
-  { order_number }: OrderRef,
+  { order_number: orderNumber }: OrderRef,
   amountPaise: number,
 ): Promise<string> {
-  const capture = { order_number, amount_paise: amountPaise, environment: 'sandbox' } as const;
+  const capture = { orderNumber, amountPaise, environment: 'sandbox' } as const;
   const gatewayPaymentId = await writePayment(service, capture);
   await claimSurplus(service.sql, gatewayPaymentId);
   return gatewayPaymentId;
@@ -36,8 +36,8 @@ describe('a capture of a wrong amount that went back before the cancel', () => {
   }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { gateway_session_id } = await sessionOf(service, order);
-    const paymentId = await payAtGateway(service, gateway_session_id, { amountPaise: WRONG_PAISE });
+    const { gatewaySessionId } = await sessionOf(service, order);
+    const paymentId = await payAtGateway(service, gatewaySessionId, { amountPaise: WRONG_PAISE });
     await until(async () => {
       const rows = await service.sql`SELECT 1 FROM surplus_refunds
         WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
@@ -96,7 +96,11 @@ describe('a refund that comes to its end at the moment of the cancel shows', () 
     ['its beginning', claimSurplus],
   ] as const)('when %s waits for the cancel', async ([what, write], { service, merchant }) => {
     const order = await merchant.sandbox.create();
-    const capture = { ...order, amount_paise: WRONG_PAISE, environment: 'sandbox' } as const;
+    const capture = {
+      orderNumber: order.order_number,
+      amountPaise: WRONG_PAISE,
+      environment: 'sandbox',
+    } as const;
     const isBegun = what === 'its end';
     const surplus = isBegun
       ? await aSurplus(service, order, WRONG_PAISE)
@@ -113,8 +117,8 @@ describe('a refund that comes to its end at the moment of the cancel shows', () 
       WHERE order_number = ${order.order_number}`;
     expect(row).toEqual(
       isBegun
-        ? { refund_amount_paise: null, refund_processed_at: expect.any(Date) }
-        : { refund_amount_paise: WRONG_PAISE, refund_processed_at: null },
+        ? { refundAmountPaise: null, refundProcessedAt: expect.any(Date) }
+        : { refundAmountPaise: WRONG_PAISE, refundProcessedAt: null },
     );
   });
 });

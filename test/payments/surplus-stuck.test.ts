@@ -24,7 +24,7 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   const merchant = await service.newMerchant({ webhooks: false });
   const order = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id: sessionId } = await sessionOf(service, order);
+  const { gatewaySessionId: sessionId } = await sessionOf(service, order);
   await payAtGateway(service, sessionId);
   const surplusId = await payAtGateway(service, sessionId, { late: true });
   const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
@@ -75,7 +75,7 @@ test('an alert about a capture that has gone back by then does not stay', async 
   const merchant = await service.newMerchant({ webhooks: false });
   const order = await merchant.sandbox.create();
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id: sessionId } = await sessionOf(service, order);
+  const { gatewaySessionId: sessionId } = await sessionOf(service, order);
   const paymentId = await payAtGateway(service, sessionId, { amountPaise: 49_850 });
   const capture = {
     orderNumber: order.order_number,

@@ -53,9 +53,9 @@ async function assertOnlyRecorded(
   expect(rows).toEqual([
     {
       currency: 'INR',
-      gateway_status: 'captured',
-      refunded_paise: 0,
-      amount_paise: AMOUNT_PAISE,
+      gatewayStatus: 'captured',
+      refundedPaise: 0,
+      amountPaise: AMOUNT_PAISE,
       ...facts,
     },
   ]);
@@ -72,8 +72,8 @@ async function assertOnlyRecorded(
 
 describe('money that is not there does not make an order PAID', () => {
   test.for<[string, number | undefined, object]>([
-    ['wholly', undefined, { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE }],
-    ['in part', 100, { refunded_paise: 100 }],
+    ['wholly', undefined, { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE }],
+    ['in part', 100, { refundedPaise: 100 }],
   ])(
     'a payment that was refunded %s at the gateway before reconciliation saw it',
     async ([_word, amountPaise, facts], { service, merchant, kit }) => {
@@ -91,9 +91,9 @@ describe('money that is not there does not make an order PAID', () => {
     [
       'says refunded',
       { status: 'refunded', amount_refunded: AMOUNT_PAISE },
-      { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE },
+      { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE },
     ],
-    ['says that some of it is refunded', { amount_refunded: 50 }, { refunded_paise: 50 }],
+    ['says that some of it is refunded', { amount_refunded: 50 }, { refundedPaise: 50 }],
     ['is of another currency', { currency: 'USD' }, { currency: 'USD' }],
   ])('a signed callback that %s', async ([_what, changes, facts], { service, merchant, kit }) => {
     const { order, gatewaySessionId, paymentId, body } = await kit.aPaymentNotYetHeardOf();
@@ -117,7 +117,7 @@ describe('money that is not there does not make an order PAID', () => {
     await refundAtGateway(service, paymentId);
     const cancelled = await merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
     expect([cancelled.status, cancelled.body.data]).toMatchObject([200, { status: 'CANCELLED' }]);
-    const facts = { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE };
+    const facts = { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE };
     await assertOnlyRecorded(service, order, paymentId, facts);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });
@@ -139,7 +139,7 @@ describe('money that is not there does not make an order PAID', () => {
     expect(await workflow.refusalOf('pay', { gatewayPaymentId: paymentId })).toBe(
       'The payment is not recorded as captured for this order',
     );
-    const facts = { gateway_status: 'refunded', refunded_paise: AMOUNT_PAISE };
+    const facts = { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE };
     await assertOnlyRecorded(service, order, paymentId, facts);
   });
 });

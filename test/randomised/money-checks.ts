@@ -16,11 +16,11 @@ interface PaymentAtGateway {
 
 /** What the service knows of a payment. */
 interface KnownPayment {
-  gateway_payment_id: string;
-  order_number: string;
-  is_whole: boolean;
+  gatewayPaymentId: string;
+  orderNumber: string;
+  isWhole: boolean;
   /** Its order is paid with it, or it has gone back. */
-  is_settled: boolean;
+  isSettled: boolean;
 }
 
 /** Every payment that was captured at the gateway, whatever the service knows. */
@@ -53,7 +53,7 @@ export async function captureProblems(world: World, alerts: OpenAlerts): Promise
         OR s.processed_at IS NOT NULL AS is_settled
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id`;
-  const known = new Map(rows.map((row) => [row.gateway_payment_id, row]));
+  const known = new Map(rows.map((row) => [row.gatewayPaymentId, row]));
   const problems = captured
     .map((payment) => problemOf(payment, known.get(payment.id), alerts))
     .filter((problem) => problem !== undefined);
@@ -70,9 +70,9 @@ function problemOf(
     const isTold = alerts.isAbout(id) || alerts.isAbout(notes.order_number);
     return isTold ? undefined : `${what} the service does not know it, and no alert says so`;
   }
-  if (known.is_whole ? known.is_settled : alerts.has('unfit_capture', id)) return undefined;
-  if (known.is_whole && alerts.has('gateway_refused', id)) return undefined;
-  return `${what} ${known.is_whole ? 'no order has it, and it has not gone back' : 'no alert says that it does not fit'}`;
+  if (known.isWhole ? known.isSettled : alerts.has('unfit_capture', id)) return undefined;
+  if (known.isWhole && alerts.has('gateway_refused', id)) return undefined;
+  return `${what} ${known.isWhole ? 'no order has it, and it has not gone back' : 'no alert says that it does not fit'}`;
 }
 
 /** Gateway and ledger, each as a whole. */
@@ -91,7 +91,7 @@ async function totalProblems(
   const [ledger] = await world.sql<{ paise: number }[]>`
     SELECT coalesce(sum(amount_paise), 0)::bigint AS paise FROM ledger_transfers
     WHERE operation = 'capture'`;
-  const fitting = sumOf(captured.filter(({ id }) => known.get(id)?.is_whole));
+  const fitting = sumOf(captured.filter(({ id }) => known.get(id)?.isWhole));
   return [
     !totals.isBalanced && 'The gateway itself does not add up',
     totals.capturedPaise !== sumOf(captured) &&

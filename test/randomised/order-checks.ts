@@ -9,10 +9,10 @@ import type { World } from './world.ts';
 const WAITING_FOR_A_PERSON: readonly OrderStatus[] = ['ACCEPTED', 'PAID'];
 
 interface OrderNow {
-  order_number: string;
+  orderNumber: string;
   status: OrderStatus;
   busy: { kind: string } | null;
-  waiting_dispute_id: string | null;
+  waitingDisputeId: string | null;
 }
 
 /** Orders that have neither ended, nor wait for a person, nor have an alert. */
@@ -23,7 +23,7 @@ export async function orderProblems(
 ): Promise<string[]> {
   const rows = await sql<OrderNow[]>`
     SELECT order_number, status, busy, waiting_dispute_id FROM orders`;
-  const known = new Set(rows.map(({ order_number: number }) => number));
+  const known = new Set(rows.map(({ orderNumber: number }) => number));
   const lost = lives.flatMap(({ orderNumber }) =>
     orderNumber === undefined || known.has(orderNumber) || alerts.isAbout(orderNumber)
       ? []
@@ -31,9 +31,9 @@ export async function orderProblems(
   );
   const stranded = rows
     .filter((row) => !hasEnded(row) && !waitsForAPerson(row))
-    .filter(({ order_number: number }) => !alerts.isAbout(number))
+    .filter(({ orderNumber: number }) => !alerts.isAbout(number))
     .map(
-      ({ order_number: number, status, busy }) =>
+      ({ orderNumber: number, status, busy }) =>
         `${number}: is ${status}${busy ? `, ${busy.kind}` : ''}, and no alert says why`,
     );
   return [...lost, ...stranded];
@@ -41,7 +41,7 @@ export async function orderProblems(
 
 const hasEnded = ({ status, busy }: OrderNow) => isFinal(status) && busy === null;
 
-const waitsForAPerson = ({ status, busy, waiting_dispute_id: dispute }: OrderNow) =>
+const waitsForAPerson = ({ status, busy, waitingDisputeId: dispute }: OrderNow) =>
   WAITING_FOR_A_PERSON.includes(status) && busy === null && dispute === null;
 
 /** Open orders without a workflow, and workflows that run on although nothing waits for them. */
@@ -50,7 +50,7 @@ export async function workflowProblems(
   alerts: OpenAlerts,
 ): Promise<string[]> {
   const rows = await sql<OrderNow[]>`SELECT order_number, status FROM orders`;
-  const open = new Map(rows.map(({ order_number: number, status }) => [number, !isFinal(status)]));
+  const open = new Map(rows.map(({ orderNumber: number, status }) => [number, !isFinal(status)]));
   const problems: string[] = [];
   const running = new Set<string>();
   const query = 'ExecutionStatus = "Running"';
@@ -71,11 +71,11 @@ export async function workflowProblems(
 export async function webhookProblems({ sql, endpoints }: World): Promise<string[]> {
   const events = await sql<
     {
-      event_id: string;
-      order_number: string;
+      eventId: string;
+      orderNumber: string;
       type: string;
       state: string;
-      next_attempt_at: Date | null;
+      nextAttemptAt: Date | null;
       attempts: number;
     }[]
   >`
@@ -85,14 +85,14 @@ export async function webhookProblems({ sql, endpoints }: World): Promise<string
         WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS attempts
     FROM order_events e LEFT JOIN webhook_deliveries d USING (event_id)`;
   const received = endpoints.map((endpoint) => endpoint.received());
-  const isRight = ({ event_id: id, state, attempts }: (typeof events)[number]) =>
+  const isRight = ({ eventId: id, state, attempts }: (typeof events)[number]) =>
     state === 'DELIVERED'
       ? received.some((ids) => ids.has(id))
       : state === 'FAILED' && attempts === 5;
   return events
     .filter((event) => !isRight(event))
     .map(
-      ({ order_number: number, type, state, attempts, next_attempt_at: nextAt }) =>
+      ({ orderNumber: number, type, state, attempts, nextAttemptAt: nextAt }) =>
         `${number}: ${type} is ${state} after ${attempts} scheduled attempts, next at ${nextAt?.toISOString() ?? 'no time'}`,
     );
 }

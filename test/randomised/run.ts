@@ -83,13 +83,13 @@ async function problemsOnceSettled(world: World, lives: readonly Life[]): Promis
  * hour of its end, and a call to the gateway that fails is tried again after longer and longer waits.
  */
 async function retryWaiting({ sql, admin }: World): Promise<void> {
-  const waiting = await sql<{ order_number: string }[]>`
+  const waiting = await sql<{ orderNumber: string }[]>`
     SELECT order_number FROM orders o
     WHERE (busy->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED')
       AND NOT EXISTS (SELECT FROM alerts a
         WHERE a.subject = o.order_number AND a.cleared_at IS NULL)
     ORDER BY updated_at LIMIT ${MOST_RETRIED}`;
-  for (const { order_number: orderNumber } of waiting) {
+  for (const { orderNumber } of waiting) {
     await admin.run('order', 'retry', '--order', orderNumber, '--reason', 'Its money is expected');
   }
 }

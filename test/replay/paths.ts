@@ -51,7 +51,7 @@ async function withSession(world: PathWorld, overrides: Partial<OrderOverrides> 
   await order.start();
   await order.untilStep('ORDER_CREATED');
   const { session } = await openSession(service.deps, await order.row());
-  return { order, gatewaySessionId: session.gateway_session_id ?? '' };
+  return { order, gatewaySessionId: session.gatewaySessionId ?? '' };
 }
 
 async function settleOutside(
@@ -212,7 +212,7 @@ export const PATHS: Record<string, Path> = {
   'capture-too-late-given-back': async ({ service, deafMerchantId: merchantId }) => {
     const order = await startOrderIn(service, 'CANCELLED', { merchantId });
     await order.signal('pay', { gatewayPaymentId: await order.capture() });
-    await until(async () => (await order.row()).refund_processed_at !== null);
+    await until(async () => (await order.row()).refundProcessedAt !== null);
     return order;
   },
 

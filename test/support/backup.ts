@@ -11,12 +11,12 @@ const WITHOUT_ORDER_NUMBER: Record<string, string> = {
 
 /** Every table with rows of an order, and how to find them; those that others point to come last. */
 async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; where: string }[]> {
-  const tables = await sql<{ table: string; columns: string; has_number: boolean }[]>`
+  const tables = await sql<{ table: string; columns: string; hasNumber: boolean }[]>`
     SELECT table_name AS table, bool_or(column_name = 'order_number') AS has_number,
       string_agg(quote_ident(column_name), ', ') FILTER (WHERE is_generated = 'NEVER') AS columns
     FROM information_schema.columns WHERE table_schema = 'public' GROUP BY table_name`;
-  const found = tables.flatMap(({ table, columns, has_number }) => {
-    const where = has_number ? 'order_number = $1' : WITHOUT_ORDER_NUMBER[table];
+  const found = tables.flatMap(({ table, columns, hasNumber }) => {
+    const where = hasNumber ? 'order_number = $1' : WITHOUT_ORDER_NUMBER[table];
     return where === undefined ? [] : { table, columns, where };
   });
   const places = Object.keys(WITHOUT_ORDER_NUMBER);

@@ -6,7 +6,7 @@ import { writeCapture } from '../../src/payments/queries.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
 
-type Paid = Pick<OrderRow, 'order_number' | 'amount_paise'>;
+type Paid = Pick<OrderRow, 'orderNumber' | 'amountPaise'>;
 
 /** What says where the gateway is. */
 type Configured = Pick<TestService, 'config'>;
@@ -82,7 +82,7 @@ export async function orderBeingPaid(
   const api = merchant[environment];
   const order = await api.create();
   await api.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id: gatewaySessionId } = await sessionOf(service, order);
+  const { gatewaySessionId } = await sessionOf(service, order);
   const pay = (attempt: Parameters<typeof payAtGateway>[2] = {}) =>
     payAtGateway(service, gatewaySessionId, attempt, environment);
   return { order, gatewaySessionId, pay };
@@ -152,8 +152,8 @@ export const alerts = ({ logged }: TestService, alert: string, about: string) =>
 export async function sessionOf(
   { sql }: TestService,
   { order_number }: { order_number: string },
-): Promise<{ session_id: string; gateway_session_id: string; state: string }> {
-  const [row] = await sql<{ session_id: string; gateway_session_id: string; state: string }[]>`
+): Promise<{ sessionId: string; gatewaySessionId: string; state: string }> {
+  const [row] = await sql<{ sessionId: string; gatewaySessionId: string; state: string }[]>`
     SELECT session_id, gateway_session_id, state FROM payment_sessions
     WHERE order_number = ${order_number} ORDER BY session_id DESC LIMIT 1`;
   if (!row) throw new Error(`Order ${order_number} has no session`);
@@ -172,7 +172,7 @@ export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => 
 
 /** A buyer pays at the gateway, and the capture is in our book; the order has not heard of it. */
 export async function captureAtGateway(service: TestService, order: Paid): Promise<string> {
-  const { order_number: orderNumber, amount_paise: amountPaise } = order;
+  const { orderNumber, amountPaise } = order;
   const gateway = service.deps.gateways.sandbox;
   if (!gateway) throw new Error('The sandbox has a gateway');
   const { gatewaySessionId } = await gateway.openSession({
@@ -214,7 +214,7 @@ export async function reconcileLater(service: TestService) {
 
 /** What the ledger says of an order: each line, and how much stands on each account. */
 export async function ledgerOf({ sql }: TestService, orderNumber: string) {
-  const lines = await sql<{ line: string; amount_paise: number }[]>`
+  const lines = await sql<{ line: string; amountPaise: number }[]>`
     SELECT operation || ': ' || debit_account || ' → ' || credit_account AS line, amount_paise
     FROM ledger_transfers WHERE order_number = ${orderNumber} ORDER BY transfer_id`;
   const balances = await sql<{ account: string; paise: number }[]>`
@@ -226,7 +226,7 @@ export async function ledgerOf({ sql }: TestService, orderNumber: string) {
       FROM ledger_transfers WHERE order_number = ${orderNumber}
     ) entries GROUP BY account HAVING sum(paise) <> 0`;
   return {
-    lines: lines.map(({ line, amount_paise }) => `${line} ${amount_paise}`),
+    lines: lines.map(({ line, amountPaise }) => `${line} ${amountPaise}`),
     balances: Object.fromEntries(balances.map(({ account, paise }) => [account, paise])),
     sum: balances.reduce((sum, { paise }) => sum + paise, 0),
   };

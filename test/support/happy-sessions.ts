@@ -44,7 +44,7 @@ async function openSessions(
     INSERT INTO payment_sessions (session_id, order_number, environment, expires_at)
     SELECT open_session_id, order_number, 'sandbox',
       service_now() + ${SESSION_MINUTES} * interval '1 minute' FROM created
-    RETURNING order_number AS "orderNumber", session_id AS "sessionId", expires_at AS "expiresAt"`;
+    RETURNING order_number, session_id, expires_at`;
   const opened: OpenSession[] = [];
   await inParallel(reserved, AT_ONCE, async ({ orderNumber, sessionId, expiresAt }) => {
     const session = await deps.gateways.sandbox!.openSession({

@@ -33,7 +33,7 @@ export async function createTestMerchant(
   const { apiSecretPepper: pepper = '', webhookSecretKeys = '' } = config;
   const secretBox = createSecretBox(webhookSecretKeys);
   const admin = { sql, pepper, secretBox, checkUrl: createUrlCheck(config), actor: 'test' };
-  const { merchant_id: merchantId } = await createMerchant(admin, {
+  const { merchantId } = await createMerchant(admin, {
     name,
     email: 'owner@example.com',
   });

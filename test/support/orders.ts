@@ -32,15 +32,15 @@ export async function writeOrder(
 /** Writes a capture into the book that no gateway knows of: enough for PAID, not for settling. */
 export async function writePayment(
   { sql }: TestService,
-  order: Pick<OrderRow, 'order_number' | 'environment' | 'amount_paise'>,
+  order: Pick<OrderRow, 'orderNumber' | 'environment' | 'amountPaise'>,
 ): Promise<string> {
   const gatewayPaymentId = `pay_${randomUUID()}`;
-  const { order_number, environment, amount_paise } = order;
+  const { orderNumber, environment, amountPaise } = order;
   await sql`INSERT INTO payments ${sql({
-    gateway_payment_id: gatewayPaymentId,
-    order_number,
+    gatewayPaymentId,
+    orderNumber,
     environment,
-    amount_paise,
+    amountPaise,
   })}`;
   return gatewayPaymentId;
 }
@@ -49,7 +49,7 @@ const ON_A_PERSONS_WORD: readonly OrderMessageName[] = ['accept', 'decide', 'ref
 
 /** The workflow of one order, spoken to without the API. */
 export function directOrder(service: TestService, order: OrderRow) {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const { sql, temporal } = service;
   const handle = temporal.client.workflow.getHandle(orderNumber);
   const row = () => findOrderByNumber(sql, orderNumber);

@@ -16,9 +16,9 @@ const test = serviceTest({ time: 'real', worker: false })
 /** The deliveries of 30 orders, none of which was attempted. */
 async function thirtyDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
   await Promise.all(Array.from({ length: 30 }, () => writeOrder(service, merchant)));
-  const rows = await service.sql<{ delivery_id: string }[]>`
+  const rows = await service.sql<{ deliveryId: string }[]>`
     SELECT delivery_id FROM webhook_deliveries`;
-  return rows.map(({ delivery_id }) => delivery_id);
+  return rows.map(({ deliveryId }) => deliveryId);
 }
 
 const attemptOf = (deliveryId: string, kind: AttemptKind = 'scheduled'): Attempt => ({
@@ -47,7 +47,7 @@ async function deliveryOf(service: TestService, deliveryId: string) {
     FROM webhook_deliveries d WHERE delivery_id = ${deliveryId}`;
   return row;
 }
-const FREE = { attempt_token: null, attempt_until: null };
+const FREE = { attemptToken: null, attemptUntil: null };
 
 test('many attempts at once share statements, and each gets its own delivery and result', async ({
   service,
@@ -56,8 +56,8 @@ test('many attempts at once share statements, and each gets its own delivery and
 }) => {
   const started = deliveryIds.slice(0, 20).map((deliveryId) => attemptOf(deliveryId));
   const contexts = await Promise.all(started.map(attempts.begin));
-  expect(contexts.map((context) => context?.delivery_id)).toEqual(deliveryIds.slice(0, 20));
-  expect(new Set(contexts.map((context) => context?.event_id)).size).toBe(20);
+  expect(contexts.map((context) => context?.deliveryId)).toEqual(deliveryIds.slice(0, 20));
+  expect(new Set(contexts.map((context) => context?.eventId)).size).toBe(20);
 
   const stateOf = (index: number) => (['DELIVERED', 'PENDING', 'FAILED'] as const)[index % 3]!;
   await Promise.all(
@@ -68,14 +68,14 @@ test('many attempts at once share statements, and each gets its own delivery and
     expect(await deliveryOf(service, deliveryId)).toEqual({
       state,
       ...FREE,
-      is_over: state !== 'PENDING',
-      is_settled: state !== 'PENDING',
-      status_codes: [state === 'DELIVERED' ? 200 : 500],
+      isOver: state !== 'PENDING',
+      isSettled: state !== 'PENDING',
+      statusCodes: [state === 'DELIVERED' ? 200 : 500],
     });
   }
-  const [row] = await service.sql<{ response_body: Buffer }[]>`
+  const [row] = await service.sql<{ responseBody: Buffer }[]>`
     SELECT response_body FROM webhook_attempts LIMIT 1`;
-  expect([...(row?.response_body ?? [])]).toEqual([0, 255, 10]);
+  expect([...(row?.responseBody ?? [])]).toEqual([0, 255, 10]);
 });
 
 test('of ten attempts of one delivery at once, one is begun', async ({
@@ -89,7 +89,7 @@ test('of ten attempts of one delivery at once, one is begun', async ({
   const contexts = await Promise.all(ten.map(attempts.begin));
   const begun = ten.filter((_, index) => contexts[index] !== undefined);
   expect(begun).toHaveLength(1);
-  expect(await deliveryOf(service, deliveryId)).toMatchObject({ attempt_token: begun[0]?.token });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: begun[0]?.token });
   expect(await attempts.begin(attemptOf(deliveryId))).toBeUndefined();
   await attempts.abandon(begun[0]!);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
@@ -112,8 +112,8 @@ test('a success counts more than the failure of an attempt that hung until the s
     attempts.record(resultOf(second, 'DELIVERED')),
   ]);
   const [first, last] = [await deliveryOf(service, deliveryId), [200, 500]];
-  expect(first).toMatchObject({ state: 'DELIVERED', ...FREE, is_over: true });
-  expect(first?.['status_codes'].toSorted()).toEqual(last);
+  expect(first).toMatchObject({ state: 'DELIVERED', ...FREE, isOver: true });
+  expect(first?.['statusCodes'].toSorted()).toEqual(last);
 });
 
 test('the late failure of a hung attempt neither ends the one under way nor undoes a success', async ({
@@ -129,7 +129,7 @@ test('the late failure of a hung attempt neither ends the one under way nor undo
   await attempts.begin(second);
   await service.clock.set(0);
   await attempts.record(resultOf(hung, 'PENDING'));
-  expect(await deliveryOf(service, deliveryId)).toMatchObject({ attempt_token: second.token });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: second.token });
   await attempts.record(resultOf(second, 'DELIVERED'));
   await attempts.record(resultOf(hung, 'FAILED'));
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED', ...FREE });
@@ -150,7 +150,7 @@ test('the failure of a manual attempt leaves what is FAILED as it is, and its su
     await attempts.begin(manual);
     await attempts.record(resultOf(manual, state));
     const after = await deliveryOf(service, deliveryId);
-    expect(after).toMatchObject({ state: state ?? 'FAILED', is_settled: failed?.['is_settled'] });
+    expect(after).toMatchObject({ state: state ?? 'FAILED', isSettled: failed?.['isSettled'] });
   }
 });
 

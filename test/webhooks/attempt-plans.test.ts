@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { expect } from 'vitest';
+import { COLUMN_NAMES } from '../../src/db/client.ts';
 import type { AttemptResult } from '../../src/webhooks/attempt-log.ts';
 import { createAttemptLog } from '../../src/webhooks/attempt-log.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -24,7 +25,7 @@ const test = serviceTest({ time: 'real', worker: false })
 /** Deliveries that wait, each attempted once, in tables whose statistics are fresh. */
 async function manyDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
   const { sql } = service;
-  const { order_number: orderNumber } = await writeOrder(service, merchant);
+  const { orderNumber } = await writeOrder(service, merchant);
   await sql`
     WITH event AS (
       INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
@@ -38,8 +39,8 @@ async function manyDeliveries(service: TestService, merchant: Merchant): Promise
     INSERT INTO webhook_attempts (delivery_id, kind, at, url, duration_ms)
     SELECT delivery_id, 'scheduled', now(), 'https://shop.example/hook', 1 FROM webhook_deliveries`;
   for (const table of LARGE_TABLES) await sql`ANALYZE ${sql(table)}`;
-  const rows = await sql<{ delivery_id: string }[]>`SELECT delivery_id FROM webhook_deliveries`;
-  return rows.map(({ delivery_id }) => delivery_id);
+  const rows = await sql<{ deliveryId: string }[]>`SELECT delivery_id FROM webhook_deliveries`;
+  return rows.map(({ deliveryId }) => deliveryId);
 }
 
 /** The statements by which some attempts at once are begun and recorded. */
@@ -47,6 +48,7 @@ async function statementsOfAttempts(service: TestService, deliveryIds: string[])
   const statements: string[] = [];
   const watched = postgres(service.env.DATABASE_URL, {
     max: 1,
+    transform: COLUMN_NAMES,
     debug: (_connection, statement) => void statements.push(statement),
   });
   const attempts = createAttemptLog(watched);

@@ -21,11 +21,11 @@ async function newEndpoint(service: TestService, count: number) {
   await service.clock.stopAt(new Date());
   const merchant = await service.newMerchant();
   await Promise.all(Array.from({ length: count }, () => writeOrder(service, merchant)));
-  const rows = await service.sql<{ delivery_id: string }[]>`
+  const rows = await service.sql<{ deliveryId: string }[]>`
     SELECT delivery_id FROM webhook_deliveries
     WHERE merchant_id = ${merchant.merchantId} ORDER BY delivery_id`;
   const origin = new URL(merchant.receiver.url).origin;
-  return { ...merchant, origin, deliveryIds: rows.map(({ delivery_id }) => delivery_id) };
+  return { ...merchant, origin, deliveryIds: rows.map(({ deliveryId }) => deliveryId) };
 }
 
 async function begin(attempts: AttemptLog, deliveryId = '') {
@@ -88,7 +88,7 @@ test('whoever comes while others wait waits behind them, and whose time has come
   const [first = '', second = '', third = ''] = deliveryIds;
   const [firstWaitMs] = await reserveAll(attempts, [first], { expectedMs: 80 * SECOND_MS });
   const newcomer = await begin(attempts, second);
-  expect(newcomer.must_wait).toBe(true);
+  expect(newcomer.mustWait).toBe(true);
   await attempts.abandon(newcomer);
   const [secondWaitMs] = await reserveAll(attempts, [second], { isBusy: false });
   expect([firstWaitMs, secondWaitMs]).toEqual([3 * SECOND_MS, 13 * SECOND_MS]);
@@ -96,8 +96,8 @@ test('whoever comes while others wait waits behind them, and whose time has come
   const tooEarly = { deliveryId: first, kind: 'scheduled' as const, token: randomUUID() };
   expect(await attempts.begin({ ...tooEarly, dueBy: new Date() })).toBeUndefined();
   await passTime(service, 3);
-  expect(await begin(attempts, first)).toMatchObject({ must_wait: false });
-  expect(await begin(attempts, third)).toMatchObject({ must_wait: true });
+  expect(await begin(attempts, first)).toMatchObject({ mustWait: false });
+  expect(await begin(attempts, third)).toMatchObject({ mustWait: true });
 });
 
 test('times are reserved at most ten minutes ahead, and what finds none reserves again then', async ({
@@ -111,7 +111,7 @@ test('times are reserved at most ten minutes ahead, and what finds none reserves
   const reserved = Array.from({ length: 40 }, (_, index) => (3 + index * 15) * SECOND_MS);
   expect(waits.filter((waitMs) => reserved.includes(waitMs))).toHaveLength(40);
   expect(Math.max(...waits)).toBeLessThanOrEqual(HORIZON_MS);
-  const without = await service.sql<{ delivery_id: string }[]>`
+  const without = await service.sql<{ deliveryId: string }[]>`
     SELECT delivery_id FROM webhook_deliveries
     WHERE delivery_id = ANY (${deliveryIds}) AND NOT has_reservation`;
   expect(without).toHaveLength(20);
@@ -119,7 +119,7 @@ test('times are reserved at most ten minutes ahead, and what finds none reserves
   await passTime(service, 600);
   const again = await reserveAll(
     attempts,
-    without.map(({ delivery_id }) => delivery_id),
+    without.map(({ deliveryId }) => deliveryId),
   );
   expect(ascending(again)).toEqual(reserved.slice(0, 20));
 });
@@ -143,14 +143,14 @@ test('every eight time-outs in a row halve the places of an endpoint, and one su
 
   const waits = await reserveAll(attempts, deliveryIds.slice(1));
   expect(Math.max(...waits)).toBe(48 * SECOND_MS);
-  expect(await begin(attempts, deliveryIds[0])).toMatchObject({ must_wait: true });
+  expect(await begin(attempts, deliveryIds[0])).toMatchObject({ mustWait: true });
   await noteSuccess(attempts, origin);
   // Those who have a time keep it; whoever comes now finds room.
-  expect(await begin(attempts, deliveryIds[1])).toMatchObject({ must_wait: false, places: 8 });
+  expect(await begin(attempts, deliveryIds[1])).toMatchObject({ mustWait: false, places: 8 });
   const [row] = await service.sql`
     SELECT timeouts, next_free_at < service_now() + interval '1 second' AS is_free
     FROM webhook_endpoints WHERE origin = ${origin}`;
-  expect(row).toEqual({ timeouts: 0, is_free: true });
+  expect(row).toEqual({ timeouts: 0, isFree: true });
 });
 
 test('a manual retry is made at once, though others wait for the endpoint, and its success counts', async ({
@@ -163,7 +163,7 @@ test('a manual retry is made at once, though others wait for the endpoint, and i
   const [, , last = ''] = deliveryIds;
   expect(await attemptManually(service.deps, last)).toEqual({ outcome: 'delivered' });
   expect(receiver.received).toHaveLength(1);
-  expect(await begin(attempts, deliveryIds[0])).toMatchObject({ places: 8, must_wait: false });
+  expect(await begin(attempts, deliveryIds[0])).toMatchObject({ places: 8, mustWait: false });
 });
 
 test('an endpoint that had room all the time has no row', async ({ service }) => {

@@ -33,7 +33,7 @@ async function merchantsWithSecrets(
   };
   const secrets = new Map<string, string>();
   for (let index = 0; index < count; index += 1) {
-    const { merchant_id: merchantId } = await createMerchant(deps, {
+    const { merchantId } = await createMerchant(deps, {
       name: `Merchant ${index}`,
       email: 'a@example.com',
     });
@@ -46,12 +46,12 @@ async function merchantsWithSecrets(
 }
 
 async function openAll(database: TestDatabase, secretBox: SecretBox): Promise<Map<string, string>> {
-  const rows = await database.sql<{ merchant_id: string; sealed: string }[]>`
+  const rows = await database.sql<{ merchantId: string; sealed: string }[]>`
     SELECT merchant_id, webhook_secret_sealed AS sealed FROM merchant_environments`;
   return new Map(
-    rows.map(({ merchant_id, sealed }) => [
-      merchant_id,
-      secretBox.open(sealed, webhookSecretPlace(merchant_id, 'sandbox')),
+    rows.map(({ merchantId, sealed }) => [
+      merchantId,
+      secretBox.open(sealed, webhookSecretPlace(merchantId, 'sandbox')),
     ]),
   );
 }

@@ -79,13 +79,13 @@ test('300 webhooks for an endpoint that never answers wait without work, and tho
 
   expect(tries).toBeLessThanOrEqual(MOST_TRIES * DEAD_ORDERS);
   expect(await rowUpdates()).toBeLessThanOrEqual(MOST_ROW_UPDATES * DEAD_ORDERS);
-  const waiting = await service.sql<{ wait_seconds: number; attempts: number }[]>`
+  const waiting = await service.sql<{ waitSeconds: number; attempts: number }[]>`
     SELECT extract(epoch FROM next_attempt_at - clock_timestamp())::float AS wait_seconds,
       (SELECT count(*)::integer FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
     FROM webhook_deliveries d
     WHERE merchant_id = ${dead.merchantId} AND state = 'PENDING'`;
   expect(waiting).toHaveLength(DEAD_ORDERS);
-  for (const { wait_seconds: seconds } of waiting) expect(seconds).toBeLessThanOrEqual(600);
+  for (const { waitSeconds: seconds } of waiting) expect(seconds).toBeLessThanOrEqual(600);
   // To wait is no attempt.
   expect(waiting.filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(
     DEAD_ORDERS - 3 * FIRST_TIMEOUTS,

@@ -162,8 +162,8 @@ describe('a dispute that meets the release under way', () => {
     expect(await released).toEqual({ outcome: 'diverged' });
     expect((await kindsOf(merchant, order)).slice(3)).toEqual(['DISPUTE_RAISED']);
     expect(await rowOf(service, order)).toMatchObject({
-      dispute_count: 1,
-      waiting_dispute_id: null,
+      disputeCount: 1,
+      waitingDisputeId: null,
     });
   });
 

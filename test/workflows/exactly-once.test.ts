@@ -112,7 +112,7 @@ describe('what an API process left behind when it died', () => {
   }) => {
     const key = randomUUID();
     const { merchantId } = merchant;
-    const row = await writeOrder(service, { merchantId, idempotency_key: key });
+    const row = await writeOrder(service, { merchantId, idempotencyKey: key });
     const order = directOrder(service, row);
     expect(await isUnknown(service, order.orderNumber)).toBe(true);
 
@@ -141,7 +141,7 @@ describe('what an API process left behind when it died', () => {
     await Promise.all([sweep(service), sweep(service)]);
     await direct.untilStatus('DISPUTE_OPEN');
     await sweep(service);
-    expect(await direct.row()).toMatchObject({ dispute_count: 1, dispute_reason: 'It never came' });
+    expect(await direct.row()).toMatchObject({ disputeCount: 1, disputeReason: 'It never came' });
     expect((await merchant.sandbox.get(numberOf(order))).body.data.status).toBe('PAID');
   });
 });

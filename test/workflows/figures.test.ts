@@ -49,7 +49,7 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     const row = await order.row();
     const texts = payloadTexts(events ?? []);
     expect(texts).toContain(order.orderNumber);
-    for (const secret of [row.buyer_email, row.buyer_phone, row.description, row.payment_token]) {
+    for (const secret of [row.buyerEmail, row.buyerPhone, row.description, row.paymentToken]) {
       expect(texts).not.toContain(secret);
     }
     expect(texts).not.toMatch(/https?:/);
@@ -63,7 +63,7 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     const found = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
     expect(Object.fromEntries(found)).toMatchObject({
       OrderStatus: 'COMPLETED',
-      MerchantId: (await order.row()).merchant_id,
+      MerchantId: (await order.row()).merchantId,
       Environment: 'sandbox',
       DisputeCount: 0,
     });

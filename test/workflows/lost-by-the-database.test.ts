@@ -30,7 +30,7 @@ async function withLostSession(
   const order = await sandbox.create();
   const restore = await backUp(service, order.order_number);
   await sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gateway_session_id: gatewaySessionId } = await sessionOf(service, order);
+  const { gatewaySessionId } = await sessionOf(service, order);
   await before(gatewaySessionId);
   await restore();
   return { order, gatewaySessionId };
@@ -68,7 +68,7 @@ test('a session of which a restored database knows nothing can be paid no more',
   await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('The QR Code is closed');
   const { status } = await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
   expect(status).toBe(201);
-  const { gateway_session_id: next } = await sessionOf(service, order);
+  const { gatewaySessionId: next } = await sessionOf(service, order);
   await recoverAll(service);
   // One that the database knows stays open.
   await payAtGateway(service, next);

@@ -96,7 +96,7 @@ test('a dispute that the book allows is never refused by a workflow that has fal
     reason,
   });
   expect([answer.status, answer.body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
-  expect(await order.row()).toMatchObject({ dispute_count: 2, dispute_reason: reason });
+  expect(await order.row()).toMatchObject({ disputeCount: 2, disputeReason: reason });
 });
 
 test('a command is refused only after the order has caught up with the book', async ({
@@ -149,7 +149,7 @@ test('a dispute that was carried out does not wait a second time', async ({ serv
   await order.update('dispute', { requestId, receivedAtMs: received?.receivedAt.getTime() });
   await order.update('resolve');
   expect(await raise()).toBeUndefined();
-  expect(await order.row()).toMatchObject({ status: 'DELIVERED', waiting_dispute_id: null });
+  expect(await order.row()).toMatchObject({ status: 'DELIVERED', waitingDisputeId: null });
 });
 
 test('an order is not settled by a message alone: the settlement must be in the book', async ({

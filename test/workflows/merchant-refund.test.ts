@@ -26,7 +26,7 @@ test('a refund repeated with its key is answered 200, and the buyer gets the mon
   const again = await refund(merchant, order, key);
   expect([again.status, again.body.data.status]).toEqual([200, 'REFUNDED']);
   expect(again.headers.get('Idempotent-Replayed')).toBe('true');
-  const { gateway_payment_id: paymentId } = await order.row();
+  const { gatewayPaymentId: paymentId } = await order.row();
   expect(await madeAtGateway(service, paymentId ?? '', 'refunds')).toHaveLength(1);
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
@@ -42,7 +42,7 @@ test('a refund is refused while a dispute received in time is waiting, and the d
   const { status, body } = await refund(merchant, order);
   expect([status, body.message]).toEqual([400, `${REFUSAL}; a dispute is waiting`]);
   await order.update('dispute', { requestId: dispute.requestId });
-  expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', refund_reason: null });
+  expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', refundReason: null });
 });
 
 test('once a release or a refund has begun, a refund is refused and says why', async ({
@@ -81,7 +81,7 @@ test('a release that meets a refund at its window’s end moves the money one wa
     service.skip(24 * HOUR_MS + 1000),
   ]);
   await order.untilStatus(status === 200 ? 'REFUNDED' : 'COMPLETED');
-  const { gateway_payment_id: paymentId } = await order.row();
+  const { gatewayPaymentId: paymentId } = await order.row();
   const refunds = await madeAtGateway(service, paymentId ?? '', 'refunds');
   const transfers = await madeAtGateway(service, paymentId ?? '', 'transfers');
   expect([refunds.length, transfers.length]).toEqual(status === 200 ? [1, 0] : [0, 1]);

@@ -72,7 +72,7 @@ describe('messages that come at an unusual time', () => {
       'DISPUTE_RAISED',
       'DISPUTE_RESOLVED',
     ]);
-    expect(await order.row()).toMatchObject({ status: 'DELIVERED', dispute_count: 1 });
+    expect(await order.row()).toMatchObject({ status: 'DELIVERED', disputeCount: 1 });
   });
 
   test('of two deliveries in one activation the second is refused', async ({ worker, orders }) => {
@@ -97,8 +97,8 @@ describe('messages that come at an unusual time', () => {
     } as const;
     const order = await orders.in('DELIVERED', { terms });
     await worker.whileStopped(async () => {
-      const { completes_at } = await order.row();
-      await until(() => Date.now() > completes_at!.getTime());
+      const { completesAt } = await order.row();
+      await until(() => Date.now() > completesAt!.getTime());
     });
     await order.untilStatus('COMPLETED');
   });
@@ -224,7 +224,7 @@ describe('a forged payment', () => {
     [
       'captured for another amount',
       async (order, service) =>
-        writePayment(service, { ...(await order.row()), amount_paise: 49_949 }),
+        writePayment(service, { ...(await order.row()), amountPaise: 49_949 }),
     ],
     [
       'captured in the other environment',
@@ -240,7 +240,7 @@ describe('a forged payment', () => {
       const gatewayPaymentId = await forge(order, service, orders);
       await order.signal('pay', { gatewayPaymentId });
       expect(await order.refusalOf('pay', { gatewayPaymentId })).toBe(NOT_CAPTURED);
-      expect(await order.row()).toMatchObject({ status: 'ACCEPTED', gateway_payment_id: null });
+      expect(await order.row()).toMatchObject({ status: 'ACCEPTED', gatewayPaymentId: null });
       await assertAlive(order);
     },
   );

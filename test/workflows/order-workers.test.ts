@@ -47,7 +47,7 @@ async function assertWhole(order: DirectOrder, from: OrderStatus): Promise<void>
     'ORDER_COMPLETED',
   ];
   expect(await order.events()).toEqual(types.map((type, index) => `${index + 1} ${type}`));
-  expect((await order.row()).dispute_count).toBe(disputed ? 1 : 0);
+  expect((await order.row()).disputeCount).toBe(disputed ? 1 : 0);
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED' });
 }
 
@@ -97,17 +97,17 @@ test('a dispute written down while no worker runs counts, though heard of after 
   const order = await orders.in('DELIVERED', { terms });
   await worker.stop();
 
-  const { completes_at: endsAt } = await order.row();
+  const { completesAt: endsAt } = await order.row();
   await service.clock.stopAt(new Date(endsAt!.getTime() - 1000));
   const reason = 'It never arrived at my door';
   const asked = merchant.sandbox.help({ order_number: order.orderNumber }, 'dispute', { reason });
-  await until(async () => (await order.row()).waiting_dispute_id !== null);
+  await until(async () => (await order.row()).waitingDisputeId !== null);
   await service.clock.set(0);
   await until(() => Date.now() > endsAt!.getTime() + 1000);
 
   await runWorker(service);
   await order.untilStatus('DISPUTE_OPEN');
-  expect(await order.row()).toMatchObject({ dispute_count: 1, dispute_reason: reason });
+  expect(await order.row()).toMatchObject({ disputeCount: 1, disputeReason: reason });
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
   expect([200, 500]).toContain((await asked).status);
 });
@@ -127,8 +127,8 @@ test('a step recorded by a worker that died at once is never taken for another s
   await order.signal('pay', { gatewayPaymentId });
   await runWorker(service);
   // The link has expired, says the book: the buyer gets the money back.
-  await until(async () => (await order.row()).refund_processed_at !== null);
-  expect(await order.row()).toMatchObject({ status: 'CANCELLED', gateway_payment_id: null });
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  expect(await order.row()).toMatchObject({ status: 'CANCELLED', gatewayPaymentId: null });
   expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 ORDER_CANCELLED']);
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });

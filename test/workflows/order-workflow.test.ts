@@ -27,7 +27,7 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
     await order.untilStep('PAYMENT_SUCCESS');
     expect(await order.row()).toMatchObject({
       status: 'PAID',
-      gateway_payment_id: gatewayPaymentId,
+      gatewayPaymentId: gatewayPaymentId,
     });
     expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 PAYMENT_SUCCESS']);
   });
@@ -56,14 +56,14 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
       next === 'REFUNDED' ? ['REFUND_STARTED', kind] : [kind],
     );
     const disputes = kinds.filter((name) => name === 'DISPUTE_RAISED').length;
-    expect((await order.row()).dispute_count).toBe(disputes);
+    expect((await order.row()).disputeCount).toBe(disputes);
   });
 });
 
 describe('each row that time brings', () => {
   test('(none) · create → ACCEPTED, ORDER_CREATED', async ({ orders }) => {
     const order = await orderIn(orders, 'ACCEPTED');
-    expect(await order.row()).toMatchObject({ status: 'ACCEPTED', step_number: 1 });
+    expect(await order.row()).toMatchObject({ status: 'ACCEPTED', stepNumber: 1 });
     expect(await order.events()).toEqual(['1 ORDER_CREATED']);
   });
 
@@ -82,7 +82,7 @@ describe('each row that time brings', () => {
       await order.untilStatus(next);
       expect((await order.kinds()).at(-1)).toBe(kind);
       if (next === 'REFUNDED') {
-        expect((await order.row()).refund_reason).toBe('dispute_not_resolved_in_time');
+        expect((await order.row()).refundReason).toBe('dispute_not_resolved_in_time');
       }
     },
   );

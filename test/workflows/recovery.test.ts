@@ -26,7 +26,7 @@ const alertsAbout = async ({ sql }: TestService, subject: string) =>
 
 /** The order's webhooks, as its merchant has received them: event id and event, in their order. */
 const eventIdsOf = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
-  sql<{ event_id: string; type: string }[]>`
+  sql<{ eventId: string; type: string }[]>`
     SELECT event_id, type FROM order_events WHERE order_number = ${orderNumber} ORDER BY sequence`;
 
 const terminate = async ({ handle }: DirectOrder) => {
@@ -137,23 +137,23 @@ test('a database that has lost the payment gets it back, once, under the same ev
   const restore = await backUp(service, order.orderNumber);
   await order.pay();
   const before = await eventIdsOf(service, order);
-  const { gateway_payment_id: paymentId } = await order.row();
-  await merchant.receiver.until(1, ({ body }) => body.event_id === before[1]!.event_id);
+  const { gatewayPaymentId: paymentId } = await order.row();
+  await merchant.receiver.until(1, ({ body }) => body.event_id === before[1]!.eventId);
   await restore();
   expect((await order.row()).status).toBe('ACCEPTED');
 
   const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
   expect([status, body.data.status]).toEqual([200, 'DELIVERED']);
   expect((await eventIdsOf(service, order)).slice(0, 2)).toEqual(before);
-  expect(await order.row()).toMatchObject({ gateway_payment_id: paymentId, step_number: 3 });
-  await merchant.receiver.until(2, ({ body: { event_id } }) => event_id === before[1]!.event_id);
+  expect(await order.row()).toMatchObject({ gatewayPaymentId: paymentId, stepNumber: 3 });
+  await merchant.receiver.until(2, ({ body: { event_id } }) => event_id === before[1]!.eventId);
   expect(await alertsAbout(service, order.orderNumber)).toEqual(['order_behind: worker']);
   const { body: timeline } = await merchant.sandbox.get(`/orders/${order.orderNumber}/timeline`);
   expect(JSON.stringify(timeline)).toContain('"recovered":true');
   await complete(order);
   expect((await ledgerOf(service, order.orderNumber)).balances).toEqual({
-    gateway_clearing: -1_000_000 + (1_000_000 - (await order.row()).amount_paise),
-    merchant_available: (await order.row()).amount_paise,
+    gateway_clearing: -1_000_000 + (1_000_000 - (await order.row()).amountPaise),
+    merchant_available: (await order.row()).amountPaise,
   });
 });
 
@@ -180,7 +180,7 @@ test('an order that had ended before the backup was restored ends again, and mov
 }) => {
   const order = await orders.in('DELIVERED');
   const restore = await backUp(service, order.orderNumber);
-  const { gateway_payment_id: paymentId } = await order.row();
+  const { gatewayPaymentId: paymentId } = await order.row();
   await complete(order);
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED' });
   await restore();
@@ -203,7 +203,7 @@ test('an order that was refunded after both were backed up is not refunded again
 }) => {
   const order = await orders.in('DISPUTE_OPEN');
   const restore = await backUp(service, order.orderNumber);
-  const { gateway_payment_id: paymentId } = await order.row();
+  const { gatewayPaymentId: paymentId } = await order.row();
   await order.update('accept');
   await order.untilStatus('REFUNDED');
   await order.handle.result();

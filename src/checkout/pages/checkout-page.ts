@@ -40,7 +40,7 @@ export function checkoutPage(
 ): string {
   const state = stateOf(checkout);
   const headline = headlineOf(state, checkout);
-  const title = `${headline.title} · ${checkout.merchant_name}`;
+  const title = `${headline.title} · ${checkout.merchantName}`;
   const isSandbox = checkout.order.environment === 'sandbox';
   const island = islandOf(state, checkout, links);
   return renderPage({ title, files, isSandbox, island }, [
@@ -70,12 +70,12 @@ function islandOf(state: CheckoutState, checkout: Checkout, links: CheckoutLinks
   };
 }
 
-function orderHeader({ order, merchant_name }: Checkout) {
+function orderHeader({ order, merchantName }: Checkout) {
   return h(
     'header',
     null,
-    h('p', { class: 'merchant', dir: 'auto' }, merchant_name),
-    h('p', { class: 'amount' }, rupeesText(order.amount_paise)),
+    h('p', { class: 'merchant', dir: 'auto' }, merchantName),
+    h('p', { class: 'amount' }, rupeesText(order.amountPaise)),
     h('p', { class: 'description', dir: 'auto' }, shorten(order.description, MAX_DESCRIPTION)),
   );
 }
@@ -96,11 +96,11 @@ const SURPLUS_REASONS = {
   already_paid: 'came although this order was already paid',
 } as const satisfies Record<CheckoutSurplus['reason'], string>;
 
-function surplusNotice({ amount_paise, reason, processed_at }: CheckoutSurplus) {
-  const payment = `A payment of ${rupeesText(amount_paise)} ${SURPLUS_REASONS[reason]}. `;
-  return processed_at === null
+function surplusNotice({ amountPaise, reason, processedAt }: CheckoutSurplus) {
+  const payment = `A payment of ${rupeesText(amountPaise)} ${SURPLUS_REASONS[reason]}. `;
+  return processedAt === null
     ? notice('wait', `${payment}It is being sent back to you in full.`)
-    : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processed_at))}.`);
+    : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processedAt))}.`);
 }
 
 const TITLE_OF_TRANSFER = 'Paid by bank transfer, because';
@@ -136,11 +136,11 @@ function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
 
 /** What to name when asking the merchant; nothing of the buyer's own. */
 function references({ order }: Checkout) {
-  const { order_number, merchant_order_id } = order;
+  const { orderNumber, merchantOrderId } = order;
   return h(
     'footer',
     null,
-    merchant_order_id !== null && h('p', null, 'Reference ', h('bdi', null, merchant_order_id)),
-    h('p', null, `Order ${order_number}`),
+    merchantOrderId !== null && h('p', null, 'Reference ', h('bdi', null, merchantOrderId)),
+    h('p', null, `Order ${orderNumber}`),
   );
 }

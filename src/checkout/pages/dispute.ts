@@ -13,22 +13,22 @@ export interface DisputeDraft {
 /** The way to raise a dispute, or what was said in the latest one. */
 export function disputeSection(
   state: CheckoutState,
-  { order, merchant_name }: Checkout,
+  { order, merchantName }: Checkout,
   disputePath: string,
   draft: DisputeDraft | undefined,
 ) {
-  const decision = order.dispute_decision_reason;
+  const decision = order.disputeDecisionReason;
   const decisionWords = decision && words('decision', decisionTitle(order), decision);
-  if (canDispute(state)) return [decisionWords, disputeForm(merchant_name, disputePath, draft)];
+  if (canDispute(state)) return [decisionWords, disputeForm(merchantName, disputePath, draft)];
   const isRunning = state === 'disputed' || state === 'refunding';
   return [
     draft && words('unsent', 'Your text was not sent', draft.reason),
-    isRunning && order.dispute_reason && words('words', 'What you wrote', order.dispute_reason),
+    isRunning && order.disputeReason && words('words', 'What you wrote', order.disputeReason),
     decisionWords,
   ];
 }
 
-function decisionTitle({ dispute_decided_for: winner }: Checkout['order']): string {
+function decisionTitle({ disputeDecidedFor: winner }: Checkout['order']): string {
   return winner === 'buyer' ? 'Decided for you, because' : 'Decided for the merchant, because';
 }
 

@@ -17,10 +17,10 @@ type Telling = (checkout: Checkout) => Headline;
 const BEFORE_PAYMENT = {
   payable: ({ order }) => ({
     tone: 'act',
-    title: `Pay ${rupeesText(order.amount_paise)} by UPI`,
+    title: `Pay ${rupeesText(order.amountPaise)} by UPI`,
     text:
       'Your money is held until your order is delivered. ' +
-      `This link is open until ${timeText(order.payment_link_expires_at)}.`,
+      `This link is open until ${timeText(order.paymentLinkExpiresAt)}.`,
   }),
   waiting: () => ({
     tone: 'wait',
@@ -44,57 +44,57 @@ const BEFORE_PAYMENT = {
     title: 'This order is being cancelled',
     text: 'Please do not pay any more. If you have already paid, this page will show it.',
   }),
-  link_expired: ({ merchant_name }) => ({
+  link_expired: ({ merchantName }) => ({
     tone: 'bad',
     title: 'This payment link has expired',
-    text: `Ask ${merchant_name} for a new one.`,
+    text: `Ask ${merchantName} for a new one.`,
   }),
-  merchant_unavailable: ({ merchant_name }) => ({
+  merchant_unavailable: ({ merchantName }) => ({
     tone: 'bad',
     title: 'Payment is not possible at the moment',
     text:
-      `${merchant_name} cannot take payments now. ` +
+      `${merchantName} cannot take payments now. ` +
       'If you have already paid, this page will show it.',
   }),
 } as const satisfies Partial<Record<CheckoutState, Telling>>;
 
 const AFTER_PAYMENT = {
-  paid: ({ order, merchant_name }) => ({
+  paid: ({ order, merchantName }) => ({
     tone: 'good',
     title: 'Payment successful',
     text:
-      `${rupeesText(order.amount_paise)} is paid and held for you: ` +
-      `${merchant_name} gets it after delivery.`,
+      `${rupeesText(order.amountPaise)} is paid and held for you: ` +
+      `${merchantName} gets it after delivery.`,
   }),
-  delivered: ({ order, merchant_name }) => ({
+  delivered: ({ order, merchantName }) => ({
     tone: 'good',
     title: 'Delivered',
     text:
-      `${merchant_name} has marked your order as delivered. If something is wrong, say so ` +
-      `${order.completes_at ? `before ${timeText(order.completes_at)}` : 'now'}: ` +
+      `${merchantName} has marked your order as delivered. If something is wrong, say so ` +
+      `${order.completesAt ? `before ${timeText(order.completesAt)}` : 'now'}: ` +
       'until then your money is held.',
   }),
-  releasing: ({ merchant_name }) => ({
+  releasing: ({ merchantName }) => ({
     tone: 'good',
     title: 'Delivered',
-    text: `The time to report a problem is over. The money is on its way to ${merchant_name}.`,
+    text: `The time to report a problem is over. The money is on its way to ${merchantName}.`,
   }),
   disputed: disputeHeadline,
   refunding: ({ order }) => ({
     tone: 'wait',
     title: 'Your refund is on its way',
-    text: `${rupeesText(order.amount_paise)} is being sent back to the account you paid from.`,
+    text: `${rupeesText(order.amountPaise)} is being sent back to the account you paid from.`,
   }),
-  completed: ({ merchant_name }) => ({
+  completed: ({ merchantName }) => ({
     tone: 'good',
     title: 'Order completed',
-    text: `Your order was delivered, and ${merchant_name} has the money.`,
+    text: `Your order was delivered, and ${merchantName} has the money.`,
   }),
   refunded: ({ order }) => ({
     tone: 'good',
     title: 'Refunded',
     text:
-      `${rupeesText(order.refund_amount_paise ?? order.amount_paise)} was sent back to the ` +
+      `${rupeesText(order.refundAmountPaise ?? order.amountPaise)} was sent back to the ` +
       'account you paid from. Your bank may take a few days to show it.',
   }),
   cancelled: cancelHeadline,
@@ -110,12 +110,12 @@ export function headlineOf(state: CheckoutState, checkout: Checkout): Headline {
   return HEADLINES[state](checkout);
 }
 
-function disputeHeadline({ order, merchant_name }: Checkout): Headline {
-  const until = order.dispute_respond_by ? ` until ${timeText(order.dispute_respond_by)}` : '';
+function disputeHeadline({ order, merchantName }: Checkout): Headline {
+  const until = order.disputeRespondBy ? ` until ${timeText(order.disputeRespondBy)}` : '';
   const answered = order.status === 'DISPUTE_UNDER_REVIEW';
   const now = answered
-    ? `${merchant_name} has answered, and your case is under review${until}.`
-    : `${merchant_name} has time to answer${until}.`;
+    ? `${merchantName} has answered, and your case is under review${until}.`
+    : `${merchantName} has time to answer${until}.`;
   return {
     tone: 'wait',
     title: answered ? 'Your dispute is under review' : 'You raised a dispute',
@@ -123,18 +123,18 @@ function disputeHeadline({ order, merchant_name }: Checkout): Headline {
   };
 }
 
-function cancelHeadline({ order, merchant_name, surplus }: Checkout): Headline {
-  const expired = order.cancelled_by === 'expiry';
+function cancelHeadline({ order, merchantName, surplus }: Checkout): Headline {
+  const expired = order.cancelledBy === 'expiry';
   const charged = surplus.length === 0 ? ' Nothing was charged.' : '';
   return expired
     ? {
         tone: 'bad',
         title: 'This payment link has expired',
-        text: `The order was not paid in time and is cancelled.${charged} Ask ${merchant_name} for a new link.`,
+        text: `The order was not paid in time and is cancelled.${charged} Ask ${merchantName} for a new link.`,
       }
     : {
         tone: 'bad',
         title: 'This order was cancelled',
-        text: `${merchant_name} has cancelled it.${charged}`,
+        text: `${merchantName} has cancelled it.${charged}`,
       };
 }

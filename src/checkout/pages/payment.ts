@@ -7,7 +7,7 @@ import { notice } from './layout.ts';
 
 /** What the buyer can do to pay now: open a session, or use the open one. */
 export function paymentSection(state: CheckoutState, checkout: Checkout, sessionsPath: string) {
-  const failed = checkout.last_step === 'PAYMENT_FAILED';
+  const failed = checkout.lastStep === 'PAYMENT_FAILED';
   switch (state) {
     case 'payable':
     case 'session_expired':
@@ -36,8 +36,8 @@ const SANDBOX_HINT = 'A real UPI app reads this code, but cannot pay in the sand
 
 function openSession(checkout: Checkout, session: CheckoutSession, failed: boolean) {
   const isSandbox = checkout.order.environment === 'sandbox';
-  const upiUrl = linkTo(session.upi_intent, 'upi:');
-  const appUrl = isSandbox && linkTo(session.page_url, 'http:', 'https:');
+  const upiUrl = linkTo(session.upiIntent, 'upi:');
+  const appUrl = isSandbox && linkTo(session.pageUrl, 'http:', 'https:');
   return h(
     'section',
     { 'aria-label': 'Payment' },
@@ -71,8 +71,8 @@ function linkTo(url: string | null, ...schemes: readonly string[]): string | nul
 }
 
 /** Without JavaScript the moment stays right; the island lets the seconds run. */
-function timeLeft({ now }: Checkout, { expires_at }: CheckoutSession) {
-  const expiresAt = new Date(expires_at);
+function timeLeft({ now }: Checkout, session: CheckoutSession) {
+  const expiresAt = new Date(session.expiresAt);
   const leftSeconds = Math.max(0, Math.round((expiresAt.getTime() - now.getTime()) / 1000));
   return h(
     'p',
@@ -83,7 +83,7 @@ function timeLeft({ now }: Checkout, { expires_at }: CheckoutSession) {
       'span',
       { class: 'until' },
       'until ',
-      h('time', { datetime: expires_at }, timeText(expiresAt)),
+      h('time', { datetime: session.expiresAt }, timeText(expiresAt)),
     ),
   );
 }

@@ -39,13 +39,13 @@ export function progressSection(state: CheckoutState, { steps }: Checkout) {
   );
 }
 
-function doneStep({ kind, at, tracking_id }: CheckoutStep) {
+function doneStep({ kind, at, trackingId }: CheckoutStep) {
   return h(
     'li',
     { class: 'done' },
     LABELS[kind],
     h('time', { datetime: at }, timeText(new Date(at))),
-    tracking_id !== null && h('span', null, 'Tracking ID: ', h('bdi', null, tracking_id)),
+    trackingId !== null && h('span', null, 'Tracking ID: ', h('bdi', null, trackingId)),
   );
 }
 

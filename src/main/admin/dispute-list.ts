@@ -58,8 +58,8 @@ export const showDisputeCommand = defineCommand({
     if (disputes.length === 0) {
       throw new DomainError('INVALID_STATE', `Order ${orderNumber} was never disputed`);
     }
-    const { status, merchant_id: merchantId, environment, amount_paise: amountPaise } = order;
-    const respondBy = order.dispute_respond_by;
+    const { status, merchantId, environment, amountPaise } = order;
+    const respondBy = order.disputeRespondBy;
     const data = { orderNumber, merchantId, environment, status, amountPaise, respondBy, disputes };
     const head = facts({
       Order: orderNumber,

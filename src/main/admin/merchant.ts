@@ -17,13 +17,13 @@ const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
 
 function presentMerchant(row: MerchantRow) {
   return {
-    merchantId: row.merchant_id,
+    merchantId: row.merchantId,
     name: row.name,
     email: row.email,
     status: row.status,
-    statusReason: row.status_reason,
-    linkedAccounts: row.linked_accounts,
-    createdAt: row.created_at,
+    statusReason: row.statusReason,
+    linkedAccounts: row.linkedAccounts,
+    createdAt: row.createdAt,
   };
 }
 
@@ -83,7 +83,7 @@ nobody can pay them: payment sessions answer 502 until the account is given here
     },
     async run(service, { merchant, 'linked-account': linkedAccountId }) {
       const row = await change(service, 'approve', merchant, { linkedAccountId });
-      return merchantAnswer(row, row.linked_accounts.production ? null : NO_LINKED_ACCOUNT);
+      return merchantAnswer(row, row.linkedAccounts.production ? null : NO_LINKED_ACCOUNT);
     },
   }),
   defineCommand({

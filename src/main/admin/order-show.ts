@@ -39,7 +39,7 @@ type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typ
 
 /** What the database has. */
 async function readOrder({ sql }: AdminService, order: OrderRow) {
-  const { order_number: orderNumber } = order;
+  const { orderNumber } = order;
   const [timelineRows, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
     await Promise.all([
       readTimeline(sql, orderNumber),
@@ -57,7 +57,7 @@ async function readOrder({ sql }: AdminService, order: OrderRow) {
     doing,
     inWords: doing === null ? WAITING_FOR[order.status] : null,
     next,
-    waitingDisputeSince: order.waiting_dispute_received_at,
+    waitingDisputeSince: order.waitingDisputeReceivedAt,
     payments,
     reversals,
     sessions,
@@ -71,23 +71,23 @@ async function readOrder({ sql }: AdminService, order: OrderRow) {
 
 function presentRow(order: OrderRow) {
   return {
-    orderNumber: order.order_number,
-    merchantId: order.merchant_id,
+    orderNumber: order.orderNumber,
+    merchantId: order.merchantId,
     environment: order.environment,
-    merchantOrderId: order.merchant_order_id,
+    merchantOrderId: order.merchantOrderId,
     status: order.status,
-    amountPaise: order.amount_paise,
+    amountPaise: order.amountPaise,
     description: order.description,
-    buyer: { email: order.buyer_email, phone: order.buyer_phone, name: order.buyer_name },
-    createdAt: order.created_at,
-    updatedAt: order.updated_at,
+    buyer: { email: order.buyerEmail, phone: order.buyerPhone, name: order.buyerName },
+    createdAt: order.createdAt,
+    updatedAt: order.updatedAt,
     refund:
-      order.refund_amount_paise === null
+      order.refundAmountPaise === null
         ? null
         : {
-            amountPaise: order.refund_amount_paise,
-            reason: order.refund_reason,
-            processedAt: order.refund_processed_at,
+            amountPaise: order.refundAmountPaise,
+            reason: order.refundReason,
+            processedAt: order.refundProcessedAt,
           },
   };
 }
@@ -105,7 +105,7 @@ function moneyOf(balances: readonly { account: string; balancePaise: number }[])
 }
 
 /** The order's workflows with the gateway calls that have not succeeded, or why we do not know. */
-async function askTemporal(service: AdminService, { order_number: orderNumber }: OrderRow) {
+async function askTemporal(service: AdminService, { orderNumber }: OrderRow) {
   const { temporalUiUrl, temporalNamespace } = service.config;
   try {
     const { gatewayCallsOf, inspectOrder } = await import('../../payments/gateway-calls.ts');

@@ -132,7 +132,7 @@ doing. On a terminal it shows what will happen, and asks whether to go on.`,
     const settlement = { orderNumber, outcome, reference, reason };
     if (!yes) await confirm(service.terminal, () => whatSettleDoes(service.sql, settlement));
     const { order, warning } = await settleOutside(await operatorDeps(service), settlement);
-    const { status, amount_paise: amountPaise } = order;
+    const { status, amountPaise } = order;
     const text = facts({
       Order: orderNumber,
       Status: status,

@@ -35,7 +35,7 @@ export async function whatDecideDoes(
   if (order.status !== 'DISPUTE_UNDER_REVIEW') {
     throw new DomainError('INVALID_STATE', REFUSALS.decideForBuyer);
   }
-  const amount = `INR ${rupees(order.amount_paise)}`;
+  const amount = `INR ${rupees(order.amountPaise)}`;
   const hours = order.terms.completionWindowMs / HOUR_MS;
   const consequence =
     winner === 'buyer'
@@ -64,7 +64,7 @@ export async function whatRefundDoes(
   if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
   return blocks(
     headOf(order),
-    `INR ${rupees(order.amount_paise)} goes back to the buyer, and the order becomes REFUNDED.`,
+    `INR ${rupees(order.amountPaise)} goes back to the buyer, and the order becomes REFUNDED.`,
     `The order's timeline will say:\n${quoted(reason)}`,
   );
 }
@@ -107,7 +107,7 @@ async function settlementText(
       : `${left} counts as sent back to the buyer by you${gone}: the order becomes REFUNDED, and ${noMore}.`;
   }
   if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
-  const payments = await listCapturedPayments(sql, order.order_number);
+  const payments = await listCapturedPayments(sql, order.orderNumber);
   const surplus = payments.filter(
     ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
   );
@@ -123,25 +123,25 @@ async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promis
   return order.busy !== null || (await isReversed(sql, order));
 }
 
-async function isReversed(sql: Sql, { order_number: orderNumber }: OrderRow): Promise<boolean> {
+async function isReversed(sql: Sql, { orderNumber }: OrderRow): Promise<boolean> {
   return (await findBlockingReversals(sql, orderNumber)).length > 0;
 }
 
 /** What is left of an order's payment to count as the operator says, and what is not. */
 async function amountsOf(sql: Sql, order: OrderRow) {
-  const { balances } = await showLedger(sql, order.order_number);
+  const { balances } = await showLedger(sql, order.orderNumber);
   const held = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
-  const gonePaise = order.amount_paise - held;
+  const gonePaise = order.amountPaise - held;
   const gone = gonePaise > 0 ? `, and INR ${rupees(gonePaise)} has left at the gateway` : '';
   return { left: `INR ${rupees(held)}`, gone };
 }
 
 function headOf(order: OrderRow): string {
   return facts({
-    Order: order.order_number,
-    Merchant: `${order.merchant_id} (${order.environment})`,
+    Order: order.orderNumber,
+    Merchant: `${order.merchantId} (${order.environment})`,
     Status: order.status,
-    Amount: `INR ${rupees(order.amount_paise)}`,
+    Amount: `INR ${rupees(order.amountPaise)}`,
     Description: order.description,
   });
 }
