@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal/artifacts.ts';
@@ -24,6 +24,19 @@ test.each(['src', 'dev'])(
     expect(inTree.toSorted()).toEqual(foldersOf(top).toSorted());
   },
 );
+
+test('the tree in ARCHITECTURE.md names no file that does not exist', () => {
+  const folders: string[] = [];
+  const files = lines.flatMap((line) => {
+    const [, indent = '', name = ''] = /^( *)([\w./-]+)/.exec(line) ?? [];
+    folders.length = indent.length / 2;
+    const path = [...folders, name].join('/');
+    folders.push(name.replace(/\/$/, ''));
+    return name === '' ? [] : [path];
+  });
+  expect(files).toContain('src/domain/lifecycle.ts');
+  for (const file of files) expect(existsSync(`${root}${file}`), file).toBe(true);
+});
 
 test('the tree in ARCHITECTURE.md names the folders of test', () => {
   const line = lines.find((candidate) => candidate.startsWith('test/')) ?? '';
