@@ -39,6 +39,14 @@ export function expectSuccess(answer: ApiAnswer<unknown>, status: number): void 
   expectApiHeaders(answer);
 }
 
+/** Among these, one is the refusal of a request over the limit. */
+export function expectTooManyRequests(answers: readonly ApiAnswer<unknown>[]): void {
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.body).toEqual({ error: expect.stringMatching(/^Too many requests/) });
+  expect(refused?.headers.get('Retry-After')).toBe('1');
+  if (refused) expectApiHeaders(refused);
+}
+
 /** What every answer carries, refusals included. */
 export function expectApiHeaders({ headers }: Pick<ApiAnswer<unknown>, 'headers'>): void {
   expect(headers.get('X-API-Version')).toBe('2026-11-20');

@@ -10,6 +10,7 @@ import { createReadiness } from '../../src/http/readiness.ts';
 import {
   createThing,
   CREDENTIALS,
+  everyKindOfAnswer,
   JSON_TYPE,
   PRODUCTION,
   SANDBOX,
@@ -250,17 +251,7 @@ test('a page is sent as it is, and its errors are JSON like all others', async (
 
 test('every kind of answer carries the version, forbids caching and has no ETag', async () => {
   await using server = await serve({ routes: [createThing, faulty(new Error('x'))] });
-  const post = { method: 'POST', headers: JSON_TYPE, body: '{}' };
-  const answers = await Promise.all([
-    server.call('/healthz'),
-    server.call('/nowhere'),
-    server.call(`${SANDBOX}/odd`),
-    server.call(`${SANDBOX}/things`, post),
-    server.call(`${SANDBOX}/things`, { method: 'OPTIONS' }),
-    server.call(`${SANDBOX}/things`, { method: 'PUT' }),
-    server.call(`${PRODUCTION}/things`, post),
-    server.call(`${SANDBOX}/things`, { ...post, body: 'x'.repeat(40_000) }),
-  ]);
+  const answers = await everyKindOfAnswer(server, '/odd');
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 500, 400, 204, 405, 401, 413]);
   for (const { headers } of answers) {
     expect(headers.get('X-API-Version')).toBe('2026-11-20');

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { PRODUCTION, SANDBOX, sendRaw, serve } from './http-support.ts';
+import { MALFORMED_REQUESTS, PRODUCTION, SANDBOX, sendRaw, serve } from './http-support.ts';
 
 /** A route that answers when the test says so. */
 function slowRoute() {
@@ -42,8 +42,7 @@ async function getOver(agent: Agent, port: number, path: string) {
 const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
 
 test.each([
-  ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
-  ['no HTTP at all', 'nonsense\r\n\r\n', 400],
+  ...MALFORMED_REQUESTS,
   ['a TLS handshake', Buffer.from('160301020001000001fc0303', 'hex'), 400],
   [
     'two lengths',
@@ -61,9 +60,7 @@ test.each([
     `POST ${SANDBOX}/things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
     400,
   ],
-  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405],
-  ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-])(
+] as const)(
   '%s is answered in the standard form and the connection closed',
   async (_what, bytes, status) => {
     await using server = await serve();

@@ -148,6 +148,31 @@ export async function serve(overrides: Partial<AppOptions> & Partial<HttpServerO
     [Symbol.asyncDispose]: async () => server.stop(),
   };
 }
+export type TestServer = Awaited<ReturnType<typeof serve>>;
+
+/** One request for each kind of answer: success, errors of each layer, and what `path` is answered. */
+export async function everyKindOfAnswer({ call }: TestServer, path: string) {
+  const post = { method: 'POST', headers: JSON_TYPE, body: '{}' };
+  return Promise.all([
+    call('/healthz'),
+    call('/nowhere'),
+    call(SANDBOX + path),
+    call(`${SANDBOX}/things`, post),
+    call(`${SANDBOX}/things`, { method: 'OPTIONS' }),
+    call(`${SANDBOX}/things`, { method: 'PUT' }),
+    call(`${PRODUCTION}/things`, post),
+    call(`${SANDBOX}/things`, { ...post, body: 'x'.repeat(40_000) }),
+  ]);
+}
+
+/** Bytes that never become a request: what is wrong, the bytes, and the status of the answer. */
+export const MALFORMED_REQUESTS: [what: string, bytes: string, status: number][] = [
+  ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+  ['no HTTP at all', 'nonsense\r\n\r\n', 400],
+  ['an unknown method', 'PAY / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405],
+  ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+];
 
 function parse(body: string): Record<string, unknown> {
   try {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
 import { envelopeOf, success } from '../../src/http/envelope.ts';
 import { createReadiness } from '../../src/http/readiness.ts';
-import { JSON_TYPE, PRODUCTION, SANDBOX, sendRaw, serve } from './http-support.ts';
+import { everyKindOfAnswer, MALFORMED_REQUESTS, SANDBOX, sendRaw, serve } from './http-support.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -30,30 +30,14 @@ const idIn = (answer: string) => /^X-Request-Id: (.*)\r$/im.exec(answer)?.[1];
 
 test('every kind of answer has a request id of its own, errors and unknown paths too', async () => {
   await using server = await serve();
-  const post = { method: 'POST', headers: JSON_TYPE, body: '{}' };
-  const answers = await Promise.all([
-    server.call('/healthz'),
-    server.call('/nowhere'),
-    server.call(`${SANDBOX}/nowhere`),
-    server.call(`${SANDBOX}/things`, post),
-    server.call(`${SANDBOX}/things`, { method: 'OPTIONS' }),
-    server.call(`${SANDBOX}/things`, { method: 'PUT' }),
-    server.call(`${PRODUCTION}/things`, post),
-    server.call(`${SANDBOX}/things`, { ...post, body: 'x'.repeat(40_000) }),
-  ]);
+  const answers = await everyKindOfAnswer(server, '/nowhere');
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 404, 400, 204, 405, 401, 413]);
   const ids = answers.map(({ headers }) => headers.get('X-Request-Id') ?? '');
   for (const id of ids) expect(id).toMatch(UUID);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test.each([
-  ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
-  ['no HTTP at all', 'nonsense\r\n\r\n', 400],
-  ['an unknown method', 'PAY / HTTP/1.1\r\nHost: a\r\n\r\n', 405],
-  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405],
-  ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-])(
+test.each(MALFORMED_REQUESTS)(
   'what never became a request has an id too, in its answer and its log line: %s',
   async (_what, bytes, status) => {
     await using server = await serve();

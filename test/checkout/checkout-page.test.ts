@@ -127,7 +127,9 @@ describe('the page of an order', () => {
     expect(html).toContain('upi://pay');
   });
 
-  test('shows the way of the order since it was paid, and what comes next', async ({ checkouts }) => {
+  test('shows the way of the order since it was paid, and what comes next', async ({
+    checkouts,
+  }) => {
     const { order } = await checkouts.in('under_review');
     const text = textOf((await open(order.payment_url)).html);
     expect(text).toMatch(

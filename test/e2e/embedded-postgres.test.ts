@@ -131,24 +131,16 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(heir.adminUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
   });
 
-  test('starts though its old process id belongs to something else after a reboot', async () => {
+  test.each([
+    ['its old process id belongs to something else after a reboot', async () => process.ppid],
+    ['the killed server of before is still a zombie', startZombie],
+  ])('starts though %s', async (_what, otherPid) => {
     const place = await newPlace();
     const first = await start(place);
     const pidFile = join(place.dataDir, 'postmaster.pid');
     const asLeft = readFileSync(pidFile, 'utf8');
     await first.stop();
-    writeFileSync(pidFile, asLeft.replace(String(first.pid), String(process.ppid)));
-    const second = await start(place);
-    expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-  });
-
-  test('starts though the killed server of before is still a zombie', async () => {
-    const place = await newPlace();
-    const first = await start(place);
-    const pidFile = join(place.dataDir, 'postmaster.pid');
-    const asLeft = readFileSync(pidFile, 'utf8');
-    await first.stop();
-    writeFileSync(pidFile, asLeft.replace(String(first.pid), String(await startZombie())));
+    writeFileSync(pidFile, asLeft.replace(String(first.pid), String(await otherPid())));
     const second = await start(place);
     expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });

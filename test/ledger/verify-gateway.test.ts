@@ -3,7 +3,6 @@ import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { simulator } from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -13,8 +12,6 @@ const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webho
 
 /** The time-skipping server has no list of workflows to compare the open orders with. */
 const cliOf = ({ env: { TEMPORAL_ADDRESS: _address, ...env } }: TestService) => adminCli(env);
-
-const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 
 describe("the ledger and the gateway's own figures", () => {
   test('agree on orders in every status, whose money is held, released, refunded and reversed', async ({
@@ -26,7 +23,7 @@ describe("the ledger and the gateway's own figures", () => {
     }
     await reconcilePayments(service.deps);
     const reversed = await orders.in('DELIVERED');
-    await simulator(service, 'POST', `/payments/${await paymentOf(reversed)}/refund`, {
+    await simulator(service, 'POST', `/payments/${await reversed.paymentId()}/refund`, {
       amountPaise: 100,
     });
     // The gateway is ahead until the refund is noted.
@@ -55,7 +52,7 @@ describe("the ledger and the gateway's own figures", () => {
     orders,
   }) => {
     const order = await orders.in('PAID');
-    const gatewayPaymentId = await paymentOf(order);
+    const gatewayPaymentId = await order.paymentId();
     const gateway = service.deps.gateways.sandbox!;
     await reconcilePayments(service.deps);
     const cli = cliOf(service);
@@ -82,14 +79,14 @@ describe("the ledger and the gateway's own figures", () => {
     gateway,
   }) => {
     const dumb = await orders.in('PAID');
-    const path = `/v1/payments/${await paymentOf(dumb)}`;
+    const path = `/v1/payments/${await dumb.paymentId()}`;
     await gateway.addFault({ kind: 'error', method: 'GET', path });
     const { comparedCount, notAskedCount, notAsked } = await compareWithGateway(service.deps);
     expect(comparedCount).toBeGreaterThan(4);
     expect(notAskedCount).toBe(1);
     expect(notAsked).toEqual([
       {
-        gatewayPaymentId: await paymentOf(dumb),
+        gatewayPaymentId: await dumb.paymentId(),
         orderNumber: dumb.orderNumber,
         reason: expect.stringContaining('the gateway is unavailable'),
       },

@@ -1,14 +1,11 @@
 import { env } from 'node:process';
 import { expect } from 'vitest';
 import type { EventType } from '../../src/domain/index.ts';
-import { merchantWithEndpoint, startDeadEndpoint } from '../support/dead-endpoint.ts';
-import { stoppedAtEnd } from '../support/fixtures.ts';
+import { deadEndpointTest, merchantWithEndpoint } from '../support/dead-endpoint.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
-import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startWorkerProcess } from '../support/worker-process.ts';
 
 const DEAD_ORDERS = Number(env['LOAD_DEAD_ORDERS'] ?? 5000);
 const HEALTHY_ORDERS = Number(env['LOAD_HEALTHY_ORDERS'] ?? 200);
@@ -18,20 +15,9 @@ const LIVES_AT_ONCE = 4;
 const COMPLETION_WINDOW_SECONDS = 1;
 const MOST_TIMES = 1.5;
 
-const test = serviceTest({
-  time: 'real',
-  worker: false,
-  settings: { COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS) },
-})
-  .extend('workerProcess', { scope: 'file' }, async ({ service }, { onCleanup }) => {
-    const worker = await startWorkerProcess(service);
-    onCleanup(() => worker.kill());
-    return worker;
-  })
-  .extend('endpoint', { scope: 'file' }, ({ options: _options }, { onCleanup }) =>
-    stoppedAtEnd(startDeadEndpoint(), onCleanup),
-  );
-test.beforeAll(({ workerProcess }) => void workerProcess);
+const test = deadEndpointTest({
+  COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS),
+});
 
 /** Milliseconds of each part of a life. */
 interface Life {

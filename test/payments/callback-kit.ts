@@ -3,6 +3,7 @@ import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { orderBeingPaid, payAtGateway, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
 /** A callback as the simulator made it. */
@@ -88,3 +89,19 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
   };
 }
 export type CallbackKit = ReturnType<typeof createCallbackKit>;
+
+/** The `test` of a file about callbacks: both environments have a gateway, and `kit` calls back. */
+export function callbackTest() {
+  const test = serviceTest({
+    time: 'real',
+    productionGateway: true,
+    merchant: { webhooks: false, linkedAccountId: 'acc_Asha' },
+  }).extend('kit', { scope: 'file' }, ({ service, merchant }) =>
+    createCallbackKit(service, merchant),
+  );
+  test.afterEach(async ({ service }) => {
+    await simulator(service, 'PATCH', '/callbacks', { hold: false });
+    await service.clock.set(0);
+  });
+  return test;
+}

@@ -1,22 +1,10 @@
 import { describe, expect } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { alerts, ledgerOf, madeAtGateway, payAtGateway, simulator } from '../support/gateway.ts';
-import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
-import { createCallbackKit } from './callback-kit.ts';
+import { callbackTest } from './callback-kit.ts';
 
-const test = serviceTest({
-  time: 'real',
-  productionGateway: true,
-  merchant: { webhooks: false, linkedAccountId: 'acc_Asha' },
-}).extend('kit', { scope: 'file' }, ({ service, merchant }) =>
-  createCallbackKit(service, merchant),
-);
-
-test.afterEach(async ({ service }) => {
-  await simulator(service, 'PATCH', '/callbacks', { hold: false });
-  await service.clock.set(0);
-});
+const test = callbackTest();
 
 describe('a callback', () => {
   test('about an unknown order is stored, answered 200, and raises an alert', async ({

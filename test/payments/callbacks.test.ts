@@ -1,30 +1,12 @@
 import { describe, expect } from 'vitest';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import {
-  askGateway,
-  ledgerOf,
-  madeAtGateway,
-  payAtGateway,
-  simulator,
-} from '../support/gateway.ts';
-import { serviceTest } from '../support/service-test.ts';
+import { askGateway, ledgerOf, madeAtGateway, payAtGateway } from '../support/gateway.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
 import { until } from '../support/until.ts';
 import type { CallbackKit } from './callback-kit.ts';
-import { createCallbackKit } from './callback-kit.ts';
+import { callbackTest } from './callback-kit.ts';
 
-const test = serviceTest({
-  time: 'real',
-  productionGateway: true,
-  merchant: { webhooks: false, linkedAccountId: 'acc_Asha' },
-}).extend('kit', { scope: 'file' }, ({ service, merchant }) =>
-  createCallbackKit(service, merchant),
-);
-
-test.afterEach(async ({ service }) => {
-  await simulator(service, 'PATCH', '/callbacks', { hold: false });
-  await service.clock.set(0);
-});
+const test = callbackTest();
 
 describe('a callback', () => {
   test.for<[string, (kit: CallbackKit, body: string) => Promise<Response>]>([

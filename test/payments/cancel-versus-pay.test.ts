@@ -1,69 +1,64 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { orderBeingPaid, simulator } from '../support/gateway.ts';
-import type { Merchant } from '../support/merchant.ts';
+import type { OrderBeingPaid } from '../support/gateway.ts';
+import { simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-const cancel = (merchant: Merchant, order: { order_number: string }) =>
-  merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
 /** A cancel by a merchant who asks again after a 500, with the same key, as everybody should. */
-async function cancelPatiently(merchant: Merchant, order: { order_number: string }) {
+async function cancelPatiently({ cancel }: OrderBeingPaid) {
   const headers = { 'Idempotency-Key': randomUUID() };
   for (let tries = 1; ; tries += 1) {
-    const path = `/orders/${order.order_number}/cancel`;
-    const answer = await merchant.sandbox.post(path, undefined, headers);
+    const answer = await cancel(headers);
     if (answer.status !== 500) return { answer, tries };
   }
 }
 
 describe('closing the payment before a cancel', () => {
   test('the open session is closed at the gateway first, and cannot be paid any more', async ({
-    service,
-    merchant,
+    orders,
   }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
-    const answer = await cancel(merchant, order);
+    const { pay, cancel } = await orders.beingPaid();
+    const answer = await cancel();
     expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
     await expect(pay()).rejects.toThrow('400');
   });
 
   test('the gateway says paid: the order is PAID and the cancel answers 400', async ({
     service,
-    merchant,
+    orders,
   }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
+    const { pay, cancel, read } = await orders.beingPaid();
     await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
     await pay();
-    const answer = await cancel(merchant, order);
+    const answer = await cancel();
     await simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 });
     expect([answer.status, answer.body.message]).toEqual([
       400,
       'Cannot cancel; order must be in ACCEPTED status',
     ]);
-    expect((await merchant.sandbox.read(order)).status).toBe('PAID');
+    expect((await read()).status).toBe('PAID');
   });
 
   test('the gateway cannot be reached: the cancel is 502 and nothing has changed', async ({
-    service,
-    merchant,
+    orders,
     gateway,
   }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
+    const { pay, cancel, read, untilStatus } = await orders.beingPaid();
     await gateway.addFault({
       kind: 'error',
       path: '/v1/payments/qr_codes/*/close',
     });
-    const answer = await cancel(merchant, order);
+    const answer = await cancel();
     await gateway.mend();
     expect(answer.status).toBe(502);
-    expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
+    expect((await read()).status).toBe('ACCEPTED');
     await pay();
-    await merchant.sandbox.untilStatus(order, 'PAID');
+    await untilStatus('PAID');
   });
 
   test('a cancel without an open session asks nothing of the gateway', async ({
@@ -72,7 +67,7 @@ describe('closing the payment before a cancel', () => {
   }) => {
     const order = await merchant.sandbox.create();
     await gateway.addFault({ kind: 'error' });
-    const answer = await cancel(merchant, order);
+    const answer = await merchant.sandbox.command(order, 'cancel');
     await gateway.mend();
     expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
   });
@@ -80,32 +75,32 @@ describe('closing the payment before a cancel', () => {
 
 test('of 1,000 cancels that race a payment each has one winner, and no money is lost', async ({
   service,
-  merchant,
+  orders,
 }) => {
   const RACES = 1000;
   // More at once would wait for a slow machine's Temporal for longer than the API waits.
   const CONCURRENT = 8;
   const races = Array.from({ length: RACES }).values();
-  const orders: string[] = [];
+  const orderNumbers: string[] = [];
   const cancelledOrders: string[] = [];
   let repeats = 0;
   await Promise.all(
     Array.from({ length: CONCURRENT }, async () => {
       for (const _ of races) {
-        const { order, pay } = await orderBeingPaid(service, merchant);
-        orders.push(order.order_number);
-        const paid = pay().then(
+        const race = await orders.beingPaid();
+        orderNumbers.push(race.order.order_number);
+        const paid = race.pay().then(
           () => true,
           () => false,
         );
         const [{ answer: cancelled, tries }, isPaid] = await Promise.all([
-          cancelPatiently(merchant, order),
+          cancelPatiently(race),
           paid,
         ]);
         repeats += tries - 1;
         if (cancelled.status === 200) {
           expect(cancelled.body.data.status).toBe('CANCELLED');
-          cancelledOrders.push(order.order_number);
+          cancelledOrders.push(race.order.order_number);
         } else expect([cancelled.status, isPaid]).toEqual([400, true]);
       }
     }),
@@ -114,7 +109,7 @@ test('of 1,000 cancels that race a payment each has one winner, and no money is 
   expect(repeats).toBeLessThan(RACES / 100);
   await until(async () => {
     const rows = await service.sql`
-      SELECT 1 FROM orders WHERE order_number = ANY(${orders})
+      SELECT 1 FROM orders WHERE order_number = ANY(${orderNumbers})
         AND (status = 'ACCEPTED' OR busy IS NOT NULL)`;
     return rows.length === 0;
   });
@@ -123,8 +118,8 @@ test('of 1,000 cancels that race a payment each has one winner, and no money is 
     SELECT count(*) FILTER (WHERE o.status = 'PAID' AND p.gateway_payment_id IS NULL) AS paid_without_capture,
       count(*) FILTER (WHERE o.status NOT IN ('PAID', 'CANCELLED')) AS other
     FROM orders o LEFT JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
-    WHERE o.order_number = ANY(${orders})`;
-  expect(book).toEqual({ paidWithoutCapture: 0, other: 0 });
+    WHERE o.order_number = ANY(${orderNumbers})`;
+  expect(book).toEqual({ paid_without_capture: 0, other: 0 });
   await assertBooksAgree(service);
 }, 900_000);
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
+import { simulator } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -26,18 +26,10 @@ test.afterEach(async ({ service }) => {
 const loseCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
 const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/settled');
-const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
-/** Somebody refunds a payment in the dashboard of the gateway. */
-async function refundInDashboard(service: TestService, order: DirectOrder, amountPaise?: number) {
-  const body = { amountPaise };
-  await simulator(service, 'POST', `/payments/${await paymentOf(order)}/refund`, body);
-  await callbacksArrive(service);
-}
-
 async function openChargeback(service: TestService, order: DirectOrder): Promise<string> {
-  const path = `/payments/${await paymentOf(order)}/disputes`;
+  const path = `/payments/${await order.paymentId()}/disputes`;
   const { id } = await simulator<{ id: string }>(service, 'POST', path);
   await callbacksArrive(service);
   return id;
@@ -48,12 +40,6 @@ async function settleChargeback(service: TestService, id: string, status: string
   await callbacksArrive(service);
 }
 
-const openAlerts = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
-  (
-    await sql<{ kind: string }[]>`
-      SELECT kind FROM alerts WHERE subject = ${orderNumber} AND cleared_at IS NULL ORDER BY kind`
-  ).map(({ kind }) => kind);
-
 const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
   sql<{ kind: string; state: string; amountPaise: number }[]>`
     SELECT kind, state, amount_paise FROM gateway_reversals
@@ -62,11 +48,11 @@ const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
 /** The window is over, and the release waits for an operator: nothing is recorded or moved. */
 async function assertReleaseWaits(service: TestService, order: DirectOrder): Promise<void> {
   await windowEnds(service);
-  await until(async () => (await openAlerts(service, order)).includes('release_blocked'));
+  await until(async () => (await order.openAlerts()).includes('release_blocked'));
   await service.skip(3 * HOUR_MS);
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
-  expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+  expect(await order.made('transfers')).toEqual([]);
 }
 
 describe('a refund made at the gateway itself', () => {
@@ -76,15 +62,15 @@ describe('a refund made at the gateway itself', () => {
     orders,
   }) => {
     const order = await orders.in('DELIVERED');
-    await refundInDashboard(service, order, PART_PAISE);
+    await order.refundInDashboard(PART_PAISE);
     expect(await reversalsOf(service, order)).toEqual([
       { kind: 'refund', state: 'processed', amountPaise: PART_PAISE },
     ]);
-    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+    expect(await order.ledgerLines()).toEqual([
       CAPTURED,
       `reversal: merchant_held → refunds ${PART_PAISE}`,
     ]);
-    expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
+    expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
     const { entries } = await merchant.sandbox.timeline(order);
     expect(entries.at(-1)).toMatchObject({
       kind: 'REFUNDED_AT_GATEWAY',
@@ -98,7 +84,7 @@ describe('a refund made at the gateway itself', () => {
   test('is found before the release when its callback was lost', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
-    await refundInDashboard(service, order, PART_PAISE);
+    await order.refundInDashboard(PART_PAISE);
     expect(await reversalsOf(service, order)).toEqual([]);
     await assertReleaseWaits(service, order);
     expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
@@ -111,14 +97,14 @@ describe('a refund made at the gateway itself', () => {
   }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
-    await refundInDashboard(service, order, PART_PAISE);
+    await order.refundInDashboard(PART_PAISE);
     const { mend } = await gateway.addFault({ kind: 'error' });
     await windowEnds(service);
     await order.untilStep('RELEASE_STARTED');
     await mend();
     await service.skip(HOUR_MS);
-    await until(async () => (await openAlerts(service, order)).includes('release_blocked'));
-    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+    await until(async () => (await order.openAlerts()).includes('release_blocked'));
+    expect(await order.made('transfers')).toEqual([]);
   });
 
   test('is found by reconciliation when it asks about the session', async ({
@@ -130,37 +116,37 @@ describe('a refund made at the gateway itself', () => {
     await merchant.sandbox.help(created, 'pay');
     const order = await orders.workflowOf(created);
     await loseCallbacks(service);
-    await refundInDashboard(service, order, PART_PAISE);
+    await order.refundInDashboard(PART_PAISE);
     await service.clock.advance(76 * 60_000);
     await reconcilePayments(service.deps);
     await reconcilePayments(service.deps);
-    expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
-    expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
+    expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);
+    expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
   });
 
   test('of some of it leaves the rest to a refund of the order', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     await loseCallbacks(service);
-    await refundInDashboard(service, order, PART_PAISE);
+    await order.refundInDashboard(PART_PAISE);
     await order.update('refund');
     await service.skip(60_000);
     await order.untilStatus('REFUNDED');
-    const refunds = await madeAtGateway(service, await paymentOf(order), 'refunds');
+    const refunds = await order.made('refunds');
     expect(refunds.map(({ amount }) => amount)).toEqual([AMOUNT_PAISE - PART_PAISE, PART_PAISE]);
-    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+    expect(await order.ledgerLines()).toEqual([
       CAPTURED,
       `reversal: merchant_held → refunds ${PART_PAISE}`,
       `refund: merchant_held → refunds ${AMOUNT_PAISE - PART_PAISE}`,
     ]);
   });
 
-  test('of all of it leaves nothing to refund', async ({ service, orders }) => {
+  test('of all of it leaves nothing to refund', async ({ orders }) => {
     const order = await orders.in('DISPUTE_OPEN');
-    await refundInDashboard(service, order);
+    await order.refundInDashboard();
     await order.update('accept');
     await order.untilStatus('REFUNDED');
-    expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
-    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+    expect(await order.made('refunds')).toHaveLength(1);
+    expect(await order.ledgerLines()).toEqual([
       CAPTURED,
       `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
     ]);
@@ -173,19 +159,16 @@ describe('a refund made at the gateway itself', () => {
     await callbacksArrive(service);
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toEqual([]);
-    expect(await openAlerts(service, order)).toEqual([]);
+    expect(await order.openAlerts()).toEqual([]);
   });
 
-  test('after the release takes the money from the merchant in the ledger', async ({
-    service,
-    orders,
-  }) => {
+  test('after the release takes the money from the merchant in the ledger', async ({ orders }) => {
     const order = await orders.in('COMPLETED');
-    await refundInDashboard(service, order, PART_PAISE);
-    expect((await ledgerOf(service, order.orderNumber)).lines.at(-1)).toBe(
+    await order.refundInDashboard(PART_PAISE);
+    expect((await order.ledgerLines()).at(-1)).toBe(
       `reversal: merchant_available → refunds ${PART_PAISE}`,
     );
-    expect(await openAlerts(service, order)).toEqual(['refunded_at_gateway']);
+    expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
   });
 });
 
@@ -197,11 +180,11 @@ describe('a chargeback', () => {
   }) => {
     const order = await orders.in('DELIVERED');
     const id = await openChargeback(service, order);
-    expect(await openAlerts(service, order)).toEqual(['charged_back']);
+    expect(await order.openAlerts()).toEqual(['charged_back']);
     await assertReleaseWaits(service, order);
     await settleChargeback(service, id, 'under_review');
     await settleChargeback(service, id, 'won');
-    expect(await openAlerts(service, order)).toEqual([]);
+    expect(await order.openAlerts()).toEqual([]);
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
     const { entries } = await merchant.sandbox.timeline(order);
@@ -212,7 +195,7 @@ describe('a chargeback', () => {
       'RELEASE_STARTED',
       'ORDER_COMPLETED',
     ]);
-    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+    expect((await order.ledgerLines()).slice(1)).toEqual([
       `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
     ]);
   });
@@ -224,14 +207,14 @@ describe('a chargeback', () => {
   }) => {
     const order = await orders.in('DELIVERED');
     const id = await openChargeback(service, order);
-    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([CAPTURED]);
+    expect(await order.ledgerLines()).toEqual([CAPTURED]);
     await simulator(service, 'PATCH', '/callbacks', { hold: true });
     await settleChargeback(service, id, 'under_review');
     await settleChargeback(service, id, 'lost');
     await simulator(service, 'POST', '/callbacks/release', { order: 'reversed' });
     await callbacksArrive(service);
     await simulator(service, 'PATCH', '/callbacks', { hold: false });
-    expect((await ledgerOf(service, order.orderNumber)).lines).toEqual([
+    expect(await order.ledgerLines()).toEqual([
       CAPTURED,
       `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
     ]);
@@ -257,6 +240,6 @@ describe('a chargeback', () => {
     await settleChargeback(service, id, 'lost');
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([{ state: 'lost' }]);
-    expect(await openAlerts(service, order)).toEqual(['charged_back']);
+    expect(await order.openAlerts()).toEqual(['charged_back']);
   });
 });

@@ -7,10 +7,8 @@ import {
   captureAtGateway,
   capturedWhole,
   madeAtGateway,
-  orderBeingPaid,
   reconcileLater,
 } from '../support/gateway.ts';
-import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -19,30 +17,27 @@ const AMOUNT_PAISE = 49_950;
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
-  merchant.sandbox.post(`/orders/${order_number}/cancel`);
-
 describe('what a lost callback hid is found', () => {
-  test('a payment makes its order PAID', async ({ service, merchant }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
+  test('a payment makes its order PAID', async ({ service, orders }) => {
+    const { pay, untilStatus } = await orders.beingPaid();
     await pay();
     await reconcileLater(service);
-    await merchant.sandbox.untilStatus(order, 'PAID');
+    await untilStatus('PAID');
   });
 
   test('a payment makes its order PAID though the session has expired', async ({
     service,
-    merchant,
+    orders,
   }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
-    await merchant.sandbox.help(order, 'advance', { seconds: 15 * 60 });
+    const { pay, advance, untilStatus } = await orders.beingPaid();
+    await advance(15 * 60);
     await pay();
     await reconcileLater(service);
-    await merchant.sandbox.untilStatus(order, 'PAID');
+    await untilStatus('PAID');
   });
 
-  test('a failed attempt is told: PAYMENT_FAILED', async ({ service, merchant }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
+  test('a failed attempt is told: PAYMENT_FAILED', async ({ service, orders }) => {
+    const { order, pay } = await orders.beingPaid();
     await pay({ vpa: 'failure@razorpay' });
     await reconcileLater(service);
     const failures = () => service.sql`
@@ -55,24 +50,19 @@ describe('what a lost callback hid is found', () => {
 
   test('a payment that came after the cancel goes back to the buyer', async ({
     service,
-    merchant,
+    orders,
   }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
-    await cancel(merchant, order);
+    const { pay, cancel, read } = await orders.beingPaid();
+    await cancel();
     const paymentId = await pay({ late: true });
     await reconcileLater(service);
-    await until(
-      async () => (await merchant.sandbox.read(order)).refund?.processed_at !== undefined,
-    );
-    await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);
+    await until(async () => (await read()).refund?.processed_at !== undefined);
+    await until(async () => (await read()).refund?.processed_at !== null);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });
 
-  test('in one run, however many sessions there are to ask about', async ({
-    service,
-    merchant,
-  }) => {
-    const { order } = await orderBeingPaid(service, merchant);
+  test('in one run, however many sessions there are to ask about', async ({ service, orders }) => {
+    const { order } = await orders.beingPaid();
     await service.sql`
       INSERT INTO payment_sessions
         (session_id, order_number, environment, state, gateway_session_id, expires_at, next_check_at)
@@ -83,35 +73,32 @@ describe('what a lost callback hid is found', () => {
     await service.sql`DELETE FROM payment_sessions WHERE gateway_session_id LIKE 'qr_unknown_%'`;
   });
 
-  test('by the Schedule, without anybody asking', async ({ service, merchant }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
+  test('by the Schedule, without anybody asking', async ({ service, orders }) => {
+    const { pay, untilStatus } = await orders.beingPaid();
     await pay();
     const { client } = service.temporal;
     await service.clock.advance(121_000);
     await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 1000 });
-    await merchant.sandbox.untilStatus(order, 'PAID');
+    await untilStatus('PAID');
     await client.schedule.getHandle(RECONCILE_SCHEDULE_ID).delete();
   });
 
-  test('by a later run, if the gateway was away', async ({ service, merchant, gateway }) => {
-    const { order, pay } = await orderBeingPaid(service, merchant);
+  test('by a later run, if the gateway was away', async ({ service, orders, gateway }) => {
+    const { pay, read, untilStatus } = await orders.beingPaid();
     await pay();
     const { mend } = await gateway.addFault({ kind: 'error' });
     await reconcileLater(service);
-    expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
+    expect((await read()).status).toBe('ACCEPTED');
     await mend();
     await reconcileLater(service);
-    await merchant.sandbox.untilStatus(order, 'PAID');
+    await untilStatus('PAID');
   });
 });
 
 describe('a Signal lost between the book and the workflow is made up for', () => {
-  const capture = (service: TestService, order: { orderNumber: string; amountPaise: number }) =>
-    captureAtGateway(service, order);
-
   test('the order becomes PAID', async ({ service, orders }) => {
     const order = await orders.start();
-    await capture(service, await order.row());
+    await order.capture();
     await reconcileLater(service);
     await order.untilStatus('PAID');
   });
@@ -126,9 +113,12 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
       await orders.in('ACCEPTED'),
     ];
     const paymentIds = [
-      await capture(service, await cancelled.row()),
-      await capture(service, await paid.row()),
-      await capture(service, { ...(await accepted.row()), amountPaise: AMOUNT_PAISE + 100 }),
+      await cancelled.capture(),
+      await paid.capture(),
+      await captureAtGateway(service, {
+        ...(await accepted.row()),
+        amount_paise: AMOUNT_PAISE + 100,
+      }),
     ];
     await reconcileLater(service);
     for (const paymentId of paymentIds) {
@@ -143,7 +133,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
 
   test('a payment that no session of ours led to is the same', async ({ service, orders }) => {
     const order = await orders.start();
-    const gatewayPaymentId = await captureAtGateway(service, await order.row());
+    const gatewayPaymentId = await order.capture();
     await writeCapture(service.sql, {
       orderNumber: order.orderNumber,
       sessionId: 'ps_of_nobody',
@@ -205,7 +195,7 @@ describe("a PAID order's funds", () => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
     await reconcileLater(service);
-    await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
+    await merchant.sandbox.command(order, 'deliver');
     await merchant.sandbox.help(order, 'advance', { seconds: 24 * 3600 });
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
     expect(await transfersOf(service, order)).toMatchObject([

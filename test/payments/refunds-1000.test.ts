@@ -1,17 +1,11 @@
 import { expect } from 'vitest';
 import { refundSurplus } from '../../src/payments/funds.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
-import {
-  capturedWhole,
-  madeAtGateway,
-  payAtGateway,
-  sessionOf,
-  simulator,
-} from '../support/gateway.ts';
+import { capturedWhole, madeAtGateway, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
+import type { Orders } from '../support/orders.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
-import type { TestService } from '../support/service.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { untilDone } from './gateway-harness.ts';
 
@@ -21,23 +15,22 @@ const REFUND = '/v1/payments/*/refund';
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 /** A cancelled order whose buyer has a QR code that still takes money. */
-async function aCancelledOrder(service: TestService, merchant: Merchant) {
-  const order = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gatewaySessionId } = await sessionOf(service, order);
+async function aCancelledOrder(orders: Orders, merchant: Merchant) {
+  const { order, pay } = await orders.beingPaid();
   await cancelPatiently(merchant.sandbox, order);
-  return { order, payLate: () => payAtGateway(service, gatewaySessionId, { late: true }) };
+  return { order, payLate: () => pay({ late: true }) };
 }
 
 test('of 1,000 refunds whose answers are lost, none is made twice', async ({
   service,
   merchant,
+  orders,
   gateway,
 }) => {
   const ORDERS = 10;
   await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
   const made = await Promise.all(
-    Array.from({ length: ORDERS }, () => aCancelledOrder(service, merchant)),
+    Array.from({ length: ORDERS }, () => aCancelledOrder(orders, merchant)),
   );
   const paymentIds: string[] = [];
   await inParallel(

@@ -3,7 +3,7 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { alerts, ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
+import { alerts, madeAtGateway, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -15,7 +15,6 @@ const AMOUNT_PAISE = 49_950;
 
 const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
 
-const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
 /** Its activity has tried, and the database has refused to begin the release. */
@@ -47,13 +46,13 @@ describe('a suspended merchant', () => {
     for (const _ of [1, 2, 3, 4, 5, 6]) await service.skip(HOUR_MS);
     expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
-    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+    expect(await order.made('transfers')).toEqual([]);
     const { status, body } = await suspended.sandbox.get(`/orders/${order.orderNumber}`);
     expect([status, body.message]).toEqual([403, 'Merchant account is not active']);
     await become(service, 'APPROVED');
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
-    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toHaveLength(1);
+    expect(await order.made('transfers')).toHaveLength(1);
   });
 
   test('leaves its buyers the right to dispute as long as the release has not begun', async ({
@@ -75,7 +74,7 @@ describe('a suspended merchant', () => {
     await order.update('dispute', message);
     expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', disputeCount: 1 });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
-    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+    expect(await order.made('transfers')).toEqual([]);
   });
 
   test("keeps its buyers' rights: disputes, refunds and webhooks run on", async ({
@@ -88,7 +87,7 @@ describe('a suspended merchant', () => {
     expect((await order.row()).status).toBe('DISPUTE_OPEN');
     await service.skip(72 * HOUR_MS + 1000);
     await order.untilStatus('REFUNDED');
-    expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
+    expect(await order.made('refunds')).toHaveLength(1);
     const told = await suspended.receiver.until(
       5,
       ({ body }) => body.data['order_number'] === order.orderNumber,
@@ -152,7 +151,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     const order = await orders.in(from);
     const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
       cause,
-      subjectId: await paymentOf(order),
+      subjectId: await order.paymentId(),
     });
     await begin(order, service);
     await until(() => alertsOf(service, order) === 1);
@@ -171,10 +170,10 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
   ): Promise<void> {
     const eventType = ends === 'COMPLETED' ? 'ORDER_COMPLETED' : 'REFUND_PROCESSED';
     expect((await order.events()).at(-1)).toContain(eventType);
-    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([line]);
+    expect((await order.ledgerLines()).slice(1)).toEqual([line]);
     expect((await order.handle.result()).status).toBe(ends);
     // The gateway moved nothing, and nobody asks it any more.
-    const paymentId = await paymentOf(order);
+    const paymentId = await order.paymentId();
     expect(await madeAtGateway(service, paymentId, made)).toEqual([]);
     const path = `/v1/payments/${paymentId}/${made}`;
     const { hits } = await gateway.addFault({ kind: 'late', path, delayMs: 0 });
@@ -200,7 +199,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     await lift();
     await service.skip(HOUR_MS + 60_000);
     await order.untilStatus(ends);
-    expect(await madeAtGateway(service, await paymentOf(order), made)).toHaveLength(1);
+    expect(await order.made(made)).toHaveLength(1);
   });
 
   test('ends at once when an operator has settled it outside and says so', async ({
@@ -234,6 +233,6 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     await order.signal('settle', { outcome });
     await order.untilStatus(ends);
     expect((await order.handle.result()).status).toBe(ends);
-    expect((await ledgerOf(service, order.orderNumber)).lines).toHaveLength(2);
+    expect(await order.ledgerLines()).toHaveLength(2);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
-import { ledgerOf, madeAtGateway, simulator } from '../support/gateway.ts';
+import { simulator } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -25,22 +25,12 @@ test.afterEach(async ({ service }) => {
 });
 
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
-const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
-
-async function refundInDashboard(service: TestService, order: DirectOrder, amountPaise?: number) {
-  const path = `/payments/${await paymentOf(order)}/refund`;
-  await simulator(service, 'POST', path, { amountPaise });
-  await simulator(service, 'POST', '/callbacks/settled');
-}
 
 const settle = ({ deps }: TestService, { orderNumber }: DirectOrder, outcome?: Settlement) =>
   settleOutside(
     { sql: deps.sql, workflows: deps.workflows, actor: 'test' },
     { orderNumber, outcome, reason: 'The buyer was refunded in the dashboard' },
   );
-
-const openAlerts = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
-  sql`SELECT kind FROM alerts WHERE subject = ${orderNumber} AND cleared_at IS NULL`;
 
 describe('an operator ends an order whose money has gone at the gateway', () => {
   const WAYS: [OrderStatus, Settlement, OrderStatus, string][] = [
@@ -54,14 +44,14 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     '%s, as %s: %s with %s',
     async ([from, as, ends, event], { service, merchant, orders }) => {
       const order = await orders.in(from);
-      await refundInDashboard(service, order);
+      await order.refundInDashboard();
       const { order: after, warning } = await settle(service, order, as);
       expect([after.status, warning]).toEqual([ends, null]);
       expect((await order.events()).at(-1)).toContain(event);
-      expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+      expect((await order.ledgerLines()).slice(1)).toEqual([
         `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
       ]);
-      expect(await openAlerts(service, order)).toEqual([]);
+      expect(await order.openAlerts()).toEqual([]);
       const read = await merchant.sandbox.read(order);
       expect(read.refund).toEqual(
         ends === 'REFUNDED'
@@ -71,8 +61,8 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
       if (from.startsWith('DISPUTE')) expect(read.dispute?.ended_at).toEqual(expect.any(String));
       // The gateway moves nothing more, now or later.
       await service.skip(26 * HOUR_MS);
-      expect(await madeAtGateway(service, await paymentOf(order), 'refunds')).toHaveLength(1);
-      expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+      expect(await order.made('refunds')).toHaveLength(1);
+      expect(await order.made('transfers')).toEqual([]);
       expect((await order.handle.result()).status).toBe(ends);
     },
   );
@@ -82,15 +72,15 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     ['refunded', `refund: merchant_held → refunds ${REST_PAISE}`],
   ])('of some of it: what is left counts as %s', async ([as, line], { service, orders }) => {
     const order = await orders.in('DELIVERED');
-    await refundInDashboard(service, order, PART_PAISE);
+    await order.refundInDashboard(PART_PAISE);
     await windowEnds(service);
-    await until(async () => (await openAlerts(service, order)).length === 2);
+    await until(async () => (await order.openAlerts()).length === 2);
     await settle(service, order, as);
-    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+    expect((await order.ledgerLines()).slice(1)).toEqual([
       `reversal: merchant_held → refunds ${PART_PAISE}`,
       line,
     ]);
-    expect(await openAlerts(service, order)).toEqual([]);
+    expect(await order.openAlerts()).toEqual([]);
   });
 
   test('the release that waits finds the settlement by itself, within the hour', async ({
@@ -98,9 +88,9 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     orders,
   }) => {
     const order = await orders.in('DELIVERED');
-    await refundInDashboard(service, order);
+    await order.refundInDashboard();
     await windowEnds(service);
-    await until(async () => (await openAlerts(service, order)).length === 2);
+    await until(async () => (await order.openAlerts()).length === 2);
     await service.sql`
       INSERT INTO outside_settlements (order_number, outcome, reason, actor)
       VALUES (${order.orderNumber}, 'refunded', 'Its process died', 'test')`;
@@ -116,13 +106,13 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     const order = await orders.in('DISPUTE_OPEN');
     await simulator(service, 'POST', '/refusals', {
       cause: 'refund_window_over',
-      subjectId: await paymentOf(order),
+      subjectId: await order.paymentId(),
     });
     await order.update('accept');
-    await until(async () => (await openAlerts(service, order)).length === 1);
+    await until(async () => (await order.openAlerts()).length === 1);
     const { order: after } = await settle(service, order, 'released');
-    expect(after).toMatchObject({ status: 'COMPLETED', refundAmountPaise: null });
-    expect((await ledgerOf(service, order.orderNumber)).lines.slice(1)).toEqual([
+    expect(after).toMatchObject({ status: 'COMPLETED', refund_amount_paise: null });
+    expect((await order.ledgerLines()).slice(1)).toEqual([
       `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
     ]);
   });
@@ -142,7 +132,7 @@ describe('a settlement is refused', () => {
     orders,
   }) => {
     const order = await orders.in('PAID');
-    await refundInDashboard(service, order);
+    await order.refundInDashboard();
     await expect(settle(service, order)).rejects.toThrow(CANNOT_SETTLE);
     await expect(settle(service, order, 'released')).rejects.toThrow(CANNOT_SETTLE);
     expect((await settle(service, order, 'refunded')).order.status).toBe('REFUNDED');

@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/queries.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { madeAtGateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -26,7 +25,6 @@ const help = (merchant: Merchant, { orderNumber }: DirectOrder, helper: string, 
   merchant.sandbox.help({ order_number: orderNumber }, helper, body);
 const untilDoing = (merchant: Merchant, order: DirectOrder, doing: 'releasing' | 'refunding') =>
   until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
-const paymentOf = async (order: DirectOrder) => (await order.row()).gatewayPaymentId ?? '';
 const gatewayIsAway = (gateway: Gateway) => gateway.addFault({ kind: 'error' });
 
 /** What ends in a settlement: the way into it, and the status and event at its end. */
@@ -117,7 +115,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
     const settled = await merchant.sandbox.read(order);
     if (doing === 'refunding') expect(settled.refund?.processed_at).toBe(settled.updated_at);
     const made = doing === 'releasing' ? 'transfers' : 'refunds';
-    expect(await madeAtGateway(service, await paymentOf(order), made)).toMatchObject([
+    expect(await order.made(made)).toMatchObject([
       {
         amount: AMOUNT_PAISE,
         status: 'processed',
@@ -196,7 +194,7 @@ describe('a dispute that our database received', () => {
       dispute: { reason: 'It never arrived at all' },
     });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
-    expect(await madeAtGateway(service, await paymentOf(order), 'transfers')).toEqual([]);
+    expect(await order.made('transfers')).toEqual([]);
   });
 
   test("before the window's end counts once, if the workflow hears of it later", async ({

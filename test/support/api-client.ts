@@ -18,6 +18,14 @@ export interface ApiAnswer<Data = Order> {
   };
 }
 
+/** A payment session as the API answers it. */
+export interface PaymentSession {
+  session_id: string;
+  status: 'open' | 'paid' | 'closed';
+  upi_intent: string;
+  expires_at: string;
+}
+
 /** What names an order: one of the API, a row, or a workflow's. */
 export interface OrderRef {
   order_number: string;
@@ -55,6 +63,12 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: JSON.parse(text) };
   }
+  const command = <Data = Order>(
+    { order_number }: OrderRef,
+    name: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => call<Data>('POST', `/orders/${order_number}/${name}`, body, headers);
   const read = async ({ order_number }: OrderRef) =>
     (await call('GET', `/orders/${order_number}`)).body.data;
   return {
@@ -68,6 +82,13 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
     get: <Data = Order>(path: string) => call<Data>('GET', path),
     post: (path: string, body?: unknown, headers?: Record<string, string>) =>
       call('POST', path, body, headers),
+    /** One of an order's commands, by the end of its path: `dispute/accept`. */
+    command,
+    /** Opens a payment session, or answers the one that is open. */
+    openSession: (order: OrderRef, headers?: Record<string, string>) =>
+      command<PaymentSession>(order, 'payment-sessions', undefined, headers),
+    session: ({ order_number }: OrderRef, sessionId: string) =>
+      call<PaymentSession>('GET', `/orders/${order_number}/payment-sessions/${sessionId}`),
     /** Creates an order and answers it. */
     async create(overrides: Record<string, unknown> = {}, headers?: Record<string, string>) {
       const { body } = await call('POST', '/orders', anOrder(overrides), headers);

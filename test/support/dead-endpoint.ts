@@ -3,8 +3,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { stoppedAtEnd } from './fixtures.ts';
 import type { Merchant } from './merchant.ts';
+import { serviceTest } from './service-test.ts';
 import type { TestService } from './service.ts';
+import { startWorkerProcess } from './worker-process.ts';
 
 /** A server that takes connections and never answers, at every address of this machine's loopback. */
 export async function startDeadEndpoint() {
@@ -25,6 +28,24 @@ export async function startDeadEndpoint() {
       server.close();
     },
   };
+}
+
+/**
+ * The `test` of a file with a dead endpoint, whose worker is a process of its own: what it does for
+ * the dead endpoint costs the test's process nothing.
+ */
+export function deadEndpointTest(settings: Record<string, string> = {}) {
+  const test = serviceTest({ time: 'real', worker: false, settings })
+    .extend('workerProcess', { scope: 'file' }, async ({ service }, { onCleanup }) => {
+      const worker = await startWorkerProcess(service);
+      onCleanup(() => worker.kill());
+      return worker;
+    })
+    .extend('endpoint', { scope: 'file' }, ({ options: _options }, { onCleanup }) =>
+      stoppedAtEnd(startDeadEndpoint(), onCleanup),
+    );
+  test.beforeAll(({ workerProcess }) => void workerProcess);
+  return test;
 }
 
 /** A merchant whose webhooks of the sandbox go to an URL. */

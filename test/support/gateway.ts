@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { RECONCILE_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
-import type { Environment } from '../../src/domain/index.ts';
+import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
+import type { OrderRef } from './api-client.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
 
@@ -73,7 +74,37 @@ export async function payAtGateway(
   return (await simulator<{ id: string }>(service, 'POST', path, attempt, environment)).id;
 }
 
-/** An order whose buyer has an open payment session, and the buyer's hand at the gateway. */
+/** Opens a payment session of an order. */
+export async function openSession(
+  service: TestService,
+  merchant: Merchant,
+  order: OrderRef,
+  environment: Environment = 'sandbox',
+) {
+  const api = merchant[environment];
+  await api.openSession(order);
+  const session = await sessionOf(service, order);
+  const { session_id: sessionId, gateway_session_id: gatewaySessionId } = session;
+  return {
+    sessionId,
+    gatewaySessionId,
+    /** The buyer pays at the gateway, or tries to: answers the gateway's id of the payment. */
+    pay: (attempt: Parameters<typeof payAtGateway>[2] = {}) =>
+      payAtGateway(service, gatewaySessionId, attempt, environment),
+    /** The gateway's own status of the session's QR code. */
+    async atGateway() {
+      const path = `/v1/payments/qr_codes/${gatewaySessionId}`;
+      return (await askGateway<{ status: string }>(service, 'GET', path, {}, environment)).status;
+    },
+    /** The answer's status and that of the session, as the merchant sees them. */
+    async look() {
+      const { status, body } = await api.session(order, sessionId);
+      return [status, body.data?.status];
+    },
+  };
+}
+
+/** An order whose buyer has an open payment session, with what buyer and merchant do next. */
 export async function orderBeingPaid(
   service: TestService,
   merchant: Merchant,
@@ -81,12 +112,21 @@ export async function orderBeingPaid(
 ) {
   const api = merchant[environment];
   const order = await api.create();
-  await api.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gatewaySessionId } = await sessionOf(service, order);
-  const pay = (attempt: Parameters<typeof payAtGateway>[2] = {}) =>
-    payAtGateway(service, gatewaySessionId, attempt, environment);
-  return { order, gatewaySessionId, pay };
+  return {
+    order,
+    order_number: order.order_number,
+    ...(await openSession(service, merchant, order, environment)),
+    /** Another session, once the time of the first is over. */
+    openNext: () => openSession(service, merchant, order, environment),
+    cancel: (headers?: Record<string, string>) => api.command(order, 'cancel', undefined, headers),
+    /** The sandbox lets this time pass for the order. */
+    advance: (seconds: number) => api.help(order, 'advance', { seconds }),
+    read: () => api.read(order),
+    timeline: () => api.timeline(order),
+    untilStatus: (status: OrderStatus) => api.untilStatus(order, status),
+  };
 }
+export type OrderBeingPaid = Awaited<ReturnType<typeof orderBeingPaid>>;
 
 /** From now on the order hears of a payment only from the test. */
 export const withoutCallbacks = (service: TestService) =>
@@ -187,6 +227,16 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
   const capture = { orderNumber, sessionId: null, payment };
   await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
   return gatewayPaymentId;
+}
+
+/** Somebody refunds a payment, or some of it, in the dashboard of the gateway. */
+export async function refundInDashboard(
+  service: TestService,
+  gatewayPaymentId: string,
+  amountPaise?: number,
+): Promise<void> {
+  await simulator(service, 'POST', `/payments/${gatewayPaymentId}/refund`, { amountPaise });
+  await simulator(service, 'POST', '/callbacks/settled');
 }
 
 /** Runs what the Schedule runs every minute. */

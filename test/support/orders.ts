@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
-import type { OrderStatus } from '../../src/domain/index.ts';
+import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { newOrderOf } from '../../src/orders/commands.ts';
 import { orderInputOf } from '../../src/orders/queries.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
@@ -10,7 +10,14 @@ import { findOrderByNumber, insertOrder, writeRequest } from '../../src/orders/q
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
 import type { ApiClient } from './api-client.ts';
-import { captureAtGateway } from './gateway.ts';
+import {
+  captureAtGateway,
+  ledgerOf,
+  madeAtGateway,
+  orderBeingPaid,
+  refundInDashboard,
+} from './gateway.ts';
+import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
@@ -71,8 +78,24 @@ export function directOrder(service: TestService, order: OrderRow) {
     await handle.executeUpdate<void, [unknown]>(name, { args: [await asked(name, message)] });
   }
 
+  /** The gateway's id of the payment that made the order PAID. */
+  const paymentId = async () => (await row()).gateway_payment_id ?? '';
+
   return {
     orderNumber,
+    paymentId,
+    /** What the gateway has made of its payment, the newest first. */
+    made: async (what: 'refunds' | 'transfers') => madeAtGateway(service, await paymentId(), what),
+    refundInDashboard: async (amountPaise?: number) =>
+      refundInDashboard(service, await paymentId(), amountPaise),
+    ledgerLines: async () => (await ledgerOf(service, orderNumber)).lines,
+    /** The kinds of the alerts about it that nobody has cleared. */
+    openAlerts: async () =>
+      (
+        await sql<{ kind: string }[]>`
+          SELECT kind FROM alerts
+          WHERE subject = ${orderNumber} AND cleared_at IS NULL ORDER BY kind`
+      ).map(({ kind }) => kind),
     /** As the API calls it, for whoever takes an order of the API. */
     order_number: orderNumber,
     handle,
@@ -190,8 +213,9 @@ export async function cancelPatiently(
   await until(async () => (await cancel()).status === 200);
 }
 
-/** The orders of one merchant, past the API. */
-export function ordersOf(service: TestService, { merchantId }: { merchantId: string }) {
+/** The orders of one merchant. All but those being paid come past the API. */
+export function ordersOf(service: TestService, merchant: Merchant) {
+  const { merchantId } = merchant;
   type Overrides = Partial<OrderOverrides>;
   return {
     /** An order that was brought to a status, by Updates and skipped time. */
@@ -199,6 +223,8 @@ export function ordersOf(service: TestService, { merchantId }: { merchantId: str
       startOrderIn(service, status, { merchantId, ...overrides }),
     /** An order whose workflow is started, and has perhaps not run yet. */
     start: (overrides?: Overrides) => startOrder(service, { merchantId, ...overrides }),
+    /** An order of the API whose buyer has an open payment session. */
+    beingPaid: (environment?: Environment) => orderBeingPaid(service, merchant, environment),
     /** An order's row without its workflow. */
     write: (overrides?: Overrides) => writeOrder(service, { merchantId, ...overrides }),
     /** The workflow of an order that came over HTTP. */

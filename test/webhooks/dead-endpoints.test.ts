@@ -1,12 +1,9 @@
 import { expect } from 'vitest';
-import { merchantWithEndpoint, startDeadEndpoint } from '../support/dead-endpoint.ts';
-import { stoppedAtEnd } from '../support/fixtures.ts';
+import { deadEndpointTest, merchantWithEndpoint } from '../support/dead-endpoint.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
-import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { startWorkerProcess } from '../support/worker-process.ts';
 
 const DEAD_ENDPOINTS = 200;
 const ORDERS_EACH = 2;
@@ -14,16 +11,7 @@ const WITHIN_MS = 1000;
 /** Attempts hang for 15 s: how many do so at once depends on how fast orders can be started. */
 const HANGING_AT_LEAST = 50;
 
-const test = serviceTest({ time: 'real', worker: false })
-  .extend('workerProcess', { scope: 'file' }, async ({ service }, { onCleanup }) => {
-    const worker = await startWorkerProcess(service);
-    onCleanup(() => worker.kill());
-    return worker;
-  })
-  .extend('endpoint', { scope: 'file' }, ({ options: _options }, { onCleanup }) =>
-    stoppedAtEnd(startDeadEndpoint(), onCleanup),
-  );
-test.beforeAll(({ workerProcess }) => void workerProcess);
+const test = deadEndpointTest();
 
 /** Milliseconds from an order's first workflow task to its first webhook, for five orders. */
 async function firstAttemptDelays(service: TestService, merchant: Merchant): Promise<number[]> {

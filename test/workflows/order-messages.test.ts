@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { writePayment } from '../support/orders.ts';
+import type { TestWorker } from '../support/restartable-worker.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -24,16 +25,25 @@ async function assertAlive(order: DirectOrder): Promise<void> {
   expect((await order.row()).status).toBe('DELIVERED');
 }
 
+/** An order to which all of this is sent before its first workflow task. */
+const orderSent = (
+  { worker, orders }: { worker: TestWorker; orders: Orders },
+  send: (order: DirectOrder) => Promise<void>,
+) =>
+  worker.whileStopped(async () => {
+    const order = await orders.start();
+    await send(order);
+    return order;
+  });
+const sendPayment = async (order: DirectOrder) =>
+  order.signal('pay', { gatewayPaymentId: await order.capture() });
+
 describe('messages that come at an unusual time', () => {
   test('a payment Signal that came before the first workflow task makes the order PAID', async ({
     worker,
     orders,
   }) => {
-    const order = await worker.whileStopped(async () => {
-      const unborn = await orders.start();
-      await unborn.signal('pay', { gatewayPaymentId: await unborn.capture() });
-      return unborn;
-    });
+    const order = await orderSent({ worker, orders }, sendPayment);
     await order.untilStatus('PAID');
     expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 PAYMENT_SUCCESS']);
   });
@@ -42,11 +52,9 @@ describe('messages that come at an unusual time', () => {
     worker,
     orders,
   }) => {
-    const order = await worker.whileStopped(async () => {
-      const unborn = await orders.start();
-      await unborn.signal('pay', { gatewayPaymentId: await unborn.capture() });
-      await unborn.signal('deliver');
-      return unborn;
+    const order = await orderSent({ worker, orders }, async (sentTo) => {
+      await sendPayment(sentTo);
+      await sentTo.signal('deliver');
     });
     await order.untilStatus('DELIVERED');
     expect(await order.events()).toEqual([
@@ -195,17 +203,15 @@ describe('messages that cannot be done', () => {
     worker,
     orders,
   }) => {
-    const unborn = await worker.whileStopped(async () => {
-      const order = await orders.start();
-      await order.handle.cancel();
-      return order;
+    const order = await orderSent({ worker, orders }, async ({ handle }) => {
+      await handle.cancel();
     });
-    await unborn.untilStep('ORDER_CREATED');
-    await assertAlive(unborn);
-    await unborn.handle.cancel();
-    await unborn.update('advance', { seconds: 24 * 3600 });
-    await unborn.untilStatus('COMPLETED');
-    expect((await unborn.handle.result()).status).toBe('COMPLETED');
+    await order.untilStep('ORDER_CREATED');
+    await assertAlive(order);
+    await order.handle.cancel();
+    await order.update('advance', { seconds: 24 * 3600 });
+    await order.untilStatus('COMPLETED');
+    expect((await order.handle.result()).status).toBe('COMPLETED');
   });
 });
 
@@ -251,9 +257,7 @@ describe('the sandbox clock', () => {
     merchant,
     orders,
   }) => {
-    const order = await orders.in('ACCEPTED', {
-      environment: 'production',
-    });
+    const order = await orders.in('ACCEPTED', { environment: 'production' });
     const before = await order.row();
     expect(await order.refusalOf('advance', { seconds: 60 })).toEqual(expect.any(String));
     await order.signal('advance', { seconds: 60 });

@@ -3,6 +3,7 @@ import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Orders } from '../support/orders.ts';
 import { startOrderIn } from '../support/orders.ts';
+import { STATUSES } from '../domain/order-states.ts';
 import { serviceTest } from '../support/service-test.ts';
 
 const HOUR_MS = 3_600_000;
@@ -123,16 +124,7 @@ describe('each refusal, word for word, leaving no trace', () => {
     ['settle as refunded', ['PAID', 'DELIVERED', ...DISPUTED], CANNOT_SETTLE],
   ];
 
-  test.for([
-    'ACCEPTED',
-    'PAID',
-    'DELIVERED',
-    'DISPUTE_OPEN',
-    'DISPUTE_UNDER_REVIEW',
-    'COMPLETED',
-    'REFUNDED',
-    'CANCELLED',
-  ] as const)('in %s', async (status, { service }) => {
+  test.for(STATUSES)('in %s', async (status, { service }) => {
     // Whose webhooks fail, so that an order in a final status still waits for its retries.
     const { merchantId: deafMerchant, receiver } = await service.newMerchant();
     receiver.answerWith(() => 500);
