@@ -2,19 +2,33 @@
 export const TASK_QUEUE = 'orders';
 /** The task queue of gateway calls that move money: slow webhooks cannot use up its slots. */
 export const MONEY_TASK_QUEUE = 'orders-money';
+/** Every task queue that a worker serves, unless its settings name one. */
 export const TASK_QUEUES = [TASK_QUEUE, MONEY_TASK_QUEUE] as const;
+/** One of {@link TASK_QUEUES}. */
 export type TaskQueue = (typeof TASK_QUEUES)[number];
 
+/** The workflow type of an order. Its workflow id is the order number. */
 export const ORDER_WORKFLOW = 'order';
-export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
+/** The workflow type that refunds a surplus capture; see {@link refundWorkflowId}. */
 export const REFUND_SURPLUS_WORKFLOW = 'refundSurplusPayment';
-export const RECONCILE_WORKFLOW = 'reconcilePayments';
-export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
+/** The workflow type of a manual webhook attempt; see {@link retryWorkflowId}. */
 export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
+
+/** The workflow type that starts orders which have a row and no workflow. */
+export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
+/** The Schedule of {@link SWEEP_WORKFLOW}. */
 export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
+/** The workflow type that compares payments with the gateway. */
+export const RECONCILE_WORKFLOW = 'reconcilePayments';
+/** The Schedule of {@link RECONCILE_WORKFLOW}. */
+export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
+/** The workflow type that compares rows with workflows. */
 export const COMPARE_WORKFLOW = 'compareOrders';
+/** The Schedule of {@link COMPARE_WORKFLOW}. */
 export const COMPARE_SCHEDULE_ID = 'compare-orders';
+/** The workflow type that seals full blocks of orders, by which lists count. */
 export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
+/** The Schedule of {@link SEAL_BLOCKS_WORKFLOW}. */
 export const SEAL_BLOCKS_SCHEDULE_ID = 'seal-order-blocks';
 
 /** The Signal that has an order compare its state with its row. */

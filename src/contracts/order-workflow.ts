@@ -49,20 +49,25 @@ export interface RequestMessage {
   /** Id of the API request: names its texts in the database, and answers a repeat of it. */
   requestId?: string;
 }
+/** A captured payment of the order. */
 export interface PayMessage extends RequestMessage {
   /** The gateway's id of a captured payment that the database has. */
   gatewayPaymentId: string;
 }
+/** A buyer's dispute. */
 export interface DisputeMessage extends RequestMessage {
   /** When the dispute was recorded, by the database's clock, Unix milliseconds. */
   receivedAtMs?: number;
 }
+/** An operator's decision of a dispute, in favour of one side. */
 export interface DecideMessage extends RequestMessage {
   for: 'merchant' | 'buyer';
 }
+/** A settlement outside the gateway, which an operator has recorded. */
 export interface SettleMessage extends RequestMessage {
   outcome: Settlement;
 }
+/** A move of the sandbox clock. */
 export interface AdvanceMessage extends RequestMessage {
   seconds: number;
 }
@@ -83,6 +88,7 @@ export interface OrderMessages {
   /** An operator has recorded a settlement outside the gateway. */
   settle: SettleMessage;
 }
+/** The name of a message: that of its Signal and its Update. */
 export type OrderMessageName = keyof OrderMessages;
 
 /** A message before it is checked: an operator may have typed it, so every field may be missing. */

@@ -29,6 +29,7 @@ export type Command =
   | { type: 'closeFailed' }
   | { type: 'released' }
   | { type: 'refunded' };
+/** The name of a command. */
 export type CommandType = Command['type'];
 
 /** How an operator settles an order: who has its money now. */

@@ -49,6 +49,7 @@ const COMMANDS = {
   },
 } as const satisfies Record<OrderMessageName, (message: IncomingMessage) => Command>;
 
+/** The names of the Signals and Updates that an order handles. */
 export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
 
 /**
