@@ -3,11 +3,11 @@ import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
-import { loadConfig } from './src/config.ts';
+import { loadDevConfig } from './dev/config.ts';
 import { cacheRoot } from './dev/files/cache.ts';
 
 // Many tests start processes of their own: what Node compiled once is kept for them.
-env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadConfig().cacheHome), 'node-compile-cache');
+env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadDevConfig().cacheHome), 'node-compile-cache');
 
 /**
  * The longest file, and with it those that mostly wait for time-outs of real servers: begun last,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
+import { loadDevConfig } from '../dev/config.ts';
 import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
@@ -32,7 +33,7 @@ const TARGET_RATIO = 0.8;
  * is in service, but without the rate limit; the bare starts have their rows written beforehand.
  */
 export async function run(): Promise<void> {
-  const facts = readDevFacts(loadConfig().dataDir);
+  const facts = readDevFacts(loadDevConfig().dataDir);
   const config = loadConfig(facts.environment);
   const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench' });
   const { temporalAddress: address = '', temporalNamespace: namespace } = config;

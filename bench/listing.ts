@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { loadConfig } from '../src/config.ts';
+import { loadDevConfig } from '../dev/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase, jsonRow } from '../src/db/client.ts';
 import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
@@ -50,7 +50,7 @@ export async function run(): Promise<void> {
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
     logFile: join(folder, 'postgres.log'),
-    cacheRoot: cacheRoot(loadConfig().cacheHome),
+    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
     log: console.log,
     guard,
     settings: { shared_buffers: '1GB', max_wal_size: '8GB' },

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { loadDevConfig } from '../dev/config.ts';
 import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
@@ -76,7 +77,7 @@ type Service = ReturnType<typeof openService>;
 
 /** What a worker of the service that runs on the same DATA_DIR delivers webhooks with. */
 function openService() {
-  const config = loadConfig(readDevFacts(loadConfig().dataDir).environment);
+  const config = loadConfig(readDevFacts(loadDevConfig().dataDir).environment);
   const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench', maxConnections: 20 });
   const present = createOrderPresenter(config.publicBaseUrl);
   return {

@@ -1,6 +1,7 @@
-import { environmentOver, inheritedEnvironment, loadConfig } from '../src/config.ts';
 import { adminMain } from '../src/main/admin/main.ts';
+import { inheritedEnvironment } from '../src/settings.ts';
 import { SetupError } from '../src/setup-error.ts';
+import { environmentOver, loadDevConfig } from './config.ts';
 import { readDevFacts, type DevFacts } from './dev-facts.ts';
 
 /**
@@ -11,7 +12,7 @@ import { readDevFacts, type DevFacts } from './dev-facts.ts';
  */
 function findSettings(): NodeJS.ProcessEnv {
   const own = inheritedEnvironment();
-  const { dataDir, databaseUrl } = loadConfig(own);
+  const { dataDir, databaseUrl } = loadDevConfig(own);
   let facts: DevFacts;
   try {
     facts = readDevFacts(dataDir);

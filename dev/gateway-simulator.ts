@@ -1,17 +1,23 @@
 import { join } from 'node:path';
 import { createGatewaySimulator } from './gateway-simulator/simulator.ts';
-import { required } from '../src/config.ts';
+import { loadDevConfig } from './config.ts';
 import { listenOn } from '../src/main/listen.ts';
 import { runMain, stopRequested } from '../src/main/process.ts';
+import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
+import { faulty } from '../src/settings.ts';
 
 /** A UPI gateway for the sandbox: a server of its own, which the service knows only over HTTP. */
-await runMain({ name: 'gateway-simulator' }, async (config, log) => {
-  const { keyId, keySecret, webhookSecret } = config.razorpay.sandbox;
+await runMain({ name: 'gateway-simulator' }, async (_config, log) => {
+  const config = loadDevConfig();
+  const { razorpay } = config.gateways.sandbox;
+  const { KEY_ID } = razorpaySettings('sandbox');
+  if (razorpay === undefined) throw faulty('SANDBOX_RAZORPAY_KEY_ID', KEY_ID, 'missing');
+  const { keyId, keySecret, webhookSecret } = razorpay;
   const options = {
+    keyId,
+    keySecret,
+    webhookSecret,
     publicUrl: config.gatewaySimulatorPublicUrl,
-    keyId: required(keyId, 'SANDBOX_RAZORPAY_KEY_ID', 'a non-empty text'),
-    keySecret: required(keySecret, 'SANDBOX_RAZORPAY_KEY_SECRET', 'a non-empty text'),
-    webhookSecret: required(webhookSecret, 'SANDBOX_RAZORPAY_WEBHOOK_SECRET', 'a non-empty text'),
     callbackUrl: config.gatewaySimulatorCallbackUrl,
     dataFile: join(config.dataDir, 'gateway-simulator.journal'),
     log,

@@ -1,6 +1,7 @@
 import { required, type Config } from '../src/config.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import type { Environment } from '../src/domain/index.ts';
+import { loadDevConfig } from './config.ts';
 import { readDemoMerchant, writeDemoMerchant, type DemoMerchant } from './dev-facts.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
 import { isSecret, type KeyPair } from '../src/merchants/credentials.ts';
@@ -50,10 +51,10 @@ async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMer
 /** The merchant with the webhook secrets as they are now, where a URL is set. */
 async function withWebhookSecrets(
   { sql }: KeyDeps,
-  { webhookSecretKeys }: Config,
+  config: Config,
   { merchantId, sandbox, production }: DemoMerchant,
 ): Promise<DemoMerchant> {
-  const keys = required(webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes');
+  const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const deps = { sql, secretBox: createSecretBox(keys) };
   const [ofSandbox, ofProduction] = await Promise.all([
     openWebhookSecret(deps, merchantId, 'sandbox'),
@@ -70,9 +71,10 @@ async function withWebhookSecrets(
  * Makes sure that the demo merchant exists, approved and with keys for both environments, and
  * writes its facts to `demo-merchant.json` (mode 0600) in the data directory.
  */
-await runMain({ name: 'seed' }, async (config) => {
-  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
-  const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
+await runMain({ name: 'seed' }, async () => {
+  const config = loadDevConfig();
+  const databaseUrl = required(config, 'DATABASE_URL');
+  const pepper = required(config, 'API_SECRET_PEPPER');
   const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
   const deps = { sql, pepper, actor: 'seed' };
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await enrolMerchant(deps));

@@ -1,10 +1,11 @@
-import { ConfigError, inheritedEnvironment, loadConfig } from '../src/config.ts';
+import { ConfigError, inheritedEnvironment } from '../src/settings.ts';
+import { loadDevConfig } from './config.ts';
 import { runDev } from './start/run.ts';
 
 /** `npm start`: everything on this machine, from the database to the demo merchant. */
 async function main(): Promise<number> {
   try {
-    return await runDev(loadConfig(), inheritedEnvironment());
+    return await runDev(loadDevConfig(), inheritedEnvironment());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -50,9 +50,9 @@ export async function tellStory(dataDir: string, say: Say): Promise<void> {
 
 async function enrolMerchant(facts: DevFacts, receiver: Receiver, say: Say): Promise<KeyPair> {
   const config = loadConfig(facts.environment);
-  const url = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
-  const sealing = required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64');
-  const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
+  const url = required(config, 'DATABASE_URL');
+  const sealing = required(config, 'WEBHOOK_SECRET_KEYS');
+  const pepper = required(config, 'API_SECRET_PEPPER');
   const sql = connectDatabase(url, { maxConnections: 1, name: 'demo' });
   try {
     const checkUrl = createUrlCheck(config);

@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts';
+import type { DevConfig } from '../config.ts';
 import type { DevFacts } from '../dev-facts.ts';
 
 const EXAMPLE_ORDER = {
@@ -27,7 +27,7 @@ function withoutPassword(databaseUrl: string): string {
 }
 
 /** Where everything is, in the order in which a newcomer wants it. */
-function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: Config) {
+function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: DevConfig) {
   const { apiBaseUrl, temporalAddress, temporalUiUrl, environment } = facts;
   const simulator = environment['SANDBOX_RAZORPAY_BASE_URL'];
   const cidrs = environment['WEBHOOK_ALLOWED_CIDRS'] ?? '';
@@ -54,7 +54,7 @@ function table(rows: readonly (readonly string[])[]): string {
 }
 
 /** The text that says: ready, and how to begin. */
-export function readyText(facts: DevFacts, config: Config, startupMs: number): string {
+export function readyText(facts: DevFacts, config: DevConfig, startupMs: number): string {
   const { merchantId, sandbox, production } = facts.demoMerchant;
   return `
 Ready after ${(startupMs / 1000).toFixed(1)} s. Ctrl-C stops everything.

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../src/config.ts';
+import type { DevConfig } from '../config.ts';
 import type { Guard } from '../processes/guard.ts';
 import type { WantedPort } from '../../src/main/listen.ts';
 import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
@@ -14,16 +14,16 @@ export interface Part {
   /** The file that it runs, from the top of the repository. */
   readonly entry: string;
   /** It listens here: checked before anything starts. */
-  readonly port?: (config: Config) => WantedPort;
+  readonly port?: (config: DevConfig) => WantedPort;
   /** Without it the part always runs. */
-  readonly isWanted?: (config: Config) => boolean;
+  readonly isWanted?: (config: DevConfig) => boolean;
   /** It can do its work: it answers 200 at this path of its port, or calls `process.send('ready')`. */
   readonly ready: { readonly path: string } | 'message';
 }
 
 /** The sandbox pays at the simulator, unless it was given a gateway of its own. */
-export function simulatesGateway({ razorpay }: Config): boolean {
-  return razorpay.sandbox.baseUrl === undefined;
+export function simulatesGateway({ gateways }: DevConfig): boolean {
+  return gateways.sandbox.razorpay === undefined;
 }
 
 /** What `npm start` runs beside the servers. Another part needs another entry here, no more. */
@@ -120,7 +120,7 @@ async function untilOk(url: string, signal: AbortSignal): Promise<void> {
 export async function untilReady(
   part: Part,
   { ready }: ServerProcess,
-  config: Config,
+  config: DevConfig,
   stop: AbortSignal,
 ): Promise<void> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(READY_TIMEOUT_MS)]);
@@ -137,6 +137,6 @@ export async function untilReady(
 }
 
 /** The parts that a run with these settings consists of. */
-export function wantedParts(config: Config): Part[] {
+export function wantedParts(config: DevConfig): Part[] {
   return PARTS.filter(({ isWanted }) => isWanted?.(config) ?? true);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../src/config.ts';
+import type { DevConfig } from '../config.ts';
 import { watchAncestors } from '../processes/ancestor-watch.ts';
 import { removeDevFacts } from '../dev-facts.ts';
 import { startGuard } from '../processes/guard.ts';
@@ -72,7 +72,7 @@ function report(error: unknown, log: (line: string) => void): number {
  *
  * @returns the exit code: 0 after a request to stop, 1 after any failure, which it has reported.
  */
-export async function runDev(config: Config, env: NodeJS.ProcessEnv): Promise<number> {
+export async function runDev(config: DevConfig, env: NodeJS.ProcessEnv): Promise<number> {
   const log = createLog();
   const supervisor = createSupervisor();
   const stop = listenForStop(config.startedByNpm, () => supervisor.kill());

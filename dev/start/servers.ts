@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../../src/config.ts';
+import type { DevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
 import type { Guard } from '../processes/guard.ts';
 import type { WantedPort } from '../../src/main/listen.ts';
@@ -30,7 +30,7 @@ export interface Servers {
 
 /** What the servers of this run are started with. */
 export interface ServersOptions {
-  readonly config: Config;
+  readonly config: DevConfig;
   readonly env: NodeJS.ProcessEnv;
   readonly secrets: Secrets;
   readonly guard: Guard;
@@ -40,7 +40,7 @@ export interface ServersOptions {
 }
 
 /** The ports of the servers that this run starts itself. */
-export function serverPorts(config: Config): WantedPort[] {
+export function serverPorts(config: DevConfig): WantedPort[] {
   const host = '127.0.0.1';
   const postgres = { host, port: config.postgresPort, variable: 'POSTGRES_PORT' };
   const temporalPorts = [
@@ -54,7 +54,7 @@ export function serverPorts(config: Config): WantedPort[] {
 }
 
 /** The embedded PostgreSQL keeps Temporal's data, and the service's unless it has a database. */
-function needsPostgres({ databaseUrl: given, temporalAddress }: Config): boolean {
+function needsPostgres({ databaseUrl: given, temporalAddress }: DevConfig): boolean {
   return given === undefined || temporalAddress === undefined;
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../../src/config.ts';
+import type { DevConfig } from '../config.ts';
 import { readDemoMerchant, removeDevFacts, writeDevFacts, type DevFacts } from '../dev-facts.ts';
 import type { Guard } from '../processes/guard.ts';
 import { cacheRoot } from '../files/cache.ts';
@@ -27,7 +27,7 @@ const LOOPBACK_CIDRS = '127.0.0.0/8,::1/128';
 
 /** Everything a run is made of. */
 export interface Run {
-  readonly config: Config;
+  readonly config: DevConfig;
   /** Handed on to every process, with our additions. */
   readonly env: NodeJS.ProcessEnv;
   readonly supervisor: Supervisor;
@@ -37,14 +37,14 @@ export interface Run {
 }
 
 /** Where the servers of this machine listen: no webhook may reach them. */
-function ownPorts(config: Config): number[] {
+function ownPorts(config: DevConfig): number[] {
   const { gatewaySimulatorPort, temporalUiPort, temporalPort, postgresPort } = config;
   return [gatewaySimulatorPort, temporalUiPort, temporalPort, postgresPort];
 }
 
 /** The settings that all processes of the service must agree on. */
 function sharedEnvironment(
-  config: Config,
+  config: DevConfig,
   servers: Servers,
   secrets: Secrets,
 ): Record<string, string> {
@@ -70,7 +70,7 @@ function sharedEnvironment(
 }
 
 /** The sandbox's gateway is our simulator: both sides know its keys. */
-function simulatorEnvironment(config: Config, secrets: Secrets): Record<string, string> {
+function simulatorEnvironment(config: DevConfig, secrets: Secrets): Record<string, string> {
   return {
     SANDBOX_RAZORPAY_BASE_URL: localUrl(config.host, config.gatewaySimulatorPort),
     SANDBOX_RAZORPAY_KEY_ID: 'rzp_test_simulator',
@@ -85,7 +85,7 @@ function runTask({ supervisor, config }: Run, launcher: Launcher, name: string, 
 }
 
 /** What Node compiled for one start is kept for the next: measured, it saves a second of six. */
-function compileCache({ cacheHome }: Config): NodeJS.ProcessEnv {
+function compileCache({ cacheHome }: DevConfig): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE: join(cacheRoot(cacheHome), 'node-compile-cache') };
 }
 
@@ -124,7 +124,11 @@ async function clearTheWay({ config, log }: Run): Promise<void> {
   await requireFreePorts([...partPorts, ...serverPorts(config)]);
 }
 
-function factsOf(config: Config, servers: Servers, environment: Record<string, string>): DevFacts {
+function factsOf(
+  config: DevConfig,
+  servers: Servers,
+  environment: Record<string, string>,
+): DevFacts {
   const demoMerchant = readDemoMerchant(config.dataDir);
   if (demoMerchant === undefined) throw new SetupError('The demo merchant was not written down');
   return {

@@ -1,4 +1,4 @@
-import { inheritedEnvironment } from '../config.ts';
+import { inheritedEnvironment } from '../settings.ts';
 import { adminMain } from './admin/main.ts';
 
 /** The operators' command line, with the settings of this process. */

@@ -1,14 +1,15 @@
+import { required } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
 import { startHttpServer } from '../http/server.ts';
 import { listenOn } from './listen.ts';
 import { connectTemporal } from '../temporal/client.ts';
-import { composeApi, required } from './compose.ts';
+import { composeApi } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain, stopRequested } from './process.ts';
 
 await runMain({ name: 'api' }, async (config, log) => {
-  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
-  const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
+  const databaseUrl = required(config, 'DATABASE_URL');
+  const address = required(config, 'TEMPORAL_ADDRESS');
   const sql = connectDatabase(databaseUrl, { name: 'api' });
   const temporal = connectTemporal({ address, namespace: config.temporalNamespace });
   const { app, readiness } = composeApi({ config, sql, temporal, log });

@@ -4,7 +4,7 @@ import type { MoneyDeps } from '../../activities/money.ts';
 import type { SweepDeps } from '../../activities/sweep.ts';
 import type { WebhookDeps } from '../../activities/webhooks.ts';
 import { checkoutRoutes } from '../checkout/routes.ts';
-import type { Config } from '../config.ts';
+import { required, type Config } from '../config.ts';
 import type { Sql } from '../db/client.ts';
 import { createApp } from '../http/app.ts';
 import { createPostgresRateLimiter } from '../http/rate-limit-postgres.ts';
@@ -28,11 +28,8 @@ import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
 import { createWebhookSender } from '../webhooks/sender.ts';
-import { required } from '../config.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
-
-export { required };
 
 /** What every part of the service is made of. */
 export interface Resources {
@@ -48,21 +45,14 @@ export interface Resources {
 const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
-/** The gateway of each environment, where its four settings are given. */
+/** The gateway of each environment, where its settings are given. */
 export function composeGateways(
-  { config: { razorpay }, log }: Pick<Resources, 'config' | 'log'>,
+  { config: { gateways }, log }: Pick<Resources, 'config' | 'log'>,
   timeoutMs: number,
 ): Gateways {
-  const gatewayFor = ({
-    baseUrl,
-    keyId,
-    keySecret,
-    webhookSecret,
-  }: Config['razorpay']['sandbox']) =>
-    baseUrl && keyId && keySecret && webhookSecret
-      ? createRazorpayGateway({ baseUrl, keyId, keySecret, webhookSecret, timeoutMs, log })
-      : null;
-  return { sandbox: gatewayFor(razorpay.sandbox), production: gatewayFor(razorpay.production) };
+  const gatewayFor = ({ razorpay }: Config['gateways']['sandbox']) =>
+    razorpay ? createRazorpayGateway({ ...razorpay, timeoutMs, log }) : null;
+  return { sandbox: gatewayFor(gateways.sandbox), production: gatewayFor(gateways.production) };
 }
 
 /** One limit for each process, or one that all of them share. */
@@ -77,7 +67,7 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
 
 /** The HTTP application with all of its routes. */
 export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resources) {
-  const pepper = required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters');
+  const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, answerWithinMs);
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
@@ -85,7 +75,7 @@ export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resou
   const gateways = composeGateways({ config, log }, API_GATEWAY_TIMEOUT_MS);
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
-  const simulator = config.razorpay.sandbox;
+  const simulator = config.gateways.sandbox.razorpay ?? {};
   const pay = createSandboxPayment({ ...sessions, simulator });
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
@@ -120,7 +110,7 @@ export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resou
 
 /** What the worker's activities need; the sender keeps connections that `close` ends. */
 export function composeActivities({ config, sql, temporal, log, answerWithinMs }: Resources) {
-  const keys = required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes');
+  const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const sender = createWebhookSender(webhookRules(config));
   const deps: MoneyDeps & SweepDeps & WebhookDeps = {
     sql,

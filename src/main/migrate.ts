@@ -1,11 +1,11 @@
 import { Client } from '@temporalio/client';
+import { required } from '../config.ts';
 import { migrate } from '../db/migrate.ts';
 import { grantServicePrivileges } from '../db/privileges.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { ensureNamespace } from '../temporal/namespaces.ts';
 import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
-import { required } from './compose.ts';
 import { runMain } from './process.ts';
 
 /** The least that a server allows: thousands of runs a day, of which none is looked at for long. */
@@ -17,8 +17,8 @@ const HOUSEKEEPING_RETENTION_DAYS = 1;
  * what the service needs.
  */
 await runMain({ name: 'migrate' }, async (config, log) => {
-  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
-  const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
+  const databaseUrl = required(config, 'DATABASE_URL');
+  const address = required(config, 'TEMPORAL_ADDRESS');
   const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
   const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
   log.info({ applied: await migrate(ownerUrl) }, 'PostgreSQL is up to date');

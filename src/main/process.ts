@@ -1,7 +1,7 @@
 import { format, inspect } from 'node:util';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { ConfigError, loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
+import { ConfigError } from '../settings.ts';
 import { SetupError } from '../setup-error.ts';
 import { createLog } from './log.ts';
 

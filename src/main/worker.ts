@@ -1,13 +1,13 @@
 import type { WorkerOptions } from '@temporalio/worker';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import type { Config } from '../config.ts';
+import { required, type Config } from '../config.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { SetupError } from '../setup-error.ts';
 import { MOST_WEBHOOKS_AT_ONCE } from '../webhooks/sender.ts';
-import { composeActivities, required } from './compose.ts';
+import { composeActivities } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
@@ -69,8 +69,8 @@ function versioningOf({ workerVersion }: Config): Pick<WorkerOptions, 'workerDep
 }
 
 await runMain({ name: 'worker', logFields: activityFields }, async (config, log) => {
-  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
-  const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
+  const databaseUrl = required(config, 'DATABASE_URL');
+  const address = required(config, 'TEMPORAL_ADDRESS');
   const { temporalNamespace: namespace } = config;
   const logger = logTemporalTo(log);
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { environmentOver, loadDevConfig } from '../../dev/config.ts';
+import { loadConfig, required } from '../../src/config.ts';
+import { ConfigError } from '../../src/settings.ts';
 
 const lineOf = (env: NodeJS.ProcessEnv) => {
   try {
-    loadConfig(env);
+    loadDevConfig(env);
     return undefined;
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError);
@@ -171,12 +173,35 @@ test('a version of the workers has a deployment and a build, or there is none', 
 });
 
 test('the cache lies where XDG_CACHE_HOME says, unless that is a relative path', () => {
-  expect(loadConfig({ XDG_CACHE_HOME: '/var/cache' }).cacheHome).toBe('/var/cache');
-  const usual = loadConfig({}).cacheHome;
-  expect(loadConfig({ XDG_CACHE_HOME: 'cache' }).cacheHome).toBe(usual);
-  expect(loadConfig({ XDG_CACHE_HOME: '' }).cacheHome).toBe(usual);
+  expect(loadDevConfig({ XDG_CACHE_HOME: '/var/cache' }).cacheHome).toBe('/var/cache');
+  const usual = loadDevConfig({}).cacheHome;
+  expect(loadDevConfig({ XDG_CACHE_HOME: 'cache' }).cacheHome).toBe(usual);
+  expect(loadDevConfig({ XDG_CACHE_HOME: '' }).cacheHome).toBe(usual);
 });
 
 test('nothing has to be set on a laptop', () => {
   expect(loadConfig({})).toMatchObject({ port: 8080, rateLimitPerSecond: 10 });
+});
+
+test('the values of DATABASE_URL and SWEEP_AFTER_SECONDS are databaseUrl and sweepAfterMs', () => {
+  const config = loadConfig({ DATABASE_URL: 'postgres://x', SWEEP_AFTER_SECONDS: '2.5' });
+  expect(config).toMatchObject({ databaseUrl: 'postgres://x', durations: { sweepAfterMs: 2500 } });
+});
+
+test('what a part cannot do without is one line that names the variable and what it accepts', () => {
+  const config = loadConfig({ TEMPORAL_ADDRESS: 'localhost:7233' });
+  expect(required(config, 'TEMPORAL_ADDRESS')).toBe('localhost:7233');
+  const line =
+    'WEBHOOK_SECRET_KEYS is missing: it accepts id:base64 of 32 bytes, several with different ids separated by commas, the newest first';
+  expect(() => required(config, 'WEBHOOK_SECRET_KEYS')).toThrow(new ConfigError(line));
+});
+
+test("one's own settings come before those of a running service, unless they are set to nothing", () => {
+  const service = { PORT: '1', METRICS_PORT: '2', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
+  const own = { PORT: '3', METRICS_PORT: '', WEBHOOK_ALLOWED_CIDRS: '' };
+  expect(loadConfig(environmentOver(service, {}))).toMatchObject({
+    webhookAllowedCidrs: ['127.0.0.0/8'],
+  });
+  const expected = { port: 3, metricsPort: 2, webhookAllowedCidrs: [] };
+  expect(loadConfig(environmentOver(service, own))).toMatchObject(expected);
 });

@@ -10,7 +10,8 @@ import {
 } from '../../dev/temporal/programs.ts';
 import { startTemporalServer, type TemporalServerOptions } from '../../dev/temporal/server.ts';
 import { startTemporalUi } from '../../dev/temporal/ui.ts';
-import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { inheritedEnvironment } from '../../src/settings.ts';
+import { loadDevConfig } from '../../dev/config.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { isRunning } from '../../dev/processes/process-table.ts';
@@ -20,7 +21,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const env = inheritedEnvironment();
 const log = () => undefined;
-const { temporalProgramsDir, cacheHome } = loadConfig();
+const { temporalProgramsDir, cacheHome } = loadDevConfig();
 const programOptions: TemporalProgramsOptions = {
   temporalProgramsDir,
   cacheRoot: cacheRoot(cacheHome),

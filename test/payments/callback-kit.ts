@@ -26,7 +26,7 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
   const hold = () => simulator(service, 'PATCH', '/callbacks', { hold: true });
 
   const sign = (body: string, environment: Environment = 'sandbox') =>
-    createHmac('sha256', service.config.razorpay[environment].webhookSecret ?? '')
+    createHmac('sha256', service.config.gateways[environment].razorpay?.webhookSecret ?? '')
       .update(body)
       .digest('hex');
 

@@ -4,7 +4,8 @@ import { databaseUrl, ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { findTemporalServer } from '../../dev/temporal/programs.ts';
 import { startTemporalServer, type TemporalServer } from '../../dev/temporal/server.ts';
-import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { inheritedEnvironment } from '../../src/settings.ts';
+import { loadDevConfig } from '../../dev/config.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import type { Guard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -36,7 +37,7 @@ const GONE_WITHIN_MS = 5000;
  * restored while the service runs. Temporal is not started yet.
  */
 export async function startServers(folder: string, guard: Guard) {
-  const { temporalProgramsDir, cacheHome } = loadConfig();
+  const { temporalProgramsDir, cacheHome } = loadDevConfig();
   const env = inheritedEnvironment();
   const shared = { env, log: () => undefined, guard, cacheRoot: cacheRoot(cacheHome) };
   const postgresServer = await startEmbeddedPostgres({

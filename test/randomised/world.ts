@@ -105,7 +105,7 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
   for (const side of ['postgres', 'temporal'] as const) await servers.restore(side, PRISTINE);
   await servers.startTemporal();
   const config = loadConfig(env);
-  const { baseUrl = '' } = config.razorpay.sandbox;
+  const { baseUrl = '' } = config.gateways.sandbox.razorpay ?? {};
   const simulator = await createGatewaySimulator({
     ...GATEWAY_KEYS,
     port: Number(new URL(baseUrl).port),

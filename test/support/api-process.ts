@@ -16,7 +16,7 @@ const entry = fileURLToPath(new URL('../../src/main/api.ts', import.meta.url));
 
 /** The settings with which another API process serves the same data as the test's service. */
 function settingsOf({ config, temporal }: TestService, port: number): Record<string, string> {
-  const { sandbox } = config.razorpay;
+  const { razorpay } = config.gateways.sandbox;
   return {
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',
@@ -28,10 +28,10 @@ function settingsOf({ config, temporal }: TestService, port: number): Record<str
     API_SECRET_PEPPER: config.apiSecretPepper ?? '',
     WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? '',
     RATE_LIMIT_PER_SECOND: String(config.rateLimitPerSecond),
-    SANDBOX_RAZORPAY_BASE_URL: sandbox.baseUrl ?? '',
-    SANDBOX_RAZORPAY_KEY_ID: sandbox.keyId ?? '',
-    SANDBOX_RAZORPAY_KEY_SECRET: sandbox.keySecret ?? '',
-    SANDBOX_RAZORPAY_WEBHOOK_SECRET: sandbox.webhookSecret ?? '',
+    SANDBOX_RAZORPAY_BASE_URL: razorpay?.baseUrl ?? '',
+    SANDBOX_RAZORPAY_KEY_ID: razorpay?.keyId ?? '',
+    SANDBOX_RAZORPAY_KEY_SECRET: razorpay?.keySecret ?? '',
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: razorpay?.webhookSecret ?? '',
   };
 }
 

@@ -20,7 +20,7 @@ export async function askGateway<Answer>(
   body: unknown = {},
   environment: Environment = 'sandbox',
 ): Promise<Answer> {
-  const { baseUrl, keyId, keySecret } = config.razorpay[environment];
+  const { baseUrl, keyId, keySecret } = config.gateways[environment].razorpay ?? {};
   const response = await fetch(new URL(path, baseUrl), {
     method,
     headers: {

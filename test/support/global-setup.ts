@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
-import { inheritedEnvironment, loadConfig } from '../../src/config.ts';
+import { inheritedEnvironment } from '../../src/settings.ts';
+import { loadDevConfig } from '../../dev/config.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { grantServicePrivileges } from '../../src/db/privileges.ts';
 import { ensureLogin } from '../../dev/postgres/databases.ts';
@@ -68,7 +69,7 @@ async function prepareTemplate(adminUrl: string): Promise<string> {
  * data that is thrown away, and removes all of it, also if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { temporalProgramsDir, temporalTestServerPath, cacheHome } = loadConfig();
+  const { temporalProgramsDir, temporalTestServerPath, cacheHome } = loadDevConfig();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
   const guard = await startGuard([folder]);
   const log = (line: string) => project.vitest.logger.log(line);

@@ -94,7 +94,9 @@ export async function startTestService({
     ? await startSimulator('production', PRODUCTION_KEYS)
     : undefined;
   // Behind the settings' back: they want https there, which no simulator speaks.
-  if (production) config.razorpay.production = { ...PRODUCTION_KEYS, baseUrl: production.url };
+  if (production) {
+    config.gateways.production.razorpay = { ...PRODUCTION_KEYS, baseUrl: production.url };
+  }
   const { log, logged } = keepingLog();
   const resources = {
     config,

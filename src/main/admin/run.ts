@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config.ts';
+import { ConfigError } from '../../settings.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../setup-error.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway.ts';

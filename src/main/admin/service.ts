@@ -44,7 +44,7 @@ function actorOf(): string {
 /** The service that these settings name. Nothing is connected yet. @throws ConfigError */
 export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
   const config = loadConfig(env);
-  const databaseUrl = required(config.databaseUrl, 'DATABASE_URL', 'a postgres:// address');
+  const databaseUrl = required(config, 'DATABASE_URL');
   const sql = connectDatabase(databaseUrl, {
     name: 'admin',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -56,13 +56,10 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
     actor: actorOf(),
     terminal: ownTerminal(),
     log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
-    pepper: () => required(config.apiSecretPepper, 'API_SECRET_PEPPER', 'at least 32 characters'),
-    secretBox: () =>
-      createSecretBox(
-        required(config.webhookSecretKeys, 'WEBHOOK_SECRET_KEYS', 'id:base64 of 32 bytes'),
-      ),
+    pepper: () => required(config, 'API_SECRET_PEPPER'),
+    secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
     async temporal() {
-      const address = required(config.temporalAddress, 'TEMPORAL_ADDRESS', 'host:port');
+      const address = required(config, 'TEMPORAL_ADDRESS');
       const { connectTemporal } = await import('../../temporal/client.ts');
       return (client ??= connectTemporal({ address, namespace: config.temporalNamespace }));
     },

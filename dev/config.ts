@@ -1,0 +1,88 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { loadConfig } from '../src/config.ts';
+import { inheritedEnvironment, port, readSettings, text, webAddress } from '../src/settings.ts';
+
+/** What only a developer's machine knows. */
+export const DEV_SETTINGS = {
+  DATA_DIR: text('.data', {
+    accepts: 'the path of a folder',
+    description:
+      'where `npm start` keeps everything; two copies run side by side with two of these and other ports',
+  }),
+  TEMPORAL_PORT: port(7233, 'the Temporal server'),
+  TEMPORAL_UI_PORT: port(8233, 'the Temporal Web UI'),
+  POSTGRES_PORT: port(15_432, 'PostgreSQL'),
+  GATEWAY_SIMULATOR_PORT: port(8090, 'the gateway simulator'),
+  GATEWAY_SIMULATOR_PUBLIC_URL: webAddress('where buyers reach the gateway simulator', {
+    byDefault: '`http://HOST:GATEWAY_SIMULATOR_PORT`',
+  }),
+  GATEWAY_SIMULATOR_CALLBACK_URL: webAddress('where the gateway simulator reaches the API', {
+    byDefault: '`http://127.0.0.1:PORT/callbacks/razorpay/sandbox`',
+  }),
+  TEMPORAL_PROGRAMS_DIR: text(undefined, {
+    accepts: 'a folder with temporal-server and temporal-sql-tool in it',
+    description: "Temporal's own programs and, if you want the Web UI, `ui-server`",
+    byDefault: 'those on the `PATH`, or downloaded, or built',
+  }),
+  XDG_CACHE_HOME: text(undefined, {
+    accepts: 'the absolute path of a folder',
+    description: 'what was downloaded or built is kept below it',
+    byDefault: '`~/.cache`',
+  }),
+  TEMPORAL_TEST_SERVER_PATH: text(undefined, {
+    accepts: 'the path of a file',
+    description: 'the time-skipping server',
+    // Only the tests run it.
+    hidden: true,
+  }),
+  npm_lifecycle_event: text(undefined, {
+    accepts: 'what npm sets',
+    description: 'the script that npm runs',
+    // Nobody but npm sets it.
+    hidden: true,
+  }),
+};
+
+/** The XDG specification has relative paths ignored. */
+function cacheHomeOf(given: string | undefined): string {
+  return given !== undefined && isAbsolute(given) ? given : join(homedir(), '.cache');
+}
+
+/**
+ * The settings of the service and those of a developer's machine.
+ *
+ * @throws ConfigError
+ */
+export function loadDevConfig(env = inheritedEnvironment()) {
+  const config = loadConfig(env);
+  const { xdgCacheHome, npmLifecycleEvent, ...own } = readSettings(DEV_SETTINGS, env);
+  return {
+    ...config,
+    ...own,
+    dataDir: resolve(own.dataDir),
+    gatewaySimulatorCallbackUrl:
+      own.gatewaySimulatorCallbackUrl ??
+      `http://127.0.0.1:${config.port}/callbacks/razorpay/sandbox`,
+    cacheHome: cacheHomeOf(xdgCacheHome),
+    webhookAllowedCidrsGiven: env['WEBHOOK_ALLOWED_CIDRS'] !== undefined,
+    /** Whether npm runs us, and its end should be ours. */
+    startedByNpm: npmLifecycleEvent !== undefined,
+  };
+}
+
+export type DevConfig = ReturnType<typeof loadDevConfig>;
+
+/**
+ * What `env` gives, and for what it does not give the settings of a running service. A variable set
+ * to nothing gives nothing, but for the list that an empty value closes.
+ */
+export function environmentOver(
+  service: NodeJS.ProcessEnv,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const given = Object.entries(env).filter(
+    ([name, value]) => value !== '' || name === 'WEBHOOK_ALLOWED_CIDRS',
+  );
+  return { ...service, ...Object.fromEntries(given) };
+}

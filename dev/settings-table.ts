@@ -1,0 +1,51 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  DURATION_SETTINGS,
+  gatewaySettings,
+  SERVICE_SETTINGS,
+  VERSION_SETTINGS,
+} from '../src/config.ts';
+import { prefixed, type Setting, type Settings } from '../src/settings.ts';
+import { DEV_SETTINGS } from './config.ts';
+
+export const README = new URL('../README.md', import.meta.url);
+
+/** The tables of the README, by what stands above them. */
+export const SETTINGS_TABLES: Record<string, Settings> = {
+  'The service:': { ...SERVICE_SETTINGS, ...VERSION_SETTINGS },
+  'How long things take:': DURATION_SETTINGS,
+  'The gateway of each environment, given whole or not at all. `npm start` gives the sandbox the simulator; without a gateway, payment sessions answer 502:':
+    Object.fromEntries(
+      (['sandbox', 'production'] as const)
+        .flatMap(gatewaySettings)
+        .flatMap(({ prefix, settings }) => Object.entries(prefixed(prefix, settings))),
+    ),
+  "A developer's machine, with what `npm start` runs beside the service:": DEV_SETTINGS,
+};
+
+function rowOf([name, { accepts, description, fallback, byDefault }]: [string, Setting]): string {
+  const whenNotSet = byDefault ?? (fallback ? `\`${fallback}\`` : '');
+  return `| \`${name}\` | ${whenNotSet} | ${description} | ${accepts} |`;
+}
+
+function tableOf([title, settings]: [string, Settings]): string {
+  const rows = Object.entries(settings).filter(([, { hidden }]) => hidden !== true);
+  return [
+    title,
+    '',
+    '| Variable | Default | What it sets | It accepts |',
+    '|---|---|---|---|',
+    ...rows.map(rowOf),
+  ].join('\n');
+}
+
+/** The README with the tables as the settings give them, between its two markers. */
+export function withSettingsTables(readme: string): string {
+  const tables = Object.entries(SETTINGS_TABLES).map(tableOf).join('\n\n');
+  return readme.replace(
+    /(<!-- settings: [^>]*-->\n).*(<!-- \/settings -->)/s,
+    (_, begin: string, end: string) => `${begin}\n${tables}\n\n${end}`,
+  );
+}
+
+if (import.meta.main) writeFileSync(README, withSettingsTables(readFileSync(README, 'utf8')));

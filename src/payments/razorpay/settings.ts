@@ -1,0 +1,22 @@
+import type { Environment } from '../../domain/index.ts';
+import { text, webAddress } from '../../settings.ts';
+
+/** What Razorpay needs in each environment; the names are those after `SANDBOX_RAZORPAY_`. */
+export const razorpaySettings = (environment: Environment) => ({
+  BASE_URL: webAddress('where its API is: `https://api.razorpay.com`', {
+    // The sandbox may be the gateway simulator, which speaks no https.
+    secure: environment === 'production',
+  }),
+  KEY_ID: text(undefined, {
+    accepts: 'the id of a key of the gateway',
+    description: 'the key that the service calls it with',
+  }),
+  KEY_SECRET: text(undefined, {
+    accepts: 'the secret of that key',
+    description: 'what the service proves with that the key is its own',
+  }),
+  WEBHOOK_SECRET: text(undefined, {
+    accepts: 'the secret that the gateway signs its callbacks with',
+    description: 'what it signs its callbacks with',
+  }),
+});

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { loadDevConfig } from '../../dev/config.ts';
+import { README, SETTINGS_TABLES, withSettingsTables } from '../../dev/settings-table.ts';
+import { port, readAllOrNone, text } from '../../src/settings.ts';
+
+const entries = Object.values(SETTINGS_TABLES).flatMap((settings) => Object.entries(settings));
+
+test("the README's tables of settings are what the entries give: npm run docs:settings writes them", () => {
+  const readme = readFileSync(README, 'utf8');
+  expect(readme).toContain('| `PORT` | `8080` | the API listens here |');
+  expect(readme).toBe(withSettingsTables(readme));
+});
+
+test('every variable that is read has a row in the README, but for those that nobody sets', () => {
+  const read = new Set<string>();
+  const env = new Proxy<NodeJS.ProcessEnv>(
+    {},
+    {
+      get(_, name) {
+        read.add(String(name));
+        return undefined;
+      },
+    },
+  );
+  loadDevConfig(env);
+  expect(entries.map(([name]) => name).toSorted()).toEqual([...read].toSorted());
+  const leftOut = entries.filter(([, { hidden }]) => hidden).map(([name]) => name);
+  expect(leftOut).toEqual([
+    'WEBHOOK_RETRY_DELAYS_SECONDS',
+    'TEMPORAL_TEST_SERVER_PATH',
+    'npm_lifecycle_event',
+  ]);
+});
+
+test('a gateway brings variables of its own, under its own prefix', () => {
+  const settings = {
+    ACCOUNT_TOKEN: text(undefined, { accepts: 'the token of an account', description: '' }),
+    CALLBACK_PORT: port(undefined, ''),
+  };
+  const read = (env: NodeJS.ProcessEnv) => readAllOrNone(settings, env, 'SANDBOX_OTHER_');
+  expect(read({ SANDBOX_RAZORPAY_KEY_ID: 'x' })).toBeUndefined();
+  const whole = { SANDBOX_OTHER_ACCOUNT_TOKEN: 't', SANDBOX_OTHER_CALLBACK_PORT: '80' };
+  expect(read(whole)).toEqual({ accountToken: 't', callbackPort: 80 });
+  expect(() => read({ ...whole, SANDBOX_OTHER_ACCOUNT_TOKEN: '' })).toThrow(
+    'SANDBOX_OTHER_ACCOUNT_TOKEN is missing: it accepts the token of an account',
+  );
+  expect(() => read({ SANDBOX_OTHER_CALLBACK_PORT: 'x' })).toThrow(
+    'SANDBOX_OTHER_CALLBACK_PORT is wrong: it accepts a port number from 1 to 65535',
+  );
+});
