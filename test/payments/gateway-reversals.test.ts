@@ -120,7 +120,7 @@ describe('a refund made at the gateway itself', () => {
     await service.clock.advance(76 * 60_000);
     await reconcilePayments(service.deps);
     await reconcilePayments(service.deps);
-    expect(await reversalsOf(service, order)).toMatchObject([{ amount_paise: PART_PAISE }]);
+    expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
     expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
   });
 

@@ -49,7 +49,7 @@ describe('a payment session', () => {
   test('is paid when the buyer has paid, and the order is PAID', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     const { session_id } = (await merchant.sandbox.openSession(order)).body.data;
-    await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
+    await payAtGateway(service, (await sessionOf(service, order)).gatewaySessionId);
     await merchant.sandbox.untilStatus(order, 'PAID');
     expect((await merchant.sandbox.session(order, session_id)).body.data.status).toBe('paid');
   });
@@ -170,7 +170,7 @@ describe('the expiry of a payment session', () => {
     const { session_id } = (await merchant.sandbox.openSession(order)).body.data;
     await merchant.sandbox.help(order, 'advance', { seconds: 15 * 60 });
     expect((await merchant.sandbox.session(order, session_id)).status).toBe(408);
-    await payAtGateway(service, (await sessionOf(service, order)).gateway_session_id);
+    await payAtGateway(service, (await sessionOf(service, order)).gatewaySessionId);
     await merchant.sandbox.untilStatus(order, 'PAID');
     expect((await merchant.sandbox.session(order, session_id)).body.data.status).toBe('paid');
   });

@@ -117,7 +117,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
       await paid.capture(),
       await captureAtGateway(service, {
         ...(await accepted.row()),
-        amount_paise: AMOUNT_PAISE + 100,
+        amountPaise: AMOUNT_PAISE + 100,
       }),
     ];
     await reconcileLater(service);

@@ -111,7 +111,7 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     await order.update('accept');
     await until(async () => (await order.openAlerts()).length === 1);
     const { order: after } = await settle(service, order, 'released');
-    expect(after).toMatchObject({ status: 'COMPLETED', refund_amount_paise: null });
+    expect(after).toMatchObject({ status: 'COMPLETED', refundAmountPaise: null });
     expect((await order.ledgerLines()).slice(1)).toEqual([
       `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
     ]);

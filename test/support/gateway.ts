@@ -83,8 +83,7 @@ export async function openSession(
 ) {
   const api = merchant[environment];
   await api.openSession(order);
-  const session = await sessionOf(service, order);
-  const { session_id: sessionId, gateway_session_id: gatewaySessionId } = session;
+  const { sessionId, gatewaySessionId } = await sessionOf(service, order);
   return {
     sessionId,
     gatewaySessionId,

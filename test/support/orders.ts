@@ -79,7 +79,7 @@ export function directOrder(service: TestService, order: OrderRow) {
   }
 
   /** The gateway's id of the payment that made the order PAID. */
-  const paymentId = async () => (await row()).gateway_payment_id ?? '';
+  const paymentId = async () => (await row()).gatewayPaymentId ?? '';
 
   return {
     orderNumber,
