@@ -6,7 +6,7 @@ import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { SetupError } from '../setup-error.ts';
-import { MOST_WEBHOOKS_AT_ONCE } from '../webhooks/sender.ts';
+import { MAX_UNANSWERED_SENDS } from '../webhooks/sender.ts';
 import { composeActivities } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
@@ -23,7 +23,7 @@ const SHUTDOWN_GRACE_MS = 20_000;
  */
 const ORDERS = {
   taskQueue: TASK_QUEUE,
-  maxConcurrentActivityTaskExecutions: MOST_WEBHOOKS_AT_ONCE + 200,
+  maxConcurrentActivityTaskExecutions: MAX_UNANSWERED_SENDS + 200,
 } as const;
 
 /** A gateway that hangs holds a slot for up to 50 s: five calls of 10 s each. */

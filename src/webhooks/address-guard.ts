@@ -12,7 +12,7 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
  * Ports where internal services listen: Docker, etcd, MySQL, PostgreSQL, Redis, Temporal and its
- * UI, Elasticsearch, memcached, MongoDB. Whoever runs the service adds its own ports to these.
+ * UI, Elasticsearch, memcached, MongoDB. The operator adds ports with `WEBHOOK_DENIED_PORTS`.
  */
 export const DEFAULT_DENIED_PORTS: readonly number[] = [
   2375, 2379, 3306, 5432, 6379, 7233, 8233, 9200, 11_211, 27_017,
@@ -29,6 +29,7 @@ const METADATA_DOMAINS = [
   'metadata.packet.net',
 ];
 
+/** The rules that a webhook URL must satisfy in one environment. */
 export interface WebhookUrlRules {
   environment: Environment;
   /** Ranges opened for development; they open their addresses, and any port there not denied. */
@@ -37,17 +38,19 @@ export interface WebhookUrlRules {
   deniedPorts: readonly number[];
 }
 
+/** The parsed URL, or a reason that completes the sentence "The webhook URL …". */
 export type WebhookUrlCheck = { ok: true; url: URL } | { ok: false; reason: string };
+/** The same at save, with a warning about a host name that does not resolve now. */
 export type WebhookUrlSaveCheck =
   | { ok: true; url: URL; warning: string | null }
   | { ok: false; reason: string };
 
-/** The reason for a refusal, to be read after "The webhook URL …", or `undefined`. */
+/** A reason that completes the sentence "The webhook URL …", or `undefined` when allowed. */
 type Refusal = string | undefined;
 
 /**
- * What only the text shows: parsing mends slashes, drops tabs and line breaks, and forgets that
- * there was an empty user name.
+ * Checks what parsing hides: `URL.parse` corrects slashes, drops tabs and line breaks, and discards
+ * an empty user name.
  */
 function textRefusal(text: string): Refusal {
   if (text.length > MAX_URL_CHARACTERS) {
@@ -74,8 +77,8 @@ function withoutBrackets(hostname: string): string {
 }
 
 /**
- * True when every address that the host stands for was opened. `localhost` stands for 127.0.0.1
- * and ::1 alike (RFC 6761), so it needs both: which of them answers is not ours to choose.
+ * True when every address that the host stands for was opened. `localhost` stands for both
+ * 127.0.0.1 and ::1 (RFC 6761), so both must be open: the socket may connect to either.
  */
 function isHostOpened(hostname: string, allowedCidrs: readonly string[]): boolean {
   const addresses = hostname === 'localhost' ? LOCALHOST_ADDRESSES : [withoutBrackets(hostname)];
@@ -100,11 +103,11 @@ function hostRefusal(hostname: string, allowedCidrs: readonly string[]): Refusal
   if (isHostOpened(hostname, allowedCidrs)) return undefined;
   const literal = withoutBrackets(hostname);
   if (isIP(literal) === 0) return nameRefusal(hostname);
-  const because = addressRefusal(literal, allowedCidrs);
-  return because && `must not point to the address ${literal}: ${because}`;
+  const reason = addressRefusal(literal, allowedCidrs);
+  return reason && `must not point to the address ${literal}: ${reason}`;
 }
 
-/** An opened host takes any port, because a developer's receiver runs where it likes. */
+/** An opened host accepts any port: a developer's receiver may listen on any of them. */
 function portRefusal(url: URL, { allowedCidrs, deniedPorts }: WebhookUrlRules): Refusal {
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   const isUsual = port === 80 || port === 443 || port >= 1024;
@@ -114,21 +117,20 @@ function portRefusal(url: URL, { allowedCidrs, deniedPorts }: WebhookUrlRules): 
   return deniedPorts.includes(port) ? `must not use port ${port}` : undefined;
 }
 
-/** Parsed as a browser does, which turns every spelling of an IPv4 address into the usual one. */
+/** Parses as a browser does, which normalizes every notation of an IPv4 address. */
 function parseUrl(text: string): URL | null {
   const url = URL.parse(text);
-  // A trailing dot names the same host, but certificates and SNI do not know it.
+  // A trailing dot names the same host, but certificates and SNI have no trailing dot.
   if (url !== null) url.hostname = url.hostname.replace(/\.$/, '');
   return url;
 }
 
 /**
- * Checks everything about a webhook's URL that can be known without asking a resolver: at save
- * and again before every attempt. Source: specification, Events, Configuration 2.
+ * Checks a webhook URL without resolving its host: at save and again before every attempt.
+ * Source: specification, Events, Configuration 2.
  *
- * @returns the URL to connect to, its host without a trailing dot, or the reason for the refusal,
- *   to be read after "The webhook URL".
- * @throws TypeError when an entry of `allowedCidrs` is no address range.
+ * @returns the URL to connect to, its host without a trailing dot, or the reason for the refusal
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range.
  */
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlCheck {
   const textReason = textRefusal(text);
@@ -143,12 +145,12 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
 }
 
 /**
- * The check when a merchant saves a URL: the static rules, then what the host resolves to now.
- * A name that does not resolve today is a warning, because the check at the connection is the
- * authority; one that resolves to a denied address is a refusal. It does not say to which
- * address: a resolver inside our network may know names that outsiders must not look up.
+ * Checks a URL that a merchant saves: first the static rules, then the addresses of its host.
+ * A name that does not resolve gives a warning, because the check at connection time decides.
+ * A name that resolves to a denied address is refused; the reason does not contain the address,
+ * because a resolver inside our network may answer names that outsiders must not look up.
  *
- * @throws TypeError when an entry of `allowedCidrs` is no address range.
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range.
  */
 export async function checkWebhookUrlAtSave(
   text: string,

@@ -1,21 +1,23 @@
 import { createBatches } from '../db/batches.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment, EventType } from '../domain/index.ts';
-import { createEndpointPace } from './endpoint-pace.ts';
+import { createEndpointReservations } from './endpoint-reservations.ts';
 
+/** `scheduled`: one of the five of the retry schedule. `manual`: an operator's retry. */
 export type AttemptKind = 'scheduled' | 'manual';
+/** The state of a delivery: PENDING while attempts remain. */
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'FAILED';
 
-/** An attempt of a delivery; the token is this one's and no other's. */
+/** An attempt of a delivery. Its token is unique: it identifies the owner of the lease. */
 export interface Attempt {
   deliveryId: string;
   token: string;
   kind: AttemptKind;
-  /** Begins only what is to be attempted until then; null for what is wanted at any time. */
+  /** Begins only when the delivery is due by this time; null begins at any time. */
   dueBy: Date | null;
 }
 
-/** Everything that an attempt needs, as it is at this moment. */
+/** Everything that an attempt needs, read when it begins. */
 export interface AttemptContext {
   deliveryId: string;
   eventId: string;
@@ -28,18 +30,18 @@ export interface AttemptContext {
   webhookSecretSealed: string | null;
   /** Scheduled attempts that were logged before this one. */
   scheduledAttempts: number;
-  /** What the URL's places are shared by; null without a URL. */
+  /** The origin of the URL, by which slots are shared; null without a URL. */
   origin: string | null;
-  /** Webhooks that may be under way there at once. */
-  places: number;
-  /** Its attempts ran out of time or had to wait: what this one comes to is to be noted. */
+  /** How many webhooks may be under way to the origin at the same time. */
+  slots: number;
+  /** Earlier attempts timed out or had to wait: the result of this one must be recorded. */
   isWatched: boolean;
-  /** Others wait for the endpoint, and this delivery has reserved no time there. */
+  /** Other deliveries wait for the endpoint, and this one has no reservation there. */
   mustWait: boolean;
   databaseNow: Date;
 }
 
-/** A delivery that was not begun. */
+/** A delivery whose attempt did not begin. */
 export interface IdleDelivery {
   state: DeliveryState;
   nextAttemptAt: Date | null;
@@ -47,7 +49,7 @@ export interface IdleDelivery {
   databaseNow: Date;
 }
 
-/** What an attempt came to, a row of `webhook_attempts`, and what it makes of its delivery. */
+/** The result of an attempt (a row of `webhook_attempts`) and the new state of its delivery. */
 export interface AttemptResult extends Omit<Attempt, 'dueBy'> {
   at: Date;
   url: string;
@@ -55,45 +57,47 @@ export interface AttemptResult extends Omit<Attempt, 'dueBy'> {
   durationMs: number;
   responseBody: Uint8Array | null;
   error: string | null;
-  /** `null` leaves the delivery as it is. */
+  /** `null` leaves the delivery unchanged. */
   state: DeliveryState | null;
   nextAttemptAt: Date | null;
 }
 
-/** Longer than the sender's 15 s: past this the process that attempted must be dead. */
+/** The lease of an attempt. Longer than the sender's 15 s: after it, the process must be dead. */
 export const ATTEMPT_LEASE_MS = 25_000;
 
+/** See {@link createAttemptLog}. */
 export type AttemptLog = ReturnType<typeof createAttemptLog>;
 
-/** Attempts in the database. Two statements each, which many attempts at once share. */
+/**
+ * Attempts in the database. Each takes two statements, which concurrent attempts share in batches.
+ */
 export function createAttemptLog(sql: Sql) {
   return {
-    ...createEndpointPace(sql),
+    ...createEndpointReservations(sql),
 
     /**
-     * Takes the delivery for one attempt. An attempt under way keeps others out until it is recorded
-     * or must be dead.
+     * Leases the delivery for one attempt. No other attempt can begin until this one is recorded or
+     * its lease expires.
      *
-     * @returns undefined while another attempt runs, or when a scheduled one is too early or no
-     *   longer wanted
+     * @returns undefined while another attempt holds the lease, or when a scheduled attempt is too
+     *   early or its delivery is no longer PENDING
      */
     begin: createBatches<Attempt, AttemptContext | undefined>((attempts) => begin(sql, attempts)),
 
     /**
-     * Logs the attempt and what it makes of its delivery, neither without the other. A process that
-     * hung for longer than its attempt may take may find another one under way, which it leaves
-     * alone, or the delivery DELIVERED, which it stays.
+     * Records the attempt and the new state of its delivery atomically. A process that hung past
+     * its lease does not disturb the attempt that began meanwhile, and never changes DELIVERED.
      */
     record: createBatches<AttemptResult, void>((results) => record(sql, results)),
 
-    /** Gives a delivery back without an attempt. */
+    /** Ends the lease without an attempt. */
     async abandon({ deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL
         WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
     },
 
-    /** The webhook URL is gone: nothing can be sent, and an operator can retry when there is one. */
+    /** Marks a delivery FAILED because no webhook URL is set. An operator can retry it later. */
     async fail({ deliveryId, token }: Attempt): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
@@ -101,6 +105,7 @@ export function createAttemptLog(sql: Sql) {
         WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
     },
 
+    /** @returns undefined when there is no such delivery */
     async find(deliveryId: string): Promise<IdleDelivery | undefined> {
       const [row] = await sql<IdleDelivery[]>`
         SELECT state, next_attempt_at, coalesce(attempt_until > service_now(), false) AS is_under_way,
@@ -111,7 +116,7 @@ export function createAttemptLog(sql: Sql) {
   };
 }
 
-/** PostgreSQL takes a set that is made of JSON for 100 rows: the ids say how few deliveries it is. */
+/** PostgreSQL estimates a JSON record set at 100 rows; an array of ids gives the real number. */
 const idsOf = (attempts: readonly { deliveryId: string }[]) =>
   attempts.map(({ deliveryId }) => deliveryId);
 
@@ -136,9 +141,9 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
     )
     SELECT d.attempt_token AS token, d.delivery_id, d.event_id, d.merchant_id, d.environment,
       e.order_number, e.type, e.body, m.webhook_url, m.webhook_secret_sealed,
-      webhook_origin(m.webhook_url) AS origin, webhook_places(coalesce(p.timeouts, 0)) AS places,
+      webhook_origin(m.webhook_url) AS origin, webhook_slots(coalesce(p.timeouts, 0)) AS slots,
       coalesce(p.timeouts > 0 OR p.next_free_at > service_now(), false) AS is_watched,
-      -- For a second it waits in its process.
+      -- A wait of at most a second takes place in the process.
       NOT d.has_reservation
         AND coalesce(p.next_free_at > service_now() + interval '1 second', false) AS must_wait,
       clock_timestamp() AS database_now,
@@ -160,7 +165,7 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
     nextAttemptAt: nextAttemptAt && nextAttemptAt.toISOString(),
     responseBase64: responseBody && Buffer.from(responseBody).toString('base64'),
   }));
-  // Once DELIVERED, always DELIVERED; and only a success changes what is FAILED.
+  // DELIVERED is final, and only a success changes FAILED.
   const changes = sql`
     (result.state IS NOT NULL
       AND (d.state = 'PENDING' OR d.state = 'FAILED' AND result.state = 'DELIVERED'))`;
@@ -188,7 +193,7 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
       settled_at = CASE WHEN NOT ${changes} THEN d.settled_at
         WHEN result.state <> 'PENDING' THEN clock_timestamp() END
     FROM (
-      -- A success counts more than the failure of an attempt that hung until now.
+      -- A success takes precedence over the failure of an attempt that hung until now.
       SELECT DISTINCT ON ("deliveryId") * FROM results
       ORDER BY "deliveryId", state = 'DELIVERED' DESC NULLS LAST
     ) AS result

@@ -2,10 +2,15 @@ import { hostname } from 'node:os';
 import type { AlertDeps } from '../alerts/alerts.ts';
 import { raiseAlert } from '../alerts/alerts.ts';
 
-/** Receivers reject a timestamp that is off by 300 s: past this, our own clock must be mended. */
+/** Well below the 300 s by which receivers allow the timestamp of a webhook to differ. */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000;
 
-/** @throws Error when this machine's clock differs so much that receivers could reject our webhooks */
+/**
+ * Compares this machine's clock with the database's, and raises an alert when they differ so much
+ * that receivers could reject our webhooks.
+ *
+ * @throws Error when they differ by more than a minute
+ */
 export async function assertClockAgrees(databaseNow: Date, deps: AlertDeps): Promise<void> {
   const differenceMs = Math.abs(Date.now() - databaseNow.getTime());
   if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return;

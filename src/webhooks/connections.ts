@@ -5,21 +5,23 @@ export interface Connection {
   readonly origin: string;
   readonly client: Client;
   readonly openedAtMs: number;
-  /** Webhooks it has carried so far. */
+  /** The number of webhooks sent over it so far. */
   exchangeCount: number;
-  /** Closes it at once, whatever it is doing. */
+  /** Closes it immediately, also in the middle of an exchange. */
   destroy(): void;
 }
 
+/** How connections are opened and how many are kept. */
 export interface ConnectionOptions {
-  /** Makes the client of a new connection, and its connector; `signal` ends both. */
+  /** Creates the client of a new connection and its connector; `signal` ends both. */
   openClient(origin: string, signal: AbortSignal): Client;
-  /** Idle connections kept over all origins; the least recently used goes first. */
+  /** Idle connections kept over all origins; the least recently used is closed first. */
   maxIdleConnections: number;
-  /** After which a connection is not used again, so that a receiver can move by DNS. */
+  /** A connection older than this is not reused, so that a receiver can move by DNS. */
   maxConnectionAgeMs: number;
 }
 
+/** See {@link createConnections}. */
 export type Connections = ReturnType<typeof createConnections>;
 
 function openConnection(origin: string, openClient: ConnectionOptions['openClient']): Connection {
@@ -38,14 +40,14 @@ function openConnection(origin: string, openClient: ConnectionOptions['openClien
 }
 
 /**
- * Keeps connections for the next webhook to the same origin.
+ * A pool that keeps connections for the next webhook to the same origin.
  *
- * Ours, rather than undici's Agent: it must know whether a connection was used before (one that
- * its owner closed while idle is not a failed attempt), bound what is idle over 100,000 origins,
- * and hold nothing for an origin that has no connection.
+ * It replaces undici's Agent because it must know whether a connection was used before (closing an
+ * idle connection is not a failed attempt), limit the idle connections over 100,000 origins, and
+ * keep no state for an origin without connections.
  */
 export function createConnections(options: ConnectionOptions) {
-  /** Least recently used origin first; no origin is without a connection. */
+  /** The least recently used origin first; each entry has at least one connection. */
   const idleByOrigin = new Map<string, Connection[]>();
   let idleCount = 0;
 
@@ -68,7 +70,7 @@ export function createConnections(options: ConnectionOptions) {
     if (least !== undefined) discard(least);
   }
 
-  /** A connection that nobody has used, whatever is idle. */
+  /** Opens a new connection, even if one is idle. */
   function open(origin: string): Connection {
     const connection = openConnection(origin, options.openClient);
     connection.client.on('disconnect', () => {
@@ -81,7 +83,7 @@ export function createConnections(options: ConnectionOptions) {
     open,
     discard,
 
-    /** The idle connection used last, which is the likeliest to live still, or a new one. */
+    /** The most recently used idle connection, which is the most likely to be open, or a new one. */
     take(origin: string): Connection {
       const connection = idleByOrigin.get(origin)?.at(-1);
       if (connection === undefined) return open(origin);
@@ -89,7 +91,7 @@ export function createConnections(options: ConnectionOptions) {
       return connection;
     },
 
-    /** Keeps a connection that is ready for another webhook. */
+    /** Returns a connection to the pool for another webhook, or closes it when it is too old. */
     keep(connection: Connection): void {
       if (performance.now() - connection.openedAtMs > options.maxConnectionAgeMs) {
         connection.destroy();
@@ -102,10 +104,10 @@ export function createConnections(options: ConnectionOptions) {
       if (idleCount > options.maxIdleConnections) discardLeastRecent();
     },
 
-    /** What is idle now. */
+    /** The number of idle connections and of their origins. */
     stats: () => ({ originCount: idleByOrigin.size, connectionCount: idleCount }),
 
-    /** Closes what is idle. */
+    /** Closes all idle connections. */
     close(): void {
       while (idleCount > 0) discardLeastRecent();
     },

@@ -17,18 +17,19 @@ import type { SecretBox } from './secret-box.ts';
 import type { SendResult, WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 
-/** Sooner than that before its time, an attempt is made. */
-const EARLY_MS = 1000;
+/** An attempt may be made this much before it is due. */
+const EARLY_TOLERANCE_MS = 1000;
 
-/** What a scheduled attempt came to, for whoever decides what happens next. */
+/** The outcome of a scheduled attempt, on which the workflow decides the next step. */
 export type DeliveryOutcome =
   | { outcome: 'delivered' }
-  /** FAILED for good: after the fifth attempt, or because there is no URL any more. */
+  /** The delivery is FAILED: after the fifth attempt, or because no URL is set any more. */
   | { outcome: 'failed'; reason: string }
   | { outcome: 'refused'; reason: string; retryAfterMs: number }
-  /** No attempt was made: too early, another one runs, or it waits for its endpoint. */
+  /** No attempt was made: it is too early, another one runs, or it waits for its endpoint. */
   | { outcome: 'postponed'; retryAfterMs: number };
 
+/** What attempts need. */
 export interface DeliverDeps extends AlertDeps {
   attempts: AttemptLog;
   sender: WebhookSender;
@@ -36,45 +37,45 @@ export interface DeliverDeps extends AlertDeps {
   apiVersion: string;
   /** The wait before attempts 2 to 5, in milliseconds. */
   retryDelaysMs: readonly number[];
-  /** The clock that the schedule runs on, Unix milliseconds; tests skip its time. */
+  /** The clock of the retry schedule, Unix milliseconds; tests skip its time. */
   now?: () => number | Promise<number>;
 }
 
-/** Where in `merchant_environments` a webhook secret is sealed for. */
-export function webhookSecretPlace(merchantId: string, environment: string): string[] {
+/** The context that a webhook secret is sealed with: its row and column in the database. */
+export function webhookSecretContext(merchantId: string, environment: string): string[] {
   return [merchantId, environment, 'webhook_secret'];
 }
 
 /**
- * Makes the next scheduled attempt of a delivery, if it is due: to the URL and with the secret of
- * this moment. The attempt's number comes from the log of attempts, so a process that dies in the
- * middle of one uses up none of the five.
+ * Makes the next scheduled attempt of a delivery, if it is due, with the current URL and secret.
+ * The number of the attempt comes from the recorded attempts, so a process that dies during an
+ * attempt does not use up one of the five.
  *
- * @throws Error for our own faults, which count as no attempt either
+ * @throws Error for an internal fault, which does not count as an attempt either
  */
 export async function attemptScheduled(
   deps: DeliverDeps,
   deliveryId: string,
 ): Promise<DeliveryOutcome> {
   const { attempts, now = Date.now } = deps;
-  const dueBy = new Date((await now()) + EARLY_MS);
+  const dueBy = new Date((await now()) + EARLY_TOLERANCE_MS);
   const attempt = newAttempt(deliveryId, 'scheduled', dueBy);
   const context = await begin(deps, attempt);
-  if (!context) return whyNotBegun(deps, deliveryId);
+  if (!context) return outcomeWithoutAttempt(deps, deliveryId);
   if (context.webhookUrl === null) {
     await attempts.fail(attempt);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
-  return unlessFaultOfOurs(deps, attempt, () => attemptOrWait(deps, context, attempt));
+  return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
 }
 
-/** At an endpoint without room it waits for a time that it reserves, which counts as no attempt. */
-async function attemptOrWait(
+/** Postpones the attempt when its endpoint has no free slot; that does not count as an attempt. */
+async function attemptOrPostpone(
   deps: DeliverDeps,
   context: AttemptContext,
   attempt: Attempt,
 ): Promise<DeliveryOutcome> {
-  if (context.mustWait) return waitForEndpoint(deps, context, attempt, null);
+  if (context.mustWait) return postponeAttempt(deps, context, attempt, null);
   try {
     const { after, error } = await makeAttempt(deps, context, attempt);
     if (after.state === 'DELIVERED') return { outcome: 'delivered' };
@@ -83,12 +84,16 @@ async function attemptOrWait(
     return { outcome: 'refused', reason, retryAfterMs: after.retryAfterMs };
   } catch (error) {
     if (!(error instanceof WebhookNotAttemptedError) || error.reason !== 'busy') throw error;
-    return waitForEndpoint(deps, context, attempt, error);
+    return postponeAttempt(deps, context, attempt, error);
   }
 }
 
-/** @param busy says that every place was taken just now */
-async function waitForEndpoint(
+/**
+ * Reserves a later time at the endpoint.
+ *
+ * @param busy the error when every slot was taken; null when other deliveries wait already
+ */
+async function postponeAttempt(
   { attempts, now = Date.now }: DeliverDeps,
   { origin }: AttemptContext,
   { deliveryId, token }: Attempt,
@@ -106,12 +111,12 @@ async function waitForEndpoint(
 }
 
 /**
- * Makes one attempt at once, whatever the delivery's state: the same event and bytes, to the URL
- * and with the secret of this moment. It is not one of the five: its success ends their schedule,
- * its failure changes nothing. Source: the contract's "Manual retry".
+ * Makes one attempt immediately, in any state of the delivery: the same event and bytes, with the
+ * current URL and secret. It is not one of the five: its success ends their schedule, its failure
+ * changes nothing. Source: the contract's "Manual retry".
  *
  * @returns undefined when there is no such delivery
- * @throws Error for our own faults: then no attempt was made
+ * @throws Error for an internal fault: then no attempt was made
  */
 export async function attemptManually(
   deps: DeliverDeps,
@@ -125,9 +130,7 @@ export async function attemptManually(
     await attempts.abandon(attempt);
     return { outcome: 'no_url' };
   }
-  const { error } = await unlessFaultOfOurs(deps, attempt, () =>
-    makeAttempt(deps, context, attempt),
-  );
+  const { error } = await abandonOnError(deps, attempt, () => makeAttempt(deps, context, attempt));
   return error === null ? { outcome: 'delivered' } : { outcome: 'refused', reason: error };
 }
 
@@ -135,8 +138,8 @@ function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): 
   return { deliveryId, kind, token: randomUUID(), dueBy };
 }
 
-/** A fault of ours gives the delivery back. */
-async function unlessFaultOfOurs<Result>(
+/** Ends the lease of the delivery when `work` fails. */
+async function abandonOnError<Result>(
   { attempts }: DeliverDeps,
   attempt: Attempt,
   work: () => Promise<Result>,
@@ -150,24 +153,28 @@ async function unlessFaultOfOurs<Result>(
 }
 
 /**
- * Takes the delivery for an attempt, with a clock that can be trusted: by a wrong one, an attempt
- * that is due could also seem to be early.
+ * Leases the delivery for an attempt and checks the clock: with a wrong one, an attempt that is due
+ * could seem too early.
  */
 async function begin(deps: DeliverDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
   const context = await deps.attempts.begin(attempt);
-  return unlessFaultOfOurs(deps, attempt, async () => {
+  return abandonOnError(deps, attempt, async () => {
     if (context) await assertClockAgrees(context.databaseNow, deps);
     return context;
   });
 }
 
-async function whyNotBegun(deps: DeliverDeps, deliveryId: string): Promise<DeliveryOutcome> {
+/** The outcome of a delivery whose attempt could not begin. */
+async function outcomeWithoutAttempt(
+  deps: DeliverDeps,
+  deliveryId: string,
+): Promise<DeliveryOutcome> {
   const { attempts, now = Date.now } = deps;
   const delivery = await attempts.find(deliveryId);
   if (delivery?.state === 'DELIVERED') return { outcome: 'delivered' };
   if (delivery?.state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
   if (!delivery) {
-    // The database was restored from a backup. Should its order's step be written again, so is it.
+    // The database was restored from a backup. If the order's step is recorded again, so is this.
     await raiseAlert(deps, {
       kind: 'delivery_unknown',
       subject: deliveryId,
@@ -176,10 +183,10 @@ async function whyNotBegun(deps: DeliverDeps, deliveryId: string): Promise<Deliv
     return { outcome: 'failed', reason: 'It is not in the database' };
   }
   await assertClockAgrees(delivery.databaseNow, deps);
-  // The process died after the time was written down, before it was handed on.
+  // The process died after it had recorded the next attempt and before it returned its time.
   const earlyMs = (delivery.nextAttemptAt?.getTime() ?? 0) - (await now());
   const leaseMs = delivery.isUnderWay ? ATTEMPT_LEASE_MS : 0;
-  return { outcome: 'postponed', retryAfterMs: Math.max(earlyMs, leaseMs, EARLY_MS) };
+  return { outcome: 'postponed', retryAfterMs: Math.max(earlyMs, leaseMs, EARLY_TOLERANCE_MS) };
 }
 
 async function makeAttempt(
@@ -190,44 +197,48 @@ async function makeAttempt(
   const { attempts, sender, now = Date.now } = deps;
   const { deliveryId, token, kind } = attempt;
   const at = new Date();
-  // An operator's retry is not held back by what the endpoint has done before.
-  const places = kind === 'scheduled' ? { places: context.places } : {};
-  const result = await sender.send({ ...requestOf(deps, context, at), ...places });
+  // Time-outs of the endpoint do not limit an operator's retry.
+  const limit = kind === 'scheduled' ? { maxConnections: context.slots } : {};
+  const result = await sender.send({ ...requestOf(deps, context, at), ...limit });
   const after = afterAttempt(deps, context, kind, result.outcome === 'delivered');
   const { state, retryAfterMs } = after;
   const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
   const url = context.webhookUrl ?? '';
   await attempts.record({ deliveryId, token, kind, ...result, at, url, state, nextAttemptAt });
-  if (context.isWatched || result.isTimedOut) await note(deps, context, result);
+  if (context.isWatched || result.isTimedOut) await recordEndpointResult(deps, context, result);
   if (result.error !== null) logFailure(deps.log, context, kind, { ...result, ...after });
   return { after, error: result.error };
 }
 
-/** The attempt is on record: should this fail, no other attempt is made because of it. */
-async function note(
+/** Never throws: the attempt itself is recorded, and an error here must not repeat it. */
+async function recordEndpointResult(
   { attempts, log }: DeliverDeps,
   { origin, deliveryId }: AttemptContext,
   { outcome, isTimedOut, durationMs }: SendResult,
 ): Promise<void> {
   const isDelivered = outcome === 'delivered';
   try {
-    await attempts.note({ origin: origin ?? '', isDelivered, isTimedOut, durationMs });
+    const result = { origin: origin ?? '', isDelivered, isTimedOut, durationMs };
+    await attempts.recordEndpointResult(result);
   } catch (err) {
-    log.warn({ err, deliveryId }, 'what a webhook attempt showed of its endpoint was not noted');
+    log.warn(
+      { err, deliveryId },
+      'the result of a webhook attempt was not recorded for its endpoint',
+    );
   }
 }
 
-/** Signed afresh for each attempt, over the bytes that never change. */
+/** Signs a new request for each attempt, over the same bytes. */
 function requestOf({ secretBox, apiVersion }: DeliverDeps, context: AttemptContext, at: Date) {
   const { merchantId, environment, webhookUrl, webhookSecretSealed, body } = context;
-  const place = webhookSecretPlace(merchantId, environment);
-  const secret = secretBox.open(webhookSecretSealed ?? '', place);
+  const sealContext = webhookSecretContext(merchantId, environment);
+  const secret = secretBox.open(webhookSecretSealed ?? '', sealContext);
   const { type: eventType, eventId } = context;
   const url = webhookUrl ?? '';
   return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
 }
 
-/** Without the path of the URL, which may hold a secret of the merchant's. */
+/** Logs the host only: the path of the URL may contain a secret of the merchant. */
 function logFailure(
   log: Logger,
   context: AttemptContext,
@@ -254,7 +265,7 @@ function logFailure(
   log.warn(line, 'webhook attempt failed');
 }
 
-/** What an attempt makes of its delivery; a state of null leaves it as it is. */
+/** The delivery after an attempt; a state of null leaves it unchanged. */
 interface AfterAttempt {
   state: DeliveryState | null;
   retryAfterMs: number | null;

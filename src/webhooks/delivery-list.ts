@@ -3,7 +3,7 @@ import type { Environment, EventType } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { AttemptKind, DeliveryState } from './attempt-log.ts';
 
-/** Which deliveries to list; what is absent matches all. */
+/** Which deliveries to list; an absent field matches all. */
 export interface DeliveryFilter {
   deliveryId?: string | undefined;
   merchantId?: string | undefined;
@@ -12,7 +12,7 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
 }
 
-/** One try to deliver an event, as it is shown. */
+/** One attempt of a delivery, as operators see it. */
 export interface DeliveryAttempt {
   at: string;
   url: string;
@@ -22,7 +22,7 @@ export interface DeliveryAttempt {
   kind: AttemptKind;
 }
 
-/** An event on its way to a merchant, with every attempt so far. */
+/** A delivery with every attempt so far. */
 export interface Delivery {
   deliveryId: string;
   eventId: string;
@@ -36,9 +36,9 @@ export interface Delivery {
   attempts: DeliveryAttempt[];
 }
 
-/** A delivery with what its receiver answered to each attempt. */
-export interface ShownDelivery extends Omit<Delivery, 'attempts'> {
-  /** `answer`: its first 16 KiB, read as UTF-8; `null` when none came. */
+/** A delivery with the receiver's response to each attempt. */
+export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
+  /** `answer`: the first 16 KiB of the response body as UTF-8; `null` without a response. */
   attempts: (DeliveryAttempt & { answer: string | null })[];
 }
 
@@ -47,7 +47,7 @@ type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
   createdAt: Date;
 };
 
-/** Deliveries, the newest first: a delivery's id is a ULID, so its order is the order of time. */
+/** Deliveries, newest first: ids are ULIDs, which sort by time. */
 export async function listDeliveries(
   sql: Sql,
   filter: DeliveryFilter,
@@ -84,14 +84,14 @@ export async function listDeliveries(
   }));
 }
 
-/** One delivery, with the answers. @throws DomainError `NOT_FOUND` */
-export async function showDelivery(sql: Sql, deliveryId: string): Promise<ShownDelivery> {
+/** One delivery, with the responses. @throws DomainError `NOT_FOUND` */
+export async function showDelivery(sql: Sql, deliveryId: string): Promise<DeliveryDetails> {
   const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
   if (!delivery) throw deliveryNotFound(deliveryId);
   const answers = await sql<{ answer: Buffer | null }[]>`
     SELECT response_body AS answer FROM webhook_attempts
     WHERE delivery_id = ${deliveryId} ORDER BY attempt_id`;
-  // Attempts are only ever added, so that those of the list are the first of these.
+  // Attempts are append-only, so the listed ones are the first of these rows.
   const attempts = delivery.attempts.map((attempt, index) => ({
     ...attempt,
     answer: answers[index]?.answer?.toString() ?? null,
@@ -99,6 +99,7 @@ export async function showDelivery(sql: Sql, deliveryId: string): Promise<ShownD
   return { ...delivery, attempts };
 }
 
+/** The error for an unknown delivery id. */
 export function deliveryNotFound(deliveryId: string): DomainError {
   return new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);
 }

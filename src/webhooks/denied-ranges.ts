@@ -4,9 +4,9 @@ import ipaddr from 'ipaddr.js';
 type Range = readonly [network: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number];
 
 /**
- * IPv4 ranges that no webhook reaches, each with the words a merchant reads.
- * Source: IANA IPv4 Special-Purpose Address Registry, and Azure's metadata and DNS address, which
- * is the one metadata address that lies outside every special range.
+ * IPv4 ranges that no webhook may reach, each with the reason that the merchant reads.
+ * Source: IANA IPv4 Special-Purpose Address Registry, and Azure's metadata and DNS address, the
+ * only metadata address outside every special range.
  */
 const DENIED_IPV4 = [
   ['0.0.0.0/8', 'it stands for this host'],
@@ -36,7 +36,7 @@ const DENIED_IPV4 = [
  */
 const PUBLIC_IPV6 = parseRange('2000::/3');
 
-/** What is special inside 2000::/3. Source: IANA IPv6 Special-Purpose Address Registry. */
+/** The special ranges inside 2000::/3. Source: IANA IPv6 Special-Purpose Address Registry. */
 const DENIED_IPV6 = [
   ['2001::/23', 'it is reserved for protocols (Teredo, ORCHID, benchmarks)'],
   ['2001:db8::/32', 'it is for documentation'],
@@ -46,13 +46,13 @@ const DENIED_IPV6 = [
 ] as const;
 
 const DENIED = [...DENIED_IPV4, ...DENIED_IPV6].map(
-  ([cidr, because]) => [parseRange(cidr), because] as const,
+  ([cidr, reason]) => [parseRange(cidr), reason] as const,
 );
 
 /**
  * Reads an address range such as `127.0.0.0/8`.
  *
- * @throws TypeError naming the text when it is no range.
+ * @throws TypeError that names the text when it is not a range.
  */
 export function parseRange(cidr: string): Range {
   if (!ipaddr.isValidCIDR(cidr)) {
@@ -67,7 +67,7 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, [network, prefixLength]: R
 
 /**
  * ISATAP wraps an IPv4 address behind 0000:5efe under *any* /64, so no range describes it. The
- * mask leaves out the two bits that say "universal" and "group" (RFC 5214, section 6.1).
+ * mask ignores the "universal" and "group" bits (RFC 5214, section 6.1).
  */
 function isIsatap(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (!(address instanceof ipaddr.IPv6)) return false;
@@ -78,9 +78,9 @@ function isIsatap(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 /**
  * Whether an operator has opened this address for development.
  *
- * A range opens addresses of its own family only: 127.0.0.0/8 does not open ::ffff:127.0.0.1.
+ * A range opens only addresses of the same family: 127.0.0.0/8 does not open ::ffff:127.0.0.1.
  *
- * @throws TypeError when an entry of `allowedCidrs` is no range.
+ * @throws TypeError when an entry of `allowedCidrs` is not a range.
  */
 export function isAddressOpened(ip: string, allowedCidrs: readonly string[]): boolean {
   if (isIP(ip) === 0 || ip.includes('%')) return false;
@@ -89,10 +89,10 @@ export function isAddressOpened(ip: string, allowedCidrs: readonly string[]): bo
 }
 
 /**
- * Why no webhook may go to this address, in words that end "… is not allowed: ", or `undefined`
- * when one may. An address is a plain IPv4 or IPv6 text; anything else, zones included, is denied.
+ * The reason why no webhook may go to this address, or `undefined` when it is allowed. An address
+ * is a plain IPv4 or IPv6 text; anything else, zones included, is denied.
  *
- * @throws TypeError when an entry of `allowedCidrs` is no range.
+ * @throws TypeError when an entry of `allowedCidrs` is not a range.
  */
 export function addressRefusal(ip: string, allowedCidrs: readonly string[]): string | undefined {
   if (isIP(ip) === 0 || ip.includes('%')) return 'it is not a plain IP address';
@@ -104,11 +104,11 @@ export function addressRefusal(ip: string, allowedCidrs: readonly string[]): str
 }
 
 /**
- * The authority asked at every connection: may a webhook go to this very address?
+ * Whether a webhook may go to this address. Called for every connection.
  *
  * @param ip an IPv4 or IPv6 address as the socket will use it
  * @param allowedCidrs ranges that an operator opened (`WEBHOOK_ALLOWED_CIDRS`)
- * @throws TypeError when an entry of `allowedCidrs` is no range.
+ * @throws TypeError when an entry of `allowedCidrs` is not a range.
  */
 export function isAddressAllowed(ip: string, allowedCidrs: readonly string[]): boolean {
   return addressRefusal(ip, allowedCidrs) === undefined;

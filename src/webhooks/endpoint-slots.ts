@@ -1,19 +1,20 @@
 import { WebhookNotAttemptedError } from './faults.ts';
 
+/** The limits of concurrent webhooks. */
 export interface SlotOptions {
   /** Webhooks under way at the same time, over all origins. */
   maxConcurrentSends: number;
-  /** The same for one origin, while there is room; its share shrinks as the room does. */
+  /** The same for one origin; its share shrinks as fewer slots are free. */
   maxConnectionsPerOrigin: number;
-  /** Webhooks that may wait for a place, over all origins and for one; how long each of them does. */
+  /** Webhooks that may wait for a slot, over all origins and for one, and for how long. */
   maxQueued: number;
   maxQueuedPerOrigin: number;
   queueTimeoutMs: number;
-  /** After which an attempt gives its place back, whatever the endpoint does. */
+  /** The time limit of an attempt, after which its slot is free in any case. */
   totalTimeoutMs: number;
 }
 
-/** What an attempt takes at an endpoint that is not known yet. */
+/** The assumed duration of an attempt at an endpoint without earlier attempts. */
 const UNKNOWN_ATTEMPT_MS = 500;
 
 interface Waiting {
@@ -23,47 +24,47 @@ interface Waiting {
 
 /** Times are those of `performance.now()`. */
 interface Endpoint {
-  /** What is under way, the oldest first. */
-  places: Set<{ startedAtMs: number }>;
+  /** The attempts under way, the oldest first. */
+  active: Set<{ startedAtMs: number }>;
   waiting: Waiting[];
-  /** When the last attempt ended, and how long attempts have taken lately. */
+  /** When the last attempt ended, and the moving average of their durations. */
   endedAtMs: number;
   usualMs: number;
 }
 
 /**
- * Says how many webhooks may be under way at once, so that slow endpoints cannot take every place.
+ * Limits how many webhooks are under way, so that slow endpoints cannot occupy every slot.
  *
- * One origin's share is its full number while nothing else is going on and falls in proportion to
- * the places left, down to one: 200 dead endpoints of 8 each therefore never fill 1,024 places.
+ * An origin's share is its full limit while all slots are free and falls in proportion to the free
+ * slots, down to one: 200 dead endpoints with 8 slots each therefore never fill 1,024 slots.
  */
 export function createEndpointSlots(options: SlotOptions) {
-  /** Only origins with something under way. */
+  /** Only origins with attempts under way. */
   const endpoints = new Map<string, Endpoint>();
   let active = 0;
   let waiting = 0;
 
-  function hasRoom({ places }: Endpoint, maxConnections: number): boolean {
+  function hasFreeSlot({ active: ofOrigin }: Endpoint, maxConnections: number): boolean {
     const free = 1 - active / options.maxConcurrentSends;
     const share = Math.min(maxConnections, options.maxConnectionsPerOrigin) * free;
-    return places.size < Math.ceil(share);
+    return ofOrigin.size < Math.ceil(share);
   }
 
   function occupy(origin: string, endpoint: Endpoint): () => void {
-    const place = { startedAtMs: performance.now() };
-    endpoint.places.add(place);
+    const attempt = { startedAtMs: performance.now() };
+    endpoint.active.add(attempt);
     active += 1;
     return () => {
-      endpoint.places.delete(place);
+      endpoint.active.delete(attempt);
       active -= 1;
       endpoint.endedAtMs = performance.now();
-      endpoint.usualMs = (endpoint.usualMs + endpoint.endedAtMs - place.startedAtMs) / 2;
-      admitWaiting(endpoint, hasRoom);
-      if (endpoint.places.size === 0) endpoints.delete(origin);
+      endpoint.usualMs = (endpoint.usualMs + endpoint.endedAtMs - attempt.startedAtMs) / 2;
+      admitWaiting(endpoint, hasFreeSlot);
+      if (endpoint.active.size === 0) endpoints.delete(origin);
     };
   }
 
-  async function waitForRoom(
+  async function waitForSlot(
     origin: string,
     endpoint: Endpoint,
     maxConnections: number,
@@ -74,7 +75,7 @@ export function createEndpointSlots(options: SlotOptions) {
     waiting += 1;
     const timer = setTimeout(() => {
       endpoint.waiting.splice(endpoint.waiting.indexOf(waiter), 1);
-      reject(busyAt(endpoint, options));
+      reject(busyError(endpoint, options));
     }, options.queueTimeoutMs);
     return promise.finally(() => {
       clearTimeout(timer);
@@ -83,58 +84,58 @@ export function createEndpointSlots(options: SlotOptions) {
   }
 
   return {
-    /** What is under way now. */
+    /** The number of webhooks under way and of their origins. */
     stats: () => ({ originCount: endpoints.size, sendCount: active }),
 
     /**
-     * Takes a place for one webhook to an origin; waits a moment if the origin has its share.
+     * Takes a slot for one webhook to an origin; waits up to `queueTimeoutMs` for a free one.
      *
-     * @param maxConnections for an origin that is to have fewer places than usual
-     * @returns what gives the place back, to be called once
-     * @throws WebhookNotAttemptedError `busy` when there is no place, nor soon will be.
+     * @param maxConnections a lower limit for this origin
+     * @returns a function that frees the slot; call it once
+     * @throws WebhookNotAttemptedError `busy` when no slot is free in time
      */
     async acquire(origin: string, maxConnections = Infinity): Promise<() => void> {
       const known = endpoints.get(origin);
-      if (active >= options.maxConcurrentSends) throw busyAt(known, options);
+      if (active >= options.maxConcurrentSends) throw busyError(known, options);
       const endpoint = known ?? newEndpoint();
       endpoints.set(origin, endpoint);
-      if (hasRoom(endpoint, maxConnections)) return occupy(origin, endpoint);
+      if (hasFreeSlot(endpoint, maxConnections)) return occupy(origin, endpoint);
       const mayWait =
         waiting < options.maxQueued && endpoint.waiting.length < options.maxQueuedPerOrigin;
-      if (!mayWait) throw busyAt(endpoint, options);
-      return waitForRoom(origin, endpoint, maxConnections);
+      if (!mayWait) throw busyError(endpoint, options);
+      return waitForSlot(origin, endpoint, maxConnections);
     },
   };
 }
 
 function newEndpoint(): Endpoint {
   const endedAtMs = performance.now();
-  return { places: new Set(), waiting: [], endedAtMs, usualMs: UNKNOWN_ATTEMPT_MS };
+  return { active: new Set(), waiting: [], endedAtMs, usualMs: UNKNOWN_ATTEMPT_MS };
 }
 
 function admitWaiting(
   endpoint: Endpoint,
-  hasRoom: (endpoint: Endpoint, maxConnections: number) => boolean,
+  hasFreeSlot: (endpoint: Endpoint, maxConnections: number) => boolean,
 ): void {
   for (;;) {
     const [first] = endpoint.waiting;
-    if (!first || !hasRoom(endpoint, first.maxConnections)) return;
+    if (!first || !hasFreeSlot(endpoint, first.maxConnections)) return;
     endpoint.waiting.shift();
     first.enter();
   }
 }
 
-function busyAt(
+function busyError(
   endpoint: Endpoint | undefined,
   { totalTimeoutMs }: SlotOptions,
 ): WebhookNotAttemptedError {
-  const expectedMs = endpoint ? expectedMsOf(endpoint, totalTimeoutMs) : null;
+  const expectedMs = endpoint ? expectedHoldMs(endpoint, totalTimeoutMs) : null;
   return new WebhookNotAttemptedError('busy', { expectedMs });
 }
 
-/** An endpoint that has answered nothing for twice its usual time is likely not to answer at all. */
-function expectedMsOf({ places, endedAtMs, usualMs }: Endpoint, longestMs: number): number {
-  const [oldest] = places;
+/** An endpoint that has been silent for twice its usual time probably does not respond at all. */
+function expectedHoldMs({ active, endedAtMs, usualMs }: Endpoint, longestMs: number): number {
+  const [oldest] = active;
   const silentSinceMs = Math.max(endedAtMs, oldest?.startedAtMs ?? 0);
   return performance.now() - silentSinceMs > 2 * usualMs ? longestMs : usualMs;
 }

@@ -4,20 +4,20 @@ import { DomainError } from '../domain/index.ts';
 import { merchantNotFound } from '../merchants/queries.ts';
 import { generateToken } from '../tokens.ts';
 import type { WebhookUrlSaveCheck } from './address-guard.ts';
-import { webhookSecretPlace } from './deliver.ts';
+import { webhookSecretContext } from './deliver.ts';
 import type { SecretBox } from './secret-box.ts';
 
-/** Who does it: everything here leaves an audit row in the same statement. */
+/** `actor` is recorded in the audit log by the statement that makes the change. */
 export interface EndpointDeps {
   sql: Sql;
   secretBox: SecretBox;
   actor: string;
 }
 
-/** Asks the address guard about a URL: see `checkWebhookUrlAtSave`. */
+/** Checks a URL at save: see `checkWebhookUrlAtSave`. */
 export type CheckUrl = (url: string, environment: Environment) => Promise<WebhookUrlSaveCheck>;
 
-/** Where a merchant's webhooks go in an environment. */
+/** A merchant's webhook endpoint in one environment. */
 export interface Endpoint {
   url: string | null;
   hasSecret: boolean;
@@ -25,11 +25,11 @@ export interface Endpoint {
 }
 
 /**
- * Saves a webhook URL that passes the address guard. Its secret is made at the first save and
- * returned only then; removing the URL and saving another one keeps it.
+ * Saves a webhook URL that passes the address guard. The first save generates the secret and
+ * returns it; it is never returned again. Removing the URL and saving another one keeps it.
  *
- * @returns the new secret, or null when there is one already; and a warning for a host name that
- *   cannot be resolved today
+ * @returns the new secret, or null when one exists already; and a warning for a host name that
+ *   cannot be resolved now
  * @throws DomainError `BAD_REQUEST` with the guard's reason, `NOT_FOUND`
  */
 export async function saveWebhookUrl(
@@ -41,8 +41,8 @@ export async function saveWebhookUrl(
   const checked = await checkUrl(url, environment);
   if (!checked.ok) throw new DomainError('BAD_REQUEST', `The webhook URL ${checked.reason}`);
   const secret = generateToken('whsec_');
-  const sealed = secretBox.seal(secret, webhookSecretPlace(merchantId, environment));
-  // The path and the query of a URL may hold a secret of the merchant's: the audit names the host.
+  const sealed = secretBox.seal(secret, webhookSecretContext(merchantId, environment));
+  // The path and the query of a URL may contain a secret of the merchant: the audit has the host.
   const details = sql.json({ environment, host: checked.url.host });
   const [row] = await sql<{ webhookSecretSealed: string }[]>`
     WITH saved AS (
@@ -67,7 +67,7 @@ export async function saveWebhookUrl(
 }
 
 /**
- * Where webhooks go now. The secret is never shown again.
+ * The current endpoint, without its secret.
  *
  * @throws DomainError `NOT_FOUND`
  */
@@ -87,7 +87,7 @@ export async function findEndpoint(
 }
 
 /**
- * The webhook secret in the clear, for the demo merchant of a developer's own machine alone.
+ * The webhook secret in clear text, only for the demo merchant on a developer's machine.
  *
  * @returns undefined where no URL is set
  * @throws SealError when the key that sealed it is not configured
@@ -101,13 +101,13 @@ export async function openWebhookSecret(
     SELECT webhook_secret_sealed AS sealed FROM merchant_environments
     WHERE merchant_id = ${merchantId} AND environment = ${environment}
       AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
-  return row && secretBox.open(row.sealed, webhookSecretPlace(merchantId, environment));
+  return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
 }
 
 /**
- * Replaces the webhook secret: the old one signs nothing more, from the next attempt on.
+ * Replaces the webhook secret. The next attempt is signed with the new one.
  *
- * @returns the new secret, here and never again
+ * @returns the new secret, which is never returned again
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL was ever saved
  */
 export async function rotateWebhookSecret(
@@ -116,7 +116,7 @@ export async function rotateWebhookSecret(
   environment: Environment,
 ): Promise<{ secret: string }> {
   const secret = generateToken('whsec_');
-  const sealed = secretBox.seal(secret, webhookSecretPlace(merchantId, environment));
+  const sealed = secretBox.seal(secret, webhookSecretContext(merchantId, environment));
   const rows = await sql`
     WITH rotated AS (
       UPDATE merchant_environments
@@ -130,13 +130,13 @@ export async function rotateWebhookSecret(
       FROM rotated
     )
     SELECT FROM rotated`;
-  if (rows.length === 0) throw await noEndpoint(sql, merchantId, environment);
+  if (rows.length === 0) throw await endpointNotConfigured(sql, merchantId, environment);
   return { secret };
 }
 
 /**
- * Takes the URL away: events are no longer sent, and what waits for its next attempt becomes
- * FAILED at it. The secret stays for the next URL.
+ * Removes the URL: no more events are sent, and a pending delivery becomes FAILED at its next
+ * attempt. The secret is kept for the next URL.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is none
  */
@@ -156,11 +156,11 @@ export async function removeWebhookUrl(
       SELECT ${actor}, 'webhook.remove', merchant_id, ${sql.json({ environment })} FROM removed
     )
     SELECT FROM removed`;
-  if (rows.length === 0) throw await noEndpoint(sql, merchantId, environment);
+  if (rows.length === 0) throw await endpointNotConfigured(sql, merchantId, environment);
 }
 
-/** Why an endpoint that should be there is not. */
-async function noEndpoint(
+/** The error for a missing endpoint. @throws DomainError `NOT_FOUND` without the merchant */
+export async function endpointNotConfigured(
   sql: Sql,
   merchantId: string,
   environment: Environment,

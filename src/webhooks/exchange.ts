@@ -2,52 +2,54 @@ import type { Dispatcher } from 'undici';
 import type { Connection } from './connections.ts';
 import { secondsText, TimeoutFault } from './faults.ts';
 
-export interface Message {
+/** A POST request before its origin is known. */
+export interface OutgoingRequest {
   /** Path and query. */
   path: string;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }
 
-export interface Answer {
-  /** Of the final answer; `null` when none came. */
+/** The response to a webhook, as far as it was received. */
+export interface WebhookResponse {
+  /** Of the final response; `null` when there was none. */
   statusCode: number | null;
-  /** As many of its bytes as were read. */
+  /** The bytes that were read. */
   body: Buffer;
-  /** Why the answer is not whole; `null` for one that is, or that we cut short ourselves. */
+  /** Why the response is incomplete; `null` when it is complete or reached `maxResponseBytes`. */
   fault: Error | null;
   /** True when the connection can carry another request. */
   reusable: boolean;
 }
 
-/** Reads an answer up to a number of bytes, then lets go of the rest. */
-class AnswerReader implements Dispatcher.DispatchHandler {
-  readonly answer: Promise<Answer>;
-  readonly #settle: (answer: Answer) => void;
-  readonly #maxAnswerBytes: number;
+/** Reads a response up to a number of bytes and discards the rest. */
+class ResponseReader implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<WebhookResponse>;
+  readonly #settle: (answer: WebhookResponse) => void;
+  readonly #maxResponseBytes: number;
   readonly #chunks: Buffer[] = [];
   #byteCount = 0;
   #statusCode: number | null = null;
 
-  constructor(maxAnswerBytes: number) {
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+  constructor(maxResponseBytes: number) {
+    const { promise, resolve } = Promise.withResolvers<WebhookResponse>();
     this.answer = promise;
     this.#settle = resolve;
-    this.#maxAnswerBytes = maxAnswerBytes;
+    this.#maxResponseBytes = maxResponseBytes;
   }
 
-  // undici asks for it to tell this interface from the one before.
+  // undici recognizes the current handler interface by this method.
   onRequestStart(): void {}
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number): void {
-    // Interim answers (1xx) are not the answer.
+    // An interim response (1xx) is not the final one.
     if (statusCode >= 200) this.#statusCode = statusCode;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#byteCount <= this.#maxAnswerBytes) this.#chunks.push(chunk);
+    if (this.#byteCount <= this.#maxResponseBytes) this.#chunks.push(chunk);
     this.#byteCount += chunk.length;
-    if (this.#byteCount > this.#maxAnswerBytes) this.end(null, false);
+    if (this.#byteCount > this.#maxResponseBytes) this.end(null, false);
   }
 
   onResponseEnd(): void {
@@ -58,35 +60,35 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.end(error, false);
   }
 
-  /** Settles the answer with what has come so far; the first call counts. */
+  /** Settles the response with the bytes so far; only the first call has an effect. */
   end(fault: Error | null, reusable: boolean): void {
-    const body = Buffer.concat(this.#chunks).subarray(0, this.#maxAnswerBytes);
+    const body = Buffer.concat(this.#chunks).subarray(0, this.#maxResponseBytes);
     this.#settle({ statusCode: this.#statusCode, body, fault, reusable });
   }
 }
 
 /**
- * Posts a message over a connection and reads the answer, of which no more than `maxAnswerBytes`
- * are kept. Never throws: what goes wrong is the answer's `fault`. A connection whose answer is
- * not `reusable` is still busy, and the caller's to destroy.
+ * Posts a request over a connection and reads at most `maxResponseBytes` of the response. Never
+ * throws: an error becomes the response's `fault`. The caller destroys a connection whose response
+ * is not `reusable`.
  *
- * @param limits.totalTimeoutMs one limit for connecting, headers and body, which no drip of bytes
- *   extends; it runs from `limits.startedAtMs`, on the clock of `performance.now()`
+ * @param limits.totalTimeoutMs one limit for connecting, headers and body, which slow bytes do not
+ *   extend; it starts at `limits.startedAtMs`, on the clock of `performance.now()`
  */
 export async function exchange(
   connection: Connection,
-  message: Message,
-  limits: { startedAtMs: number; totalTimeoutMs: number; maxAnswerBytes: number },
-): Promise<Answer> {
-  const reader = new AnswerReader(limits.maxAnswerBytes);
+  request: OutgoingRequest,
+  limits: { startedAtMs: number; totalTimeoutMs: number; maxResponseBytes: number },
+): Promise<WebhookResponse> {
+  const reader = new ResponseReader(limits.maxResponseBytes);
   const { startedAtMs, totalTimeoutMs } = limits;
-  const endTooLate = () => {
+  const endOnTimeout = () => {
     const reason = `no complete answer within ${secondsText(totalTimeoutMs)}`;
     reader.end(new TimeoutFault(reason), false);
   };
   const leftMs = startedAtMs + totalTimeoutMs - performance.now();
-  const timer = setTimeout(endTooLate, leftMs);
-  connection.client.dispatch({ ...message, method: 'POST' }, reader);
+  const timer = setTimeout(endOnTimeout, leftMs);
+  connection.client.dispatch({ ...request, method: 'POST' }, reader);
   const answer = await reader.answer;
   clearTimeout(timer);
   connection.exchangeCount += 1;

@@ -2,8 +2,8 @@ import type { Sql } from '../db/client.ts';
 import type { DeliveryFilter } from './delivery-list.ts';
 
 /**
- * Deliveries that need an operator, the one that failed first before the others: those that became
- * FAILED at or after a moment, and those that are PENDING although an attempt since then failed.
+ * Ids of the deliveries that became FAILED at or after `since`, and of PENDING ones with a failed
+ * attempt since then. The earliest failure comes first.
  */
 export async function findFailing(
   sql: Sql,

@@ -1,22 +1,22 @@
-/** A failed attempt in words that a merchant may read: it is their receiver's, or their address's. */
+/** A failed attempt whose cause is the receiver or its address. The merchant may read the message. */
 export class DeliveryFault extends Error {
   override readonly name: string = 'DeliveryFault';
 }
 
-/** An attempt that ended because one of its limits of time had passed. */
+/** An attempt that exceeded one of its time limits. */
 export class TimeoutFault extends DeliveryFault {
   override readonly name = 'TimeoutFault';
 }
 
 /**
- * Nothing was sent, for a reason of ours: it must use up none of the merchant's attempts.
- * `busy`: the endpoint, or this process, has as many webhooks under way as it may. `closed`: this
+ * Nothing was sent, for an internal reason: it must not use up one of the merchant's attempts.
+ * `busy`: the endpoint or this process has reached its limit of concurrent webhooks. `closed`: this
  * process is stopping. `exhausted`: it is out of sockets or memory.
  */
 export class WebhookNotAttemptedError extends Error {
   override readonly name = 'WebhookNotAttemptedError';
   readonly reason: 'busy' | 'closed' | 'exhausted';
-  /** Of `busy`: for how long an attempt at the endpoint holds its place, where that is known. */
+  /** For `busy`: how long an attempt at the endpoint is expected to hold its slot; null if unknown. */
   readonly expectedMs: number | null;
 
   constructor(
@@ -29,10 +29,10 @@ export class WebhookNotAttemptedError extends Error {
   }
 }
 
-/** Codes by which Node reports that our own machine is at its limits. */
-const OUR_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
+/** Node's error codes for exhausted resources of this machine. */
+const LOCAL_RESOURCE_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
-/** Codes by which a connection ends that the other side closed. */
+/** Error codes of a connection that the peer closed. */
 const CLOSED_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const TEXT_BY_CODE: Readonly<Record<string, string>> = {
@@ -48,14 +48,14 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** A limit in milliseconds, as people read it. */
+/** A duration in milliseconds as a text in seconds, for messages. */
 export function secondsText(durationMs: number): string {
   return `${durationMs / 1000} s`;
 }
 
-/** Whether this error is the fault of our own machine and not of the receiver. */
-export function isOurFault(error: Error): boolean {
-  return OUR_CODES.has(codeOf(error));
+/** Whether this machine, and not the receiver, caused the error. */
+export function isLocalResourceError(error: Error): boolean {
+  return LOCAL_RESOURCE_CODES.has(codeOf(error));
 }
 
 /** Whether an attempt failed because it took too long. */
@@ -63,12 +63,12 @@ export function isTimeout(error: Error): boolean {
   return error instanceof TimeoutFault || codeOf(error) === 'ETIMEDOUT';
 }
 
-/** Whether the other side closed the connection, which it may do at any time to an idle one. */
+/** Whether the peer closed the connection, which it may do to an idle one at any time. */
 export function isClosedByPeer(error: Error): boolean {
   return CLOSED_CODES.has(codeOf(error));
 }
 
-/** An error of the connection, in the words of the attempt log: no addresses, no stack. */
+/** The text of an error in the attempt log, without addresses or stack. */
 export function describeFault(error: Error): string {
   if (error instanceof DeliveryFault) return error.message;
   const code = codeOf(error);
@@ -79,7 +79,7 @@ export function describeFault(error: Error): string {
   return TEXT_BY_CODE[code] ?? `the connection failed (${code || error.name})`;
 }
 
-/** Why an answer that did arrive is not the 2xx that counts as delivered. */
+/** The text of a response other than 2xx in the attempt log. */
 export function describeStatus(statusCode: number): string {
   const isRedirect = statusCode >= 300 && statusCode < 400;
   return `answered ${statusCode}${isRedirect ? '; redirects are not followed' : ''}`;

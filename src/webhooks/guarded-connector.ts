@@ -7,19 +7,20 @@ import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
 import { resolveAllowed } from './resolve-host.ts';
 import type { ResolveOptions } from './resolve-host.ts';
 
-/** How long one of several addresses may keep silent before the next one is tried. */
+/** How long to wait for one of several addresses before the next one is tried. */
 const NEXT_ADDRESS_AFTER_MS = 500;
 
+/** How connections are made. */
 export interface ConnectorOptions extends ResolveOptions {
   /** For the TCP and the TLS handshake together; resolving the name has its own limit. */
   connectTimeoutMs: number;
-  /** Says which certificates are trusted, and that TLS is 1.2 or later. */
+  /** The trusted certificates; requires TLS 1.2 or later. */
   secureContext: SecureContext;
-  /** Ends a connection that is being made, or is open, at once. */
+  /** Closes the connection immediately, while connecting and afterwards. */
   signal: AbortSignal;
 }
 
-/** A lookup that only ever says what has already been checked. */
+/** A lookup that returns only addresses that were checked before. */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, callback) => {
@@ -47,20 +48,20 @@ function startConnecting(
   return connectTls({
     ...target,
     secureContext,
-    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
-    // SNI carries names only; for an address the certificate is checked against `host`.
+    // SNI allows only names; for an address the certificate is checked against `host`.
     ...(isIP(hostname) === 0 && { servername: hostname }),
   });
 }
 
-function untilReady(socket: Socket, event: string, options: ConnectorOptions): Promise<Socket> {
+function waitForEvent(socket: Socket, event: string, options: ConnectorOptions): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const tooLate = new TimeoutFault(`no connection within ${secondsText(options.connectTimeoutMs)}`);
   const timer = setTimeout(() => socket.destroy(tooLate), options.connectTimeoutMs);
   options.signal.addEventListener('abort', () => socket.destroy(), { once: true });
-  // Stays for the socket's life: an error between here and undici's own listener is not fatal.
+  // Never removed: an error before undici adds its own listener must not end the process.
   socket.on('error', reject);
   socket.once('close', () => reject(new DeliveryFault('the connection was closed')));
   socket.once(event, () => resolve(socket));
@@ -74,15 +75,15 @@ async function openSocket(
   const addresses = await resolveAllowed(target.hostname, options);
   options.signal.throwIfAborted();
   const socket = startConnecting(target, addresses, options);
-  return untilReady(socket, target.protocol === 'https:' ? 'secureConnect' : 'connect', options);
+  return waitForEvent(socket, target.protocol === 'https:' ? 'secureConnect' : 'connect', options);
 }
 
 /**
- * A connector for undici that makes every connection pass the guard: a name is resolved once, a
- * literal address takes the same way (Node never shows it to a `lookup` hook), every address must
- * be allowed, and the socket goes to one of those and nowhere else. No proxy variable is read.
+ * A connector for undici that checks every connection: it resolves a name once, treats a literal
+ * address the same (Node does not pass one to a `lookup` hook), requires that every address is
+ * allowed, and connects only to those. It reads no proxy variable.
  *
- * It fails with `AddressDeniedError`, `DeliveryFault`, or Node's own error of the socket.
+ * It fails with `AddressDeniedError`, `DeliveryFault`, or Node's socket error.
  */
 export function createGuardedConnector(options: ConnectorOptions): buildConnector.connector {
   return (target, callback) => {

@@ -6,18 +6,19 @@ import type { DeliveryFilter } from './delivery-list.ts';
 import { deliveryNotFound } from './delivery-list.ts';
 import { findFailing } from './failing-deliveries.ts';
 
-/** Longer than an attempt's 15 s; whoever asked does not wait for a worker that is away. */
+/** Longer than an attempt's 15 s; the operator does not wait longer when no worker runs. */
 const WAIT_MS = 20_000;
-/** As many as the sender makes connections to one origin: nobody waits for a place there. */
+/** The sender's limit of connections to one origin, so that no retry waits for a slot there. */
 const CONCURRENT_RETRIES = 8;
 
+/** What a manual retry needs; `actor` is recorded in the audit log. */
 export interface ManualRetryDeps {
   sql: Sql;
   retries: DeliveryRetries;
   actor: string;
 }
 
-/** `started`: under way or waiting for a worker, in a workflow that will see it through. */
+/** `started`: under way or waiting for a worker, in a workflow that completes it. */
 export type RetryOutcome =
   | Extract<ManualAttemptResult, { outcome: 'delivered' | 'refused' }>
   | { outcome: 'started' };
@@ -25,25 +26,25 @@ export type RetryOutcome =
 const NO_URL = 'No webhook URL is configured: set one, then retry';
 
 /**
- * Makes one attempt of a delivery now, in any state, in a workflow of its own.
+ * Makes one attempt of a delivery now, in any state, in a separate workflow.
  *
- * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of it is under way, or when
- *   no webhook URL is configured
+ * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of the delivery is under way,
+ *   or when no webhook URL is configured
  */
 export async function retryDelivery(
   deps: ManualRetryDeps,
   deliveryId: string,
 ): Promise<RetryOutcome> {
   const { isRunning, hasUrl } = await auditRetry(deps, deliveryId);
-  if (isRunning) throw running(deliveryId);
+  if (isRunning) throw attemptUnderWay(deliveryId);
   if (!hasUrl) throw new DomainError('INVALID_STATE', NO_URL);
   const result = await deps.retries.retry(deliveryId, WAIT_MS);
-  if (result.outcome === 'running') throw running(deliveryId);
+  if (result.outcome === 'running') throw attemptUnderWay(deliveryId);
   if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
   return result;
 }
 
-/** What became of each delivery that was retried together with others. */
+/** The result of one delivery of {@link retryFailedSince}. */
 export interface RetriedDelivery {
   deliveryId: string;
   outcome: RetryOutcome['outcome'] | 'not_retried';
@@ -51,9 +52,8 @@ export interface RetriedDelivery {
 }
 
 /**
- * Retries every delivery that became FAILED at or after a moment, or was refused by its receiver
- * since then and is still PENDING, a few at a time. Whatever it did not come to, because its process
- * ended, is what it was and found by the next call.
+ * Retries every delivery that became FAILED at or after `since`, or that is PENDING with a failed
+ * attempt since then, a few at a time. If the process ends, the next call finds the rest.
  *
  * @throws Error when Temporal or the database cannot be reached
  */
@@ -65,10 +65,10 @@ export async function retryFailedSince(
   const deliveryIds = await findFailing(deps.sql, since, filter);
   const retried: RetriedDelivery[] = [];
   const queue = deliveryIds.values();
-  const takeTurns = async () => {
+  const retryQueued = async () => {
     for (const deliveryId of queue) retried.push(await retryOneOfMany(deps, deliveryId));
   };
-  await Promise.all(Array.from({ length: CONCURRENT_RETRIES }, takeTurns));
+  await Promise.all(Array.from({ length: CONCURRENT_RETRIES }, retryQueued));
   return retried;
 }
 
@@ -83,7 +83,7 @@ async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promis
   }
 }
 
-/** Leaves an audit row, unless the retry would be refused as things stand. */
+/** Adds an audit row, unless the delivery cannot be retried now. */
 async function auditRetry(
   { sql, actor }: ManualRetryDeps,
   deliveryId: string,
@@ -105,6 +105,6 @@ async function auditRetry(
   return row;
 }
 
-function running(deliveryId: string): DomainError {
+function attemptUnderWay(deliveryId: string): DomainError {
   return new DomainError('INVALID_STATE', `An attempt of ${deliveryId} is under way`);
 }

@@ -1,5 +1,5 @@
 import type { Environment } from '../domain/index.ts';
-import { webhookSecretPlace } from './deliver.ts';
+import { webhookSecretContext } from './deliver.ts';
 import type { EndpointDeps } from './endpoints.ts';
 import { SealError } from './secret-box.ts';
 
@@ -11,14 +11,14 @@ interface SealedRow {
   webhookSecretSealed: string;
 }
 
-/** A secret that none of the given keys opens: it stays as it is. */
+/** A secret that no configured key opens; it stays unchanged. */
 export interface UnreadableSecret {
   merchantId: string;
   environment: Environment;
   reason: string;
 }
 
-/** What became of all webhook secrets; those of `current` were under the newest key already. */
+/** The counts of webhook secrets; `current` ones were sealed with the newest key already. */
 export interface ResealResult {
   resealed: number;
   current: number;
@@ -26,13 +26,13 @@ export interface ResealResult {
 }
 
 /**
- * Seals every webhook secret anew under the newest key, so that older keys can be thrown away.
- * Each row changes by itself, and only if it is still what was opened: a run that is cut off, or
- * meets a rotation, loses nothing, and the next run goes on where this one ended.
+ * Seals every webhook secret again with the newest key, so that older keys can be removed.
+ * Each row is updated separately, and only if it has not changed since it was read: an interrupted
+ * run or a concurrent rotation loses nothing, and the next run does the rest.
  */
 export async function resealSecrets(deps: EndpointDeps): Promise<ResealResult> {
   const result: ResealResult = { resealed: 0, current: 0, unreadable: [] };
-  let last: Place | undefined;
+  let last: Cursor | undefined;
   for (;;) {
     const rows = await readBatch(deps, last);
     for (const row of rows) await resealRow(deps, row, result);
@@ -41,9 +41,9 @@ export async function resealSecrets(deps: EndpointDeps): Promise<ResealResult> {
   }
 }
 
-type Place = Pick<SealedRow, 'merchantId' | 'environment'>;
+type Cursor = Pick<SealedRow, 'merchantId' | 'environment'>;
 
-async function readBatch({ sql }: EndpointDeps, after: Place | undefined): Promise<SealedRow[]> {
+async function readBatch({ sql }: EndpointDeps, after: Cursor | undefined): Promise<SealedRow[]> {
   const later = after
     ? sql`AND (merchant_id, environment) > (${after.merchantId}, ${after.environment})`
     : sql``;
@@ -59,9 +59,9 @@ async function resealRow(deps: EndpointDeps, row: SealedRow, result: ResealResul
     result.current += 1;
     return;
   }
-  const place = webhookSecretPlace(merchantId, environment);
+  const context = webhookSecretContext(merchantId, environment);
   try {
-    const resealed = deps.secretBox.seal(deps.secretBox.open(sealed, place), place);
+    const resealed = deps.secretBox.seal(deps.secretBox.open(sealed, context), context);
     if (await replaceSealed(deps, row, resealed)) result.resealed += 1;
     else await resealRow(deps, await readAgain(deps, row), result);
   } catch (error) {
@@ -70,7 +70,7 @@ async function resealRow(deps: EndpointDeps, row: SealedRow, result: ResealResul
   }
 }
 
-/** @returns false when it is not what was opened any more: a rotation came first */
+/** @returns false when the row has changed since it was read: the secret was rotated */
 async function replaceSealed(
   { sql, actor }: EndpointDeps,
   row: SealedRow,

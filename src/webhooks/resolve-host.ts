@@ -4,22 +4,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAddressAllowed } from './denied-ranges.ts';
 import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
 
-/** What the name `localhost` stands for (RFC 6761, section 6.3); no resolver is asked for it. */
+/** The addresses of `localhost` (RFC 6761, section 6.3), which is not looked up in DNS. */
 export const LOCALHOST_ADDRESSES: readonly string[] = ['127.0.0.1', '::1'];
 
-/** Finds every IPv4 and IPv6 address of a host name, or throws; an empty answer means none. */
+/** Finds every IPv4 and IPv6 address of a host name, or throws; an empty result means none. */
 export type HostLookup = (hostname: string) => Promise<readonly string[]>;
 
+/** How a host name is resolved and which private addresses it may have. */
 export interface ResolveOptions {
   lookup: HostLookup;
   allowedCidrs: readonly string[];
   dnsTimeoutMs: number;
 }
 
-/** The host stands for at least one address that no webhook may go to. */
+/** The host has at least one address that no webhook may go to. */
 export class AddressDeniedError extends DeliveryFault {
   override readonly name = 'AddressDeniedError';
-  /** To be read after "The webhook URL". */
+  /** Completes the sentence "The webhook URL …". */
   readonly reason = 'must not point to a host with a private or reserved address';
 
   constructor() {
@@ -28,15 +29,14 @@ export class AddressDeniedError extends DeliveryFault {
 }
 
 /**
- * The lookup for production: DNS over sockets of our own (c-ares).
+ * The lookup for production: c-ares, which queries DNS without a thread pool.
  *
- * Not `dns.lookup`, whose four threads for the whole process stay busy for as long as a merchant's
- * name server keeps silent: four such merchants would hold up everyone's webhooks. It follows that
- * /etc/hosts is not read.
+ * `dns.lookup` uses four threads for the whole process, which block while a merchant's name server
+ * does not respond: four such merchants would delay all webhooks. /etc/hosts is not read.
  *
- * @param dnsTimeoutMs after which the caller gives up. What is known at three quarters of it is the
- *   answer: a name server that keeps silent about one family must not hide the other.
- * @param servers asked instead of the system's, as `address:port`
+ * @param dnsTimeoutMs the caller's time limit. The addresses found after three quarters of it are
+ *   the result: a name server that does not respond for one family must not hide the other.
+ * @param servers used instead of the system's, as `address:port`
  */
 export function createDnsLookup(dnsTimeoutMs: number, servers?: readonly string[]): HostLookup {
   const resolver = new Resolver({ timeout: Math.ceil(dnsTimeoutMs / 4), tries: 2 });
@@ -79,9 +79,8 @@ async function addressesOf(hostname: string, options: ResolveOptions): Promise<r
 }
 
 /**
- * Resolves a host once and lets its addresses through only if every one of them is allowed. The
- * caller connects to these addresses and to no others: a resolver that changes its answer later
- * gains nothing.
+ * Resolves a host once and returns its addresses only if every one of them is allowed. The caller
+ * connects only to these addresses, so a later change of the DNS answer has no effect.
  *
  * @param hostname a name, or an address without brackets, which passes the same check
  * @returns at least one address

@@ -4,23 +4,23 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A sealed secret that cannot be opened. The message names no secret. */
+/** A sealed secret that cannot be opened. The message contains no secret. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
-/** Seals webhook secrets for the database. What is sealed opens only in the place it was made for. */
+/** Encrypts webhook secrets for the database. A sealed secret opens only with the same context. */
 export interface SecretBox {
-  /** @param place who and what it belongs to, for example merchant, environment and column */
-  seal(secret: string, place: readonly string[]): string;
-  /** @throws SealError when the key is unknown, or the text was changed or moved to another place */
-  open(sealed: string, place: readonly string[]): string;
-  /** False when it was sealed with an older key. */
+  /** @param context what the secret belongs to, for example merchant, environment and column */
+  seal(secret: string, context: readonly string[]): string;
+  /** @throws SealError when the key is unknown, the text was changed, or the context differs */
+  open(sealed: string, context: readonly string[]): string;
+  /** False when the secret was sealed with an older key. */
   isCurrent(sealed: string): boolean;
 }
 
 /**
- * AES-256-GCM under the newest key; older keys still open what they sealed.
+ * AES-256-GCM with the newest key; older keys still open what they sealed.
  *
  * @param keys `id:base64 of 32 bytes`, several separated by commas, the newest first
  */
@@ -38,28 +38,28 @@ export function createSecretBox(keys: string): SecretBox {
     return key;
   };
   return {
-    seal(secret, place) {
+    seal(secret, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, keyOf(currentId), nonce, {
         authTagLength: TAG_BYTES,
       });
-      cipher.setAAD(Buffer.from(JSON.stringify(place)));
+      cipher.setAAD(Buffer.from(JSON.stringify(context)));
       const sealed = [nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()];
       return `${currentId}.${Buffer.concat(sealed).toString('base64')}`;
     },
-    open(sealed, place) {
+    open(sealed, context) {
       const [id = '', encoded = ''] = sealed.split('.');
-      return decrypt(keyOf(id), Buffer.from(encoded, 'base64'), place);
+      return decrypt(keyOf(id), Buffer.from(encoded, 'base64'), context);
     },
     isCurrent: (sealed) => sealed.startsWith(`${currentId}.`),
   };
 }
 
-function decrypt(key: Buffer, bytes: Buffer, place: readonly string[]): string {
+function decrypt(key: Buffer, bytes: Buffer, context: readonly string[]): string {
   try {
     const nonce = bytes.subarray(0, NONCE_BYTES);
     const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.from(JSON.stringify(place)));
+    decipher.setAAD(Buffer.from(JSON.stringify(context)));
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
     const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
     return Buffer.concat([text, decipher.final()]).toString('utf8');

@@ -1,29 +1,29 @@
-import type { Answer } from './exchange.ts';
+import type { WebhookResponse } from './exchange.ts';
 import { describeFault, describeStatus, isTimeout } from './faults.ts';
 
-/** One attempt, as the attempt log keeps it. */
+/** The result of one attempt, as it is recorded. */
 export interface SendResult {
   outcome: 'delivered' | 'refused';
-  /** `null` when no answer came. */
+  /** `null` without a response. */
   statusCode: number | null;
   durationMs: number;
-  /** The first bytes of the answer, as they came: they may be no text at all. */
+  /** The first bytes of the response, which need not be text. */
   responseBody: Buffer;
   /** Safe to show to the merchant; `null` exactly when delivered. */
   error: string | null;
-  /** It ended because it took too long. */
+  /** The attempt exceeded a time limit. */
   isTimedOut: boolean;
 }
 
-/** An answer that breaks off is none, even if it began with a 2xx; one that we cut short is. */
-function errorOf({ statusCode, fault }: Answer): string | null {
+/** An incomplete response is an error, even with a 2xx status; one cut at the size limit is not. */
+function errorOf({ statusCode, fault }: WebhookResponse): string | null {
   if (fault !== null) return describeFault(fault);
   if (statusCode === null) return 'there was no answer';
   return statusCode < 300 ? null : describeStatus(statusCode);
 }
 
-/** The log row of an exchange that began at `startedAtMs` on the clock of `performance.now()`. */
-export function resultOf(answer: Answer, startedAtMs: number): SendResult {
+/** The result of an exchange that began at `startedAtMs` on the clock of `performance.now()`. */
+export function resultOf(answer: WebhookResponse, startedAtMs: number): SendResult {
   const error = errorOf(answer);
   return {
     outcome: error === null ? 'delivered' : 'refused',
@@ -35,8 +35,8 @@ export function resultOf(answer: Answer, startedAtMs: number): SendResult {
   };
 }
 
-/** The result of an attempt that the guard ended before any connection. */
-export function refusedUnsent(error: string): SendResult {
+/** The result of an attempt whose URL was refused before any connection. */
+export function refusedBeforeSending(error: string): SendResult {
   return {
     outcome: 'refused',
     statusCode: null,

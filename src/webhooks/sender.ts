@@ -7,27 +7,28 @@ import type { Connection, Connections } from './connections.ts';
 import { parseRange } from './denied-ranges.ts';
 import { createEndpointSlots } from './endpoint-slots.ts';
 import { exchange } from './exchange.ts';
-import type { Answer, Message } from './exchange.ts';
-import { isClosedByPeer, isOurFault, WebhookNotAttemptedError } from './faults.ts';
+import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
+import { isClosedByPeer, isLocalResourceError, WebhookNotAttemptedError } from './faults.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
 import { createDnsLookup } from './resolve-host.ts';
 import type { HostLookup } from './resolve-host.ts';
-import { refusedUnsent, resultOf } from './send-result.ts';
+import { refusedBeforeSending, resultOf } from './send-result.ts';
 import type { SendResult } from './send-result.ts';
 
 export { WebhookNotAttemptedError } from './faults.ts';
 export type { SendResult } from './send-result.ts';
 
+/** The limits of the sender; each has a default. */
 export interface WebhookSenderOptions {
   allowedCidrs: readonly string[];
   deniedPorts: readonly number[];
   dnsTimeoutMs?: number;
   /** For the TCP and the TLS handshake together, after the name was resolved. */
   connectTimeoutMs?: number;
-  /** For the whole attempt, from the moment it has its place. */
+  /** For the whole attempt, from the moment it has its slot. */
   totalTimeoutMs?: number;
-  maxAnswerBytes?: number;
-  /** Bytes of an answer's headers. */
+  maxResponseBytes?: number;
+  /** Bytes of a response's headers. */
   maxHeaderBytes?: number;
   maxConcurrentSends?: number;
   maxConnectionsPerOrigin?: number;
@@ -39,39 +40,41 @@ export interface WebhookSenderOptions {
   keepAliveTimeoutMs?: number;
   maxConnectionAgeMs?: number;
   lookup?: HostLookup;
-  /** Trusted instead of the usual ones, PEM. */
+  /** Trusted instead of Node's root certificates, PEM. */
   caCertificates?: string[];
 }
 
+/** A webhook to send. */
 export interface WebhookRequest {
   url: string;
   environment: Environment;
-  /** Sent as they are; `Host` and `Content-Length` are added. */
+  /** Sent unchanged; `Host` and `Content-Length` are added. */
   headers: Readonly<Record<string, string>>;
   /** The bytes that were signed. */
   body: Buffer;
-  /** So many may be under way to its origin at once, where that is fewer than usual. */
-  places?: number;
+  /** A lower limit of concurrent webhooks to its origin. */
+  maxConnections?: number;
 }
 
+/** See {@link createWebhookSender}. */
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
-/** Webhooks under way over all origins, and those that wait for a place, up to a second each. */
-const MOST_UNDER_WAY = 1024;
-const MOST_WAITING = 1024;
-/** So many calls of `send` can be unanswered: what is more is refused at once as `busy`. */
-export const MOST_WEBHOOKS_AT_ONCE = MOST_UNDER_WAY + MOST_WAITING;
+/** Webhooks under way over all origins, and those that wait up to a second for a slot. */
+const MAX_CONCURRENT_SENDS = 1024;
+const MAX_QUEUED_SENDS = 1024;
+/** The limit of pending calls of `send`; beyond it, `send` fails immediately with `busy`. */
+export const MAX_UNANSWERED_SENDS = MAX_CONCURRENT_SENDS + MAX_QUEUED_SENDS;
 
 const DEFAULTS = {
-  // Contract, Durations: 5 s to connect, 15 s in all.
+  // Contract, Durations: 5 s to connect, 15 s in total.
   dnsTimeoutMs: 3000,
   connectTimeoutMs: 5000,
   totalTimeoutMs: 15_000,
-  maxAnswerBytes: 16_384,
+  maxResponseBytes: 16_384,
   maxHeaderBytes: 16_384,
-  maxConcurrentSends: MOST_UNDER_WAY,
+  maxConcurrentSends: MAX_CONCURRENT_SENDS,
   maxConnectionsPerOrigin: 8,
-  maxQueued: MOST_WAITING,
+  maxQueued: MAX_QUEUED_SENDS,
   maxQueuedPerOrigin: 32,
   queueTimeoutMs: 1000,
   maxIdleConnections: 512,
@@ -81,7 +84,7 @@ const DEFAULTS = {
 
 type Settings = WebhookSenderOptions & Required<Pick<WebhookSenderOptions, keyof typeof DEFAULTS>>;
 
-/** Connections whose every socket passes the guard; undici's own clocks are off, ours count. */
+/** Connections that pass the address guard. undici's time limits are off: `exchange` has its own. */
 function createGuardedConnections(settings: Settings): Connections {
   const { caCertificates, lookup = createDnsLookup(settings.dnsTimeoutMs) } = settings;
   const secureContext = createSecureContext({
@@ -105,10 +108,13 @@ function createGuardedConnections(settings: Settings): Connections {
 }
 
 /**
- * A receiver may close an idle connection at the very moment at which we write to it. That is
- * nobody's failed attempt (RFC 9112, section 9.3.1), so it does not count as one.
+ * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1). That
+ * does not count as a failed attempt.
  */
-function wasClosedWhileIdle({ exchangeCount }: Connection, { statusCode, fault }: Answer): boolean {
+function wasClosedWhileIdle(
+  { exchangeCount }: Connection,
+  { statusCode, fault }: WebhookResponse,
+): boolean {
   return exchangeCount > 1 && statusCode === null && fault !== null && isClosedByPeer(fault);
 }
 
@@ -121,16 +127,16 @@ interface AttemptContext {
 
 async function attempt(
   origin: string,
-  message: Message,
+  request: OutgoingRequest,
   { connections, settings, startedAtMs }: AttemptContext,
-): Promise<Answer> {
+): Promise<WebhookResponse> {
   const limits = { ...settings, startedAtMs };
   let connection = connections.take(origin);
-  let answer = await exchange(connection, message, limits);
+  let answer = await exchange(connection, request, limits);
   if (wasClosedWhileIdle(connection, answer)) {
     connections.discard(connection);
     connection = connections.open(origin);
-    answer = await exchange(connection, message, limits);
+    answer = await exchange(connection, request, limits);
   }
   if (answer.reusable) connections.keep(connection);
   else connections.discard(connection);
@@ -138,21 +144,22 @@ async function attempt(
 }
 
 /**
- * @throws WebhookNotAttemptedError `exhausted` when our own machine is at its limits
+ * @throws WebhookNotAttemptedError `exhausted` when this machine is out of sockets or memory
  * @throws Error of undici when the request itself is wrong, such as a header with a line break
  */
-function throwIfOurs({ fault }: Answer): void {
+function throwIfNotAttempted({ fault }: WebhookResponse): void {
   if (fault === null) return;
-  if (isOurFault(fault)) throw new WebhookNotAttemptedError('exhausted', { cause: fault });
+  if (isLocalResourceError(fault))
+    throw new WebhookNotAttemptedError('exhausted', { cause: fault });
   if ('code' in fault && fault.code === 'UND_ERR_INVALID_ARG') throw fault;
 }
 
 /**
- * Makes the one thing that posts webhooks. Its connections are kept between webhooks to the same
- * origin, each was checked when it was made, and both the number under way and the number idle are
- * bounded. It follows no redirect and reads no proxy variable.
+ * Creates the sender of all webhooks. It reuses connections to the same origin, checks each when it
+ * is made, and limits the numbers of active and idle ones. It follows no redirect and reads no proxy
+ * variable.
  *
- * @throws TypeError when an entry of `allowedCidrs` is no address range.
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range.
  */
 export function createWebhookSender(options: WebhookSenderOptions) {
   const settings: Settings = { ...DEFAULTS, ...options };
@@ -165,14 +172,14 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   async function sendNow(request: WebhookRequest): Promise<SendResult> {
     const { environment, headers, body } = request;
     const checked = checkWebhookUrl(request.url, { ...settings, environment });
-    if (!checked.ok) return refusedUnsent(`the URL ${checked.reason}`);
+    if (!checked.ok) return refusedBeforeSending(`the URL ${checked.reason}`);
     const { origin, pathname, search } = checked.url;
-    const release = await slots.acquire(origin, request.places);
+    const release = await slots.acquire(origin, request.maxConnections);
     const startedAtMs = performance.now();
     try {
-      const message = { path: `${pathname}${search}`, headers, body };
-      const answer = await attempt(origin, message, { connections, settings, startedAtMs });
-      throwIfOurs(answer);
+      const post = { path: `${pathname}${search}`, headers, body };
+      const answer = await attempt(origin, post, { connections, settings, startedAtMs });
+      throwIfNotAttempted(answer);
       return resultOf(answer, startedAtMs);
     } finally {
       release();
@@ -181,11 +188,11 @@ export function createWebhookSender(options: WebhookSenderOptions) {
 
   return {
     /**
-     * Makes one attempt. Whatever the receiver does is a `SendResult`, within `totalTimeoutMs`
-     * (plus at most `queueTimeoutMs` of waiting for a place).
+     * Makes one attempt. Any behaviour of the receiver gives a `SendResult` within `totalTimeoutMs`
+     * (plus at most `queueTimeoutMs` for a free slot).
      *
-     * @throws WebhookNotAttemptedError when nothing was sent for a reason of ours: try again
-     *   later, without counting an attempt.
+     * @throws WebhookNotAttemptedError when nothing was sent for an internal reason: retry later,
+     *   without counting an attempt.
      */
     async send(request: WebhookRequest): Promise<SendResult> {
       if (isClosed) throw new WebhookNotAttemptedError('closed');
@@ -198,10 +205,10 @@ export function createWebhookSender(options: WebhookSenderOptions) {
       }
     },
 
-    /** How many webhooks are under way and how many connections are idle, for metrics. */
+    /** The numbers of webhooks under way and of idle connections, for metrics. */
     stats: () => ({ underWay: slots.stats(), idle: connections.stats() }),
 
-    /** Takes no more, lets what is under way finish, then closes every connection. */
+    /** Refuses new webhooks, waits for those under way, then closes every connection. */
     async close(): Promise<void> {
       isClosed = true;
       await Promise.allSettled(underWay);

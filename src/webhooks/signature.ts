@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The value of `X-Service-Signature`: HMAC-SHA256 over `<timestamp>.<raw_body>`, taken over bytes,
- * so that what is signed is exactly what is sent. Source: specification, Signature verification.
+ * The value of `X-Service-Signature`: HMAC-SHA256 over the bytes of `<timestamp>.<raw_body>`, which
+ * are sent unchanged. Source: specification, Signature verification.
  *
  * @param input.secret the whole webhook secret, `whsec_` included, as the merchant copied it
  * @param input.timestampSeconds whole Unix seconds, the value of `X-Service-Timestamp`

@@ -2,10 +2,11 @@ import type { Environment } from '../domain/index.ts';
 import type { WebhookRequest } from './sender.ts';
 import { signWebhook } from './signature.ts';
 
-export interface WebhookMessage {
+/** An event and its endpoint. */
+export interface SignedRequestInput {
   url: string;
   environment: Environment;
-  /** In the clear, `whsec_` included. */
+  /** In clear text, `whsec_` included. */
   secret: string;
   eventType: string;
   eventId: string;
@@ -13,8 +14,8 @@ export interface WebhookMessage {
   apiVersion: string;
 }
 
-/** A request to send, signed over its exact bytes as of now; made afresh for each attempt. */
-export function signedRequest(message: WebhookMessage, sentAt: Date): WebhookRequest {
+/** Creates the request of one attempt, signed over its exact bytes with the time `sentAt`. */
+export function signedRequest(message: SignedRequestInput, sentAt: Date): WebhookRequest {
   const { url, environment, secret, eventType, eventId, apiVersion } = message;
   const body = Buffer.from(message.body);
   const timestampSeconds = Math.floor(sentAt.getTime() / 1000);

@@ -1,27 +1,27 @@
 import type { Logger } from 'pino';
 import { ulid } from 'ulid';
 import type { Environment } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
 import { assertClockAgrees } from './clock.ts';
-import { webhookSecretPlace } from './deliver.ts';
+import { webhookSecretContext } from './deliver.ts';
 import type { EndpointDeps } from './endpoints.ts';
-import { findEndpoint } from './endpoints.ts';
+import { endpointNotConfigured } from './endpoints.ts';
 import type { WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 
 /**
- * Not one of the nine: a receiver that acts on the nine and answers 200 to what it does not know,
- * as receivers should, does nothing on it, in production too.
+ * Not one of the nine event types: a receiver that answers 200 to an unknown type, as it should,
+ * takes no action on it, in production too.
  */
 const TEST_EVENT_TYPE = 'TEST';
 
+/** What sending a test event needs. */
 export interface TestEventDeps extends EndpointDeps {
   sender: WebhookSender;
   apiVersion: string;
   log: Logger;
 }
 
-/** What the receiver made of the test event. */
+/** The receiver's response to the test event. */
 export interface TestEventResult {
   eventId: string;
   url: string;
@@ -32,8 +32,8 @@ export interface TestEventResult {
 }
 
 /**
- * Sends one webhook with an order that does not exist, guarded, signed and sent like any other. It
- * is no delivery: one attempt, answered here, and in the log of no order.
+ * Sends one webhook about an order that does not exist, with the same checks and signature as any
+ * other. It creates no delivery: one attempt, whose result is only returned.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured
  */
@@ -49,7 +49,7 @@ export async function sendTestEvent(
   const message = {
     url,
     environment,
-    secret: deps.secretBox.open(sealed, webhookSecretPlace(merchantId, environment)),
+    secret: deps.secretBox.open(sealed, webhookSecretContext(merchantId, environment)),
     eventType: TEST_EVENT_TYPE,
     eventId,
     body: testBody(environment, eventId, at),
@@ -60,7 +60,7 @@ export async function sendTestEvent(
   return { eventId, url, delivered: error === null, statusCode, durationMs, error };
 }
 
-/** The endpoint as it is now; a test event leaves an audit row, though it changes nothing. */
+/** Reads the endpoint and adds an audit row for the test event. */
 async function readEndpoint(
   { sql, actor }: TestEventDeps,
   merchantId: string,
@@ -79,11 +79,10 @@ async function readEndpoint(
       clock_timestamp() AS database_now
     FROM endpoint`;
   if (row) return row;
-  await findEndpoint(sql, merchantId, environment);
-  throw new DomainError('INVALID_STATE', `No webhook URL is configured in ${environment}`);
+  throw await endpointNotConfigured(sql, merchantId, environment);
 }
 
-/** Of the shape of every webhook, so that a merchant's own parser takes it. Real ones count from 1. */
+/** The same shape as every webhook, so that the merchant's parser accepts it; sequences start at 1. */
 function testBody(environment: Environment, eventId: string, at: Date): string {
   const timestamp = at.toISOString();
   const data = {

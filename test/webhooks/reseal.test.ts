@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { webhookSecretPlace } from '../../src/webhooks/deliver.ts';
+import { webhookSecretContext } from '../../src/webhooks/deliver.ts';
 import { findEndpoint, rotateWebhookSecret, saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { resealSecrets } from '../../src/webhooks/reseal.ts';
 import type { SecretBox } from '../../src/webhooks/secret-box.ts';
@@ -51,7 +51,7 @@ async function openAll(database: TestDatabase, secretBox: SecretBox): Promise<Ma
   return new Map(
     rows.map(({ merchantId, sealed }) => [
       merchantId,
-      secretBox.open(sealed, webhookSecretPlace(merchantId, 'sandbox')),
+      secretBox.open(sealed, webhookSecretContext(merchantId, 'sandbox')),
     ]),
   );
 }

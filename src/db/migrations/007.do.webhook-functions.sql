@@ -4,7 +4,7 @@ AS $$ SELECT lower(substring(url FROM '^[^/]+//[^/?#]+')) $$;
 
 -- Webhooks that may be under way to one endpoint at once: half as many after every eight that ran
 -- out of time in a row, and at least one.
-CREATE FUNCTION webhook_places(timeouts integer) RETURNS integer
+CREATE FUNCTION webhook_slots(timeouts integer) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT 8 >> least(timeouts / 8, 3) $$;
 
@@ -44,7 +44,7 @@ BEGIN
     expected_ms := CASE WHEN endpoint.timeouts > 0 OR endpoint.next_free_at > now_at
       THEN greatest(endpoint.attempt_ms, asked.expected_ms)
       ELSE coalesce(asked.expected_ms, endpoint.attempt_ms) END;
-    gap := expected_ms / webhook_places(endpoint.timeouts) * interval '1 millisecond';
+    gap := expected_ms / webhook_slots(endpoint.timeouts) * interval '1 millisecond';
     first_at := greatest(endpoint.next_free_at,
       CASE WHEN asked.is_busy THEN now_at + busy_wait ELSE now_at END);
 
@@ -78,7 +78,7 @@ END $$;
 
 -- What attempts have shown of their endpoints. A success gives an endpoint all of its places back,
 -- and whoever comes next need not wait behind times that were reserved while it was slower.
-CREATE FUNCTION note_webhook_attempts(p_attempts jsonb) RETURNS void
+CREATE FUNCTION record_endpoint_results(p_attempts jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   now_at CONSTANT timestamptz := service_now();
@@ -109,8 +109,8 @@ BEGIN
       ELSE endpoint.timeouts + seen.timed_out END;
     attempt_ms_after := CASE WHEN seen.is_delivered AND endpoint.timeouts > 0 THEN seen.attempt_ms
       ELSE (endpoint.attempt_ms + seen.attempt_ms) / 2 END;
-    gaps_ratio := attempt_ms_after / webhook_places(timeouts_after)
-      / (endpoint.attempt_ms / webhook_places(endpoint.timeouts));
+    gaps_ratio := attempt_ms_after / webhook_slots(timeouts_after)
+      / (endpoint.attempt_ms / webhook_slots(endpoint.timeouts));
     UPDATE webhook_endpoints e SET
       timeouts = timeouts_after, attempt_ms = attempt_ms_after,
       next_free_at = CASE WHEN e.next_free_at <= now_at THEN e.next_free_at

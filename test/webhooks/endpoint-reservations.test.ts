@@ -58,11 +58,11 @@ const ascending = (numbers: number[]) => numbers.toSorted((one, other) => one - 
 
 async function noteTimeouts(attempts: AttemptLog, origin: string, count: number) {
   const timedOut = { origin, isDelivered: false, isTimedOut: true, durationMs: 15 * SECOND_MS };
-  await Promise.all(Array.from({ length: count }, () => attempts.note(timedOut)));
+  await Promise.all(Array.from({ length: count }, () => attempts.recordEndpointResult(timedOut)));
 }
 
 const noteSuccess = (attempts: AttemptLog, origin: string) =>
-  attempts.note({ origin, isDelivered: true, isTimedOut: false, durationMs: 20 });
+  attempts.recordEndpointResult({ origin, isDelivered: true, isTimedOut: false, durationMs: 20 });
 
 test('the workers share one order of times: none is given twice, and each place is used', async ({
   service,
@@ -75,7 +75,7 @@ test('the workers share one order of times: none is given twice, and each place 
     reserveAll(attempts, deliveryIds.slice(0, 10), expected),
     reserveAll(ofAnotherWorker, deliveryIds.slice(10), expected),
   ]);
-  // Eight places for eight seconds each.
+  // Eight slots for eight seconds each.
   const seconds = ascending(waits.flat()).map((waitMs) => waitMs / SECOND_MS);
   expect(seconds).toEqual(Array.from({ length: 20 }, (_, index) => 3 + index));
 });
@@ -124,29 +124,29 @@ test('times are reserved at most ten minutes ahead, and what finds none reserves
   expect(ascending(again)).toEqual(reserved.slice(0, 20));
 });
 
-test('every eight time-outs in a row halve the places of an endpoint, and one success gives back all', async ({
+test('every eight time-outs in a row halve the slots of an endpoint, and one success restores all of them', async ({
   service,
   attempts,
 }) => {
   const { deliveryIds, origin } = await newEndpoint(service, 5);
-  const placesNow = async () => {
+  const slotsNow = async () => {
     const context = await begin(attempts, deliveryIds[0]);
     await attempts.abandon(context);
-    return context.places;
+    return context.slots;
   };
-  const places: number[] = [];
+  const slots: number[] = [];
   for (const timeouts of [0, 7, 1, 8, 8, 8, 80]) {
     await noteTimeouts(attempts, origin, timeouts);
-    places.push(await placesNow());
+    slots.push(await slotsNow());
   }
-  expect(places).toEqual([8, 8, 4, 2, 1, 1, 1]);
+  expect(slots).toEqual([8, 8, 4, 2, 1, 1, 1]);
 
   const waits = await reserveAll(attempts, deliveryIds.slice(1));
   expect(Math.max(...waits)).toBe(48 * SECOND_MS);
   expect(await begin(attempts, deliveryIds[0])).toMatchObject({ mustWait: true });
   await noteSuccess(attempts, origin);
   // Those who have a time keep it; whoever comes now finds room.
-  expect(await begin(attempts, deliveryIds[1])).toMatchObject({ mustWait: false, places: 8 });
+  expect(await begin(attempts, deliveryIds[1])).toMatchObject({ mustWait: false, slots: 8 });
   const [row] = await service.sql`
     SELECT timeouts, next_free_at < service_now() + interval '1 second' AS is_free
     FROM webhook_endpoints WHERE origin = ${origin}`;
@@ -163,7 +163,7 @@ test('a manual retry is made at once, though others wait for the endpoint, and i
   const [, , last = ''] = deliveryIds;
   expect(await attemptManually(service.deps, last)).toEqual({ outcome: 'delivered' });
   expect(receiver.received).toHaveLength(1);
-  expect(await begin(attempts, deliveryIds[0])).toMatchObject({ places: 8, mustWait: false });
+  expect(await begin(attempts, deliveryIds[0])).toMatchObject({ slots: 8, mustWait: false });
 });
 
 test('an endpoint that had room all the time has no row', async ({ service }) => {
