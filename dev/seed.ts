@@ -4,7 +4,7 @@ import type { Environment } from '../src/domain/index.ts';
 import { loadDevConfig } from './config.ts';
 import { readDemoMerchant, writeDemoMerchant, type DemoMerchant } from './dev-facts.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import { isSecret, type KeyPair } from '../src/merchants/credentials.ts';
+import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
 import { findKeyHolder, findMerchant } from '../src/merchants/queries.ts';
 import { openWebhookSecret } from '../src/webhooks/endpoints.ts';
@@ -30,7 +30,7 @@ async function withLiveSecret(
   known: KeyPair,
 ): Promise<KeyPair> {
   const { isKnown, secretHmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
-  const isLive = isKnown && isSecret(deps.pepper, known.apiSecret, secretHmac);
+  const isLive = isKnown && verifySecret(deps.pepper, known.apiSecret, secretHmac);
   return isLive ? known : rotateSecret(deps, merchantId, environment);
 }
 

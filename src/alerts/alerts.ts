@@ -5,27 +5,28 @@ import type { Sql } from '../db/client.ts';
 import type { AlertKind } from './kinds.ts';
 import { ALERT_KINDS } from './kinds.ts';
 
+/** What raising an alert needs. */
 export interface AlertDeps {
   sql: Sql;
   log: Logger;
 }
 
-/** Something that needs an operator. */
+/** A condition that an operator must know about. */
 export interface NewAlert {
   kind: AlertKind;
-  /** What it is about: an order number, a gateway payment id, … */
+  /** An order number, a gateway payment id, … */
   subject: string;
   /** What has happened, in one sentence. */
   message: string;
-  /** What else is known, such as `orderNumber`: in the log line and in the row. */
+  /** More facts, such as `orderNumber`, for the log line and the row. */
   fields?: Readonly<Record<string, string | number | null>>;
   error?: unknown;
 }
 
-/** Each alert that this process raises, as its kind, for whoever counts them. */
+/** Publishes the kind of each alert that this process raises, for metrics. */
 const RAISED = channel('merchant-payment-order-service:alert-raised');
 
-/** @returns what ends the listening */
+/** Calls `listener` for each alert that this process raises. @returns a function that unsubscribes */
 export function onAlertRaised(listener: (kind: AlertKind) => void): () => void {
   const onMessage = (kind: unknown) => listener(kind as AlertKind);
   RAISED.subscribe(onMessage);
@@ -33,9 +34,9 @@ export function onAlertRaised(listener: (kind: AlertKind) => void): () => void {
 }
 
 /**
- * Raises an alert: a line of the log each time, and one row for each kind and subject until it is
- * cleared. It never throws: what it reports must not fail because of it, and the line is written
- * even when the database is away.
+ * Raises an alert: writes a log line each time, and one row for each kind and subject until it is
+ * cleared. Never throws: the caller must not fail because of it, and the log line is written even
+ * when the database is unavailable.
  */
 export async function raiseAlert(
   { sql, log }: AlertDeps,
@@ -53,14 +54,14 @@ export async function raiseAlert(
       ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
       SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details`;
   } catch (cause) {
-    log.warn({ err: cause, alert: kind, subject }, 'The alert could not be written down');
+    log.warn({ err: cause, alert: kind, subject }, 'The alert could not be recorded');
   }
 }
 
 /**
- * Clears the alert of a kind and subject, if there is one, because its cause is gone.
+ * Clears the open alert of a kind and subject, if there is one, because its cause is resolved.
  *
- * @param clearedBy the part of the service that found its cause gone
+ * @param clearedBy the part of the service that found the cause resolved
  */
 export async function clearAlert(
   sql: Sql,
@@ -89,15 +90,15 @@ export interface Alert {
   clearedBy: string | null;
 }
 
-/** Which alerts to list; what is absent matches all. */
+/** Which alerts to list; an absent field matches all. */
 export interface AlertFilter {
   kind?: string | undefined;
   subject?: string | undefined;
-  /** Cleared ones, too. */
+  /** Includes cleared alerts. */
   withCleared?: boolean;
 }
 
-/** Alerts, the latest first. @returns at most `limit`, and whether there are more */
+/** Alerts, latest first. @returns at most `limit`, and whether there are more */
 export async function listAlerts(
   sql: Sql,
   { kind, subject, withCleared = false }: AlertFilter,
@@ -115,16 +116,16 @@ export async function listAlerts(
   return { alerts, hasMore: rows.length > limit };
 }
 
-/** How many alerts are open, of each kind that has any. */
+/** The number of open alerts of each kind that has any. */
 export async function countOpenAlerts(sql: Sql): Promise<{ kind: string; count: number }[]> {
   return sql<{ kind: string; count: number }[]>`
     SELECT kind, count(*)::integer AS count FROM alerts WHERE cleared_at IS NULL GROUP BY kind`;
 }
 
 /**
- * Clears an alert for an operator who has seen to it, with an audit row.
+ * Clears an alert on behalf of an operator, with an audit row.
  *
- * @returns false when there is no such alert, or it is cleared already
+ * @returns false when there is no such alert, or it is already cleared
  */
 export async function clearAlertById(
   sql: Sql,

@@ -8,11 +8,11 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Makes one statement of what many callers ask for at about the same time. A call goes out with all
- * others of its turn of the event loop, or, while enough batches are under way, with those that
- * came since: the busier it is, the larger the batches, and a lone call waits for nobody.
+ * Combines concurrent calls into batches, each of which is one SQL statement. A batch has all calls
+ * of one turn of the event loop or, while the limit of batches is reached, all calls that wait: the
+ * higher the load, the larger the batches. A single call does not wait for others.
  *
- * @param run gives one result for each item, in their order; when it fails, all of its callers do
+ * @param run returns one result for each item, in order; when it fails, all calls of the batch fail
  */
 export function createBatches<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,

@@ -1,22 +1,22 @@
 import postgres from 'postgres';
 
-/** The database. Each call is one statement, and each statement is atomic: see docs/adr. */
+/** A connection pool. Each call is one statement, and each statement is atomic: see docs/adr. */
 export type Sql = postgres.Sql;
 
 const RECONNECT_AFTER_SECONDS = 0.25;
 
 /**
- * The column `order_number` is `orderNumber` in a row, and in `sql(row)`. Only names change:
- * `postgres.camel` would rename the keys within stored JSON, too.
+ * Renames columns: `order_number` is `orderNumber` in a row and in `sql(row)`. `postgres.camel`
+ * would also rename the keys of stored JSON.
  */
 export const COLUMN_NAMES = { column: { from: postgres.toCamel, to: postgres.fromCamel } };
 
 /**
- * Opens a pool. Paise and step numbers come back as numbers: bigint columns here stay far below
- * 2^53.
+ * Opens a pool. bigint columns (paise, step numbers) are returned as numbers: their values stay far
+ * below 2^53.
  *
  * @param options.maxConnections of this process
- * @param options.statementTimeoutMs after which the database gives a statement up
+ * @param options.statementTimeoutMs the time after which the database cancels a statement
  */
 export function connectDatabase(
   url: string,
@@ -25,7 +25,7 @@ export function connectDatabase(
   return postgres(url, {
     max: maxConnections,
     connect_timeout: 4,
-    // postgres.js would wait up to 20 s between two tries: that long after the database is back.
+    // The default is up to 20 s between attempts, also after the database is reachable again.
     backoff: () => RECONNECT_AFTER_SECONDS,
     idle_timeout: 60,
     onnotice: () => {},
@@ -38,11 +38,11 @@ export function connectDatabase(
 }
 
 /**
- * A row as JSON for SQL functions such as `record_step`: its keys are named as columns, what is
- * within its values stays as it is. Dates become ISO-8601 texts.
+ * A row as JSON for SQL functions such as `record_step`: its keys become column names, its values
+ * are unchanged except that dates become ISO-8601 texts.
  */
 export function jsonRow(sql: Sql, row: object) {
   const columns = Object.entries(row).map(([name, value]) => [postgres.fromCamel(name), value]);
-  // postgres.js serialises it; its own type of JSON knows no dates.
+  // postgres.js serializes dates, but its JSON type does not include them.
   return sql.json(Object.fromEntries(columns) as postgres.JSONValue);
 }

@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import Postgrator from 'postgrator';
 
-/** Any number that is ours alone: two processes that migrate at once take turns. */
+/** An arbitrary id of an advisory lock: processes that migrate concurrently wait for each other. */
 const MIGRATION_LOCK = 7_405_001;
 
 /**
- * Brings the schema up to date: plain SQL files, applied once, checked against their checksums.
- * All of it is one transaction on one connection, so a killed run leaves nothing half done.
+ * Applies the SQL files that are not applied yet, and verifies the checksums of the others. The
+ * whole run is one transaction on one connection, so an interrupted run changes nothing.
  *
- * @returns the names of the migrations applied now
+ * @returns the file names of the migrations that were applied
  */
 export async function migrate(databaseUrl: string): Promise<string[]> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 10 });

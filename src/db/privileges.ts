@@ -1,22 +1,22 @@
 import postgres from 'postgres';
 
-/** What happened stays as it is written down: these tables are appended to and read. */
+/** Tables whose rows are never updated or deleted. */
 const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
 
-/** Only these ever lose rows. */
+/** The only tables whose rows may be deleted. */
 const MAY_DELETE = ['order_requests', 'rate_limits', 'unstarted_orders'];
 
-/** Kept by the migrations themselves. */
+/** Only migrations write to it. */
 const READ_ONLY = ['schema_version'];
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /**
- * Gives a login what the API, the worker and `admin` need: it reads and writes rows, and cannot
- * change a table, or rewrite what is only ever appended to. Safe to repeat; each migration run does.
+ * Grants a login the privileges of the API, the worker and `admin`: it may read and write rows, but
+ * not change tables or update append-only rows. Idempotent; each migration run repeats it.
  *
- * @param ownerUrl the address of the login that owns the tables
- * @param login the name of the login that gets the privileges
+ * @param ownerUrl the connection URL of the login that owns the tables
+ * @param login the name of the login that receives the privileges
  */
 export async function grantServicePrivileges(ownerUrl: string, login: string): Promise<void> {
   const sql = postgres(ownerUrl, { max: 1, onnotice: () => {}, connect_timeout: 10 });

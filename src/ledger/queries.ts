@@ -2,6 +2,7 @@ import type { Sql } from '../db/client.ts';
 import type { Environment, OrderStatus } from '../domain/index.ts';
 import * as rules from './rules.ts';
 
+/** The accounts of the double-entry ledger; each environment has its own set. */
 export type LedgerAccount =
   | 'gateway_clearing'
   | 'merchant_held'
@@ -9,7 +10,7 @@ export type LedgerAccount =
   | 'surplus'
   | 'refunds';
 
-/** What an account holds, and what the orders and the surplus say that it should. */
+/** The balance of an account, and the balance that orders, surplus and reversals require. */
 export interface AccountBalance {
   environment: Environment;
   account: LedgerAccount;
@@ -17,7 +18,7 @@ export interface AccountBalance {
   expectedPaise: number;
 }
 
-/** One contradiction between the ledger and the rest of the book. */
+/** One contradiction between the ledger and the other tables. */
 export interface LedgerFault {
   rule: string;
   /** The order number or gateway payment id. */
@@ -25,31 +26,31 @@ export interface LedgerFault {
   fault: string;
 }
 
-/** Everything that `verify` looks at, as it was at one moment. */
-export interface BookOfNow {
+/** Everything that {@link verifyLedger} checks, read at one moment. */
+export interface LedgerSnapshot {
   accounts: AccountBalance[];
   lineCount: number;
   orderCount: number;
   captureCount: number;
-  /** Captured just now: in no line yet, and no fault. */
+  /** Recent captures without a line, which are not faults yet. */
   capturesUnderWay: number;
-  /** In another currency, or refunded before an order could take them: in no line. */
+  /** Captures without a line: in another currency, or refunded before an order applied them. */
   unfitCaptureCount: number;
   surplusCount: number;
   /** Refunds and chargebacks made at the gateway itself. */
   reversalCount: number;
   outsideSettlementCount: number;
   faultCount: number;
-  /** The first ones. */
+  /** The first `maxFaults` of them. */
   faults: LedgerFault[];
 }
 
 /**
- * Reads the whole book in one statement, so in one snapshot: with several, an order that is paid
- * between two of them would look like a fault.
+ * Reads the ledger and the tables that it is checked against in one statement, so in one database
+ * snapshot: with several, an order that is paid between two of them would look like a fault.
  */
-export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> {
-  const [book] = await sql<BookOfNow[]>`
+export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<LedgerSnapshot> {
+  const [snapshot] = await sql<LedgerSnapshot[]>`
     WITH lines AS MATERIALIZED (${rules.linesOfPayments(sql)}),
     faults AS MATERIALIZED (
       ${rules.captureFaults(sql)} UNION ALL ${rules.lineFaults(sql)}
@@ -71,13 +72,13 @@ export async function readBook(sql: Sql, maxFaults: number): Promise<BookOfNow> 
       (SELECT count(*) FROM faults) AS fault_count,
       (SELECT coalesce(json_agg(found), '[]') FROM (
         SELECT * FROM faults ORDER BY rule, subject LIMIT ${maxFaults}) found) AS faults`;
-  if (!book) throw new Error('An aggregate always answers');
-  return book;
+  if (!snapshot) throw new Error('An aggregate query returns a row');
+  return snapshot;
 }
 
 /**
- * Every account of both environments; what came in has to equal what the others hold. The
- * caller reads them as JSON, whose keys are not renamed: hence the two quoted names.
+ * The balances of both environments; the money that came in equals the sum of the other accounts.
+ * The caller reads them as JSON, whose keys are not renamed: hence the two quoted names.
  */
 function balances(sql: Sql) {
   return sql`
@@ -99,7 +100,7 @@ function balances(sql: Sql) {
     ORDER BY environment, account`;
 }
 
-/** A line of the ledger as it is shown. */
+/** A line of the ledger: a transfer between two accounts. */
 export interface LedgerLine {
   at: Date;
   operation: 'capture' | 'release' | 'refund' | 'reversal';
@@ -109,7 +110,7 @@ export interface LedgerLine {
   gatewayPaymentId: string;
 }
 
-/** An order as the ledger knows it. */
+/** The fields of an order that concern its money. */
 export interface LedgerOrder {
   orderNumber: string;
   merchantId: string;
@@ -120,6 +121,7 @@ export interface LedgerOrder {
   outsideReference: string | null;
 }
 
+/** @returns undefined when there is no such order */
 export async function findLedgerOrder(
   sql: Sql,
   orderNumber: string,
@@ -132,7 +134,7 @@ export async function findLedgerOrder(
   return row;
 }
 
-/** The lines of an order, surplus included, in the order in which they were written. */
+/** The lines of an order, including its surplus, oldest first. */
 export async function listLines(sql: Sql, orderNumber: string): Promise<LedgerLine[]> {
   return sql<LedgerLine[]>`
     SELECT at, operation, debit_account AS from, credit_account AS to, amount_paise,

@@ -2,10 +2,10 @@ import type { Sql } from '../db/client.ts';
 import type { Funds } from '../domain/index.ts';
 import { ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../domain/index.ts';
 
-/** A capture gets this long to reach its order, or to be given back, before it counts as lost. */
+/** How long a capture may have no line before it counts as a fault. */
 const CAPTURE_UNDER_WAY_MINUTES = 10;
 
-/** The account in which an order's money is, by what its status says about it. */
+/** The account that contains an order's money, by the funds of its status. */
 const ACCOUNTS = {
   none: null,
   held: 'merchant_held',
@@ -13,16 +13,16 @@ const ACCOUNTS = {
   refunded: 'refunds',
 } as const satisfies Record<Funds, string | null>;
 
-/** The statuses of orders whose money is, or is not yet, where it was to go. */
+/** The statuses of orders with these funds. */
 const statusesWith = (funds: Funds) =>
   ORDER_STATUSES.filter((status) => STATUSES[status].funds === funds);
 
-/** True for a capture that its order has not had the time to take. */
+/** SQL condition: a recent capture `p` that its order may not have applied yet. */
 export function isUnderWay(sql: Sql) {
   return sql`p.is_whole AND p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
 }
 
-/** The lines of each payment, side by side: what the rules below look at. */
+/** The lines of each payment, aggregated into one row, which the rules below check. */
 export function linesOfPayments(sql: Sql) {
   return sql`
     SELECT gateway_payment_id,
@@ -47,8 +47,8 @@ const reversedFrom = (sql: Sql, account: string) => sql`
     AND debit_account = ${account}::ledger_account), 0)`;
 
 /**
- * Each payment that was captured whole and in INR has exactly one capture line, of its amount. Any
- * other has no line: no order and no account of ours has its money.
+ * A payment that was captured in full and in INR has exactly one capture line, of its amount. Any
+ * other payment has no line, because neither an order nor an account has its money.
  */
 export function captureFaults(sql: Sql) {
   return sql`
@@ -65,7 +65,7 @@ export function captureFaults(sql: Sql) {
       ELSE l.gateway_payment_id IS NOT NULL END`;
 }
 
-/** Every line is one of the eight that exist, of its payment's own order, merchant and environment. */
+/** Each line is one of the eight allowed transfers, with its payment's order, merchant and environment. */
 export function lineFaults(sql: Sql) {
   return sql`
     SELECT 'line', t.gateway_payment_id, format('line %s: %s from %s to %s of order %s',
@@ -89,8 +89,8 @@ export function lineFaults(sql: Sql) {
 }
 
 /**
- * An order's status says what lines its payment has: none, held, released or refunded. What is
- * released or refunded is all that the gateway has not reversed, and nothing of it stays held.
+ * The status of an order determines the lines of its payment: none, held, released or refunded. A
+ * release or refund moves everything that the gateway has not reversed; nothing stays held.
  */
 export function orderFaults(sql: Sql) {
   return sql`
@@ -115,7 +115,7 @@ export function orderFaults(sql: Sql) {
       ELSE o.gateway_payment_id IS NOT NULL END`;
 }
 
-/** Money held for a merchant is held for an order that is paid with it. */
+/** Each held payment belongs to an order that is paid with it. */
 export function ownerFaults(sql: Sql) {
   return sql`
     SELECT 'owner', l.gateway_payment_id, 'held for a merchant, but no order is paid with it'
@@ -123,14 +123,14 @@ export function ownerFaults(sql: Sql) {
     WHERE l.captured_to = 'merchant_held' AND o.order_number IS NULL`;
 }
 
-/** Every capture that no order could take is listed as surplus, and given back as its list says. */
+/** Each surplus capture is in `surplus_refunds`, and refunded exactly when that table says so. */
 export function surplusFaults(sql: Sql) {
   return sql`
     SELECT 'surplus', gateway_payment_id, CASE
       WHEN s.gateway_payment_id IS NULL THEN 'surplus in the ledger, but not among the surplus refunds'
       WHEN l.captured_to IS DISTINCT FROM 'surplus' THEN 'a surplus refund without its capture line'
-      ELSE format('%s, but the ledger has %s refunds, and %s paise of %s gone',
-        CASE WHEN s.processed_at IS NULL THEN 'not given back yet' ELSE 'given back' END,
+      ELSE format('%s, but the ledger has %s refunds, and %s paise of %s refunded',
+        CASE WHEN s.processed_at IS NULL THEN 'not refunded yet' ELSE 'refunded' END,
         l.refunds, l.captured_paise - l.surplus_paise, s.amount_paise) END
     FROM surplus_refunds s
     FULL JOIN (SELECT * FROM lines WHERE captured_to = 'surplus') l USING (gateway_payment_id)
@@ -142,8 +142,8 @@ export function surplusFaults(sql: Sql) {
 }
 
 /**
- * Each refund or chargeback at the gateway that has taken money has one line, of all that it took or
- * of all that was left; any other has none.
+ * Each reversal that has taken money has one line, of its amount or of the rest of the payment; any
+ * other reversal has none.
  */
 export function reversalFaults(sql: Sql) {
   return sql`
@@ -162,7 +162,7 @@ export function reversalFaults(sql: Sql) {
         AND l.held_paise + l.available_paise + l.surplus_paise > 0)`;
 }
 
-/** What each account should hold, counted from the orders, the surplus and the reversals alone. */
+/** The expected balance of each account, from the orders, the surplus and the reversals only. */
 export function expectedBalances(sql: Sql) {
   const accounts = Object.fromEntries(
     PAID_STATUSES.map((status) => [status, ACCOUNTS[STATUSES[status].funds]]),

@@ -1,44 +1,50 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
-import type { AccountBalance, BookOfNow, LedgerFault, LedgerLine, LedgerOrder } from './queries.ts';
-import { findLedgerOrder, listLines, readBook } from './queries.ts';
+import type {
+  AccountBalance,
+  LedgerSnapshot,
+  LedgerFault,
+  LedgerLine,
+  LedgerOrder,
+} from './queries.ts';
+import { findLedgerOrder, listLines, readLedgerSnapshot } from './queries.ts';
 
-/** A broken book can have as many faults as orders: these are enough to see what is wrong. */
+/** A broken ledger can have as many faults as orders; these are enough to find the cause. */
 const MAX_FAULTS = 100;
 
-/** The proof, or what contradicts it. */
-export interface Verification extends Omit<BookOfNow, 'faultCount'> {
-  /** True when nothing contradicts anything. */
+/** The result of {@link verifyLedger}. */
+export interface Verification extends Omit<LedgerSnapshot, 'faultCount'> {
+  /** True without any fault. */
   ok: boolean;
-  /** The sum over all accounts, which is zero when nothing was made or lost. */
+  /** The sum over all accounts, which must be zero. */
   sums: { environment: Environment; sumPaise: number }[];
   faultCount: number;
 }
 
 /**
- * Proves from scratch that the money adds up: every account against the orders, every payment,
- * line, order and surplus refund against the others. It trusts no constraint of the database.
+ * Verifies the whole ledger: each account against the orders, and payments, lines, orders, surplus
+ * refunds and reversals against each other. It relies on no constraint of the database.
  */
 export async function verifyLedger(sql: Sql): Promise<Verification> {
-  const book = await readBook(sql, MAX_FAULTS);
+  const snapshot = await readLedgerSnapshot(sql, MAX_FAULTS);
   const sums = (['sandbox', 'production'] as const).map((environment) => ({
     environment,
-    sumPaise: sumOf(book.accounts, environment),
+    sumPaise: sumOf(snapshot.accounts, environment),
   }));
   const accountFaults: LedgerFault[] = [
     ...sums.filter(({ sumPaise }) => sumPaise !== 0).map(notZero),
-    ...book.accounts.filter((one) => one.balancePaise !== one.expectedPaise).map(notAsExpected),
+    ...snapshot.accounts.filter((one) => one.balancePaise !== one.expectedPaise).map(notAsExpected),
   ];
-  const faultCount = accountFaults.length + book.faultCount;
-  const faults = [...accountFaults, ...book.faults];
-  return { ok: faultCount === 0, ...book, sums, faultCount, faults };
+  const faultCount = accountFaults.length + snapshot.faultCount;
+  const faults = [...accountFaults, ...snapshot.faults];
+  return { ok: faultCount === 0, ...snapshot, sums, faultCount, faults };
 }
 
-/** An order's money: what came in, what went out, where it is. */
+/** An order with its lines and balances. */
 export interface OrderLedger extends LedgerOrder {
   lines: LedgerLine[];
-  /** What the order's lines leave in each account that they touch. */
+  /** The sum of the order's lines in each account. */
   balances: { account: string; balancePaise: number }[];
 }
 

@@ -1,8 +1,8 @@
 import type { Sql } from '../db/client.ts';
 
-/** Which audit rows to list; what is absent matches all. */
+/** Which audit rows to list; an absent field matches all. */
 export interface AuditFilter {
-  /** What was done to this order, its webhook deliveries or its surplus payments. */
+  /** Rows about this order, its webhook deliveries or its surplus payments. */
   orderNumber?: string | undefined;
   merchantId?: string | undefined;
   actor?: string | undefined;
@@ -10,7 +10,7 @@ export interface AuditFilter {
   since?: Date | undefined;
 }
 
-/** Who did what, why and when. */
+/** One row of the audit log: who did what, why and when. */
 export interface AuditEntry {
   at: Date;
   actor: string;
@@ -22,7 +22,7 @@ export interface AuditEntry {
   details: Record<string, unknown>;
 }
 
-/** What was done, the latest first. @returns at most `limit`, and whether there is more */
+/** Audit rows, latest first. @returns at most `limit`, and whether there are more */
 export async function listAudit(
   sql: Sql,
   { orderNumber, merchantId, actor, action, since }: AuditFilter,
@@ -44,7 +44,7 @@ export async function listAudit(
   return { entries: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** The names under which something can have been done to an order. */
+/** The subjects of audit rows that concern an order. */
 function subjectsOf(sql: Sql, orderNumber: string) {
   return sql`ARRAY(
     SELECT ${orderNumber}::text

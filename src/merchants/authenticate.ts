@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import { errorOf } from '../http/errors.ts';
 import type { Authenticate } from '../http/merchant-gate.ts';
-import { isSecret } from './credentials.ts';
+import { verifySecret } from './credentials.ts';
 import { findKeyHolder } from './queries.ts';
 
 /**
@@ -10,10 +10,10 @@ import { findKeyHolder } from './queries.ts';
  */
 export function createAuthenticate(deps: { sql: Sql; pepper: string }): Authenticate {
   return async ({ environment, apiKey = '', apiSecret = '', origin }) => {
-    // PostgreSQL text cannot hold NUL; no key has one, so such a key is simply unknown.
+    // PostgreSQL text cannot contain NUL, and no key has one: with the replacement it is unknown.
     const holder = await findKeyHolder(deps.sql, environment, apiKey.replaceAll('\0', '?'));
-    const isRight = isSecret(deps.pepper, apiSecret, holder.secretHmac);
-    if (!isRight || !holder.isKnown) throw errorOf('UNAUTHORIZED');
+    const isVerified = verifySecret(deps.pepper, apiSecret, holder.secretHmac);
+    if (!isVerified || !holder.isKnown) throw errorOf('UNAUTHORIZED');
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
@@ -21,7 +21,7 @@ export function createAuthenticate(deps: { sql: Sql; pepper: string }): Authenti
   };
 }
 
-/** No Origin (server to server) is never blocked; without a list, every Origin may call. */
+/** A request without an Origin (server to server) is allowed; an empty list allows every Origin. */
 function isOriginAllowed(origin: string | undefined, allowed: readonly string[]): boolean {
   return origin === undefined || allowed.length === 0 || allowed.includes(origin.toLowerCase());
 }

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
-import { findMerchant, merchantNotFound } from './queries.ts';
+import { requireMerchant } from './queries.ts';
 
-/** Who does it: everything here leaves an audit row in the same statement. */
+/** `actor` is recorded in the audit log by the statement that makes the change. */
 export interface MerchantAdminDeps {
   sql: Sql;
   actor: string;
@@ -20,11 +20,11 @@ const newMerchantSchema = z.object({
   email: z.email('email must be a valid email address').max(254),
 });
 
-/** What changes a merchant's status, and from which statuses it may. */
+/** The new status of each decision, and the statuses in which it is allowed. */
 const STATUS_CHANGES = {
-  /** Of an approved merchant it only adds a linked account. */
+  /** For an approved merchant it only adds a linked account. */
   approve: { to: 'APPROVED', from: ['PENDING', 'REJECTED', 'APPROVED'] },
-  /** Also takes an approval back: what is under way runs on as for a suspended merchant. */
+  /** Also revokes an approval: open orders continue as for a suspended merchant. */
   reject: { to: 'REJECTED', from: ['PENDING', 'REJECTED', 'APPROVED', 'SUSPENDED'] },
   suspend: { to: 'SUSPENDED', from: ['APPROVED', 'SUSPENDED'] },
   activate: { to: 'APPROVED', from: ['SUSPENDED', 'APPROVED'] },
@@ -34,7 +34,7 @@ const STATUS_CHANGES = {
 export type StatusChange = keyof typeof STATUS_CHANGES;
 
 /**
- * Registers a merchant, who may do nothing until it is approved.
+ * Registers a merchant. It has no API keys until it is approved.
  *
  * @throws DomainError `BAD_REQUEST`
  */
@@ -55,15 +55,15 @@ export async function createMerchant(
     )
     INSERT INTO merchants (merchant_id, name, email) VALUES (${merchantId}, ${name}, ${email})
     RETURNING *`;
-  if (!row) throw new Error('INSERT … RETURNING always answers');
+  if (!row) throw new Error('INSERT … RETURNING returns a row');
   return row;
 }
 
 /**
  * Approves, rejects, suspends or activates a merchant.
  *
- * The linked account is what the gateway pays out to in production. Approval does without it,
- * because the sandbox makes its own: but until it is given, no production order can be paid
+ * In production, the gateway pays out to the merchant's linked account. Approval does not require
+ * it, because the sandbox creates its own; but no production order can be paid without it
  * (`reserve_payment_session`).
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST`
@@ -101,8 +101,7 @@ function linkedAccountOf(linkedAccountId: string | undefined): { production?: st
 }
 
 async function refuseChange(sql: Sql, merchantId: string, change: StatusChange): Promise<never> {
-  const merchant = await findMerchant(sql, merchantId);
-  if (!merchant) throw merchantNotFound(merchantId);
+  const merchant = await requireMerchant(sql, merchantId);
   const allowed = STATUS_CHANGES[change].from.join(' or ');
   const message = `Cannot ${change}; merchant must be ${allowed}, and is ${merchant.status}`;
   throw new DomainError('INVALID_STATE', message);

@@ -5,14 +5,15 @@ import { errorOf } from '../http/errors.ts';
 import type { MerchantAdminDeps } from './commands.ts';
 import type { KeyPair } from './credentials.ts';
 import { generateKeyPair, hmacOfSecret } from './credentials.ts';
-import { findMerchant, merchantNotFound } from './queries.ts';
+import { requireMerchant } from './queries.ts';
 
+/** What changes of API keys need. */
 export interface KeyDeps extends MerchantAdminDeps {
-  /** Keys the HMAC of which the database keeps. */
+  /** The key of the HMACs of secrets. */
   pepper: string;
 }
 
-/** A key as it is shown: without its secret, which nobody can show again. */
+/** A key without its secret, which is not stored. */
 export interface ListedKey {
   apiKey: string;
   environment: Environment;
@@ -21,10 +22,10 @@ export interface ListedKey {
 }
 
 /**
- * Makes the one key pair of a merchant and environment. Its secret is returned here and never
- * again. Source: the specification's "Authentication" 3, keys come after the approval.
+ * Creates the key pair of a merchant in one environment, and returns its secret, which is never
+ * returned again. Source: the specification's "Authentication" 3, keys come after the approval.
  *
- * @throws DomainError `NOT_FOUND`, `MERCHANT_NOT_APPROVED`, `INVALID_STATE` when there is one
+ * @throws DomainError `NOT_FOUND`, `MERCHANT_NOT_APPROVED`, `INVALID_STATE` when a key exists
  */
 export async function createKeyPair(
   { sql, pepper, actor }: KeyDeps,
@@ -45,8 +46,7 @@ export async function createKeyPair(
     )
     SELECT FROM created`;
   if (rows.length > 0) return pair;
-  const merchant = await findMerchant(sql, merchantId);
-  if (!merchant) throw merchantNotFound(merchantId);
+  const merchant = await requireMerchant(sql, merchantId);
   if (merchant.status === 'PENDING' || merchant.status === 'REJECTED') {
     throw errorOf('MERCHANT_NOT_APPROVED');
   }
@@ -55,10 +55,10 @@ export async function createKeyPair(
 }
 
 /**
- * Replaces the secret of a key: the old one is 401 on the very next request. The key stays, for it
- * is the merchant's name with us. Source: the specification's "Authentication" 4.
+ * Replaces the secret of a key: the old one gets 401 from the next request on. The key itself stays,
+ * because it identifies the merchant. Source: the specification's "Authentication" 4.
  *
- * @returns the key with its new secret, here and never again
+ * @returns the key with its new secret, which is never returned again
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is no key
  */
 export async function rotateSecret(
@@ -79,14 +79,14 @@ export async function rotateSecret(
     )
     SELECT api_key FROM rotated`;
   if (row) return { apiKey: row.apiKey, apiSecret };
-  if (!(await findMerchant(sql, merchantId))) throw merchantNotFound(merchantId);
+  await requireMerchant(sql, merchantId);
   const message = `Merchant ${merchantId} has no key for ${environment}: create one`;
   throw new DomainError('INVALID_STATE', message);
 }
 
 /** A merchant's keys. @throws DomainError `NOT_FOUND` */
 export async function listKeys(sql: Sql, merchantId: string): Promise<ListedKey[]> {
-  if (!(await findMerchant(sql, merchantId))) throw merchantNotFound(merchantId);
+  await requireMerchant(sql, merchantId);
   return sql<ListedKey[]>`
     SELECT api_key, environment, created_at, rotated_at
     FROM api_keys WHERE merchant_id = ${merchantId} ORDER BY environment`;

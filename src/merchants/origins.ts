@@ -10,7 +10,7 @@ const MAX_ORIGINS = 100;
  * Sets the origins from which browsers may call an environment's API; an empty list allows all.
  *
  * @param origins `https://shop.example.com`, or only the domain, which means https
- * @returns them as the API compares them, without repeats
+ * @returns the origins as the API compares them, without duplicates
  * @throws DomainError `BAD_REQUEST`, `NOT_FOUND`
  */
 export async function setOrigins(
@@ -42,7 +42,7 @@ export async function setOrigins(
   return normalized;
 }
 
-/** The origins of one environment. @throws DomainError `NOT_FOUND` */
+/** The allowed origins of one environment. @throws DomainError `NOT_FOUND` */
 export async function findOrigins(
   sql: Sql,
   merchantId: string,

@@ -2,6 +2,7 @@ import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 
+/** Only an APPROVED merchant may call the API. */
 export type MerchantStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'SUSPENDED';
 
 /** A row of `merchants`. */
@@ -15,7 +16,7 @@ export interface MerchantRow {
   createdAt: Date;
 }
 
-/** What a request's API key belongs to; of an unknown key, nobody in the same shape. */
+/** The merchant of an API key; for an unknown key, placeholder values of the same shape. */
 export interface KeyHolder {
   isKnown: boolean;
   merchantId: string;
@@ -25,14 +26,15 @@ export interface KeyHolder {
   allowedOrigins: string[];
 }
 
-/** Stands in for the merchant of an unknown key. */
-const NOBODY = 'mer_00000000000000000000000000';
+/** The placeholder for the merchant of an unknown key. */
+const UNKNOWN_MERCHANT_ID = 'mer_00000000000000000000000000';
 
 /**
- * Looks a key up afresh for each request: a rotated secret is dead on the very next one.
+ * Reads a key from the database for each request, without a cache: a rotation takes effect on the
+ * next request.
  *
- * A key that nobody has takes the same look-ups and gets a row of the same size, so that its time
- * is that of a wrong secret: measured, an empty answer is 4 % faster, which 10,000 tries show.
+ * An unknown key takes the same look-ups and returns a row of the same size, so that it cannot be
+ * told from a wrong secret by its time: an empty result was measurably faster (4 %).
  */
 export async function findKeyHolder(
   sql: Sql,
@@ -41,26 +43,33 @@ export async function findKeyHolder(
 ): Promise<KeyHolder> {
   const [row] = await sql<[KeyHolder]>`
     SELECT k.api_key IS NOT NULL AS is_known,
-      coalesce(m.merchant_id, ${NOBODY}) AS merchant_id,
-      coalesce(m.name, 'Nobody Textiles') AS name,
+      coalesce(m.merchant_id, ${UNKNOWN_MERCHANT_ID}) AS merchant_id,
+      coalesce(m.name, 'Unknown Company') AS name,
       coalesce(m.status, 'APPROVED') AS status,
       coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
       coalesce(e.allowed_origins, '{}') AS allowed_origins
-    FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) asked
-    LEFT JOIN api_keys k ON k.api_key = asked.api_key AND k.environment = asked.environment
-    LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${NOBODY})
+    FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) given
+    LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
+    LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})
     LEFT JOIN merchant_environments e
-      ON e.merchant_id = coalesce(k.merchant_id, ${NOBODY}) AND e.environment = asked.environment`;
+      ON e.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}) AND e.environment = given.environment`;
   return row;
 }
 
-/** The merchant of that id. */
+/** @returns undefined when no merchant has this id */
 export async function findMerchant(sql: Sql, merchantId: string): Promise<MerchantRow | undefined> {
   const [row] = await sql<MerchantRow[]>`SELECT * FROM merchants WHERE merchant_id = ${merchantId}`;
   return row;
 }
 
-/** Merchants, the newest first, of one status or of all. */
+/** The merchant with this id. @throws DomainError `NOT_FOUND` */
+export async function requireMerchant(sql: Sql, merchantId: string): Promise<MerchantRow> {
+  const merchant = await findMerchant(sql, merchantId);
+  if (!merchant) throw merchantNotFound(merchantId);
+  return merchant;
+}
+
+/** Merchants, newest first, of one status or of all. */
 export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<MerchantRow[]> {
   return sql<MerchantRow[]>`
     SELECT * FROM merchants
@@ -68,6 +77,7 @@ export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<
     ORDER BY created_at DESC, merchant_id DESC`;
 }
 
+/** The error for an unknown merchant id. */
 export function merchantNotFound(merchantId: string): DomainError {
   return new DomainError('NOT_FOUND', `Merchant not found: ${merchantId}`);
 }

@@ -5,25 +5,25 @@ import { ALERT_KINDS } from '../alerts/kinds.ts';
 import type { Sql } from '../db/client.ts';
 import { withinTimeout } from '../http/deadline.ts';
 import type { MetricFamily } from './registry.ts';
-import { nameOf } from './registry.ts';
+import { metricName } from './registry.ts';
 
-/** Prometheus gives a scrape up after 10 s, and with it what needs no database. */
+/** Well below Prometheus' limit of 10 s for a scrape, so that a slow database loses only this metric. */
 const READ_TIMEOUT_MS = 3000;
 
 const KINDS = Object.keys(ALERT_KINDS);
 
-/** The alerts that are open, as the database has them, and those that this process has raised. */
+/** The number of open alerts in the database, and of alerts that this process has raised. */
 export function alertMetrics({ sql, log }: { sql: Sql; log: Logger }): MetricFamily {
   return (registry) => {
     const registers = [registry];
     const open = new Gauge({
-      name: nameOf('alerts_open'),
-      help: 'Alerts that nobody has cleared, in the whole service: the same from each of its processes.',
+      name: metricName('alerts_open'),
+      help: 'Open alerts of the whole service: each of its processes reports the same number.',
       labelNames: ['kind'],
       registers,
       async collect() {
         const counts = await readOpen(sql, log);
-        // Without an answer there is no figure: an old one would look like a new one.
+        // If the database does not respond, the metric has no value: an old one would mislead.
         open.reset();
         if (!counts) return;
         for (const kind of KINDS) open.set({ kind }, 0);
@@ -31,12 +31,12 @@ export function alertMetrics({ sql, log }: { sql: Sql; log: Logger }): MetricFam
       },
     });
     const raised = new Counter({
-      name: nameOf('alerts_raised_total'),
+      name: metricName('alerts_raised_total'),
       help: 'Alerts that this process has raised since it started, repeated ones included.',
       labelNames: ['kind'],
       registers,
     });
-    // A kind that has never been raised is 0, so that its first time is seen as an increase.
+    // A kind that was never raised is 0, so that its first alert shows as an increase.
     for (const kind of KINDS) raised.inc({ kind }, 0);
     return onAlertRaised((kind) => raised.inc({ kind }));
   };

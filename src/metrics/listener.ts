@@ -9,10 +9,9 @@ const PATH = '/metrics';
 const ALLOW = 'GET';
 
 /**
- * Serves metrics at `GET /metrics`, and nothing else, on a port of their own: whoever reaches the API
- * does not reach them.
+ * Serves metrics at `GET /metrics` on a separate port, so that clients of the API cannot read them.
  *
- * @throws Error if the address cannot be listened on
+ * @throws Error when the address cannot be listened on
  */
 export function serveMetrics(
   metrics: Metrics,
@@ -34,7 +33,7 @@ export function serveMetrics(
     }
   });
   const allowOf = (path: string) => (path === PATH ? ALLOW : undefined);
-  // No balancer chooses between these listeners.
+  // No load balancer is in front of this listener, so a shutdown needs no grace period.
   const options = { readiness: createReadiness({}), readinessGraceMs: 0 };
   return startHttpServer(
     { callback: () => app.callback(), allowOf },

@@ -1,26 +1,25 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 /**
- * Metrics that belong together: a file beside this one, which adds them to the registry.
+ * Adds metrics that belong together to a registry.
  *
- * @returns what lets go of the family's sources
+ * @returns a function that unsubscribes from their sources
  */
 export type MetricFamily = (registry: Registry) => () => void;
 
 /** The metrics of this process. */
 export interface Metrics {
   readonly contentType: string;
-  /** All of them in Prometheus' text format, as they are at this moment. */
+  /** The current values in Prometheus' text format. */
   text(): Promise<string>;
-  /** From now on nothing is counted. */
+  /** Stops counting. */
   close(): void;
 }
 
 /**
- * The whole name of a metric of the service. Those of the process keep the names that they have in
- * every Node process.
+ * The full name of a metric of the service. Node's process metrics keep their usual names.
  */
-export const nameOf = (name: string) => `payment_order_service_${name}`;
+export const metricName = (name: string) => `payment_order_service_${name}`;
 
 /** Collects the metrics of this process: Node's own, and those of each family. */
 export function createMetrics(families: readonly MetricFamily[]): Metrics {

@@ -6,13 +6,13 @@ export interface TemporalTarget {
   namespace: string;
 }
 
-/** gRPC would wait up to two minutes between two tries: that long after Temporal is back. */
+/** gRPC's default is up to two minutes between attempts, also after Temporal is reachable again. */
 const RECONNECT = {
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 1000,
 };
 
-/** Connects on first use, and again within a second or so when the server comes back. */
+/** A client that connects on first use, and reconnects within about a second of the server's return. */
 export function connectTemporal({ address, namespace }: TemporalTarget): Client {
   const connection = Connection.lazy({ address, channelArgs: RECONNECT });
   return new Client({ connection, namespace });

@@ -2,22 +2,22 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
 import { RETRY_DELIVERY_WORKFLOW, retryWorkflowId, TASK_QUEUE } from '../contracts/ids.ts';
-import { isOutOfTime } from './grpc-errors.ts';
+import { isDeadlineExceeded } from './grpc-errors.ts';
 
 const START_TIMEOUT_MS = 4500;
 
-/** What the rest of the service asks of the `retryDelivery` workflow. */
+/** Starts the `retryDelivery` workflow. */
 export interface DeliveryRetries {
   /**
-   * Retries a delivery and waits for what comes of it.
+   * Retries a delivery and waits for the result.
    *
-   * @returns `running` also while an earlier retry of this delivery is not over; `started` when
-   *   the attempt has not ended in time: it still will, without anybody waiting for it
+   * @returns `running` also while an earlier retry of this delivery runs; `started` when the attempt
+   *   has not ended within `waitMs`, and continues
    */
   retry(deliveryId: string, waitMs: number): Promise<ManualAttemptResult | { outcome: 'started' }>;
 }
 
-/** Retry workflows over a Temporal client. */
+/** Creates {@link DeliveryRetries} on a Temporal client. */
 export function createDeliveryRetries(client: Client): DeliveryRetries {
   return {
     async retry(deliveryId, waitMs) {
@@ -52,7 +52,7 @@ async function resultWithin(
       client.workflow.result<() => Promise<ManualAttemptResult>>(workflowId),
     );
   } catch (error) {
-    if (isOutOfTime(error)) return { outcome: 'started' };
+    if (isDeadlineExceeded(error)) return { outcome: 'started' };
     throw error;
   }
 }

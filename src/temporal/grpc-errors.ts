@@ -1,18 +1,18 @@
 import { isGrpcDeadlineError, isGrpcServiceError } from '@temporalio/client';
 
-/** gRPC's numbers for the statuses that are answers to us, not failures. */
+/** The gRPC status codes that callers handle. */
 const CANCELLED = 1;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
 const hasCode = (error: unknown, code: number) => isGrpcServiceError(error) && error.code === code;
 
-/** The server answered that there is no such thing. */
+/** True for NOT_FOUND. */
 export const isGrpcNotFound = (error: unknown) => hasCode(error, NOT_FOUND);
 
-/** The server answered that it is there already. */
+/** True for ALREADY_EXISTS. */
 export const isGrpcAlreadyExists = (error: unknown) => hasCode(error, ALREADY_EXISTS);
 
-/** Our time was over; the server sometimes ends a call that waits a moment before that. */
-export const isOutOfTime = (error: unknown) =>
+/** True when a call reached its deadline; the server may end a long poll as CANCELLED just before. */
+export const isDeadlineExceeded = (error: unknown) =>
   isGrpcDeadlineError(error) || hasCode(error, CANCELLED);

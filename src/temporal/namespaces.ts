@@ -4,13 +4,13 @@ import { isGrpcAlreadyExists, isGrpcNotFound } from './grpc-errors.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
-/** A server reads its namespaces anew every ten seconds, unless it is told otherwise. */
-const KNOWN_TIMEOUT_MS = 30_000;
+/** A server refreshes its namespaces every ten seconds by default. */
+const USABLE_TIMEOUT_MS = 30_000;
 
-/** @returns false when the server answers that there is no such namespace */
-async function isFound(ask: () => Promise<unknown>): Promise<boolean> {
+/** @returns false when the call fails with NOT_FOUND */
+async function exists(call: () => Promise<unknown>): Promise<boolean> {
   try {
-    await ask();
+    await call();
     return true;
   } catch (error) {
     if (isGrpcNotFound(error)) return false;
@@ -19,10 +19,11 @@ async function isFound(ask: () => Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Makes sure that a namespace exists and can be used. One that is there stays as it is.
+ * Registers a namespace unless it exists, and waits until it is usable. An existing one is not
+ * changed.
  *
- * @param retentionDays how long closed workflows stay to be looked at; the service needs none of them
- * @throws when it cannot be registered, or is not usable within half a minute
+ * @param retentionDays how long closed workflows can be inspected; the service does not need them
+ * @throws Error when it cannot be registered, or is not usable within half a minute
  */
 export async function ensureNamespace(
   client: Client,
@@ -30,19 +31,19 @@ export async function ensureNamespace(
   retentionDays = 7,
 ): Promise<void> {
   const { workflowService } = client.connection;
-  if (await isFound(() => workflowService.describeNamespace({ namespace }))) return;
+  if (await exists(() => workflowService.describeNamespace({ namespace }))) return;
   try {
     await workflowService.registerNamespace({
       namespace,
       workflowExecutionRetentionPeriod: { seconds: (retentionDays * DAY_SECONDS) as never },
     });
   } catch (error) {
-    // Another process was faster.
+    // Another process has registered it meanwhile.
     if (!isGrpcAlreadyExists(error)) throw error;
   }
-  // It is in the database at once, and in the server's memory a moment later.
-  const deadline = Date.now() + KNOWN_TIMEOUT_MS;
-  while (!(await isFound(() => workflowService.countWorkflowExecutions({ namespace })))) {
+  // The server's cache has it a moment after the database.
+  const deadline = Date.now() + USABLE_TIMEOUT_MS;
+  while (!(await exists(() => workflowService.countWorkflowExecutions({ namespace })))) {
     if (Date.now() > deadline) throw new Error(`Namespace ${namespace} is not usable`);
     await delay(50);
   }

@@ -21,44 +21,47 @@ import type {
 } from '../contracts/order-workflow.ts';
 import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
-import { createTurns } from './turns.ts';
+import { createKeyedLimiter } from './keyed-limiter.ts';
 
-/** No caller waits longer for Temporal than this; then it is a 500. */
+/** The deadline of a call to Temporal; after it the API responds with 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
 
-/** A list may have thousands of entries, and no caller of the API waits for it. */
+/** Longer, because a list may have thousands of entries and no API client waits for it. */
 const LIST_TIMEOUT_MS = 20_000;
 
 /**
- * Updates of one order that a process has under way at once. The server takes ten; one more it
- * refuses, and drops the workflow task in hand with it (docs/adr/0001).
+ * Concurrent Updates of one order in this process. The server accepts ten; it refuses one more and
+ * drops the current workflow task with it (docs/adr/0001).
  */
-const MAX_UPDATES_AT_ONCE = 4;
+const MAX_CONCURRENT_UPDATES = 4;
 
-/** Shown with each order in the Temporal UI, to somebody who never read this code. */
+/** Shown with each order in the Temporal UI, for operators. */
 const DETAILS_FOR_OPERATORS = `One payment order. It waits for the buyer's payment, the merchant's delivery
 and 24 hours without a dispute, then releases the funds. **Current details** say what it waits for now.
 
-Updates that operators may send: \`cancel\`, \`deliver\` and \`resolve\`. What the order cannot do it refuses.
-It also refuses here what moves money on a person's word, which needs a name and a reason: use \`admin dispute decide\`,
+Updates that operators may send: \`cancel\`, \`deliver\` and \`resolve\`. The order refuses an Update that is not allowed in its status.
+Here it also refuses decisions that move money, which need a name and a reason: use \`admin dispute decide\`,
 \`admin order refund\` and \`admin order settle\`.`;
 
-/** What the rest of the service asks of the order workflow. */
+/** The workflows of orders. */
 export interface OrderWorkflows {
-  /** Starts it unless it runs. Only for an order whose row is not final, or whose webhooks wait. */
+  /**
+   * Starts the workflow of an order unless it runs. Only for an order whose row is not final or
+   * that has pending webhooks.
+   */
   start(input: OrderInput): Promise<void>;
-  /** What Temporal has of it now. */
+  /** The current state of an order's workflow in Temporal. */
   find(orderNumber: string): Promise<FoundWorkflow>;
-  /** Those that run, of the order numbers after the first and up to the second. */
+  /** The running workflows with `after` < order number <= `upTo`, each with its order's status. */
   listRunning(after: string, upTo: string): Promise<Map<string, OrderStatus | undefined>>;
-  /** Those that have ended since a moment. */
+  /** The order numbers of the workflows that have ended since then. */
   listEnded(since: Date): AsyncIterable<string>;
   /**
-   * Carries a message out and waits until its step is recorded.
+   * Sends an Update and waits until its step is recorded.
    *
-   * @param updateId makes a repeat of the same request get the same answer
-   * @returns `gone` when there is no such workflow running: the row has the last word then
-   * @throws DomainError the workflow's refusal
+   * @param updateId a repeated Update with the same id returns the first one's result
+   * @returns `gone` when no such workflow runs: then the order's row decides
+   * @throws DomainError when the workflow refuses
    */
   update<Name extends OrderMessageName>(
     orderNumber: string,
@@ -66,39 +69,43 @@ export interface OrderWorkflows {
     message: OrderMessages[Name] & { requestId: string },
     updateId?: string,
   ): Promise<'done' | 'gone'>;
-  /** Leaves a message that is carried out even if no worker runs now. */
+  /** Sends a Signal, which Temporal keeps when no worker runs. */
   signal<Name extends OrderMessageName>(
     orderNumber: string,
     name: Name,
     message: OrderMessages[Name],
   ): Promise<'sent' | 'gone'>;
-  /** Tells it that database and workflow may differ: it compares them. */
+  /** Signals that the database and the workflow may differ, so that the workflow compares them. */
   catchUp(orderNumber: string): Promise<'sent' | 'gone'>;
-  /** Gives a capture back that its order cannot take, once however often it is called. */
+  /** Starts the refund of a surplus payment. Idempotent. */
   refundSurplus(gatewayPaymentId: string): Promise<void>;
 }
 
 /** An order's workflow as Temporal has it. */
 export type FoundWorkflow =
-  /** Its status is read from its search attribute. */
+  /** `status` is the workflow's search attribute. */
   | { state: 'running'; status: OrderStatus | undefined }
-  /** Its result is there unless it was terminated, or failed. */
+  /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
   | { state: 'missing' };
 
-/** Order workflows over a Temporal client; every call has a deadline of its own. */
+/**
+ * Creates {@link OrderWorkflows} on a Temporal client.
+ *
+ * @param timeoutMs the deadline of each call except `listRunning` and `listEnded`
+ */
 export function createOrderWorkflows(
   client: Client,
   timeoutMs = TEMPORAL_TIMEOUT_MS,
 ): OrderWorkflows {
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
-  const inTurn = createTurns(MAX_UPDATES_AT_ONCE);
+  const limited = createKeyedLimiter(MAX_CONCURRENT_UPDATES);
   const starting = new Map<string, Promise<void>>();
   return {
     start(input) {
       const { orderNumber } = input;
-      // Equal requests at once ask the server once.
+      // Concurrent starts of the same order share one call.
       const start =
         starting.get(orderNumber) ??
         withinTimeout(() => startOrder(client, input)).finally(() => starting.delete(orderNumber));
@@ -111,7 +118,7 @@ export function createOrderWorkflows(
     listEnded: (since) => listEnded(client, since),
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(() =>
-        inTurn(orderNumber, () => update(client, orderNumber, name, updateId, [message])),
+        limited(orderNumber, () => update(client, orderNumber, name, updateId, [message])),
       ),
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
@@ -169,7 +176,7 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
     taskQueue: TASK_QUEUE,
     args: [input],
     workflowIdConflictPolicy: 'USE_EXISTING',
-    // A run reads the order's row before it does anything: another one does no harm.
+    // A run first reads the order's row, so another run of a final order ends immediately.
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     staticSummary: `INR ${rupeesFromPaise(input.amountPaise).toFixed(2)} · ${input.terms.environment} · ${input.merchantId}`,
     staticDetails: DETAILS_FOR_OPERATORS,
@@ -223,13 +230,13 @@ function statusOf(attributes: TypedSearchAttributes): OrderStatus | undefined {
   return ORDER_STATUSES.find((status) => status === value);
 }
 
-/** The server gave up on a task that many Updates shared; the workflow has not seen this one. */
+/** True when the server dropped a workflow task with several Updates: this one was not processed. */
 function isUnprocessed(error: unknown): boolean {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   return cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
 }
 
-/** The workflow refuses with the domain's code as the failure's type, and its exact message. */
+/** Restores the DomainError: its code is the type of the workflow's failure. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof WorkflowUpdateFailedError)) return error;
   const { cause } = error;

@@ -7,21 +7,21 @@ import { isGrpcNotFound } from './grpc-errors.ts';
 
 const { PendingActivityState } = proto.temporal.api.enums.v1;
 const TEMPORAL_TIMEOUT_MS = 4500;
-const LOOK_EVERY_MS = 200;
+const POLL_INTERVAL_MS = 200;
 
-/** An activity that its workflow still waits for. */
+/** An activity that has not completed. */
 export interface PendingActivity {
   workflowId: string;
   runId: string;
   activityId: string;
   activityType: string;
-  /** `running`: on a worker now. `due`: for the next free worker. `waiting`: until its next try. */
+  /** `running`: on a worker. `due`: for the next free worker. `waiting`: until `nextTryAt`. */
   state: 'running' | 'due' | 'waiting' | 'paused';
-  /** The number of the try that runs or comes next. */
+  /** The number of the current or next attempt, from 1. */
   attempt: number;
   lastError: string | null;
   lastTriedAt: Date | null;
-  /** Null unless it is waiting. */
+  /** Null unless the state is `waiting`. */
   nextTryAt: Date | null;
 }
 
@@ -29,26 +29,26 @@ export interface PendingActivity {
 export interface WorkflowView {
   workflowId: string;
   runId: string;
-  /** Temporal's own word, such as RUNNING or COMPLETED. */
+  /** Temporal's name of the status, such as RUNNING or COMPLETED. */
   status: string;
   pending: PendingActivity[];
 }
 
-/** What came of a try: `started` when that is not known in time. */
+/** The result of {@link WorkflowInspector.tryNow}; `started` when the attempt has not ended in time. */
 export type TryOutcome =
   | { outcome: 'done' }
   | { outcome: 'failed'; error: string | null; nextTryAt: Date | null }
   | { outcome: 'started' };
 
-/** What operators see of workflows, and can do to their activities. */
+/** Shows workflows to operators and retries their activities. */
 export interface WorkflowInspector {
-  /** @returns null when Temporal does not have it: it never started, or its retention is over */
+  /** @returns null when the workflow never started or its retention has ended */
   inspect(workflowId: string): Promise<WorkflowView | null>;
-  /** Has an activity tried now instead of at its next try, and waits for what comes of it. */
+  /** Retries an activity now instead of at `nextTryAt`, and waits up to `waitMs` for the result. */
   tryNow(activity: PendingActivity, waitMs: number): Promise<TryOutcome>;
 }
 
-/** Workflows over a Temporal client. */
+/** Creates a {@link WorkflowInspector} on a Temporal client. */
 export function createWorkflowInspector(client: Client): WorkflowInspector {
   return {
     inspect: (workflowId) => inspect(client, workflowId),
@@ -100,11 +100,11 @@ function stateOf(
 }
 
 /**
- * Temporal's own way: the attempts are counted anew, and the first of them is due now. The workflow
- * and its history know nothing of it, and an activity that runs is not started a second time.
- * Newer servers name this call ResetActivityExecution; those from 1.28 on know this name.
+ * Resets an activity: Temporal counts its attempts from 1 again and schedules the first one now. The
+ * history of the workflow is not changed, and a running attempt is not started again.
+ * Newer servers call this ResetActivityExecution; all servers from 1.28 on accept this name.
  *
- * @returns false when the activity has ended meanwhile
+ * @returns false when the activity has completed meanwhile
  */
 async function reset(client: Client, activity: PendingActivity): Promise<boolean> {
   const { workflowId, runId, activityId } = activity;
@@ -126,8 +126,9 @@ async function reset(client: Client, activity: PendingActivity): Promise<boolean
 }
 
 /**
- * A try has ended when the activity is gone, or its last try is a later one than before. A failure
- * counts only when the try after it comes too late to wait for: a gateway may just need a second.
+ * Polls until the attempt has ended: the activity is no longer pending, or its last attempt is later
+ * than before. A failure is returned only when the next attempt comes after the wait: a gateway may
+ * need only a second.
  */
 async function outcomeWithin(
   client: Client,
@@ -146,6 +147,6 @@ async function outcomeWithin(
       return { outcome: 'failed', error: now.lastError, nextTryAt: now.nextTryAt };
     }
     if (isOver) return { outcome: 'started' };
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_INTERVAL_MS);
   }
 }

@@ -12,17 +12,23 @@ import {
   TASK_QUEUE,
 } from '../contracts/ids.ts';
 
-/** A merchant with ten orders a second makes a block and a half in this time. */
+/** A merchant with ten orders per second fills one and a half blocks in this time. */
 const SEAL_BLOCKS_MS = 5 * 60_000;
 
-/** A missing workflow is found within a minute: half of it is left for the comparison itself. */
+/** A missing workflow must be found within a minute; the comparison itself may take half of it. */
 const COMPARE_MS = 30_000;
 
-/** Creates the service's Schedules, or brings them up to date. */
+/**
+ * Creates or updates the service's Schedules.
+ *
+ * @param intervals.sweepAfterMs the interval of the sweep
+ * @param intervals.reconcileMs the interval of the reconciliation with the gateway
+ */
 export async function ensureSchedules(
   client: Client,
-  { sweepAfterMs, reconcileMs }: { sweepAfterMs: number; reconcileMs: number },
+  intervals: { sweepAfterMs: number; reconcileMs: number },
 ): Promise<void> {
+  const { sweepAfterMs, reconcileMs } = intervals;
   await ensureSchedule(client, SWEEP_SCHEDULE_ID, SWEEP_WORKFLOW, sweepAfterMs);
   await ensureSchedule(client, COMPARE_SCHEDULE_ID, COMPARE_WORKFLOW, COMPARE_MS);
   await ensureSchedule(client, RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW, reconcileMs);

@@ -2,23 +2,22 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isGrpcNotFound } from './grpc-errors.ts';
 
-/** A version of the workers' code, as its settings name it. */
+/** A Worker Deployment Version. */
 export interface WorkerVersion {
   deploymentName: string;
   buildId: string;
 }
 
-const LOOK_EVERY_MS = 200;
-/** Temporal tells each of the version's task queues before it answers. */
+const POLL_INTERVAL_MS = 200;
+/** Temporal updates each task queue of the version before it responds. */
 const TEMPORAL_TIMEOUT_MS = 15_000;
 
 /**
- * Makes a version of the workers current: from then on it gets the tasks of every order, at each
- * order's next one. Waits until it has a worker on each of these task queues, because a queue without
- * one would stand still from then on.
+ * Makes a worker version current: it receives every new workflow task. First waits until the version
+ * has a worker on each of the task queues, because tasks of a queue without one would not run.
  *
- * @returns the build that was current before; null when there was none, or workers without a version.
- *   Of the queues, those that nobody serves yet, when the time is over: then nothing was changed.
+ * @returns the build that was current before, null when there was none; or the task queues without
+ *   a worker of the version after `waitMs`: then nothing was changed
  */
 export async function makeVersionCurrent(
   client: Client,
@@ -31,7 +30,7 @@ export async function makeVersionCurrent(
     const unserved = taskQueues.filter((name) => !served.has(name));
     if (unserved.length === 0) break;
     if (Date.now() > endsAtMs) return { unserved };
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_INTERVAL_MS);
   }
   const { namespace, identity } = client.options;
   const request = { namespace, identity, ...version };
@@ -41,7 +40,7 @@ export async function makeVersionCurrent(
   return { previousBuildId: previousDeploymentVersion?.buildId ?? null };
 }
 
-/** The task queues on which a version has been seen; none while Temporal does not know it. */
+/** The task queues that workers of a version have polled; empty for an unknown version. */
 async function taskQueuesOf(client: Client, version: WorkerVersion): Promise<Set<string>> {
   const { namespace } = client.options;
   try {

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/temporal/turns.ts';
+import { createKeyedLimiter } from '../../src/temporal/keyed-limiter.ts';
 
-/** Calls that begin in their turn and end when the test says so. */
-function callsInTurn(maxAtOnce: number) {
-  const inTurn = createTurns(maxAtOnce);
+/** Calls that the limiter starts and that the test ends. */
+function limitedCalls(maxConcurrent: number) {
+  const limited = createKeyedLimiter(maxConcurrent);
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();
   return {
@@ -12,7 +12,7 @@ function callsInTurn(maxAtOnce: number) {
     async call(key: string, name: string): Promise<string> {
       const end = Promise.withResolvers<string>();
       ends.set(name, end);
-      return inTurn(key, () => {
+      return limited(key, () => {
         begun.push(name);
         return end.promise;
       });
@@ -25,7 +25,7 @@ function callsInTurn(maxAtOnce: number) {
 }
 
 test('so many calls for one key are under way at once, and the others come in their order', async () => {
-  const { call, begun, end } = callsInTurn(2);
+  const { call, begun, end } = limitedCalls(2);
   const calls = ['a', 'b', 'c', 'd'].map((name) => call('one', name));
   expect(begun).toEqual(['a', 'b']);
   await end('b');
@@ -40,7 +40,7 @@ test('so many calls for one key are under way at once, and the others come in th
 });
 
 test('a call that fails makes room, and its caller hears of it', async () => {
-  const { call, begun, end } = callsInTurn(1);
+  const { call, begun, end } = limitedCalls(1);
   const failing = call('one', 'a').catch((error: unknown) => `failed: ${String(error)}`);
   const next = call('one', 'b');
   await end('a', 'reject');
@@ -51,7 +51,7 @@ test('a call that fails makes room, and its caller hears of it', async () => {
 });
 
 test('calls for other keys wait for nobody', async () => {
-  const { call, begun, end } = callsInTurn(1);
+  const { call, begun, end } = limitedCalls(1);
   const calls = [call('one', 'a'), call('other', 'b')];
   expect(begun).toEqual(['a', 'b']);
   await end('a');

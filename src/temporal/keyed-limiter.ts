@@ -1,0 +1,30 @@
+interface Queue {
+  active: number;
+  waiting: (() => void)[];
+}
+
+/**
+ * Limits how many calls for the same key run concurrently; the others wait in FIFO order. A call
+ * that fails frees its slot like one that succeeds.
+ *
+ * @returns a function that runs a call under a key, and returns its result or error
+ */
+export function createKeyedLimiter(maxConcurrent: number) {
+  /** Only keys with a call under way. */
+  const queues = new Map<string, Queue>();
+
+  return async function limited<T>(key: string, call: () => Promise<T>): Promise<T> {
+    const queue = queues.get(key) ?? { active: 0, waiting: [] };
+    queues.set(key, queue);
+    if (queue.active < maxConcurrent) queue.active += 1;
+    else await new Promise<void>((start) => queue.waiting.push(start));
+    try {
+      return await call();
+    } finally {
+      // The next call takes over this one's slot.
+      const start = queue.waiting.shift();
+      if (start) start();
+      else if (--queue.active === 0) queues.delete(key);
+    }
+  };
+}
