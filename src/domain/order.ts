@@ -117,15 +117,7 @@ export interface OrderState {
 
 /** The kinds of steps in an order's timeline. */
 export const STEP_KINDS = [
-  'ORDER_CREATED',
-  'PAYMENT_SUCCESS',
-  'PAYMENT_FAILED',
-  'DELIVERY_CONFIRMED',
-  'DISPUTE_RAISED',
-  'DISPUTE_RESOLVED',
-  'ORDER_COMPLETED',
-  'REFUND_PROCESSED',
-  'ORDER_CANCELLED',
+  ...EVENT_TYPES,
   'EVIDENCE_SUBMITTED',
   'CLOSING_PAYMENT',
   'PAYMENT_STILL_OPEN',
