@@ -59,9 +59,9 @@ function publicFacesOnly(feature: string) {
   const others = FEATURES.filter((other) => other !== feature);
   return {
     group: others.flatMap((other) =>
-      ['../', '../../'].flatMap((up) => [`${up}${other}/*`, `!${up}${other}/queries.ts`]),
+      ['../', '../../'].flatMap((up) => [`${up}${other}/*`, `!${up}${other}/public.ts`]),
     ),
-    message: 'A feature knows another one only through its queries.ts',
+    message: 'A feature imports of another one only its public.ts',
   };
 }
 

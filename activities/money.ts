@@ -12,7 +12,7 @@ import type {
 import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
 import type { Command, Settlement } from '../src/domain/index.ts';
 import { decide, SETTLE_COMMANDS, stateAfter } from '../src/domain/index.ts';
-import { findOrderByNumber } from '../src/orders/queries.ts';
+import { findOrderByNumber } from '../src/orders/find-orders.ts';
 import * as funds from '../src/payments/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway.ts';
 import type { ReconcileDeps } from '../src/payments/reconcile.ts';

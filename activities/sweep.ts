@@ -9,9 +9,8 @@ import {
   findUnheardDisputes,
   findUnstartedOrders,
   markHeard,
-  orderInputOf,
-  signalOrder,
 } from '../src/orders/queries.ts';
+import { orderInputOf, signalOrder } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
 
 const ORDERS_PER_SWEEP = 500;

@@ -18,7 +18,7 @@ import { newOrderOf } from '../src/orders/commands.ts';
 import { listOrders, orderPageQuery } from '../src/orders/list-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import { timed, VALID_ORDER } from './load.ts';
-import { insertOrder } from '../src/orders/queries.ts';
+import { insertOrder } from '../src/orders/insert-order.ts';
 
 const FEW = 10_000;
 const MANY = 1_000_000;

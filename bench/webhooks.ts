@@ -16,7 +16,7 @@ import { SetupError } from '../src/setup-error.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
 import { newOrderOf } from '../src/orders/commands.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { insertOrder } from '../src/orders/queries.ts';
+import { insertOrder } from '../src/orders/insert-order.ts';
 import { createStepRecorder, readOrder } from '../src/orders/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/attempt-log.ts';

@@ -5,7 +5,7 @@ import type { ErrorReply } from '../http/errors.ts';
 import { errorOf } from '../http/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { noteRequest, requestFields } from '../http/request-context.ts';
-import type { OrderRow } from '../orders/queries.ts';
+import type { OrderRow } from '../orders/public.ts';
 import type { CheckoutAnswer } from './pages/checkout-page.ts';
 import { checkoutPage } from './pages/checkout-page.ts';
 import type { Files } from './pages/layout.ts';

@@ -1,9 +1,9 @@
 import type { Sql } from '../db/client.ts';
 import type { StepKind } from '../domain/index.ts';
-import type { MerchantStatus } from '../merchants/queries.ts';
-import type { OrderRow } from '../orders/queries.ts';
-import type { SessionState } from '../payments/queries.ts';
-import { isExpired } from '../payments/queries.ts';
+import type { MerchantStatus } from '../merchants/public.ts';
+import type { OrderRow } from '../orders/public.ts';
+import type { SessionState } from '../payments/public.ts';
+import { isExpired } from '../payments/public.ts';
 
 /** What a buyer may hear of an order's life; the rest is between us and the merchant. */
 export type ProgressKind = Extract<

@@ -4,7 +4,7 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import { requestIdOf } from './commands.ts';
-import { ownOrder } from './queries.ts';
+import { authorizeOrder } from './authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import {
   commandAnswer,
@@ -120,7 +120,7 @@ function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): R
     responses: { 200: commandAnswer },
     errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
   }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, action, headers['Idempotency-Key']);
     const result = await commands.send(order, message, { requestId }, givenTexts(texts));
     return commandReply(done, result);

@@ -12,10 +12,21 @@ import {
   statusesThatTake,
 } from '../domain/index.ts';
 import { noteRequest } from '../http/request-context.ts';
+import { findOrderByNumber } from './find-orders.ts';
+import type { NewOrder } from './insert-order.ts';
+import { insertOrder } from './insert-order.ts';
 import type { PresentOrder } from './presenter.ts';
-import * as queries from './queries.ts';
+import { countFailedCancels, hasUnheardSteps } from './queries.ts';
 import type { RecoveryDeps } from './recovery.ts';
 import { orderInputOf, recoverOrder } from './recovery.ts';
+import {
+  findCarriedOut,
+  hearCarriedOut,
+  isMismatch,
+  removeRequest,
+  writeDispute,
+  writeRequest,
+} from './request-queries.ts';
 import type { OrderRow, RequestBody } from './rows.ts';
 import type { CreateOrder, Order } from './schemas.ts';
 
@@ -118,7 +129,7 @@ export function createOrderCommands(deps: OrderDeps): OrderCommands {
 
 async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promise<CommandResult> {
   const newOrder = newOrderOf(request, deps.durations);
-  const { order, isInserted, isUnstarted } = await queries.insertOrder(deps.sql, newOrder, {
+  const { order, isInserted, isUnstarted } = await insertOrder(deps.sql, newOrder, {
     paymentLinkMs: deps.durations.paymentLinkMs,
     present: deps.present,
   });
@@ -137,7 +148,7 @@ async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promis
 export function newOrderOf(
   request: Omit<CreateOrderRequest, 'log'>,
   durations: Omit<OrderDurations, 'paymentLinkMs'>,
-): queries.NewOrder {
+): NewOrder {
   const { merchantId, environment, idempotencyKey, body } = request;
   const { completionWindowMs, disputeAnswerMs } = durations;
   const content = {
@@ -171,8 +182,8 @@ async function send<Name extends OrderMessageName>(
   const { orderNumber } = order;
   const { requestId } = message;
   const responsible = { actor, reason: String(body['reason'] ?? NO_REASON_ASKED) };
-  const known = await queries.writeRequest(deps.sql, orderNumber, requestId, body, responsible);
-  const before = known.replayed && (await queries.findCarriedOut(deps.sql, orderNumber, requestId));
+  const known = await writeRequest(deps.sql, orderNumber, requestId, body, responsible);
+  const before = known.replayed && (await findCarriedOut(deps.sql, orderNumber, requestId));
   const after = before || (await carryOut(deps, order, name, message));
   return { order: deps.present(after), ...known };
 }
@@ -186,11 +197,11 @@ async function raiseDispute(
 ): Promise<CommandResult> {
   const { orderNumber } = order;
   const dispute = { requestId, reason, operator };
-  const written = await queries.writeDispute(deps.sql, orderNumber, dispute);
+  const written = await writeDispute(deps.sql, orderNumber, dispute);
   if (!written) {
     const repeated = await findRepeated(deps, orderNumber, requestId, { reason });
     if (repeated) return repeated;
-    throw refusalOf(await queries.findOrderByNumber(deps.sql, orderNumber), 'dispute');
+    throw refusalOf(await findOrderByNumber(deps.sql, orderNumber), 'dispute');
   }
   const { receivedAt, ...known } = written;
   const message = { requestId, receivedAtMs: receivedAt.getTime() };
@@ -203,9 +214,9 @@ async function findRepeated(
   requestId: string,
   body: RequestBody,
 ): Promise<CommandResult | undefined> {
-  const order = await queries.findCarriedOut(sql, orderNumber, requestId);
+  const order = await findCarriedOut(sql, orderNumber, requestId);
   if (!order) return undefined;
-  const mismatch = await queries.isMismatch(sql, orderNumber, requestId, body);
+  const mismatch = await isMismatch(sql, orderNumber, requestId, body);
   return { order: present(order), replayed: true, mismatch };
 }
 
@@ -221,16 +232,16 @@ async function carryOut<Name extends OrderMessageName>(
   try {
     const updateId = await updateIdOf(deps, orderNumber, name, requestId);
     const outcome = await updateStarted(deps, order, name, message, updateId);
-    const after = await queries.hearCarriedOut(deps.sql, orderNumber, requestId);
+    const after = await hearCarriedOut(deps.sql, orderNumber, requestId);
     if (after) return after;
     throw outcome === 'gone' ? refusal(commandOf(name)) : lost(name);
   } catch (error) {
     // Written, but its workflow task was lost: the order takes it over from the book.
-    const after = await queries.findCarriedOut(deps.sql, orderNumber, requestId);
+    const after = await findCarriedOut(deps.sql, orderNumber, requestId);
     if (after) return after;
     // Refused: what it asked for goes. After any other failure it may still be carried out.
     if (error instanceof DomainError) {
-      await queries.removeRequest(deps.sql, orderNumber, requestId);
+      await removeRequest(deps.sql, orderNumber, requestId);
     }
     throw error;
   }
@@ -273,12 +284,12 @@ async function updateCaughtUp<Name extends OrderMessageName>(
 
 /** True when the row would take a command that its workflow has refused, or has steps that it may lack. */
 async function mayDiffer(sql: Sql, orderNumber: string, name: OrderMessageName): Promise<boolean> {
-  const { status, busy } = await queries.findOrderByNumber(sql, orderNumber);
+  const { status, busy } = await findOrderByNumber(sql, orderNumber);
   if (busy === null && statusesThatTake(commandOf(name)).includes(status)) return true;
   // Of many commands at once one wins, and the others are refused before it has heard. But no
   // dispute that the database has taken may be refused.
   const olderThanMs = name === 'dispute' ? 0 : HEARD_WITHIN_MS;
-  return queries.hasUnheardSteps(sql, orderNumber, olderThanMs);
+  return hasUnheardSteps(sql, orderNumber, olderThanMs);
 }
 
 /**
@@ -291,7 +302,7 @@ async function updateIdOf(
   name: OrderMessageName,
   requestId: string,
 ): Promise<string> {
-  const failed = name === 'cancel' ? await queries.countFailedCancels(sql, orderNumber) : 0;
+  const failed = name === 'cancel' ? await countFailedCancels(sql, orderNumber) : 0;
   return failed === 0 ? requestId : `${requestId}:${failed}`;
 }
 

@@ -1,15 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { DomainError, statusesThatTake } from '../domain/index.ts';
-import { errorOf } from '../http/errors.ts';
-import { noteRequest } from '../http/request-context.ts';
+import { statusesThatTake } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
-
-export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
-export * from './insert-order.ts';
-export * from './recovery.ts';
-export * from './request-queries.ts';
-export type { OrderRow } from './rows.ts';
 
 /** The order of that number in that environment, whoever owns it. */
 export async function findOrder(
@@ -21,24 +13,6 @@ export async function findOrder(
     SELECT * FROM orders
     WHERE order_number = ${orderNumber} AND environment = ${environment}`;
   return row;
-}
-
-/**
- * The order that a merchant names, if it exists in this environment and is theirs.
- *
- * @throws DomainError `ORDER_NOT_FOUND`, then `ORDER_NOT_YOURS`
- */
-export async function ownOrder(
-  sql: Sql,
-  merchantId: string,
-  environment: Environment,
-  orderNumber: string,
-): Promise<OrderRow> {
-  const order = await findOrder(sql, environment, orderNumber);
-  if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  noteRequest({ orderNumber });
-  if (order.merchantId !== merchantId) throw errorOf('ORDER_NOT_YOURS');
-  return order;
 }
 
 /** Orders whose workflow never began: their API process died, or Temporal was away. */

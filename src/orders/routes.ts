@@ -6,7 +6,7 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
 import { commandRoutes } from './command-routes.ts';
 import { listOrders } from './list-orders.ts';
-import { ownOrder } from './queries.ts';
+import { authorizeOrder } from './authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import { merchantRoute, orderAnswer, orderErrors, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from './schemas.ts';
@@ -108,7 +108,7 @@ function getOrderRoute({ sql, present }: OrderRouteDeps): Route {
     responses: { 200: orderAnswer },
     errors: orderErrors,
   }).handledBy(async ({ params, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     return { status: 200, body: success('Order', present(order)) };
   });
 }
@@ -125,7 +125,7 @@ function timelineRoute({ sql }: OrderRouteDeps): Route {
     responses: { 200: { description: 'The timeline', schema: envelopeOf(timelineSchema) } },
     errors: orderErrors,
   }).handledBy(async ({ params, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const timeline = presentTimeline(order, await readTimeline(sql, order.orderNumber));
     return { status: 200, body: success('Timeline', timeline) };
   });

@@ -4,7 +4,7 @@ import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
 import { requestIdOf } from './commands.ts';
-import { ownOrder } from './queries.ts';
+import { authorizeOrder } from './authorize-order.ts';
 import { commandAnswer, commandReply, orderErrors, orderParams } from './route-parts.ts';
 import type { OrderRow } from './rows.ts';
 import { advanceSchema, disputeSchema } from './schemas.ts';
@@ -42,7 +42,7 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
     description: 'ACCEPTED → PAID.',
     errors: [...helper.errors, 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'pay', headers['Idempotency-Key']);
     const result =
       (await commands.findRepeated(order, requestId)) ??
@@ -62,7 +62,7 @@ function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
     summary: "Let the buyer's payment attempt fail",
     description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
   }).handledBy(async ({ params, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'fail-payment', headers['Idempotency-Key']);
     const result = await commands.send(order, 'failPayment', { requestId }, { reason: DECLINED });
     return commandReply('Payment failed', result);
@@ -78,7 +78,7 @@ function disputeRoute({ sql, commands }: TestHelperDeps): Route {
     description: 'PAID or DELIVERED → DISPUTE_OPEN.',
     body: disputeSchema,
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'dispute', headers['Idempotency-Key']);
     const result = await commands.raiseDispute(order, requestId, body.reason);
     return commandReply('Dispute raised', result);
@@ -94,7 +94,7 @@ function advanceRoute({ sql, commands }: TestHelperDeps): Route {
     description: 'Its deadlines come nearer by so many seconds; what has passed stays as it was.',
     body: advanceSchema,
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await ownOrder(sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'advance', headers['Idempotency-Key']);
     const { seconds } = body;
     const result = await commands.send(order, 'advance', { requestId, seconds }, { seconds });

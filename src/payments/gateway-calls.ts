@@ -1,8 +1,8 @@
 import { refundWorkflowId } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
-import type { OrderRow } from '../orders/queries.ts';
-import { findOrderAnywhere } from '../orders/queries.ts';
+import type { OrderRow } from '../orders/public.ts';
+import { findOrderAnywhere } from '../orders/public.ts';
 import type {
   PendingActivity,
   TryOutcome,

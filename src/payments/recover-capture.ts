@@ -1,4 +1,4 @@
-import { findOrderByNumber } from '../orders/queries.ts';
+import { findOrderByNumber } from '../orders/public.ts';
 import type { CaptureDeps } from './captures.ts';
 import type { Gateways } from './gateways.ts';
 import { gatewayOf } from './gateways.ts';

@@ -5,8 +5,8 @@ import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { errorOf, HttpRefusal } from '../http/errors.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
-import type { OrderRow } from '../orders/queries.ts';
-import { ownOrder } from '../orders/queries.ts';
+import type { OrderRow } from '../orders/public.ts';
+import { authorizeOrder } from '../orders/public.ts';
 import type { SessionRow } from './queries.ts';
 import { findSessionOfKey, keepSessionOfKey } from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
@@ -61,7 +61,7 @@ function openSessionRoute(deps: SessionDeps): Route {
       'PAYMENTS_NOT_AVAILABLE',
     ],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
-    const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(deps.sql, merchant.id, environment, params.id);
     const { session, isNew, replayed } = await openOnce(deps, order, headers['Idempotency-Key']);
     const replay = replayHeadersOf({ replayed, mismatch: false });
     if (session.isExpired) throw new HttpRefusal('PAYMENT_SESSION_EXPIRED', replay);
@@ -109,7 +109,7 @@ function getSessionRoute(deps: SessionDeps): Route {
     responses: { 200: { description: 'The session', schema: envelopeOf(sessionSchema) } },
     errors: [...orderErrors, 'NOT_FOUND', 'PAYMENT_SESSION_EXPIRED'],
   }).handledBy(async ({ params, merchant, environment }) => {
-    const order = await ownOrder(deps.sql, merchant.id, environment, params.id);
+    const order = await authorizeOrder(deps.sql, merchant.id, environment, params.id);
     const session = await lookAtSession(deps, order.orderNumber, params.session);
     if (!session) throw new DomainError('NOT_FOUND', 'Payment session not found');
     if (session.isExpired) throw errorOf('PAYMENT_SESSION_EXPIRED');

@@ -3,7 +3,7 @@ import { fetch } from 'undici';
 import type { Sql } from '../db/client.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
-import type { OrderRow } from '../orders/queries.ts';
+import type { OrderRow } from '../orders/public.ts';
 import { noteCapture } from './captures.ts';
 import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';

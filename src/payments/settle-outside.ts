@@ -2,8 +2,8 @@ import { clearAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { Settlement } from '../domain/index.ts';
 import { DomainError, isFinal, REFUSALS, statusesThatTake } from '../domain/index.ts';
-import type { OrderRow } from '../orders/queries.ts';
-import { findCarriedOut, findOrderByNumber } from '../orders/queries.ts';
+import type { OrderRow } from '../orders/public.ts';
+import { findCarriedOut, findOrderByNumber } from '../orders/public.ts';
 import { findUnprocessedSurplus, finishSurplus } from './queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 

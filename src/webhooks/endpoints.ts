@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
-import { merchantNotFound } from '../merchants/queries.ts';
+import { merchantNotFound } from '../merchants/public.ts';
 import { generateToken } from '../tokens.ts';
 import type { WebhookUrlSaveCheck } from './address-guard.ts';
 import { webhookSecretContext } from './deliver.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { findOrderByNumber, recoverOrder } from '../../src/orders/queries.ts';
+import { findOrderByNumber } from '../../src/orders/find-orders.ts';
+import { recoverOrder } from '../../src/orders/recovery.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds.ts';
 import { adminCli } from '../support/admin-cli.ts';

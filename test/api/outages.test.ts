@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { isUnstarted } from '../../src/orders/queries.ts';
+import { isUnstarted } from '../../src/orders/insert-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/queries.ts';
+import { writeDispute } from '../../src/orders/request-queries.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { alerts, madeAtGateway, simulator } from '../support/gateway.ts';

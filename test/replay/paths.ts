@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/queries.ts';
+import { writeDispute } from '../../src/orders/request-queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
 import { breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';

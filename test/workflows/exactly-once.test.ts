@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect, vi } from 'vitest';
 import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
-import { writeDispute } from '../../src/orders/queries.ts';
+import { writeDispute } from '../../src/orders/request-queries.ts';
 import { anOrder } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';

@@ -5,7 +5,7 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { createOrderCommands } from '../../src/orders/commands.ts';
 import { decideDispute, refundForMerchant } from '../../src/orders/operator-commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { writeRequest } from '../../src/orders/queries.ts';
+import { writeRequest } from '../../src/orders/request-queries.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 

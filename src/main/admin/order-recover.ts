@@ -70,7 +70,7 @@ payment session since then. Run it once more a minute later: what Temporal lists
     }
     const deps = await recoveryDeps(service);
     const { recoverOrder } = await import('../../orders/recovery.ts');
-    const { findOrderAnywhere } = await import('../../orders/queries.ts');
+    const { findOrderAnywhere } = await import('../../orders/find-orders.ts');
     await findOrderAnywhere(service.sql, orderNumber);
     const outcome = await recoverOrder(deps, orderNumber);
     return { data: { orderNumber, outcome }, text: OUTCOMES[outcome] };

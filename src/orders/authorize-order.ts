@@ -1,0 +1,25 @@
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import { errorOf } from '../http/errors.ts';
+import { noteRequest } from '../http/request-context.ts';
+import { findOrder } from './queries.ts';
+import type { OrderRow } from './rows.ts';
+
+/**
+ * The order that a merchant names, if it exists in this environment and belongs to the merchant.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`, then `ORDER_NOT_YOURS`
+ */
+export async function authorizeOrder(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+  orderNumber: string,
+): Promise<OrderRow> {
+  const order = await findOrder(sql, environment, orderNumber);
+  if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  noteRequest({ orderNumber });
+  if (order.merchantId !== merchantId) throw errorOf('ORDER_NOT_YOURS');
+  return order;
+}

@@ -1,0 +1,7 @@
+/** What other features may use of the orders. */
+export { authorizeOrder } from './authorize-order.ts';
+export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
+export { findOrder } from './queries.ts';
+export { signalOrder } from './recovery.ts';
+export { findCarriedOut, writeRequest } from './request-queries.ts';
+export type { OrderRow } from './rows.ts';
