@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { inheritedEnvironment, port, readSettings, text, webAddress } from '../src/settings.ts';
 
-/** What only a developer's machine knows. */
+/** The variables that only a developer's machine has. */
 export const DEV_SETTINGS = {
   DATA_DIR: text('.data', {
     accepts: 'the path of a folder',
@@ -39,7 +39,7 @@ export const DEV_SETTINGS = {
   npm_lifecycle_event: text(undefined, {
     accepts: 'what npm sets',
     description: 'the script that npm runs',
-    // Nobody but npm sets it.
+    // Only npm sets it.
     hidden: true,
   }),
 };

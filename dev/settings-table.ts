@@ -13,7 +13,7 @@ export const README = new URL('../README.md', import.meta.url);
 /** The tables of the README, by what stands above them. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...VERSION_SETTINGS },
-  'How long things take:': DURATION_SETTINGS,
+  'Durations:': DURATION_SETTINGS,
   'The gateway of each environment, given whole or not at all. `npm start` gives the sandbox the simulator; without a gateway, payment sessions answer 502:':
     Object.fromEntries(
       (['sandbox', 'production'] as const)

@@ -29,7 +29,7 @@ const SPECIFIED_RETRY_DELAYS = WEBHOOK_RETRY_DELAYS_MS.map((ms) => ms / 1000).jo
 
 const NAMESPACE = 'the name of a namespace';
 
-/** What a part of the service may be told, in the order of the README's table. */
+/** The variables of the service, in the order of the README's table. */
 export const SERVICE_SETTINGS = {
   NODE_ENV: oneOf(
     ['development', 'test', 'production'],
@@ -133,7 +133,7 @@ export const SERVICE_SETTINGS = {
     fallback: SPECIFIED_RETRY_DELAYS,
     accepts: `four numbers of seconds separated by commas, and only ${SPECIFIED_RETRY_DELAYS} when NODE_ENV is production`,
     description: 'the waits before attempts 2 to 5 of a webhook',
-    // For tests in which nobody can wait for hours.
+    // Only tests set it: they cannot wait for hours.
     hidden: true,
   }),
 };
@@ -155,7 +155,7 @@ export const VERSION_SETTINGS = {
 
 const HOUR = 3600;
 
-/** How long things take. */
+/** The durations that can be configured. */
 export const DURATION_SETTINGS = {
   PAYMENT_LINK_SECONDS: seconds(24 * HOUR, 'an order that is not paid by then is cancelled'),
   PAYMENT_SESSION_SECONDS: seconds(900, 'how long a payment session is open'),
@@ -165,7 +165,7 @@ export const DURATION_SETTINGS = {
   ),
   DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR, 'a dispute without an answer is refunded then'),
   SWEEP_AFTER_SECONDS: seconds(30, 'an order without a workflow gets one then'),
-  RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments that nobody told of'),
+  RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments without a callback'),
 };
 
 /** The gateways that can be configured, in each environment, and what each of them needs. */
@@ -202,7 +202,7 @@ function refuseInProduction({ webhookAllowedCidrs, webhookRetryDelaysMs }: Servi
   };
   // Private addresses opened to webhooks would open them to every merchant.
   if (webhookAllowedCidrs.length > 0) refuse('WEBHOOK_ALLOWED_CIDRS');
-  // Merchants are promised these.
+  // The API's guide promises merchants these.
   const isSpecified = isDeepStrictEqual(webhookRetryDelaysMs, WEBHOOK_RETRY_DELAYS_MS);
   if (!isSpecified) refuse('WEBHOOK_RETRY_DELAYS_SECONDS');
 }

@@ -12,7 +12,7 @@ test("the README's tables of settings are what the entries give: npm run docs:se
   expect(readme).toBe(withSettingsTables(readme));
 });
 
-test('every variable that is read has a row in the README, but for those that nobody sets', () => {
+test('every variable that is read has a row in the README, but for those that only tests and npm set', () => {
   const read = new Set<string>();
   const env = new Proxy<NodeJS.ProcessEnv>(
     {},
