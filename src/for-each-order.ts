@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { runAboutOrder } from './http/request-context.ts';
+import { runWithOrderNumber } from './http/request-context.ts';
 
 /**
  * Works on orders a few at a time. One that fails is logged, and stops no other: it comes again with
@@ -18,7 +18,7 @@ export async function forEachOrder<Item>(
   async function takeTurns(): Promise<void> {
     for (const item of queue) {
       if (isOver()) return;
-      await runAboutOrder(orderNumberOf(item), () =>
+      await runWithOrderNumber(orderNumberOf(item), () =>
         work(item).catch((err: unknown) => log.warn({ err }, 'Left to a later run')),
       );
     }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { listenErrorMessage, type WantedPort } from '../../src/main/listen.ts';
+import { listenErrorMessage, type ListenAddress } from '../../src/main/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
 
 /** Listens for a moment. @throws the system's error. */
@@ -43,7 +43,7 @@ export async function acceptsConnections(host: string, port: number): Promise<bo
   }
 }
 
-async function problemWith(wanted: WantedPort): Promise<string | undefined> {
+async function problemWith(wanted: ListenAddress): Promise<string | undefined> {
   try {
     await bind(wanted.host, wanted.port);
     return undefined;
@@ -57,7 +57,7 @@ async function problemWith(wanted: WantedPort): Promise<string | undefined> {
  *
  * @throws SetupError with one line that names each port in the way and the variable that moves it.
  */
-export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+export async function requireFreePorts(wanted: readonly ListenAddress[]): Promise<void> {
   const twice = wanted.find(({ port }, index) =>
     wanted.slice(0, index).some((other) => other.port === port),
   );

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DevConfig } from '../config.ts';
 import type { Guard } from '../processes/guard.ts';
-import type { WantedPort } from '../../src/main/listen.ts';
+import type { ListenAddress } from '../../src/main/listen.ts';
 import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
 import { SetupError } from '../../src/setup-error.ts';
 
@@ -14,7 +14,7 @@ export interface Part {
   /** The file that it runs, from the top of the repository. */
   readonly entry: string;
   /** It listens here: checked before anything starts. */
-  readonly port?: (config: DevConfig) => WantedPort;
+  readonly port?: (config: DevConfig) => ListenAddress;
   /** Without it the part always runs. */
   readonly isWanted?: (config: DevConfig) => boolean;
   /** It can do its work: it answers 200 at this path of its port, or calls `process.send('ready')`. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
 import type { Guard } from '../processes/guard.ts';
-import type { WantedPort } from '../../src/main/listen.ts';
+import type { ListenAddress } from '../../src/main/listen.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { findTemporalServer, findTemporalUi } from '../temporal/programs.ts';
@@ -40,7 +40,7 @@ export interface ServersOptions {
 }
 
 /** The ports of the servers that this run starts itself. */
-export function serverPorts(config: DevConfig): WantedPort[] {
+export function serverPorts(config: DevConfig): ListenAddress[] {
   const host = '127.0.0.1';
   const postgres = { host, port: config.postgresPort, variable: 'POSTGRES_PORT' };
   const temporalPorts = [

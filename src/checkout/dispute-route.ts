@@ -4,50 +4,50 @@ import { DomainError, REFUSALS } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { text } from '../http/fields.ts';
-import type { Desk } from './desk.ts';
-import { backToPage, checkoutOf, html, htmlRoute, seePage, show } from './desk.ts';
-import type { CheckoutAnswer } from './pages/checkout-page.ts';
+import type { CheckoutContext } from './context.ts';
+import { redirectToPage, checkoutOf, html, htmlRoute, seeOther, show } from './context.ts';
+import type { FormFeedback } from './pages/checkout-page.ts';
 import type { Checkout } from './queries.ts';
 import { assertSameOrigin, formHeaders } from './same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
 /** Longer than an order may take to answer, so that the buyer's text can come back. */
-const ANSWER_WITHIN_MS = 8_000;
+const RESPONSE_TIMEOUT_MS = 8_000;
 
 /** The form by which a buyer raises a dispute. */
-export function disputeRoute(desk: Desk): Route {
+export function disputeRoute(context: CheckoutContext): Route {
   return defineRoute({
-    ...htmlRoute(desk),
+    ...htmlRoute(context),
     method: 'POST',
     path: '/pay/{token}/dispute',
     operationId: 'raiseCheckoutDispute',
     summary: 'Raise a dispute, as the buyer',
     headers: formHeaders,
-    answerWithinMs: ANSWER_WITHIN_MS,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     bodyType: 'form',
     // The rule of the text is asked by the handler, so that the text comes back with the answer.
     body: z.object({ reason: z.string().default('') }),
-    responses: { 303: seePage, 400: html, 500: html },
+    responses: { 303: seeOther, 400: html, 500: html },
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   }).handledBy(async ({ params, headers, body, log }) => {
     assertSameOrigin(headers);
-    const checkout = await checkoutOf(desk, params.token);
+    const checkout = await checkoutOf(context, params.token);
     // A browser sends each line break of a form as two characters.
     const reason = body.reason.replaceAll('\r\n', '\n');
-    if (isRepeated(checkout, reason)) return backToPage(desk, params.token);
+    if (isDuplicate(checkout, reason)) return redirectToPage(context, params.token);
     const refusal = refusalOf(checkout, reason);
-    if (refusal) return show(desk, 400, checkout, refusal);
+    if (refusal) return show(context, 400, checkout, refusal);
     try {
-      await desk.raiseDispute(checkout.order, disputeIdOf(checkout, reason), reason);
+      await context.raiseDispute(checkout.order, disputeIdOf(checkout, reason), reason);
     } catch (error) {
-      const now = await checkoutOf(desk, params.token);
+      const now = await checkoutOf(context, params.token);
       if (error instanceof DomainError && error.code === 'INVALID_STATE') {
-        return show(desk, 400, now, { problem: error.message, draft: { reason } });
+        return show(context, 400, now, { problem: error.message, draft: { reason } });
       }
       log.error({ err: error }, 'A dispute is written down, but its order did not answer');
-      return show(desk, 500, now, { problem: NOT_CONFIRMED, draft: { reason } });
+      return show(context, 500, now, { problem: NOT_CONFIRMED, draft: { reason } });
     }
-    return backToPage(desk, params.token);
+    return redirectToPage(context, params.token);
   });
 }
 
@@ -55,7 +55,7 @@ const NOT_CONFIRMED =
   'We could not confirm your dispute. Check this page again in a minute, and send it once more ' +
   'if it is not shown by then.';
 
-/** The contract's rule for a buyer's dispute, and its words. */
+/** The contract's rule for a buyer's dispute, and its violation message. */
 const disputeReason = text({
   error: 'must be 10 to 2000 characters and not blank',
   minLength: 10,
@@ -64,11 +64,11 @@ const disputeReason = text({
 });
 
 /** The same dispute, sent twice by an impatient finger. */
-function isRepeated(checkout: Checkout, reason: string): boolean {
+function isDuplicate(checkout: Checkout, reason: string): boolean {
   return stateOf(checkout) === 'disputed' && checkout.order.disputeReason === reason;
 }
 
-function refusalOf(checkout: Checkout, reason: string): CheckoutAnswer | undefined {
+function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined {
   if (!canDispute(stateOf(checkout))) return { problem: REFUSALS.dispute, draft: { reason } };
   const parsed = disputeReason.safeParse(reason);
   const violation = parsed.error?.issues[0]?.message;

@@ -1,8 +1,8 @@
 import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import type { Desk } from './desk.ts';
-import { backToPage, checkoutOf, html, htmlRoute, seePage, show } from './desk.ts';
+import type { CheckoutContext } from './context.ts';
+import { redirectToPage, checkoutOf, html, htmlRoute, seeOther, show } from './context.ts';
 import { assertSameOrigin, formHeaders } from './same-origin.ts';
 import type { CheckoutState } from './state.ts';
 import { stateOf } from './state.ts';
@@ -11,33 +11,33 @@ import { stateOf } from './state.ts';
 const PAYABLE: readonly CheckoutState[] = ['payable', 'waiting', 'session_expired'];
 
 /** The gateway has 10 s to open a session, and another request may be at it just before. */
-const ANSWER_WITHIN_MS = 18_000;
+const RESPONSE_TIMEOUT_MS = 18_000;
 
 /** The button that opens a payment session, or finds the one that is open. */
-export function payRoute(desk: Desk): Route {
+export function payRoute(context: CheckoutContext): Route {
   return defineRoute({
-    ...htmlRoute(desk),
+    ...htmlRoute(context),
     method: 'POST',
     path: '/pay/{token}/sessions',
     operationId: 'openCheckoutSession',
     summary: 'Open a payment session, as the buyer',
     bodyType: 'form',
     headers: formHeaders,
-    answerWithinMs: ANSWER_WITHIN_MS,
-    responses: { 303: seePage, 400: html, 403: html, 502: html },
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+    responses: { 303: seeOther, 400: html, 403: html, 502: html },
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   }).handledBy(async ({ params, headers }) => {
     assertSameOrigin(headers);
-    const checkout = await checkoutOf(desk, params.token);
+    const checkout = await checkoutOf(context, params.token);
     const state = stateOf(checkout);
-    if (state === 'merchant_unavailable') return show(desk, 403, checkout);
-    if (!PAYABLE.includes(state)) return backToPage(desk, params.token);
+    if (state === 'merchant_unavailable') return show(context, 403, checkout);
+    if (!PAYABLE.includes(state)) return redirectToPage(context, params.token);
     try {
-      await desk.openSession(checkout.order);
+      await context.openSession(checkout.order);
     } catch (error) {
-      return notOpened(desk, params.token, error);
+      return showOpenFailure(context, params.token, error);
     }
-    return backToPage(desk, params.token);
+    return redirectToPage(context, params.token);
   });
 }
 
@@ -48,14 +48,14 @@ const GATEWAY_AWAY =
 const NOT_AVAILABLE = 'This merchant cannot take payments yet. Ask the merchant how to pay.';
 
 /** A session is refused by the gateway, for the number of tries, or because the order moved on. */
-async function notOpened(desk: Desk, token: string, error: unknown) {
+async function showOpenFailure(context: CheckoutContext, token: string, error: unknown) {
   const code = error instanceof DomainError ? error.code : undefined;
   const isExpected =
     code === 'INVALID_STATE' || code === 'GATEWAY_UNAVAILABLE' || code === 'PAYMENTS_NOT_AVAILABLE';
   if (!isExpected) throw error;
-  const checkout = await checkoutOf(desk, token);
-  if (!PAYABLE.includes(stateOf(checkout))) return backToPage(desk, token);
-  if (code === 'INVALID_STATE') return show(desk, 400, checkout, { problem: NO_MORE_SESSIONS });
+  const checkout = await checkoutOf(context, token);
+  if (!PAYABLE.includes(stateOf(checkout))) return redirectToPage(context, token);
+  if (code === 'INVALID_STATE') return show(context, 400, checkout, { problem: NO_MORE_SESSIONS });
   const problem = code === 'GATEWAY_UNAVAILABLE' ? GATEWAY_AWAY : NOT_AVAILABLE;
-  return show(desk, 502, checkout, { problem });
+  return show(context, 502, checkout, { problem });
 }

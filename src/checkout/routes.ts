@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import type { CheckoutDeps, Desk } from './desk.ts';
-import { backToPage, buyerRoute, checkoutOf, html, htmlRoute, seePage, show } from './desk.ts';
+import type { CheckoutDeps, CheckoutContext } from './context.ts';
+import {
+  redirectToPage,
+  buyerRoute,
+  checkoutOf,
+  html,
+  htmlRoute,
+  seeOther,
+  show,
+} from './context.ts';
 import { disputeRoute } from './dispute-route.ts';
 import { createFiles } from './files.ts';
 import { payRoute } from './pay-route.ts';
@@ -13,44 +21,44 @@ import { stateOf, versionOf } from './state.ts';
 export function checkoutRoutes(deps: CheckoutDeps): Route[] {
   const pathPrefix = new URL(deps.publicBaseUrl).pathname.replace(/\/+$/, '');
   const { files, routes } = createFiles(pathPrefix);
-  const desk: Desk = { ...deps, files, basePath: `${pathPrefix}/pay` };
+  const context: CheckoutContext = { ...deps, files, basePath: `${pathPrefix}/pay` };
   return [
-    pageRoute(desk),
-    statusRoute(desk),
-    payRoute(desk),
-    disputeRoute(desk),
-    ...['sessions', 'dispute'].map((form) => backRoute(desk, form)),
+    pageRoute(context),
+    statusRoute(context),
+    payRoute(context),
+    disputeRoute(context),
+    ...['sessions', 'dispute'].map((form) => redirectRoute(context, form)),
     ...routes,
   ];
 }
 
-function pageRoute(desk: Desk): Route {
+function pageRoute(context: CheckoutContext): Route {
   return defineRoute({
-    ...htmlRoute(desk),
+    ...htmlRoute(context),
     method: 'GET',
     path: '/pay/{token}',
     operationId: 'showCheckout',
     summary: "The buyer's page",
     responses: { 200: html, 408: { ...html, description: 'The payment session has expired' } },
   }).handledBy(async ({ params }) => {
-    const checkout = await lookAgain(desk, await checkoutOf(desk, params.token));
+    const checkout = await refreshOpenSession(context, await checkoutOf(context, params.token));
     return stateOf(checkout) === 'session_expired'
-      ? show(desk, 408, checkout)
-      : show(desk, 200, checkout);
+      ? show(context, 408, checkout)
+      : show(context, 200, checkout);
   });
 }
 
 /** A QR code that the gateway has closed is not shown. */
-async function lookAgain(desk: Desk, checkout: Checkout): Promise<Checkout> {
+async function refreshOpenSession(context: CheckoutContext, checkout: Checkout): Promise<Checkout> {
   const { order, session } = checkout;
   if (stateOf(checkout) !== 'waiting' || session === null) return checkout;
-  await desk.lookAtSession(order.orderNumber, session.sessionId);
-  return checkoutOf(desk, order.paymentToken);
+  await context.refreshSession(order.orderNumber, session.sessionId);
+  return checkoutOf(context, order.paymentToken);
 }
 
-function statusRoute(desk: Desk): Route {
+function statusRoute(context: CheckoutContext): Route {
   return defineRoute({
-    ...buyerRoute(desk),
+    ...buyerRoute(context),
     method: 'GET',
     path: '/pay/{token}/status',
     operationId: 'getCheckoutStatus',
@@ -62,19 +70,19 @@ function statusRoute(desk: Desk): Route {
       },
     },
   }).handledBy(async ({ params }) => {
-    const checkout = await checkoutOf(desk, params.token);
+    const checkout = await checkoutOf(context, params.token);
     return { status: 200, body: { state: stateOf(checkout), version: versionOf(checkout) } };
   });
 }
 
 /** Whoever opens the address of a form, from the browser's history for example, gets the page. */
-function backRoute(desk: Desk, form: string): Route {
+function redirectRoute(context: CheckoutContext, form: string): Route {
   return defineRoute({
-    ...htmlRoute(desk),
+    ...htmlRoute(context),
     method: 'GET',
     path: `/pay/{token}/${form}`,
     operationId: `backTo ${form}`,
     summary: 'Back to the page',
-    responses: { 303: seePage },
-  }).handledBy(async ({ params }) => backToPage(desk, params.token));
+    responses: { 303: seeOther },
+  }).handledBy(async ({ params }) => redirectToPage(context, params.token));
 }

@@ -17,7 +17,7 @@ import type { Authenticate, MerchantGate } from './merchant-gate.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { healthRoutes } from './readiness.ts';
 import type { Readiness } from './readiness.ts';
-import { noteRequest, requestIdFrom, runRequest } from './request-context.ts';
+import { addRequestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
 import { send } from './send.ts';
 import { createVersionRegistry } from './versions.ts';
 import type { VersionRegistry } from './versions.ts';
@@ -34,7 +34,7 @@ export interface AppOptions {
   /** In tests: an answer that its route does not declare becomes a 500. */
   readonly checkResponses: boolean;
   /** In tests on a starved machine: longer than the contract's 5 s. */
-  readonly answerWithinMs?: number | undefined;
+  readonly responseTimeoutMs?: number | undefined;
   readonly versions?: VersionRegistry;
   readonly now?: () => Date;
 }
@@ -60,7 +60,7 @@ function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: nu
 }
 
 /** The outermost layer: whatever happens inside, an answer in our own form leaves. */
-function answerAlways(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
+function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
   const answer = async (ctx: Koa.ParameterizedContext<RequestState>, next: Koa.Next) => {
     const startedAtMs = performance.now();
     try {
@@ -76,7 +76,7 @@ function answerAlways(version: string, log: Logger, now: () => Date): Koa.Middle
     const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
     Object.assign(ctx.state, { requestId, log });
     ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version, 'X-Request-Id': requestId });
-    return runRequest(requestId, () => answer(ctx, next));
+    return runWithRequestId(requestId, () => answer(ctx, next));
   };
 }
 
@@ -107,14 +107,14 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
 /** No route took the request: 405 if its path has one for another method, else 404. */
 function refuseUnmatched(
   gate: MerchantGate,
-  answerWithinMs: number | undefined,
+  responseTimeoutMs: number | undefined,
 ): RouterMiddleware<RequestState> {
   return async (ctx) => {
     const environment = environmentOf(ctx.path);
-    const within = createDeadline(answerWithinMs);
+    const within = createDeadline(responseTimeoutMs);
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
-    ctx.set(entry?.spoken.headers ?? {});
-    if (entry) noteRequest({ merchantId: entry.merchant.id });
+    ctx.set(entry?.version.headers ?? {});
+    if (entry) addRequestFields({ merchantId: entry.merchant.id });
     const allow = allowOf(ctx.matched ?? []);
     if (allow === undefined) throw errorOf('NOT_FOUND');
     if (ctx.method !== 'OPTIONS') throw new HttpRefusal('METHOD_NOT_ALLOWED', { Allow: allow });
@@ -131,18 +131,18 @@ export type HttpApp = Koa<RequestState> & {
 
 /** Builds the whole HTTP application out of its routes. */
 export function createApp(options: AppOptions): HttpApp {
-  const { log, checkResponses, answerWithinMs, now = () => new Date() } = options;
+  const { log, checkResponses, responseTimeoutMs, now = () => new Date() } = options;
   const versions = options.versions ?? createVersionRegistry();
   const clientIp = createClientIp(options.trustedProxies);
   const gate = createMerchantGate({ ...options, clientIp, versions, now });
-  const dispatch = createDispatch({ gate, clientIp, checkResponses, answerWithinMs, now });
+  const dispatch = createDispatch({ gate, clientIp, checkResponses, responseTimeoutMs, now });
   const router = createRouter([...healthRoutes(options.readiness), ...options.routes], dispatch);
   const app = new Koa<RequestState>();
   app.on('error', (err: unknown, ctx?: Koa.ParameterizedContext<RequestState>) => {
     log.warn({ err, requestId: ctx?.state.requestId }, 'A connection failed');
   });
-  app.use(answerAlways(versions.current, log, now));
+  app.use(errorHandler(versions.current, log, now));
   app.use(router.routes());
-  app.use(refuseUnmatched(gate, answerWithinMs));
+  app.use(refuseUnmatched(gate, responseTimeoutMs));
   return Object.assign(app, { allowOf: (path: string) => allowOf(router.match(path, '').path) });
 }

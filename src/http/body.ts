@@ -8,7 +8,7 @@ const BODY_LIMIT_BYTES = 32 * 1024;
 const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
 
 /** @throws DomainError BODY_TOO_LARGE if the request announces more than the limit. */
-export function refuseAnnouncedExcess(request: IncomingMessage): void {
+export function assertContentLength(request: IncomingMessage): void {
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) {
     throw errorOf('BODY_TOO_LARGE');
   }
@@ -79,7 +79,11 @@ function magnitudeOf(numeral: string): { place: number; digits: string } {
  *
  * @param context optional only because TypeScript does not know yet that Node 24 gives it
  */
-function keepPrecise(_name: string, value: unknown, context?: { source?: string }): unknown {
+function preserveExcessPrecision(
+  _name: string,
+  value: unknown,
+  context?: { source?: string },
+): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const [written, held] = [magnitudeOf(context.source), magnitudeOf(String(value))];
   // One of more digits is refused wherever few are wanted, and its neighbour could have few.
@@ -91,7 +95,7 @@ function keepPrecise(_name: string, value: unknown, context?: { source?: string 
 
 /** A reviver looks at every level by recursion, and a body may have 10,000: only where needed. */
 function parseJson(text: string): unknown {
-  return JSON.parse(text, LONG_NUMERAL.test(text) ? keepPrecise : undefined);
+  return JSON.parse(text, LONG_NUMERAL.test(text) ? preserveExcessPrecision : undefined);
 }
 
 /** @throws DomainError BAD_REQUEST unless the bytes are a JSON object in valid UTF-8. */

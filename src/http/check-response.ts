@@ -8,16 +8,16 @@ class UndocumentedResponseError extends Error {
   override readonly name = 'UndocumentedResponseError';
 }
 
-const complain = (route: Route, problem: string) =>
-  new UndocumentedResponseError(`${route.operationId} answered ${problem}`);
+const undocumented = (route: Route, problem: string) =>
+  new UndocumentedResponseError(`${route.operationId} responded with ${problem}`);
 
 /** Fields beyond the schema count too: what is not documented must not be sent. */
 function assertBody(route: Route, reply: Reply, schema: z.ZodType): void {
   const onTheWire: unknown = JSON.parse(JSON.stringify(reply.body));
   const parsed = schema.safeParse(onTheWire);
-  if (!parsed.success) throw complain(route, `${reply.status}: ${parsed.error.message}`);
+  if (!parsed.success) throw undocumented(route, `${reply.status}: ${parsed.error.message}`);
   if (!isDeepStrictEqual(parsed.data, onTheWire)) {
-    throw complain(route, `${reply.status} with fields that its schema does not have`);
+    throw undocumented(route, `${reply.status} with fields that its schema does not have`);
   }
 }
 
@@ -28,12 +28,12 @@ function assertBody(route: Route, reply: Reply, schema: z.ZodType): void {
  */
 export function assertDocumented(route: Route, reply: Reply): void {
   const declared = route.responses[reply.status];
-  if (!declared) throw complain(route, `${reply.status}, which it does not declare`);
+  if (!declared) throw undocumented(route, `${reply.status}, which it does not declare`);
   if (declared.contentType !== undefined) return;
   const headers = declared.headers?.strict().safeParse(reply.headers ?? {});
-  if (headers && !headers.success) throw complain(route, `headers: ${headers.error.message}`);
+  if (headers && !headers.success) throw undocumented(route, `headers: ${headers.error.message}`);
   if (!headers && Object.keys(reply.headers ?? {}).length > 0) {
-    throw complain(route, `headers that it does not declare`);
+    throw undocumented(route, `headers that it does not declare`);
   }
   assertBody(route, reply, declared.schema);
 }
@@ -45,6 +45,6 @@ export function assertDocumented(route: Route, reply: Reply): void {
  */
 export function assertDocumentedError(route: Route, status: number): void {
   if (!errorStatusesOf(route).has(status)) {
-    throw complain(route, `${status}, but none of its errors has that status`);
+    throw undocumented(route, `${status}, but none of its errors has that status`);
   }
 }

@@ -10,20 +10,20 @@ import { API_VERSION } from './versions.ts';
 /** How long a refused caller may still read before the socket is gone. */
 const LINGER_MS = 500;
 
-interface RawAnswer {
+interface RawResponse {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What the parser's complaints mean to the caller; any other one is a malformed request. */
-const ANSWERS: Readonly<Record<string, RawAnswer>> = {
+const RESPONSES: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: ERRORS.HEADERS_TOO_LARGE,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'Chunk extensions are too large' },
   ERR_HTTP_REQUEST_TIMEOUT: ERRORS.REQUEST_TOO_SLOW,
 };
 
-const MALFORMED: RawAnswer = { status: 400, message: 'Malformed request' };
+const MALFORMED: RawResponse = { status: 400, message: 'Malformed request' };
 
 /** What the parser says of bytes that are no request, and where in them it stopped. */
 type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
@@ -37,15 +37,15 @@ function refusedText({ rawPacket, bytesParsed = 0 }: ParserError): string {
 /** A request line that is right but for a method that the parser does not know. */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~A-Za-z0-9-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r\n/;
 
-function answerTo(error: ParserError, allowOf: AllowOf): RawAnswer {
+function responseTo(error: ParserError, allowOf: AllowOf): RawResponse {
   const path = REQUEST_LINE.exec(refusedText(error))?.[1];
   if (error.code !== 'HPE_INVALID_METHOD' || path === undefined) {
-    return ANSWERS[error.code ?? ''] ?? MALFORMED;
+    return RESPONSES[error.code ?? ''] ?? MALFORMED;
   }
   return methodNotAllowed(allowOf(path));
 }
 
-function methodNotAllowed(allow = 'GET, POST, OPTIONS'): RawAnswer {
+function methodNotAllowed(allow = 'GET, POST, OPTIONS'): RawResponse {
   return { status: 405, message: 'Method not allowed', headers: { Allow: allow } };
 }
 
@@ -56,7 +56,7 @@ function sentRequestId({ rawPacket }: ParserError): string | undefined {
 }
 
 /** A whole HTTP/1.1 answer as text: at this point there is no response object to write it. */
-function rawAnswer({ status, message, headers }: RawAnswer, requestId: string): string {
+function formatResponse({ status, message, headers }: RawResponse, requestId: string): string {
   const body = JSON.stringify(standardErrorBody(message, new Date()));
   const lines = Object.entries({
     ...COMMON_HEADERS,
@@ -75,15 +75,15 @@ function rawAnswer({ status, message, headers }: RawAnswer, requestId: string): 
  * Sends the answer and closes. Destroying at once would reset a connection with unread input, and
  * the caller would never see why; waiting for the caller's own end could last for ever.
  */
-function answerAndClose(
+function respondAndClose(
   socket: Duplex,
-  answer: RawAnswer,
+  answer: RawResponse,
   { requestId, log }: { requestId: string; log: Logger },
 ): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
   socket.on('error', () => socket.destroy());
-  socket.end(rawAnswer(answer, requestId));
+  socket.end(formatResponse(answer, requestId));
   const { status, message } = answer;
   log.info({ requestId, status, reason: message }, 'request');
 }
@@ -91,7 +91,7 @@ function answerAndClose(
 /** An answer to CONNECT, for which Node gives a bare socket. */
 export function refuseConnect(request: IncomingMessage, socket: Duplex, log: Logger): void {
   const requestId = requestIdFrom(request.headers['x-request-id']);
-  answerAndClose(socket, methodNotAllowed(), { requestId, log });
+  respondAndClose(socket, methodNotAllowed(), { requestId, log });
 }
 
 /** What the listener has to know of the application and of the connections. */
@@ -110,21 +110,21 @@ type AllowOf = (path: string) => string | undefined;
 /** Makes the listener for `clientError`: requests that never became requests. */
 export function createClientErrorListener({ lastResponse, allowOf, log }: ClientErrorOptions) {
   // The parser complains again for every further byte.
-  const answered = new WeakSet<Duplex>();
+  const responded = new WeakSet<Duplex>();
   return (error: ParserError, socket: Duplex): void => {
-    if (answered.has(socket)) return;
-    answered.add(socket);
+    if (responded.has(socket)) return;
+    responded.add(socket);
     const response = lastResponse(socket);
     const hasBegun = response?.headersSent === true;
     const isOver = response?.writableFinished === true && response.req.complete;
-    const canAnswer = socket.writable && error.code !== 'ECONNRESET' && (!hasBegun || isOver);
-    if (!canAnswer) {
+    const canRespond = socket.writable && error.code !== 'ECONNRESET' && (!hasBegun || isOver);
+    if (!canRespond) {
       socket.destroy();
       return;
     }
     // A request whose body does not come has its id already; its own answer will not be sent.
     const own = isOver ? undefined : response?.getHeader('X-Request-Id');
     const requestId = requestIdFrom(own === undefined ? sentRequestId(error) : String(own));
-    answerAndClose(socket, answerTo(error, allowOf), { requestId, log });
+    respondAndClose(socket, responseTo(error, allowOf), { requestId, log });
   };
 }

@@ -1,5 +1,5 @@
 /** The contract's 5 s for a database or a Temporal that does not answer, less what saying so takes. */
-const ANSWER_WITHIN_MS = 4_500;
+const RESPONSE_TIMEOUT_MS = 4_500;
 
 /** @throws Error when the work takes longer; it goes on, but nobody waits for it any more. */
 export async function withinTimeout<Value>(
@@ -19,7 +19,7 @@ export type Deadline = <Value>(part: () => Promise<Value>) => Promise<Value>;
  * Makes the deadline of one request. Its clock runs only while we work: a caller may take the
  * time that the server allows for sending a body.
  */
-export function createDeadline(timeoutMs = ANSWER_WITHIN_MS): Deadline {
+export function createDeadline(timeoutMs = RESPONSE_TIMEOUT_MS): Deadline {
   let leftMs = timeoutMs;
   return async (part) => {
     const startedAtMs = performance.now();

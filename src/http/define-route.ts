@@ -104,7 +104,7 @@ interface RouteFacts {
   /** A limit of its own for a public route; merchant routes share the one of their base paths. */
   readonly rateLimiter?: RateLimiter;
   /** How long our own work on a request may take before the answer is 500; 4.5 s if absent. */
-  readonly answerWithinMs?: number;
+  readonly responseTimeoutMs?: number;
   /** Asked every few seconds by machines: its log lines are of interest only when it fails. */
   readonly isHealthCheck?: true;
   /** Shows refusals to people, as a page instead of the JSON body. */
@@ -172,7 +172,7 @@ function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): 
 }
 
 /** A POST that needs no body may have one, and then it is held to the same rules as any other. */
-const NOTHING = z.object({}).optional();
+const OPTIONAL_BODY = z.object({}).optional();
 
 /** The second half of a declaration: with its own call, so that every literal type is known in it. */
 interface DeclaredRoute<
@@ -201,7 +201,7 @@ export function defineRoute<
 >(route: RouteDeclaration<C, R, P, Q, H, B>): DeclaredRoute<C, R, P, Q, H, B> {
   assertParamsMatchPath(route.path, route.params);
   const { params, query, headers } = route;
-  const body = route.body ?? (route.method === 'POST' ? NOTHING : undefined);
+  const body = route.body ?? (route.method === 'POST' ? OPTIONAL_BODY : undefined);
   const schemas: Schemas = { params, query, headers, body };
   return {
     handledBy: (handler) => ({

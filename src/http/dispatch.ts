@@ -2,7 +2,7 @@ import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
 import type { Environment } from '../domain/order.ts';
 import { assertAdmitted } from './admission.ts';
-import { readBody, refuseAnnouncedExcess } from './body.ts';
+import { readBody, assertContentLength } from './body.ts';
 import { assertDocumented, assertDocumentedError } from './check-response.ts';
 import type { ClientIp } from './client-ip.ts';
 import { createDeadline } from './deadline.ts';
@@ -11,10 +11,10 @@ import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
 import { errorReply, logError } from './errors.ts';
 import { BASE_PATHS } from './merchant-gate.ts';
 import type { MerchantGate } from './merchant-gate.ts';
-import { noteRequest } from './request-context.ts';
+import { addRequestFields } from './request-context.ts';
 import { send } from './send.ts';
-import { acceptsNothing, fieldsOf, safePathText } from './validation.ts';
-import type { SpokenVersion } from './versions.ts';
+import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './validation.ts';
+import type { NegotiatedVersion } from './versions.ts';
 
 /** What running a route needs. */
 export interface DispatchOptions {
@@ -22,7 +22,7 @@ export interface DispatchOptions {
   readonly clientIp: ClientIp;
   readonly checkResponses: boolean;
   /** Instead of the contract's 5 s, where a route does not say otherwise. */
-  readonly answerWithinMs: number | undefined;
+  readonly responseTimeoutMs: number | undefined;
   readonly now: () => Date;
 }
 
@@ -50,11 +50,14 @@ function pickHeaders(ctx: RouteContext, route: Route): Record<string, unknown> {
 }
 
 async function readInput(ctx: RouteContext, route: Route) {
-  refuseAnnouncedExcess(ctx.req);
+  assertContentLength(ctx.req);
   const { rawBody, body } = route.body
-    ? await readBody(ctx.req, route.bodyType ?? 'json', acceptsNothing(route.body))
+    ? await readBody(ctx.req, route.bodyType ?? 'json', acceptsUndefined(route.body))
     : { rawBody: undefined, body: undefined };
-  const params = Object.entries(ctx.params).map(([name, text]) => [name, safePathText(text)]);
+  const params = Object.entries(ctx.params).map(([name, text]) => [
+    name,
+    sanitizePathParameter(text),
+  ]);
   const input: RawInput = {
     params: Object.fromEntries(params),
     query: { ...ctx.query },
@@ -68,11 +71,11 @@ async function runRoute(
   ctx: RouteContext,
   route: Route,
   caller: Pick<RequestContext, 'environment' | 'merchant'>,
-  spoken: SpokenVersion | undefined,
+  version: NegotiatedVersion | undefined,
   within: Deadline,
 ): Promise<Reply> {
   const { input, rawBody } = await readInput(ctx, route);
-  const upgraded = spoken?.upgrade(route.operationId, input);
+  const upgraded = version?.upgrade(route.operationId, input);
   const { requestId, log } = ctx.state;
   const context = { ...caller, requestId, log, rawBody };
   return within(() => route.answer({ ...input, ...upgraded }, context));
@@ -86,7 +89,7 @@ export function createDispatch({
   gate,
   clientIp,
   checkResponses,
-  answerWithinMs,
+  responseTimeoutMs,
   now,
 }: DispatchOptions) {
   async function answer(
@@ -114,15 +117,15 @@ export function createDispatch({
       route: (environment ? BASE_PATHS[environment] : '') + route.path,
       isHealthCheck: route.isHealthCheck ?? false,
     });
-    const within = createDeadline(route.answerWithinMs ?? answerWithinMs);
+    const within = createDeadline(route.responseTimeoutMs ?? responseTimeoutMs);
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
-    ctx.set(entry?.spoken.headers ?? {});
-    if (entry) noteRequest({ merchantId: entry.merchant.id });
+    ctx.set(entry?.version.headers ?? {});
+    if (entry) addRequestFields({ merchantId: entry.merchant.id });
     const caller = { environment, merchant: entry?.merchant };
     const reply = await answer(ctx, route, () =>
-      runRoute(ctx, route, caller, entry?.spoken, within),
+      runRoute(ctx, route, caller, entry?.version, within),
     );
-    const downgraded = entry?.spoken.downgrade(route.operationId, reply);
+    const downgraded = entry?.version.downgrade(route.operationId, reply);
     send(ctx, { ...reply, ...downgraded }, reply.contentType);
   };
 }

@@ -5,7 +5,7 @@ import { assertAdmitted } from './admission.ts';
 import type { ClientIp } from './client-ip.ts';
 import type { Merchant } from './define-route.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import type { SpokenVersion, VersionRegistry } from './versions.ts';
+import type { NegotiatedVersion, VersionRegistry } from './versions.ts';
 
 /** The address below which merchants find each environment. */
 export const BASE_PATHS = {
@@ -34,7 +34,7 @@ export type MerchantGate = (
   request: IncomingMessage,
   environment: Environment,
   log: Logger,
-) => Promise<{ merchant: Merchant; spoken: SpokenVersion }>;
+) => Promise<{ merchant: Merchant; version: NegotiatedVersion }>;
 
 /** What the gate needs. */
 export interface MerchantGateOptions {
@@ -73,6 +73,6 @@ export function createMerchantGate(options: MerchantGateOptions): MerchantGate {
       origin: headerOf(request, 'origin'),
     });
     const pinned = headerOf(request, 'x-api-version');
-    return { merchant, spoken: versions.speak(pinned, now().getTime()) };
+    return { merchant, version: versions.negotiate(pinned, now().getTime()) };
   };
 }

@@ -11,7 +11,7 @@ import { ANY_TEXT } from './fields.ts';
 import { BASE_PATHS } from './merchant-gate.ts';
 import type { OperationNotes } from './openapi-responses.ts';
 import { responsesOf } from './openapi-responses.ts';
-import { acceptsNothing } from './validation.ts';
+import { acceptsUndefined } from './validation.ts';
 
 /** One event that the service sends to a merchant's webhook URL. */
 export interface WebhookDeclaration {
@@ -47,7 +47,7 @@ export interface OpenApiOptions {
 function requestBodyOf({ body }: Route, { request: example }: OperationNotes) {
   if (!body) return {};
   const schema = body instanceof z.ZodOptional ? body.unwrap() : body;
-  const required = !acceptsNothing(body);
+  const required = !acceptsUndefined(body);
   const media = { schema, ...(example !== undefined && { example }) };
   return { requestBody: { required, content: { 'application/json': media } } };
 }
@@ -120,7 +120,7 @@ function webhookOf({ event, description, headers, payload, example }: WebhookDec
 }
 
 /** An object may get fields later without a breaking change, so the document closes none. */
-function leaveOpen({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+function allowAdditionalProperties({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
   if (zodSchema._zod.def.type === 'object') delete jsonSchema.additionalProperties;
 }
 
@@ -137,20 +137,20 @@ function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
 
 /** What we send, in answers and webhooks. */
 function describeSent(context: ZodOpenApiOverrideContext): void {
-  leaveOpen(context);
+  allowAdditionalProperties(context);
   dropSafeIntegers(context);
   dropFormatPattern(context);
 }
 
 /** What is sent to us. */
 function describeReceived(context: ZodOpenApiOverrideContext): void {
-  leaveOpen(context);
+  allowAdditionalProperties(context);
   dropSafeIntegers(context);
-  refuseNul(context);
+  excludeNul(context);
 }
 
 /** No text that is sent to us may hold NUL: the document must say so where no other rule does. */
-function refuseNul({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+function excludeNul({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
   if (zodSchema._zod.def.type !== 'string') return;
   if (jsonSchema.format === undefined) jsonSchema.pattern ??= ANY_TEXT;
 }
@@ -184,7 +184,10 @@ function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string
 }
 
 /** @throws Error if notes are about an operation that there is not, or lead to one. */
-function assertKnown(routes: readonly Route[], notes: OpenApiOptions['notes'] = {}): void {
+function assertKnownOperations(
+  routes: readonly Route[],
+  notes: OpenApiOptions['notes'] = {},
+): void {
   const known = new Set(routes.map(({ operationId }) => operationId));
   for (const [operationId, { next = [] }] of Object.entries(notes)) {
     for (const name of [operationId, ...next.map((link) => link.operationId)]) {
@@ -198,7 +201,7 @@ export function createOpenApiDocument(options: OpenApiOptions) {
   const { title, description, version, tags = [], publicBaseUrl = '' } = options;
   const [sandbox, production] = serversOf(publicBaseUrl);
   const routes = options.routes.filter((route) => route.caller === 'merchant');
-  assertKnown(routes, options.notes);
+  assertKnownOperations(routes, options.notes);
   const { webhooks, components } = webhooksDocument(options, { title, version });
   const override = (context: ZodOpenApiOverrideContext) =>
     context.io === 'input' ? describeReceived(context) : describeSent(context);

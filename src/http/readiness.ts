@@ -6,7 +6,7 @@ import type { Route } from './define-route.ts';
 /** Rejects when what it checks cannot be used. */
 export type ReadinessCheck = () => Promise<unknown>;
 
-/** A probe must be answered before whoever asks gives up. */
+/** A probe must be answered before the prober gives up. */
 const CHECK_TIMEOUT_MS = 2000;
 
 type State = 'up' | 'down';

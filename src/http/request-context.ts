@@ -19,17 +19,17 @@ export function requestIdFrom(sent: string | string[] | undefined): string {
 }
 
 /** Does the work of one request: everything that it calls knows the request's fields. */
-export function runRequest<Result>(requestId: string, work: () => Result): Result {
+export function runWithRequestId<Result>(requestId: string, work: () => Result): Result {
   return current.run({ requestId }, work);
 }
 
 /** Does work about one order, without a request or as a part of one. */
-export function runAboutOrder<Result>(orderNumber: string, work: () => Result): Result {
+export function runWithOrderNumber<Result>(orderNumber: string, work: () => Result): Result {
   return current.run({ ...current.getStore(), orderNumber }, work);
 }
 
 /** Adds what has become known of the request, such as its merchant; nothing outside of one. */
-export function noteRequest(fields: Omit<RequestFields, 'requestId'>): void {
+export function addRequestFields(fields: Omit<RequestFields, 'requestId'>): void {
   const known = current.getStore();
   if (known) Object.assign(known, fields);
 }

@@ -73,7 +73,7 @@ function trackResponses(server: Server) {
 }
 
 /** How long to look for a calm moment at most. */
-const CALM_TIMEOUT_MS = 200;
+const NO_NEW_CONNECTIONS_TIMEOUT_MS = 200;
 
 /**
  * Waits for a turn of the event loop in which nobody connected. Connections that the kernel has
@@ -81,8 +81,8 @@ const CALM_TIMEOUT_MS = 200;
  * turn. Measured over 30 stops under 20 clients that reconnect all the time: 43 to 104 connections
  * lost without this, 0 to 2 with it.
  */
-async function untilCalm(countConnections: () => number): Promise<void> {
-  const deadlineMs = performance.now() + CALM_TIMEOUT_MS;
+async function untilNoNewConnections(countConnections: () => number): Promise<void> {
+  const deadlineMs = performance.now() + NO_NEW_CONNECTIONS_TIMEOUT_MS;
   let before = -1;
   while (countConnections() !== before && performance.now() < deadlineMs) {
     before = countConnections();
@@ -132,7 +132,7 @@ export async function startHttpServer(
     responses.startStopping();
     const deadline = AbortSignal.timeout(stopTimeoutMs);
     await sleep(Math.min(readinessGraceMs, stopTimeoutMs));
-    await untilCalm(responses.countConnections);
+    await untilNoNewConnections(responses.countConnections);
     const logCut = () => log.warn({ inFlight: responses.count() }, 'Requests were cut off');
     await closeServer(server, deadline, logCut);
   };

@@ -19,7 +19,7 @@ function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
 }
 
 /** True for the schema of a body that may be absent. */
-export function acceptsNothing(schema: z.ZodType): boolean {
+export function acceptsUndefined(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success;
 }
 
@@ -35,7 +35,7 @@ function isSafeText(text: string): boolean {
 }
 
 /** Looks with a list instead of recursion: the value may be 10,000 levels deep. */
-function holdsUnsafeText(value: unknown): boolean {
+function containsUnsafeText(value: unknown): boolean {
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
     const next = waiting.pop();
@@ -60,17 +60,18 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   const parsed = schema.safeParse(value);
   const issues = parsed.success ? [] : parsed.error.issues;
   const found = violationsOf(issues);
-  const noText = new Set(issues.filter(isWrongType).map(({ path }) => String(path[0])));
+  const notStrings = new Set(issues.filter(isWrongType).map(({ path }) => String(path[0])));
   const fields = new Map(Object.entries(value ?? {}));
   for (const field of fieldsOf(schema)) {
     // Before the field's own message: to be told that a text is blank, or too long, would mislead.
-    if (!noText.has(field) && holdsUnsafeText(fields.get(field))) found.set(field, UNSAFE_TEXT);
+    if (!notStrings.has(field) && containsUnsafeText(fields.get(field)))
+      found.set(field, UNSAFE_TEXT);
   }
   for (const [field, message] of found) violations.set(field, violations.get(field) ?? message);
   return found.size === 0 ? parsed.data : undefined;
 }
 
 /** A path parameter names something or nothing, never breaks a query: bad characters become U+FFFD. */
-export function safePathText(text: string): string {
+export function sanitizePathParameter(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

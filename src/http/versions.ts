@@ -33,7 +33,7 @@ export const API_VERSION = '2026-11-20';
 const API_VERSIONS: readonly ApiVersion[] = [{ version: API_VERSION }];
 
 /** The version that one request speaks. */
-export interface SpokenVersion {
+export interface NegotiatedVersion {
   /** `Deprecation` and `Sunset` of a superseded version; empty for the current one. */
   readonly headers: Readonly<Record<string, string>>;
   upgrade(operationId: string, input: VersionedInput): VersionedInput;
@@ -49,7 +49,7 @@ export interface VersionRegistry {
    * @param pinned the request's `X-API-Version`, if it sent one.
    * @throws DomainError UNSUPPORTED_API_VERSION for an unknown version or one past its sunset.
    */
-  speak(pinned: string | undefined, nowMs: number): SpokenVersion;
+  negotiate(pinned: string | undefined, nowMs: number): NegotiatedVersion;
 }
 
 /** A superseded version is supported for twelve months. */
@@ -60,14 +60,14 @@ function sunsetMs(supersededMs: number): number {
 }
 
 /** RFC 9745 wants a structured date in epoch seconds, RFC 8594 an HTTP date. */
-function farewellHeaders(supersededMs: number): Record<string, string> {
+function deprecationHeaders(supersededMs: number): Record<string, string> {
   return {
     Deprecation: `@${supersededMs / 1000}`,
     Sunset: new Date(sunsetMs(supersededMs)).toUTCString(),
   };
 }
 
-function speakThrough(changes: readonly VersionChange[], headers: Record<string, string>) {
+function negotiateVersion(changes: readonly VersionChange[], headers: Record<string, string>) {
   return {
     headers,
     upgrade: (operationId: string, input: VersionedInput) =>
@@ -91,13 +91,16 @@ export function createVersionRegistry(versions = API_VERSIONS): VersionRegistry 
   return {
     current,
     supported: (nowMs) => dates.filter((_, index) => isSupported(index, nowMs)),
-    speak(pinned = current, nowMs) {
+    negotiate(pinned = current, nowMs) {
       const index = dates.indexOf(pinned);
       if (!isSupported(index, nowMs)) {
         throw new DomainError('UNSUPPORTED_API_VERSION', 'Unsupported API version');
       }
       const newer = versions.slice(index + 1).map((version) => version.changeFromPrevious ?? {});
-      return speakThrough(newer, newer.length > 0 ? farewellHeaders(supersededMs(index)) : {});
+      return negotiateVersion(
+        newer,
+        newer.length > 0 ? deprecationHeaders(supersededMs(index)) : {},
+      );
     },
   };
 }

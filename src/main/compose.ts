@@ -23,7 +23,7 @@ import type { Gateways } from '../payments/gateways.ts';
 import { createRazorpayGateway } from '../payments/razorpay/gateway.ts';
 import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
-import { lookAtSession, openSession } from '../payments/sessions.ts';
+import { refreshSession, openSession } from '../payments/sessions.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
 import { createSecretBox } from '../webhooks/secret-box.ts';
@@ -38,7 +38,7 @@ export interface Resources {
   temporal: Client;
   log: Logger;
   /** In tests on a starved machine: longer than the contract's 5 s. */
-  answerWithinMs?: number;
+  responseTimeoutMs?: number;
 }
 
 /** Somebody waits for an API request; an activity may take its time. */
@@ -66,9 +66,9 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
 }
 
 /** The HTTP application with all of its routes. */
-export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resources) {
+export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Resources) {
   const pepper = required(config, 'API_SECRET_PEPPER');
-  const workflows = createOrderWorkflows(temporal, answerWithinMs);
+  const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
   const commands = createOrderCommands({ sql, workflows, durations, present, log });
@@ -90,7 +90,7 @@ export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resou
       publicBaseUrl: config.publicBaseUrl,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.buyerRateLimitPerSecond }),
       openSession: (order) => openSession(sessions, order),
-      lookAtSession: (...session) => lookAtSession(sessions, ...session),
+      refreshSession: (...session) => refreshSession(sessions, ...session),
       raiseDispute: commands.raiseDispute,
     }),
     ...callbackRoutes({ sql, workflows, gateways, log }),
@@ -103,13 +103,13 @@ export function composeApi({ config, sql, temporal, log, answerWithinMs }: Resou
     trustedProxies: config.trustedProxies,
     log,
     checkResponses: config.nodeEnv === 'test',
-    answerWithinMs,
+    responseTimeoutMs,
   });
   return { app, readiness };
 }
 
 /** What the worker's activities need; the sender keeps connections that `close` ends. */
-export function composeActivities({ config, sql, temporal, log, answerWithinMs }: Resources) {
+export function composeActivities({ config, sql, temporal, log, responseTimeoutMs }: Resources) {
   const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const sender = createWebhookSender(webhookRules(config));
   const deps: MoneyDeps & SweepDeps & WebhookDeps = {
@@ -120,7 +120,7 @@ export function composeActivities({ config, sql, temporal, log, answerWithinMs }
     secretBox: createSecretBox(keys),
     apiVersion: createVersionRegistry().current,
     retryDelaysMs: config.webhookRetryDelaysMs,
-    workflows: createOrderWorkflows(temporal, answerWithinMs),
+    workflows: createOrderWorkflows(temporal, responseTimeoutMs),
     gateways: composeGateways({ config, log }, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
     sweepAfterMs: config.durations.sweepAfterMs,

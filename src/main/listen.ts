@@ -1,7 +1,7 @@
 import { SetupError } from '../setup-error.ts';
 
 /** A port that a part wants to listen on, and the setting that moves it. */
-export interface WantedPort {
+export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly variable: string;
@@ -9,7 +9,7 @@ export interface WantedPort {
 
 /** One line that says why nothing can listen on the port, and what to do. */
 export function listenErrorMessage(
-  { host, port, variable }: WantedPort,
+  { host, port, variable }: ListenAddress,
   error: NodeJS.ErrnoException,
 ): string {
   if (error.code === 'EADDRINUSE') {
@@ -27,8 +27,8 @@ export function listenErrorMessage(
  * @throws SetupError with one line that names the port and the variable that moves it
  */
 export async function listenOn<Server>(
-  wanted: WantedPort,
-  start: (place: Pick<WantedPort, 'host' | 'port'>) => Promise<Server>,
+  wanted: ListenAddress,
+  start: (place: Pick<ListenAddress, 'host' | 'port'>) => Promise<Server>,
 ): Promise<Server> {
   try {
     return await start({ host: wanted.host, port: wanted.port });

@@ -41,7 +41,7 @@ function createDestination(
   descriptor: number,
   onDropped: (droppedLines: number) => void,
 ): DestinationStream {
-  const target = withoutBlocking(descriptor);
+  const target = openNonBlocking(descriptor);
   let backlog: Buffer[] = [];
   let backlogBytes = 0;
   let dropped = 0;
@@ -84,7 +84,7 @@ function createDestination(
 }
 
 /** A pipe whose reader sleeps would stop the process in the middle of a write, unless told not to. */
-function withoutBlocking(descriptor: number): number {
+function openNonBlocking(descriptor: number): number {
   try {
     if (!fstatSync(descriptor).isFIFO()) return descriptor;
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -20,24 +20,24 @@ export async function runMain(
   try {
     const config = loadConfig();
     log = createLog(config, name, logFields);
-    logEverythingTo(log);
-    process.on('uncaughtException', (error) => endWith(error, log));
+    redirectConsoleTo(log);
+    process.on('uncaughtException', (error) => exitWithError(error, log));
     await main(config, log);
   } catch (error) {
-    const plainLine = plainLineOf(error);
-    if (plainLine === undefined) endWith(error, log);
-    else endPlainly(plainLine);
+    const setupMessage = setupMessageOf(error);
+    if (setupMessage === undefined) exitWithError(error, log);
+    else exitWithLine(setupMessage);
   }
 }
 
-function endWith(error: unknown, log: Logger | undefined): never {
+function exitWithError(error: unknown, log: Logger | undefined): never {
   // Without a log, or with one that is told to be silent, it would end without a word.
-  if (log?.isLevelEnabled('fatal') !== true) return endPlainly(inspect(error));
+  if (log?.isLevelEnabled('fatal') !== true) return exitWithLine(inspect(error));
   log.fatal({ err: error }, 'This process ends');
   process.exit(1);
 }
 
-function endPlainly(line: string): never {
+function exitWithLine(line: string): never {
   try {
     process.stderr.write(`${line}\n`);
   } catch {
@@ -47,7 +47,7 @@ function endPlainly(line: string): never {
 }
 
 /** What libraries and Node itself print is no plain text between the lines of the log. */
-function logEverythingTo(log: Logger): void {
+function redirectConsoleTo(log: Logger): void {
   const print =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (...parts: unknown[]) =>
@@ -68,7 +68,7 @@ function logEverythingTo(log: Logger): void {
 const UNREACHABLE = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'];
 
 /** The one line about what a person can repair; undefined for what nobody foresaw. */
-function plainLineOf(error: unknown): string | undefined {
+function setupMessageOf(error: unknown): string | undefined {
   if (error instanceof ConfigError || error instanceof SetupError) return error.message;
   const { code, message } = Object(error) as Error & { code?: unknown };
   if (!UNREACHABLE.includes(String(code))) return undefined;

@@ -2,7 +2,7 @@ import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
-import { noteRequest } from '../http/request-context.ts';
+import { addRequestFields } from '../http/request-context.ts';
 import { findOrder } from './queries.ts';
 import type { OrderRow } from './rows.ts';
 
@@ -19,7 +19,7 @@ export async function authorizeOrder(
 ): Promise<OrderRow> {
   const order = await findOrder(sql, environment, orderNumber);
   if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  noteRequest({ orderNumber });
+  addRequestFields({ orderNumber });
   if (order.merchantId !== merchantId) throw errorOf('ORDER_NOT_YOURS');
   return order;
 }

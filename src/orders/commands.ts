@@ -11,7 +11,7 @@ import {
   REFUSALS,
   statusesThatTake,
 } from '../domain/index.ts';
-import { noteRequest } from '../http/request-context.ts';
+import { addRequestFields } from '../http/request-context.ts';
 import { findOrderByNumber } from './find-orders.ts';
 import type { NewOrder } from './insert-order.ts';
 import { insertOrder } from './insert-order.ts';
@@ -133,7 +133,7 @@ async function createOrder(deps: OrderDeps, request: CreateOrderRequest): Promis
     paymentLinkMs: deps.durations.paymentLinkMs,
     present: deps.present,
   });
-  noteRequest({ orderNumber: order.orderNumber });
+  addRequestFields({ orderNumber: order.orderNumber });
   // A replay starts nothing once the workflow has begun: its id is free again after Temporal's
   // retention. Before that, starting it again repairs what a died process left.
   if (isUnstarted) await deps.workflows.start(orderInputOf(order));

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { noteRequest } from '../http/request-context.ts';
+import { addRequestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
 import { findOrder, signalOrder, writeRequest } from '../orders/public.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
@@ -45,7 +45,7 @@ export async function notePayment(
       fields: { gatewayPaymentId, environment, ...(orderNumber && { orderNumber }) },
     });
   }
-  noteRequest({ orderNumber: order.orderNumber, merchantId: order.merchantId });
+  addRequestFields({ orderNumber: order.orderNumber, merchantId: order.merchantId });
   if (payment.status === 'failed') return noteFailure(deps, order.orderNumber, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
   await noteCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);

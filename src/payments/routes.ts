@@ -10,7 +10,7 @@ import { authorizeOrder } from '../orders/public.ts';
 import type { SessionRow } from './queries.ts';
 import { findSessionOfKey, keepSessionOfKey } from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
-import { isOpen, lookAtSession, openSession } from './sessions.ts';
+import { isOpen, refreshSession, openSession } from './sessions.ts';
 
 const sessionSchema = z
   .object({
@@ -86,7 +86,7 @@ async function openOnce(
   const earlier =
     key === undefined ? undefined : await findSessionOfKey(deps.sql, orderNumber, key);
   if (earlier) {
-    const session = await lookAtSession(deps, orderNumber, earlier.sessionId);
+    const session = await refreshSession(deps, orderNumber, earlier.sessionId);
     return { session: session ?? earlier, isNew: false, replayed: true };
   }
   const { session, isNew } = await openSession(deps, order);
@@ -110,7 +110,7 @@ function getSessionRoute(deps: SessionDeps): Route {
     errors: [...orderErrors, 'NOT_FOUND', 'PAYMENT_SESSION_EXPIRED'],
   }).handledBy(async ({ params, merchant, environment }) => {
     const order = await authorizeOrder(deps.sql, merchant.id, environment, params.id);
-    const session = await lookAtSession(deps, order.orderNumber, params.session);
+    const session = await refreshSession(deps, order.orderNumber, params.session);
     if (!session) throw new DomainError('NOT_FOUND', 'Payment session not found');
     if (session.isExpired) throw errorOf('PAYMENT_SESSION_EXPIRED');
     return { status: 200, body: success('Payment session', presentSession(session)) };

@@ -120,7 +120,7 @@ const LOOK_WITHIN_MS = 1500;
  *
  * @returns undefined when the order has no such session
  */
-export async function lookAtSession(
+export async function refreshSession(
   deps: SessionDeps,
   orderNumber: string,
   sessionId: string,

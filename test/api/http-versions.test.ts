@@ -31,7 +31,7 @@ const post = (body: object, version?: string) => ({
   body: JSON.stringify(body),
 });
 
-test('a request without a version speaks the current one', async () => {
+test('a request without a version uses the current one', async () => {
   await using server = await serve(during);
   const answer = await server.call(`${SANDBOX}/things`, post({ amount: 5, description: 'x' }));
   expect(answer.json['data']).toMatchObject({ amount: 5 });
@@ -106,9 +106,9 @@ test('changes of several versions apply one after the other, oldest first on the
     { version: '2026-03-01' },
     step('2026-04-01', 'd'),
   ]);
-  const spoken = registry.speak('2026-01-01', Date.parse('2026-05-01'));
-  expect(spoken.upgrade('any', { query: {}, body: '' }).body).toBe('bd');
-  expect(spoken.downgrade('any', { status: 200, body: '' }).body).toBe('db');
+  const negotiated = registry.negotiate('2026-01-01', Date.parse('2026-05-01'));
+  expect(negotiated.upgrade('any', { query: {}, body: '' }).body).toBe('bd');
+  expect(negotiated.downgrade('any', { status: 200, body: '' }).body).toBe('db');
   expect(registry.supported(Date.parse('2027-02-15'))).toEqual([
     '2026-02-01',
     '2026-03-01',

@@ -7,7 +7,7 @@ import type { Checkout } from './states.ts';
 const REASON = 'It never arrived, after three weeks.';
 
 // An order that does not answer is known as one before the form's own deadline.
-const test = checkoutTest({ answerWithinMs: 4_500 });
+const test = checkoutTest({ responseTimeoutMs: 4_500 });
 
 const dispute = ({ order }: Checkout, reason: string, init: RequestInit = {}) =>
   post(`${order.payment_url}/dispute`, { reason }, init);

@@ -145,7 +145,7 @@ test('an order that is paid while the button is pressed shows that, and no refus
       sql: service.sql,
       publicBaseUrl: service.origin,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100 }),
-      lookAtSession: async () => undefined,
+      refreshSession: async () => undefined,
       async openSession() {
         await WAYS.paid(checkout);
         throw errorOf('INVALID_STATE');

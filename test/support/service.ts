@@ -41,7 +41,7 @@ export interface TestServiceOptions {
   time: 'skipping' | 'real';
   settings?: Record<string, string>;
   /** How long a request may take in all, for tests of one that takes too long. */
-  answerWithinMs?: number;
+  responseTimeoutMs?: number;
   /** A second simulator, with keys of its own, in the place of production's gateway. */
   productionGateway?: boolean;
 }
@@ -53,7 +53,7 @@ export interface TestServiceOptions {
 export async function startTestService({
   time,
   settings = {},
-  answerWithinMs = ANSWER_WITHIN_MS,
+  responseTimeoutMs = ANSWER_WITHIN_MS,
   productionGateway = false,
 }: TestServiceOptions) {
   const [database, temporal] = await Promise.all([
@@ -103,7 +103,7 @@ export async function startTestService({
     sql: serviceSql,
     temporal: temporal.client,
     log,
-    answerWithinMs,
+    responseTimeoutMs,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);
   const { app, readiness } = composeApi(resources);

@@ -24,7 +24,7 @@ export interface CheckoutLinks {
 }
 
 /** What the page says beyond the order's state: the answer to what the buyer just tried. */
-export interface CheckoutAnswer {
+export interface FormFeedback {
   readonly problem?: string;
   /** The id of the request that met the problem. */
   readonly reference?: string | undefined;
@@ -36,7 +36,7 @@ export function checkoutPage(
   checkout: Checkout,
   links: CheckoutLinks,
   files: Files,
-  answer: CheckoutAnswer = {},
+  answer: FormFeedback = {},
 ): string {
   const state = stateOf(checkout);
   const headline = headlineOf(state, checkout);
@@ -106,7 +106,7 @@ function surplusNotice({ amountPaise, reason, processedAt }: CheckoutSurplus) {
 const TITLE_OF_TRANSFER = 'Paid by bank transfer, because';
 const TITLE_OF_SETTLED = 'Settled by us, because';
 
-/** The operator's words: the money is not where the buyer would look for it first. */
+/** The operator's explanation: the money is not where the buyer would look for it first. */
 function settlementSection({ settlement }: Checkout) {
   if (settlement === null) return null;
   const { reference } = settlement;

@@ -18,13 +18,13 @@ export function disputeSection(
   draft: DisputeDraft | undefined,
 ) {
   const decision = order.disputeDecisionReason;
-  const decisionWords = decision && words('decision', decisionTitle(order), decision);
-  if (canDispute(state)) return [decisionWords, disputeForm(merchantName, disputePath, draft)];
+  const decisionSection = decision && quotedSection('decision', decisionTitle(order), decision);
+  if (canDispute(state)) return [decisionSection, disputeForm(merchantName, disputePath, draft)];
   const isRunning = state === 'disputed' || state === 'refunding';
   return [
-    draft && words('unsent', 'Your text was not sent', draft.reason),
-    isRunning && order.disputeReason && words('words', 'What you wrote', order.disputeReason),
-    decisionWords,
+    draft && quotedSection('unsent', 'Your text was not sent', draft.reason),
+    isRunning && order.disputeReason && quotedSection('words', 'What you wrote', order.disputeReason),
+    decisionSection,
   ];
 }
 
@@ -32,7 +32,7 @@ function decisionTitle({ disputeDecidedFor: winner }: Checkout['order']): string
   return winner === 'buyer' ? 'Decided for you, because' : 'Decided for the merchant, because';
 }
 
-function words(id: string, title: string, text: string) {
+function quotedSection(id: string, title: string, text: string) {
   return h(
     'section',
     { 'aria-labelledby': id },

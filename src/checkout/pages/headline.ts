@@ -12,7 +12,7 @@ export interface Headline {
   text: string;
 }
 
-type Telling = (checkout: Checkout) => Headline;
+type HeadlineOf = (checkout: Checkout) => Headline;
 
 const BEFORE_PAYMENT = {
   payable: ({ order }) => ({
@@ -56,7 +56,7 @@ const BEFORE_PAYMENT = {
       `${merchantName} cannot take payments now. ` +
       'If you have already paid, this page will show it.',
   }),
-} as const satisfies Partial<Record<CheckoutState, Telling>>;
+} as const satisfies Partial<Record<CheckoutState, HeadlineOf>>;
 
 const AFTER_PAYMENT = {
   paid: ({ order, merchantName }) => ({
@@ -98,11 +98,11 @@ const AFTER_PAYMENT = {
       'account you paid from. Your bank may take a few days to show it.',
   }),
   cancelled: cancelHeadline,
-} as const satisfies Partial<Record<CheckoutState, Telling>>;
+} as const satisfies Partial<Record<CheckoutState, HeadlineOf>>;
 
 const HEADLINES = { ...BEFORE_PAYMENT, ...AFTER_PAYMENT } as const satisfies Record<
   CheckoutState,
-  Telling
+  HeadlineOf
 >;
 
 /** What the page says first. */

@@ -20,7 +20,7 @@ export interface Layout {
   readonly island?: Readonly<Record<`data-${string}`, string>> | undefined;
 }
 
-/** One glyph for each tone; the words beside it say the same. */
+/** One glyph for each tone; the text beside it says the same. */
 const GLYPHS = {
   act: 'M6 4h12v16H6zM10 17h4',
   wait: 'M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',

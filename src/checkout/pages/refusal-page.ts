@@ -3,12 +3,12 @@ import type { ErrorReply } from '../../http/errors.ts';
 import type { Files } from './layout.ts';
 import { glyph, referenceLine, renderPage } from './layout.ts';
 
-interface Words {
+interface RefusalText {
   readonly title: string;
   readonly text: string;
 }
 
-const WORDS: Readonly<Record<number, Words>> = {
+const REFUSAL_TEXTS: Readonly<Record<number, RefusalText>> = {
   400: {
     title: 'That did not work',
     text: 'The form arrived damaged. Open your payment link again and send it once more.',
@@ -31,7 +31,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   },
 };
 
-const OUR_FAULT: Words = {
+const SERVER_ERROR_TEXT: RefusalText = {
   title: 'Something went wrong',
   text:
     'The fault is ours. Open your payment link again in a minute: it shows whether what you did ' +
@@ -40,7 +40,7 @@ const OUR_FAULT: Words = {
 
 /** The page of a request that came to no order's page. */
 export function refusalPage({ status }: ErrorReply, requestId: string, files: Files): string {
-  const { title, text } = WORDS[status] ?? OUR_FAULT;
+  const { title, text } = REFUSAL_TEXTS[status] ?? SERVER_ERROR_TEXT;
   return renderPage(
     { title, files, isSandbox: false },
     h(

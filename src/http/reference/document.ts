@@ -31,7 +31,7 @@ export interface Parameter {
   readonly schema: Schema & { readonly example?: string | number };
 }
 
-export interface Answer {
+export interface OpenApiResponse {
   readonly description: string;
   readonly content?: Readonly<Record<string, MediaType>>;
 }
@@ -46,7 +46,7 @@ export interface Operation {
     readonly required: boolean;
     readonly content: Readonly<Record<string, MediaType>>;
   };
-  readonly responses: Readonly<Record<string, Answer>>;
+  readonly responses: Readonly<Record<string, OpenApiResponse>>;
 }
 
 /** As much of an OpenAPI document as the reference shows. */
@@ -60,7 +60,7 @@ export interface Document {
 }
 
 /** An operation with where it is found. */
-export interface PlacedOperation {
+export interface LocatedOperation {
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
@@ -69,7 +69,7 @@ export interface PlacedOperation {
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Every operation of the document, in its order. */
-export function operationsOf({ paths }: Document): PlacedOperation[] {
+export function operationsOf({ paths }: Document): LocatedOperation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item)
       .filter((method) => METHODS.includes(method))
@@ -84,7 +84,9 @@ export function operationsOf({ paths }: Document): PlacedOperation[] {
 const JSON_TYPE = 'application/json';
 
 /** The JSON of a body or an answer. */
-export function jsonOf(body: { content?: Answer['content'] } | undefined): MediaType | undefined {
+export function jsonOf(
+  body: { content?: OpenApiResponse['content'] } | undefined,
+): MediaType | undefined {
   return body?.content?.[JSON_TYPE];
 }
 

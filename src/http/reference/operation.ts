@@ -1,5 +1,11 @@
 import { h } from 'preact';
-import type { Answer, Document, MediaType, Parameter, PlacedOperation } from './document.ts';
+import type {
+  OpenApiResponse,
+  Document,
+  MediaType,
+  Parameter,
+  LocatedOperation,
+} from './document.ts';
 import { componentOf, jsonOf } from './document.ts';
 import { objectTable, parameterTable, prose, typeOf } from './fields.ts';
 
@@ -26,7 +32,7 @@ function examplePath(path: string, parameters: readonly Parameter[]): string {
 }
 
 /** The request as a command to paste, after the quick start has set its three variables. */
-function curlOf({ method, path, operation }: PlacedOperation): string {
+function curlOf({ method, path, operation }: LocatedOperation): string {
   const body = jsonOf(operation.requestBody)?.example;
   const lines = [
     `curl "$BASE${examplePath(path, operation.parameters ?? [])}"${method === 'GET' ? '' : ` -X ${method}`}`,
@@ -42,7 +48,7 @@ function curlOf({ method, path, operation }: PlacedOperation): string {
 const ownParameters = (parameters: readonly Parameter[] = []) =>
   parameters.filter(({ name }) => name !== 'X-API-Version');
 
-function bodyTable(document: Document, { operation }: PlacedOperation) {
+function bodyTable(document: Document, { operation }: LocatedOperation) {
   const schema = jsonOf(operation.requestBody)?.schema;
   if (!schema) return null;
   const component = componentOf(schema);
@@ -62,14 +68,14 @@ function dataOf(media: MediaType | undefined) {
     : h('p', null, h('code', null, 'data'), ': ', typeOf(data));
 }
 
-function successes(answers: readonly (readonly [string, Answer])[]) {
+function successes(answers: readonly (readonly [string, OpenApiResponse])[]) {
   return answers.map(([status, answer]) => [
     h('p', { class: 'answer' }, h('strong', null, status), ` ${answer.description}`),
     dataOf(jsonOf(answer)),
   ]);
 }
 
-function refusals(answers: readonly (readonly [string, Answer])[]) {
+function refusals(answers: readonly (readonly [string, OpenApiResponse])[]) {
   const messages = answers.flatMap(([status, answer]) =>
     Object.values(jsonOf(answer)?.examples ?? {}).map(({ summary }) => ({ status, summary })),
   );
@@ -88,8 +94,8 @@ function refusals(answers: readonly (readonly [string, Answer])[]) {
 }
 
 /** One operation: what it takes and answers, and beside it what that looks like. */
-export function operationSection(document: Document, placed: PlacedOperation) {
-  const { method, path, operation } = placed;
+export function operationSection(document: Document, located: LocatedOperation) {
+  const { method, path, operation } = located;
   const { operationId, summary, description, parameters, responses } = operation;
   const answers = Object.entries(responses);
   const examples = answers.filter(([, answer]) => jsonOf(answer)?.example !== undefined);
@@ -109,7 +115,7 @@ export function operationSection(document: Document, placed: PlacedOperation) {
       ),
       prose(description),
       parameterTable('Parameters and headers', ownParameters(parameters)),
-      bodyTable(document, placed),
+      bodyTable(document, located),
       h('h4', null, 'Answers'),
       successes(answers.filter(([status]) => isSuccess(status))),
       refusals(answers.filter(([status]) => !isSuccess(status))),
@@ -117,7 +123,7 @@ export function operationSection(document: Document, placed: PlacedOperation) {
     h(
       'div',
       { class: 'examples' },
-      codeBlock('Request', curlOf(placed)),
+      codeBlock('Request', curlOf(located)),
       examples
         .slice(-1)
         .map(([status, answer]) => codeBlock(`Answer ${status}`, asJson(jsonOf(answer)?.example))),

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { Document, PlacedOperation } from './document.ts';
+import type { Document, LocatedOperation } from './document.ts';
 import { componentOf, jsonOf, operationsOf } from './document.ts';
 import { objectTable, parameterTable, prose } from './fields.ts';
 import { headingsOf } from './markdown.ts';
@@ -12,7 +12,7 @@ const OBJECTS = ['Order', 'Timeline', 'PaymentSession'];
 
 interface Parts {
   readonly document: Document;
-  readonly operations: readonly PlacedOperation[];
+  readonly operations: readonly LocatedOperation[];
   readonly objects: readonly string[];
 }
 
@@ -56,7 +56,7 @@ function operationSections({ document, operations }: Parts) {
     prose(description),
     operations
       .filter(({ operation }) => operation.tags.includes(name))
-      .map((placed) => operationSection(document, placed)),
+      .map((located) => operationSection(document, located)),
   ]);
 }
 

@@ -33,7 +33,7 @@ type OptionValues<Specs> = {
 };
 
 /** What a command has to say: one JSON document, or the same for people to read. */
-export interface Answer {
+export interface CommandResult {
   readonly data: unknown;
   readonly text: string;
   /** True when the command did its work and found something wrong: exit 1. */
@@ -47,14 +47,14 @@ export interface AdminCommand {
   /** What an operator has to know, below the options. */
   readonly notes?: string;
   readonly options: OptionSpecs;
-  run(service: AdminService, values: never): Promise<Answer>;
+  run(service: AdminService, values: never): Promise<CommandResult>;
 }
 
 /** Declares a command; the values that `run` gets have the types that its options declare. */
 export function defineCommand<const Specs extends OptionSpecs>(
   command: Omit<AdminCommand, 'run' | 'options'> & {
     options: Specs;
-    run(service: AdminService, values: OptionValues<Specs>): Promise<Answer>;
+    run(service: AdminService, values: OptionValues<Specs>): Promise<CommandResult>;
   },
 ): AdminCommand {
   return command;

@@ -32,29 +32,35 @@ function accountRows({ accounts, sums }: Verification) {
   ]);
 }
 
-function figuresOf(book: Verification, { comparedCount, notCompared }: WorkflowComparison): string {
+function figuresOf(
+  verification: Verification,
+  { comparedCount, notCompared }: WorkflowComparison,
+): string {
   return blocks(
-    table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], accountRows(book)),
+    table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], accountRows(verification)),
     facts({
-      'Ledger lines': book.lineCount,
-      Orders: book.orderCount,
-      Captures: book.captureCount,
-      'Captures under way': book.capturesUnderWay,
-      'Captures that pay no order': book.unfitCaptureCount,
-      'Surplus captures': book.surplusCount,
-      'Reversed at the gateway': book.reversalCount,
-      'Settled outside': book.outsideSettlementCount,
+      'Ledger lines': verification.lineCount,
+      Orders: verification.orderCount,
+      Captures: verification.captureCount,
+      'Captures under way': verification.capturesUnderWay,
+      'Captures that pay no order': verification.unfitCaptureCount,
+      'Surplus captures': verification.surplusCount,
+      'Reversed at the gateway': verification.reversalCount,
+      'Settled outside': verification.outsideSettlementCount,
       'Open orders compared with Temporal': notCompared === null ? comparedCount : undefined,
     }),
   );
 }
 
-function withFaults(book: Verification, { faultCount, faults }: WorkflowComparison): Verification {
+function withFaults(
+  verification: Verification,
+  { faultCount, faults }: WorkflowComparison,
+): Verification {
   return {
-    ...book,
-    ok: book.ok && faultCount === 0,
-    faultCount: book.faultCount + faultCount,
-    faults: [...book.faults, ...faults],
+    ...verification,
+    ok: verification.ok && faultCount === 0,
+    faultCount: verification.faultCount + faultCount,
+    faults: [...verification.faults, ...faults],
   };
 }
 
@@ -101,13 +107,18 @@ within a week, what was captured, refunded, released and set aside.`,
   async run(service, { gateway }) {
     const ledger = await verifyLedger(service.sql);
     const workflows = await compareWithTemporal(service);
-    const book = withFaults(ledger, workflows);
-    const faults = book.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
+    const verification = withFaults(ledger, workflows);
+    const faults = verification.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
     const list = faults.length > 0 && table(['RULE', 'SUBJECT', 'FAULT'], faults);
-    const text = blocks(figuresOf(book, workflows), list, workflows.notCompared, verdictOf(book));
+    const text = blocks(
+      figuresOf(verification, workflows),
+      list,
+      workflows.notCompared,
+      verdictOf(verification),
+    );
     const { comparedCount: openOrderCount, notCompared } = workflows;
-    const data = { ...book, workflows: { openOrderCount, notCompared } };
-    const failed = !book.ok || workflows.failed;
+    const data = { ...verification, workflows: { openOrderCount, notCompared } };
+    const failed = !verification.ok || workflows.failed;
     if (!gateway) return { data, text, failed };
     const compared = await askGateway(service);
     const isSame = compared.faultCount === 0 && compared.notAskedCount === 0;
@@ -152,5 +163,5 @@ const showCommand = defineCommand({
   },
 });
 
-/** The book of the money. */
+/** The ledger: verify it, and show an order's lines. */
 export const LEDGER_COMMANDS: readonly AdminCommand[] = [verifyCommand, showCommand];

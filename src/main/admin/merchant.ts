@@ -4,7 +4,7 @@ import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
 import { findOrigins, setOrigins } from '../../merchants/origins.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
 import { listMerchants } from '../../merchants/queries.ts';
-import type { AdminCommand, Answer } from './command.ts';
+import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
@@ -27,7 +27,7 @@ function presentMerchant(row: MerchantRow) {
   };
 }
 
-function merchantAnswer(row: MerchantRow, warning: string | null = null): Answer {
+function merchantResult(row: MerchantRow, warning: string | null = null): CommandResult {
   const data = { ...presentMerchant(row), warning };
   const { linkedAccounts, ...shown } = data;
   const text = facts({
@@ -60,7 +60,7 @@ const merchantCommands = [
       email: { value: 'EMAIL', help: 'Where to reach the merchant', required: true },
     },
     run: async ({ sql, actor }, merchant) =>
-      merchantAnswer(await createMerchant({ sql, actor }, merchant)),
+      merchantResult(await createMerchant({ sql, actor }, merchant)),
   }),
   defineCommand({
     name: 'merchant list',
@@ -83,7 +83,7 @@ nobody can pay them: payment sessions answer 502 until the account is given here
     },
     async run(service, { merchant, 'linked-account': linkedAccountId }) {
       const row = await change(service, 'approve', merchant, { linkedAccountId });
-      return merchantAnswer(row, row.linkedAccounts.production ? null : NO_LINKED_ACCOUNT);
+      return merchantResult(row, row.linkedAccounts.production ? null : NO_LINKED_ACCOUNT);
     },
   }),
   defineCommand({
@@ -94,21 +94,21 @@ nobody can pay them: payment sessions answer 502 until the account is given here
       reason: { value: 'TEXT', help: 'Why, for the audit log', required: true },
     },
     run: async (service, { merchant, reason }) =>
-      merchantAnswer(await change(service, 'reject', merchant, { reason })),
+      merchantResult(await change(service, 'reject', merchant, { reason })),
   }),
   defineCommand({
     name: 'merchant suspend',
     summary: 'Suspend a merchant: its API answers 403, payments under way run on, releases wait',
     options: { merchant: MERCHANT, reason: { value: 'TEXT', help: 'Why, for the audit log' } },
     run: async (service, { merchant, reason }) =>
-      merchantAnswer(await change(service, 'suspend', merchant, { reason })),
+      merchantResult(await change(service, 'suspend', merchant, { reason })),
   }),
   defineCommand({
     name: 'merchant activate',
     summary: 'End a suspension',
     options: { merchant: MERCHANT },
     run: async (service, { merchant }) =>
-      merchantAnswer(await change(service, 'activate', merchant)),
+      merchantResult(await change(service, 'activate', merchant)),
   }),
 ];
 
@@ -151,7 +151,7 @@ const listKeysCommand = defineCommand({
   },
 });
 
-function originsAnswer(merchantId: string, environment: string, origins: string[]): Answer {
+function originsResult(merchantId: string, environment: string, origins: string[]): CommandResult {
   const none = 'No list: requests from every origin are let in.';
   return {
     data: { merchantId, environment, origins },
@@ -171,7 +171,7 @@ const originCommands = [
     async run({ sql, actor }, { merchant, environment, origins }) {
       const wanted = origins.split(',').filter((origin) => origin.trim() !== '');
       const saved = await setOrigins({ sql, actor }, merchant, environment, wanted);
-      return originsAnswer(merchant, environment, saved);
+      return originsResult(merchant, environment, saved);
     },
   }),
   defineCommand({
@@ -179,7 +179,7 @@ const originCommands = [
     summary: 'Show that list',
     options: { merchant: MERCHANT, environment: ENVIRONMENT },
     run: async ({ sql }, { merchant, environment }) =>
-      originsAnswer(merchant, environment, await findOrigins(sql, merchant, environment)),
+      originsResult(merchant, environment, await findOrigins(sql, merchant, environment)),
   }),
 ];
 

@@ -30,12 +30,12 @@ rest is shown all the same.`,
   options: { order: ORDER },
   async run(service, { order: orderNumber }) {
     const order = await findOrderAnywhere(service.sql, orderNumber);
-    const data = { ...(await readOrder(service, order)), ...(await askTemporal(service, order)) };
+    const data = { ...(await readOrder(service, order)), ...(await readWorkflows(service, order)) };
     return { data, text: textOf(data) };
   },
 });
 
-type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typeof askTemporal>>;
+type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typeof readWorkflows>>;
 
 /** What the database has. */
 async function readOrder({ sql }: AdminService, order: OrderRow) {
@@ -105,7 +105,7 @@ function moneyOf(balances: readonly { account: string; balancePaise: number }[])
 }
 
 /** The order's workflows with the gateway calls that have not succeeded, or why we do not know. */
-async function askTemporal(service: AdminService, { orderNumber }: OrderRow) {
+async function readWorkflows(service: AdminService, { orderNumber }: OrderRow) {
   const { temporalUiUrl, temporalNamespace } = service.config;
   try {
     const { gatewayCallsOf, inspectOrder } = await import('../../payments/gateway-calls.ts');
@@ -176,7 +176,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
     payment.utr,
     rupees(payment.amountPaise),
     payment.capturedAt,
-    whereIs(payment),
+    gatewayStateText(payment),
   ]);
   const last = sessions.at(-1);
   return blocks(
@@ -209,7 +209,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
   );
 }
 
-function whereIs(payment: CapturedPayment): string {
+function gatewayStateText(payment: CapturedPayment): string {
   const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole } = payment;
   if (!isWhole) {
     const { currency, refundedPaise } = payment;

@@ -1,6 +1,6 @@
 import type { Settlement } from '../../domain/index.ts';
 import type { Order } from '../../orders/schemas.ts';
-import type { AdminCommand, Answer } from './command.ts';
+import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ORDER, UsageError, YES } from './command.ts';
 import { listDisputesCommand, showDisputeCommand } from './dispute-list.ts';
 import { findCommand } from './order-find.ts';
@@ -10,7 +10,7 @@ import { showCommand } from './order-show.ts';
 import type { AdminService } from './service.ts';
 import { confirm } from './terminal.ts';
 import { blocks, facts, rupees } from './text.ts';
-import { whatDecideDoes, whatRefundDoes, whatSettleDoes } from './what-happens.ts';
+import { describeDecision, describeRefund, describeSettlement } from './confirmation-text.ts';
 
 /** What the operators' order commands are made of; loaded only for them. */
 async function operatorDeps(service: AdminService) {
@@ -28,7 +28,7 @@ async function operatorDeps(service: AdminService) {
   return { sql, actor, workflows, commands };
 }
 
-function orderAnswer(order: Order): Answer {
+function orderResult(order: Order): CommandResult {
   const { order_number: orderNumber, status, dispute, refund } = order;
   const data = {
     orderNumber,
@@ -63,7 +63,7 @@ const raiseCommand = defineCommand({
   },
   async run(service, { order, reason }) {
     const { raiseDisputeForBuyer } = await import('../../orders/operator-commands.ts');
-    return orderAnswer(await raiseDisputeForBuyer(await operatorDeps(service), order, reason));
+    return orderResult(await raiseDisputeForBuyer(await operatorDeps(service), order, reason));
   },
 });
 
@@ -85,8 +85,8 @@ const decideCommand = defineCommand({
   async run(service, { order, for: winner, reason, yes }) {
     const { decideDispute } = await import('../../orders/operator-commands.ts');
     const decision = { winner, reason };
-    if (!yes) await confirm(service.terminal, () => whatDecideDoes(service.sql, order, decision));
-    return orderAnswer(await decideDispute(await operatorDeps(service), order, decision));
+    if (!yes) await confirm(service.terminal, () => describeDecision(service.sql, order, decision));
+    return orderResult(await decideDispute(await operatorDeps(service), order, decision));
   },
 });
 
@@ -102,8 +102,8 @@ happen, and asks whether to go on.`,
   },
   async run(service, { order, reason, yes }) {
     const { refundForMerchant } = await import('../../orders/operator-commands.ts');
-    if (!yes) await confirm(service.terminal, () => whatRefundDoes(service.sql, order, reason));
-    return orderAnswer(await refundForMerchant(await operatorDeps(service), order, reason));
+    if (!yes) await confirm(service.terminal, () => describeRefund(service.sql, order, reason));
+    return orderResult(await refundForMerchant(await operatorDeps(service), order, reason));
   },
 });
 
@@ -130,7 +130,7 @@ doing. On a terminal it shows what will happen, and asks whether to go on.`,
     const { settleOutside } = await import('../../payments/settle-outside.ts');
     const outcome = outcomeOf({ released, refunded });
     const settlement = { orderNumber, outcome, reference, reason };
-    if (!yes) await confirm(service.terminal, () => whatSettleDoes(service.sql, settlement));
+    if (!yes) await confirm(service.terminal, () => describeSettlement(service.sql, settlement));
     const { order, warning } = await settleOutside(await operatorDeps(service), settlement);
     const { status, amountPaise } = order;
     const text = facts({

@@ -9,7 +9,7 @@ import { connectDatabase } from '../../db/client.ts';
 import type { SecretBox } from '../../webhooks/secret-box.ts';
 import { createSecretBox } from '../../webhooks/secret-box.ts';
 import type { Terminal } from './terminal.ts';
-import { ownTerminal } from './terminal.ts';
+import { processTerminal } from './terminal.ts';
 
 /** `ledger verify` reads every order there is. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
@@ -54,7 +54,7 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
     config,
     sql,
     actor: actorOf(),
-    terminal: ownTerminal(),
+    terminal: processTerminal(),
     log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
     pepper: () => required(config, 'API_SECRET_PEPPER'),
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),

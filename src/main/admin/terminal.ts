@@ -12,7 +12,7 @@ export interface Terminal {
 }
 
 /** The terminal of this process, if there is one at both ends: a script is asked nothing. */
-export function ownTerminal(): Terminal | undefined {
+export function processTerminal(): Terminal | undefined {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return undefined;
   return {
@@ -36,9 +36,9 @@ export function ownTerminal(): Terminal | undefined {
  */
 export async function confirm(
   terminal: Terminal | undefined,
-  whatHappens: () => Promise<string>,
+  describe: () => Promise<string>,
 ): Promise<void> {
   if (!terminal) return;
-  const answer = await terminal.ask(`${await whatHappens()}\n\nGo on? [y/N] `);
+  const answer = await terminal.ask(`${await describe()}\n\nGo on? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmedError('Nothing was done');
 }

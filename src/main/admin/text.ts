@@ -3,14 +3,16 @@ type Cell = string | number | boolean | Date | null | undefined;
 
 function textOf(cell: Cell): string {
   if (cell === null || cell === undefined || cell === '') return '-';
-  return cell instanceof Date ? timeText(cell) : harmless(String(cell).replaceAll(/[\t\n]/g, ' '));
+  return cell instanceof Date
+    ? timeText(cell)
+    : replaceControlCharacters(String(cell).replaceAll(/[\t\n]/g, ' '));
 }
 
 /**
  * Control characters show as what they are, not what they do. Scripts of India need the joiners
  * (U+200C, U+200D), which do nothing to a terminal.
  */
-function harmless(text: string): string {
+function replaceControlCharacters(text: string): string {
   return text.replaceAll(/(?![\t\n\u200c\u200d])\p{C}/gu, '\u{FFFD}');
 }
 
@@ -57,7 +59,7 @@ export function blocks(...parts: readonly (string | false | null | undefined)[])
 
 /** A stranger's text, safe on a terminal. */
 export function quoted(text: string): string {
-  return harmless(text)
+  return replaceControlCharacters(text)
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n');

@@ -26,7 +26,7 @@ const HOUR_MS = 3_600_000;
  * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to decide, so that
  *   nobody is asked in vain
  */
-export async function whatDecideDoes(
+export async function describeDecision(
   sql: Sql,
   orderNumber: string,
   { winner, reason }: DisputeDecision,
@@ -55,7 +55,7 @@ export async function whatDecideDoes(
  *
  * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to refund
  */
-export async function whatRefundDoes(
+export async function describeRefund(
   sql: Sql,
   orderNumber: string,
   reason: string,
@@ -74,7 +74,7 @@ export async function whatRefundDoes(
  *
  * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to settle
  */
-export async function whatSettleDoes(
+export async function describeSettlement(
   sql: Sql,
   { orderNumber, outcome, reference, reason }: OutsideSettlement,
 ): Promise<string> {

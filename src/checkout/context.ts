@@ -4,9 +4,9 @@ import type { Page } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/errors.ts';
 import { errorOf } from '../http/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
-import { noteRequest, requestFields } from '../http/request-context.ts';
+import { addRequestFields, requestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
-import type { CheckoutAnswer } from './pages/checkout-page.ts';
+import type { FormFeedback } from './pages/checkout-page.ts';
 import { checkoutPage } from './pages/checkout-page.ts';
 import type { Files } from './pages/layout.ts';
 import { refusalPage } from './pages/refusal-page.ts';
@@ -23,7 +23,7 @@ export interface CheckoutDeps {
   /** @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE` */
   openSession(order: OrderRow): Promise<unknown>;
   /** Asks the gateway whether the session is still open, and records it when it is not. */
-  lookAtSession(orderNumber: string, sessionId: string): Promise<unknown>;
+  refreshSession(orderNumber: string, sessionId: string): Promise<unknown>;
   /** @throws DomainError `INVALID_STATE` */
   raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<unknown>;
 }
@@ -43,7 +43,7 @@ const PAGE_HEADERS = {
 };
 
 /** What all of these routes work with. */
-export interface Desk extends CheckoutDeps {
+export interface CheckoutContext extends CheckoutDeps {
   files: Files;
   basePath: string;
 }
@@ -55,10 +55,10 @@ export const html = {
   schema: z.string(),
 } as const;
 /** A form that was taken: see the page. */
-export const seePage = { ...html, description: 'Back to the page' } as const;
+export const seeOther = { ...html, description: 'Back to the page' } as const;
 
 /** What the routes of one order have in common. */
-export function buyerRoute({ rateLimiter }: Desk) {
+export function buyerRoute({ rateLimiter }: CheckoutContext) {
   return {
     base: 'root',
     caller: 'public',
@@ -71,12 +71,12 @@ export function buyerRoute({ rateLimiter }: Desk) {
 }
 
 /** A route of which people see the refusals too. */
-export function htmlRoute(desk: Desk) {
+export function htmlRoute(context: CheckoutContext) {
   return {
-    ...buyerRoute(desk),
+    ...buyerRoute(context),
     refusalPage: (refusal: ErrorReply, requestId: string): Page => ({
       contentType: 'text/html',
-      body: refusalPage(refusal, requestId, desk.files),
+      body: refusalPage(refusal, requestId, context.files),
       headers: { ...refusal.headers, ...PAGE_HEADERS },
     }),
   };
@@ -87,20 +87,20 @@ export function htmlRoute(desk: Desk) {
  *
  * @throws DomainError `NOT_FOUND`
  */
-export async function checkoutOf({ sql }: Desk, token: string): Promise<Checkout> {
+export async function checkoutOf({ sql }: CheckoutContext, token: string): Promise<Checkout> {
   const checkout = await findCheckout(sql, token);
   if (!checkout) throw errorOf('NOT_FOUND');
   const { orderNumber, merchantId } = checkout.order;
-  noteRequest({ orderNumber, merchantId });
+  addRequestFields({ orderNumber, merchantId });
   return checkout;
 }
 
 /** The page of an order, as an answer of this status. */
 export function show<Status extends number>(
-  { files, basePath }: Desk,
+  { files, basePath }: CheckoutContext,
   status: Status,
   checkout: Checkout,
-  answer?: CheckoutAnswer,
+  answer?: FormFeedback,
 ) {
   const page = `${basePath}/${checkout.order.paymentToken}`;
   const links = {
@@ -115,7 +115,7 @@ export function show<Status extends number>(
 }
 
 /** See the page: a form that is reloaded after this is not sent again. */
-export function backToPage({ basePath }: Desk, token: string) {
+export function redirectToPage({ basePath }: CheckoutContext, token: string) {
   const page = `${basePath}/${encodeURIComponent(token)}`;
   return { status: 303 as const, body: '', headers: { Location: page } };
 }
