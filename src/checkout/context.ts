@@ -13,22 +13,30 @@ import { refusalPage } from './pages/refusal-page.ts';
 import type { Checkout } from './queries.ts';
 import { findCheckout } from './queries.ts';
 
-/** What the buyer's pages are made of; other features come as functions. */
+/** The dependencies of the buyer's pages; operations of other features are passed as functions. */
 export interface CheckoutDeps {
   sql: Sql;
-  /** Under which buyers reach the service; it may have a path. */
+  /** The URL under which buyers reach the service; it may have a path. */
   publicBaseUrl: string;
-  /** For buyer pages alone: many buyers may share one address. */
+  /** The rate limit of the buyer's pages, which is higher: many buyers may share one IP address. */
   rateLimiter: RateLimiter;
-  /** @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE` */
+  /**
+   * Opens a payment session, or returns the open one.
+   *
+   * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE`
+   */
   openSession(order: OrderRow): Promise<unknown>;
-  /** Asks the gateway whether the session is still open, and records it when it is not. */
+  /** Asks the gateway for the state of a session, and records it when it has ended. */
   refreshSession(orderNumber: string, sessionId: string): Promise<unknown>;
-  /** @throws DomainError `INVALID_STATE` */
+  /**
+   * Raises a dispute for the buyer; once for each `requestId`.
+   *
+   * @throws DomainError `INVALID_STATE`
+   */
   raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<unknown>;
 }
 
-/** Everything from us and nothing inline. */
+/** Allows resources of this origin only, and nothing inline. */
 const PAGE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -42,35 +50,35 @@ const PAGE_HEADERS = {
   ].join('; '),
 };
 
-/** What all of these routes work with. */
+/** What every route of the buyer's page needs. */
 export interface CheckoutContext extends CheckoutDeps {
   files: Files;
   basePath: string;
 }
 
-/** The answers of these routes: a page, or the way to it. */
+/** The declaration of a response with a page. */
 export const html = {
   description: 'The page',
   contentType: 'text/html',
   schema: z.string(),
 } as const;
-/** A form that was taken: see the page. */
+/** The declaration of the redirect to the page after a form was accepted. */
 export const seeOther = { ...html, description: 'Back to the page' } as const;
 
-/** What the routes of one order have in common. */
+/** The part of a declaration that all routes of one order share. */
 export function buyerRoute({ rateLimiter }: CheckoutContext) {
   return {
     base: 'root',
     caller: 'public',
     tags: ['Buyer pages'],
-    description: 'For the buyer who was given the link.',
+    description: 'For the buyer who has the payment link.',
     params: z.object({ token: z.string() }),
     errors: ['NOT_FOUND'],
     rateLimiter,
   } as const;
 }
 
-/** A route of which people see the refusals too. */
+/** The same for a route whose errors are shown to the buyer as a page. */
 export function htmlRoute(context: CheckoutContext) {
   return {
     ...buyerRoute(context),
@@ -83,7 +91,7 @@ export function htmlRoute(context: CheckoutContext) {
 }
 
 /**
- * The order that a link belongs to.
+ * Finds the order that a payment link belongs to.
  *
  * @throws DomainError `NOT_FOUND`
  */
@@ -95,12 +103,16 @@ export async function checkoutOf({ sql }: CheckoutContext, token: string): Promi
   return checkout;
 }
 
-/** The page of an order, as an answer of this status. */
+/**
+ * Renders the page of an order as a response with this status.
+ *
+ * @param feedback shown beside the state of the order
+ */
 export function show<Status extends number>(
   { files, basePath }: CheckoutContext,
   status: Status,
   checkout: Checkout,
-  answer?: FormFeedback,
+  feedback?: FormFeedback,
 ) {
   const page = `${basePath}/${checkout.order.paymentToken}`;
   const links = {
@@ -109,12 +121,12 @@ export function show<Status extends number>(
     dispute: `${page}/dispute`,
     status: `${page}/status`,
   };
-  const reference = answer?.problem === undefined ? undefined : requestFields().requestId;
-  const body = checkoutPage(checkout, links, files, { ...answer, reference });
+  const reference = feedback?.problem === undefined ? undefined : requestFields().requestId;
+  const body = checkoutPage(checkout, links, files, { ...feedback, reference });
   return { status, body, headers: PAGE_HEADERS };
 }
 
-/** See the page: a form that is reloaded after this is not sent again. */
+/** Redirects to the page with a 303, so that a reload does not submit the form again. */
 export function redirectToPage({ basePath }: CheckoutContext, token: string) {
   const page = `${basePath}/${encodeURIComponent(token)}`;
   return { status: 303 as const, body: '', headers: { Location: page } };

@@ -11,10 +11,10 @@ import type { Checkout } from './queries.ts';
 import { assertSameOrigin, formHeaders } from './same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
-/** Longer than an order may take to answer, so that the buyer's text can come back. */
+/** Longer than an Update of the order may take, so that an error page can contain the buyer's text. */
 const RESPONSE_TIMEOUT_MS = 8_000;
 
-/** The form by which a buyer raises a dispute. */
+/** Declares the form with which a buyer raises a dispute. */
 export function disputeRoute(context: CheckoutContext): Route {
   return defineRoute({
     ...htmlRoute(context),
@@ -25,14 +25,14 @@ export function disputeRoute(context: CheckoutContext): Route {
     headers: formHeaders,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     bodyType: 'form',
-    // The rule of the text is asked by the handler, so that the text comes back with the answer.
+    // The handler validates the text, so that the error page contains it.
     body: z.object({ reason: z.string().default('') }),
     responses: { 303: seeOther, 400: html, 500: html },
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   }).handledBy(async ({ params, headers, body, log }) => {
     assertSameOrigin(headers);
     const checkout = await checkoutOf(context, params.token);
-    // A browser sends each line break of a form as two characters.
+    // A browser sends each line break of a form as CR LF; JSON clients count it as one character.
     const reason = body.reason.replaceAll('\r\n', '\n');
     if (isDuplicate(checkout, reason)) return redirectToPage(context, params.token);
     const refusal = refusalOf(checkout, reason);
@@ -44,7 +44,7 @@ export function disputeRoute(context: CheckoutContext): Route {
       if (error instanceof DomainError && error.code === 'INVALID_STATE') {
         return show(context, 400, now, { problem: error.message, draft: { reason } });
       }
-      log.error({ err: error }, 'A dispute is written down, but its order did not answer');
+      log.error({ err: error }, 'A dispute is recorded, but its order did not respond in time');
       return show(context, 500, now, { problem: NOT_CONFIRMED, draft: { reason } });
     }
     return redirectToPage(context, params.token);
@@ -55,7 +55,7 @@ const NOT_CONFIRMED =
   'We could not confirm your dispute. Check this page again in a minute, and send it once more ' +
   'if it is not shown by then.';
 
-/** The contract's rule for a buyer's dispute, and its violation message. */
+/** The contract's rule for a buyer's reason. */
 const disputeReason = text({
   error: 'must be 10 to 2000 characters and not blank',
   minLength: 10,
@@ -63,7 +63,7 @@ const disputeReason = text({
   notBlank: true,
 });
 
-/** The same dispute, sent twice by an impatient finger. */
+/** True if the same dispute was submitted before, such as by a double click. */
 function isDuplicate(checkout: Checkout, reason: string): boolean {
   return stateOf(checkout) === 'disputed' && checkout.order.disputeReason === reason;
 }
@@ -75,7 +75,7 @@ function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined
   return violation === undefined ? undefined : { draft: { reason, violation } };
 }
 
-/** Equal for the same text in the same dispute, so that two sendings at once are one. */
+/** Equal for the same text in the same dispute, so that concurrent submissions raise one dispute. */
 function disputeIdOf({ order }: Checkout, reason: string): string {
   const hash = createHash('sha256').update(reason).digest('base64url').slice(0, 16);
   return `page-dispute:${order.disputeCount + 1}:${hash}`;

@@ -6,9 +6,9 @@ import type { Files } from './pages/layout.ts';
 const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
 
 /**
- * The style sheet, the island and the icon of the buyer's pages.
+ * Declares the routes of the style sheet, the script and the icon of the buyer's pages.
  *
- * @param pathPrefix under which the service is reached from outside; '' at the root
+ * @param pathPrefix the path of the service's public URL; '' at the root
  */
 export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
   const asset = (name: string) => createAsset('/pay/files', name, read(name));

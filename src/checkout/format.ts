@@ -2,7 +2,7 @@ import { rupeesFromPaise } from '../domain/index.ts';
 
 const rupees = new Intl.NumberFormat('en-IN', { style: 'currency', currency: 'INR' });
 
-/** UPI is India's, so its buyers' clock is too; a phone's own zone is not known to the server. */
+/** Times are shown in Indian time: UPI buyers are in India, and the server has no time zone of theirs. */
 const indianTime = new Intl.DateTimeFormat('en-IN', {
   timeZone: 'Asia/Kolkata',
   day: 'numeric',
@@ -12,7 +12,7 @@ const indianTime = new Intl.DateTimeFormat('en-IN', {
   hour12: true,
 });
 
-/** ₹1,00,000.00, grouped as in India. */
+/** An amount in paise as rupees, with Indian grouping: ₹1,00,000.00. */
 export function rupeesText(amountPaise: number): string {
   return rupees.format(rupeesFromPaise(amountPaise));
 }
@@ -22,13 +22,13 @@ export function timeText(at: Date): string {
   return `${indianTime.format(at)}\u00A0IST`;
 }
 
-/** "14:05", as a watch counts down; never below "0:00". */
+/** Remaining minutes and seconds, such as "14:05"; never below "0:00". */
 export function timeLeftText(leftSeconds: number): string {
   const whole = Math.max(0, Math.floor(leftSeconds));
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
 
-/** The first so many characters of a text, with a sign that there are more. */
+/** The first `maxCharacters` characters (code points) of a text, with an ellipsis if it is longer. */
 export function shorten(text: string, maxCharacters: number): string {
   const characters = [...text];
   if (characters.length <= maxCharacters) return text;

@@ -7,13 +7,13 @@ import { assertSameOrigin, formHeaders } from './same-origin.ts';
 import type { CheckoutState } from './state.ts';
 import { stateOf } from './state.ts';
 
-/** States in which the button of an old page may still find something to pay. */
+/** States in which the button of an outdated page may still open a session. */
 const PAYABLE: readonly CheckoutState[] = ['payable', 'waiting', 'session_expired'];
 
-/** The gateway has 10 s to open a session, and another request may be at it just before. */
+/** Opening a session at the gateway takes up to 10 s, and may wait for another request doing so. */
 const RESPONSE_TIMEOUT_MS = 18_000;
 
-/** The button that opens a payment session, or finds the one that is open. */
+/** Declares the form whose button opens a payment session, or shows the one that is open. */
 export function payRoute(context: CheckoutContext): Route {
   return defineRoute({
     ...htmlRoute(context),
@@ -47,7 +47,7 @@ const GATEWAY_AWAY =
   'The UPI payment system cannot be reached at the moment. Try again in a few minutes.';
 const NOT_AVAILABLE = 'This merchant cannot take payments yet. Ask the merchant how to pay.';
 
-/** A session is refused by the gateway, for the number of tries, or because the order moved on. */
+/** Renders why no session was opened: gateway, number of sessions, merchant, or the order's state. */
 async function showOpenFailure(context: CheckoutContext, token: string, error: unknown) {
   const code = error instanceof DomainError ? error.code : undefined;
   const isExpected =

@@ -1,14 +1,14 @@
 import { h } from 'preact';
 import { encode } from 'uqr';
 
-/** The white margin that scanners need, in modules. */
+/** The white margin that scanners require, in modules. */
 const QUIET_ZONE = 4;
 
 /**
- * The dark modules of a QR code as one path: each run of them is a line one module thick. A fifth
- * of the bytes that squares would take.
+ * Encodes a text as a QR code in one SVG path: each run of dark modules is a line one module thick.
+ * This takes a fifth of the bytes of separate squares.
  *
- * @returns the path and the side of the square around it, margin included, in modules
+ * @returns the path and the side length of the code with its margin, in modules
  */
 export function qrPath(text: string): { path: string; side: number } {
   const { data, size } = encode(text, { ecc: 'M', border: 0 });
@@ -16,7 +16,7 @@ export function qrPath(text: string): { path: string; side: number } {
   return { path, side: size + 2 * QUIET_ZONE };
 }
 
-/** Moves are relative after the first of a row: most of them are a single digit then. */
+/** After the first, the moves of a row are relative, so that most are a single digit. */
 function rowPath(row: readonly boolean[], y: number): string {
   let path = '';
   let penX = 0;
@@ -33,7 +33,7 @@ function rowPath(row: readonly boolean[], y: number): string {
   return path;
 }
 
-/** A QR code that any UPI app can scan, black on white also where the page is dark. */
+/** A QR code that any UPI app can scan; black on white in the dark colour scheme too. */
 export function qrCode({ text, label }: { text: string; label: string }) {
   const { path, side } = qrPath(text);
   return h(

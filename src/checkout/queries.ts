@@ -5,7 +5,7 @@ import type { OrderRow } from '../orders/public.ts';
 import type { SessionState } from '../payments/public.ts';
 import { isExpired } from '../payments/public.ts';
 
-/** What a buyer may hear of an order's life; the rest is between us and the merchant. */
+/** The steps of an order that its buyer may see. */
 export type ProgressKind = Extract<
   StepKind,
   | 'PAYMENT_SUCCESS'
@@ -28,7 +28,7 @@ const PROGRESS_KINDS = [
   'REFUND_PROCESSED',
 ] as const satisfies readonly ProgressKind[];
 
-/** The buyer's latest try to pay. */
+/** The buyer's latest payment session. */
 export interface CheckoutSession {
   sessionId: string;
   state: SessionState;
@@ -39,14 +39,14 @@ export interface CheckoutSession {
   isExpired: boolean;
 }
 
-/** One thing that happened, at an ISO-8601 time. */
+/** One recorded step, with an ISO-8601 time. */
 export interface CheckoutStep {
   kind: ProgressKind;
   at: string;
   trackingId: string | null;
 }
 
-/** Money that the order could not take: it goes back to the buyer in full. */
+/** A surplus payment, which is refunded to the buyer in full. */
 export interface CheckoutSurplus {
   sessionId: string | null;
   amountPaise: number;
@@ -54,14 +54,14 @@ export interface CheckoutSurplus {
   processedAt: string | null;
 }
 
-/** Why the money was moved outside the gateway, and how to find it. */
+/** A settlement outside the gateway. */
 export interface CheckoutSettlement {
-  /** Null when no money was moved for it: it had gone back before. */
+  /** The bank transfer's reference; null if no money was moved, because the gateway had refunded it. */
   reference: string | null;
   reason: string;
 }
 
-/** Everything that the page of one order shows, as of one moment. */
+/** Everything that the page of one order shows, read at one moment. */
 export interface Checkout {
   order: OrderRow;
   merchantName: string;
@@ -71,16 +71,16 @@ export interface Checkout {
   lastStep: StepKind | null;
   steps: CheckoutStep[];
   surplus: CheckoutSurplus[];
-  /** Of an order that such a settlement finished. */
+  /** Set if a settlement outside the gateway ended the order. */
   settlement: CheckoutSettlement | null;
-  /** By the database's clock, which the deadlines belong to. */
+  /** The time of the database's clock, by which deadlines are decided. */
   now: Date;
 }
 
 type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
 
 /**
- * The order that a payment link belongs to, in one statement, so that all of it is of one moment.
+ * Reads the order of a payment link in one statement, so that everything is of one moment.
  *
  * @param token the unguessable part of the link
  */

@@ -17,7 +17,7 @@ import { payRoute } from './pay-route.ts';
 import type { Checkout } from './queries.ts';
 import { stateOf, versionOf } from './state.ts';
 
-/** The buyer's page of an order, and what can be done on it: pay, and raise a dispute. */
+/** Declares the buyer's page of an order, its forms (pay, raise a dispute) and its files. */
 export function checkoutRoutes(deps: CheckoutDeps): Route[] {
   const pathPrefix = new URL(deps.publicBaseUrl).pathname.replace(/\/+$/, '');
   const { files, routes } = createFiles(pathPrefix);
@@ -48,7 +48,7 @@ function pageRoute(context: CheckoutContext): Route {
   });
 }
 
-/** A QR code that the gateway has closed is not shown. */
+/** Refreshes an open session, so that the page shows no QR code that the gateway has closed. */
 async function refreshOpenSession(context: CheckoutContext, checkout: Checkout): Promise<Checkout> {
   const { order, session } = checkout;
   if (stateOf(checkout) !== 'waiting' || session === null) return checkout;
@@ -75,7 +75,7 @@ function statusRoute(context: CheckoutContext): Route {
   });
 }
 
-/** Whoever opens the address of a form, from the browser's history for example, gets the page. */
+/** Redirects a GET of a form's URL, such as from the browser's history, to the page. */
 function redirectRoute(context: CheckoutContext, form: string): Route {
   return defineRoute({
     ...htmlRoute(context),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorOf } from '../http/errors.ts';
 
-/** The headers by which a browser tells where a form was sent from. */
+/** The request headers that identify the origin of a form submission. */
 export const formHeaders = z.object({
   'Sec-Fetch-Site': z.string().optional(),
   Origin: z.string().optional(),
@@ -9,11 +9,11 @@ export const formHeaders = z.object({
 });
 
 /**
- * Refuses forms that another site's page has sent. There is no cookie to abuse, and whoever does
- * not know the token knows no address to send a form to: this is the second lock on that door.
+ * Refuses form submissions from other sites. This is a second line of defence: the pages use no
+ * cookies, and a form's URL contains the unguessable token.
  *
- * A browser too old for Sec-Fetch-Site says `null` as the Origin of our own forms, because our
- * pages let it send no referrer; and what is no browser may say nothing.
+ * A browser without Sec-Fetch-Site sends `Origin: null` with the page's own forms, because the pages
+ * forbid the referrer. Clients that are not browsers may send neither header.
  *
  * @throws DomainError `ORIGIN_NOT_ALLOWED`
  */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OrderStatus } from '../domain/index.ts';
 import type { Checkout } from './queries.ts';
 
-/** What the page is about: the order's status, and between two statuses what is going on. */
+/** The state of the page: the order's status, its pending operation, or the state of its payment. */
 export type CheckoutState =
   | 'payable'
   | 'waiting'
@@ -31,7 +31,7 @@ const STATE_OF_STATUS = {
   CANCELLED: () => 'cancelled',
 } as const satisfies Record<OrderStatus, (checkout: Checkout) => CheckoutState>;
 
-/** What the buyer should see, and so may do, now. */
+/** The current state of the page, which determines what the buyer sees and may do. */
 export function stateOf(checkout: Checkout): CheckoutState {
   const { status, busy } = checkout.order;
   if (busy?.kind === 'releasing' || busy?.kind === 'refunding') return busy.kind;
@@ -50,12 +50,12 @@ function paymentState({ order, merchantStatus, session, surplus, now }: Checkout
   return wasOpen && session.isExpired ? 'session_expired' : 'payable';
 }
 
-/** True where the order's law lets its buyer raise a dispute. */
+/** True in the states in which a buyer may raise a dispute. */
 export function canDispute(state: CheckoutState): boolean {
   return state === 'paid' || state === 'delivered';
 }
 
-/** How often an open page looks whether something has changed; undefined once nothing will. */
+/** How often an open page polls for changes, in seconds; undefined in final states. */
 export function pollSecondsOf(state: CheckoutState, { surplus }: Checkout): number | undefined {
   switch (state) {
     case 'waiting':
@@ -80,7 +80,7 @@ export function pollSecondsOf(state: CheckoutState, { surplus }: Checkout): numb
   }
 }
 
-/** Changes whenever the page would look different, and says nothing else. */
+/** A hash that changes whenever the page would look different. */
 export function versionOf(checkout: Checkout): string {
   const { order, session, surplus } = checkout;
   const facts = [stateOf(checkout), order.stepNumber, session?.sessionId, surplus];

@@ -3,15 +3,15 @@ import { withinTimeout } from './deadline.ts';
 import { HttpRefusal } from './errors.ts';
 import type { Admission, RateLimiter } from './rate-limit.ts';
 
-/** A limiter that hangs must not hold up its callers. */
+/** How long a request waits for the rate limiter. After this, the request is admitted. */
 const LIMITER_TIMEOUT_MS = 500;
 
-/** A limiter that fails must not become an outage: the request passes, the log says so. */
+/** Admits the request when the limiter fails: a broken limiter must not become an outage. */
 async function admit(limiter: RateLimiter, ip: string, log: Logger): Promise<Admission> {
   try {
     return await withinTimeout(limiter.admit(ip), LIMITER_TIMEOUT_MS);
   } catch (err) {
-    log.error({ err }, 'The rate limiter failed; the request was let through');
+    log.error({ err }, 'The rate limiter failed; the request was admitted');
     return { admitted: true };
   }
 }

@@ -22,24 +22,29 @@ import { send } from './send.ts';
 import { createVersionRegistry } from './versions.ts';
 import type { VersionRegistry } from './versions.ts';
 
-/** What the application is made of; nothing is found by itself. */
+/** The dependencies and settings of the HTTP application. */
 export interface AppOptions {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
   readonly readiness: Readiness;
-  /** Addresses or CIDR ranges whose X-Forwarded-For is believed. */
+  /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   readonly log: Logger;
-  /** In tests: an answer that its route does not declare becomes a 500. */
+  /** For tests: a response that its route does not declare becomes a 500. */
   readonly checkResponses: boolean;
-  /** In tests on a starved machine: longer than the contract's 5 s. */
+  /** Raises the contract's 5 s, for tests on a busy machine. */
   readonly responseTimeoutMs?: number | undefined;
   readonly versions?: VersionRegistry;
   readonly now?: () => Date;
 }
 
-/** Koa parses the target late and with exceptions; a caller's nonsense must not look like ours. */
+/**
+ * Checks the request target before Koa parses it: Koa throws, and a malformed request would be
+ * reported as a server fault.
+ *
+ * @throws DomainError BAD_REQUEST
+ */
 function assertWellFormed({ headers, httpVersion, url = '' }: IncomingMessage): void {
   if (httpVersion === '1.1' && !headers.host) {
     throw new DomainError('BAD_REQUEST', 'The Host header is missing');
@@ -55,11 +60,11 @@ function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: nu
   const durationMs = Math.round(performance.now() - startedAtMs);
   const isCutOff = ctx.req.destroyed && !ctx.req.complete;
   const line = { method, operationId, route, status, durationMs, ...(isCutOff && { isCutOff }) };
-  // Balancers ask every few seconds: a service that is well says so only to who asks for it.
+  // Load balancers probe every few seconds: successful probes are logged at level debug only.
   log[state.isHealthCheck && status === 200 ? 'debug' : 'info'](line, 'request');
 }
 
-/** The outermost layer: whatever happens inside, an answer in our own form leaves. */
+/** The outermost middleware: turns every error into a response of the specified form. */
 function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
   const answer = async (ctx: Koa.ParameterizedContext<RequestState>, next: Koa.Next) => {
     const startedAtMs = performance.now();
@@ -80,7 +85,7 @@ function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middle
   };
 }
 
-/** The environments that a route exists in; a public one exists outside of them. */
+/** The environments that a route exists in; `undefined` for a public route. */
 function environmentsOf(route: Route): readonly (Environment | undefined)[] {
   if (route.base === 'merchant') return ['sandbox', 'production'];
   return route.base === 'sandbox' ? ['sandbox'] : [undefined];
@@ -98,13 +103,13 @@ function createRouter(routes: readonly Route[], dispatch: ReturnType<typeof crea
   return router;
 }
 
-/** The methods of a path, for the header `Allow`; undefined where there is nothing. */
+/** The `Allow` header of the matched routes; undefined if no route matches the path. */
 function allowOf(layers: readonly { methods: readonly string[] }[]): string | undefined {
   const methods = layers.flatMap((layer) => layer.methods);
   return methods.length === 0 ? undefined : [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
 }
 
-/** No route took the request: 405 if its path has one for another method, else 404. */
+/** Answers requests that no route matches: 405 if the path has other methods, else 404. */
 function refuseUnmatched(
   gate: MerchantGate,
   responseTimeoutMs: number | undefined,
@@ -123,13 +128,17 @@ function refuseUnmatched(
   };
 }
 
-/** The application, and what the server has to know of it for what never becomes a request. */
+/** The application, and what the server needs for requests that Koa never sees. */
 export type HttpApp = Koa<RequestState> & {
-  /** The `Allow` of a path, without its query; undefined if no route has it. */
+  /** The `Allow` header of a path (without query); undefined if no route has that path. */
   allowOf(path: string): string | undefined;
 };
 
-/** Builds the whole HTTP application out of its routes. */
+/**
+ * Builds the HTTP application: errors, logging, routing, authentication, limits and versions.
+ *
+ * @throws Error if a trusted proxy is neither an address nor a CIDR range
+ */
 export function createApp(options: AppOptions): HttpApp {
   const { log, checkResponses, responseTimeoutMs, now = () => new Date() } = options;
   const versions = options.versions ?? createVersionRegistry();

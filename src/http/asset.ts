@@ -10,21 +10,22 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A year: its content never changes under this address. */
+/** One year: the URL contains the hash of the content, so the content never changes. */
 const HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** A file of our own that pages load. */
+/** A static file that pages load. */
 export interface Asset {
-  /** From the root of the service, with the hash of the content in it. */
+  /** Relative to the root of the service; contains the hash of the content. */
   readonly path: `/${string}`;
   readonly route: Route;
 }
 
 /**
- * Serves a file to browsers that may keep it for ever: new content has a new address.
+ * Declares a route for a static file that browsers may cache indefinitely: new content gets a new URL.
  *
- * @param folder below which it is served
- * @param name with an extension that says what it is: `.css`, `.js` or `.svg`
+ * @param folder the path prefix of the URL
+ * @param name the file name; its extension (`.css`, `.js` or `.svg`) determines the content type
+ * @throws Error for any other extension
  */
 export function createAsset(folder: `/${string}`, name: string, content: string): Asset {
   const extension = extname(name);

@@ -2,25 +2,25 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../domain/errors.ts';
 import { errorOf } from './errors.ts';
 
-/** The largest body that is read. */
+/** The largest request body that is accepted. Source: the contract. */
 const BODY_LIMIT_BYTES = 32 * 1024;
 
 const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
 
-/** @throws DomainError BODY_TOO_LARGE if the request announces more than the limit. */
+/** @throws DomainError BODY_TOO_LARGE if `Content-Length` is over the limit. */
 export function assertContentLength(request: IncomingMessage): void {
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) {
     throw errorOf('BODY_TOO_LARGE');
   }
 }
 
-/** Programs send JSON; the forms of our pages send what browsers send without JavaScript. */
+/** API clients send JSON; the buyer's page sends HTML forms. */
 export type BodyType = 'json' | 'form';
 
 /**
- * Both are UTF-8 and nothing else, so another charset or an encoding on top is refused.
+ * Checks the media type. Another charset than UTF-8, or a Content-Encoding, is refused.
  *
- * @throws DomainError BAD_REQUEST that names the header at fault
+ * @throws DomainError BAD_REQUEST that names the invalid header
  */
 function assertReadable(request: IncomingMessage, mediaType: string): void {
   const [type, ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
@@ -35,12 +35,12 @@ function assertReadable(request: IncomingMessage, mediaType: string): void {
   }
 }
 
-/** @throws DomainError BODY_TOO_LARGE, or BAD_REQUEST if the caller went away half-way. */
+/** @throws DomainError BODY_TOO_LARGE, or BAD_REQUEST if the client disconnected early. */
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let lengthBytes = 0;
   try {
-    // Destroying the stream would cut the connection before the caller could read the answer.
+    // Destroying the stream would close the connection before the client has read the response.
     for await (const chunk of request.iterator({
       destroyOnReturn: false,
     }) as AsyncIterable<Buffer>) {
@@ -56,13 +56,13 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   throw errorOf('BODY_TOO_LARGE');
 }
 
-/** A numeral, perhaps, of more digits than JavaScript's numbers keep apart. */
+/** Finds texts that may contain a number with more digits than a JavaScript number can hold. */
 const LONG_NUMERAL = /[\d.]{16}/;
 
-/** Every number of at most so many digits is a number of JavaScript's, different from all others. */
+/** Decimal numbers of up to 15 digits survive the conversion to a JavaScript number and back. */
 const EXACT_DIGITS = 15;
 
-/** 0.0150 and 15e-3 are one magnitude: the digits 15, the first of them at the place of 10^-2. */
+/** Normalises a numeral: 0.0150 and 15e-3 both have the digits 15, the first at 10^-2. */
 function magnitudeOf(numeral: string): { place: number; digits: string } {
   const [mantissa = '', exponent = '0'] = numeral.replace('-', '').toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -73,11 +73,11 @@ function magnitudeOf(numeral: string): { place: number; digits: string } {
 }
 
 /**
- * 5.0000000000000001 is rounded to 5, and must not pass for it: a number that is written more
- * precisely than JavaScript can hold becomes its neighbour on that side, which has as many digits.
- * So 4.9999999999999999 stays below 5.
+ * A reviver for `JSON.parse` that keeps a rounded number from passing validation. JavaScript rounds
+ * 4.9999999999999999 to 5. This reviver returns the next representable number below 5 instead, so
+ * the minimum of 5 refuses it; likewise 5.0000000000000001 becomes the next number above 5.
  *
- * @param context optional only because TypeScript does not know yet that Node 24 gives it
+ * @param context optional only because TypeScript's types do not have Node 24's third argument yet
  */
 function preserveExcessPrecision(
   _name: string,
@@ -86,14 +86,14 @@ function preserveExcessPrecision(
 ): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const [written, held] = [magnitudeOf(context.source), magnitudeOf(String(value))];
-  // One of more digits is refused wherever few are wanted, and its neighbour could have few.
+  // A value with more digits is refused by the decimals rule; its neighbour could have fewer digits.
   if (written.digits === held.digits || held.digits.length > EXACT_DIGITS) return value;
   const isBeyond =
     written.place === held.place ? written.digits > held.digits : written.place > held.place;
   return value * (isBeyond ? 1 + Number.EPSILON : 1 - Number.EPSILON);
 }
 
-/** A reviver looks at every level by recursion, and a body may have 10,000: only where needed. */
+/** Uses the reviver only when needed: it recurses, and a body may be nested 10,000 levels deep. */
 function parseJson(text: string): unknown {
   return JSON.parse(text, LONG_NUMERAL.test(text) ? preserveExcessPrecision : undefined);
 }
@@ -112,7 +112,7 @@ function parseJsonObject(bytes: Buffer): object {
   return value;
 }
 
-/** The fields of a form; of one that comes twice, the last. Bytes that are no text become U+FFFD. */
+/** Parses a form. The last of repeated fields wins; invalid UTF-8 becomes U+FFFD. */
 function parseForm(bytes: Buffer): object {
   return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
 }
@@ -122,7 +122,7 @@ const BODY_FORMS = {
   form: { mediaType: 'application/x-www-form-urlencoded', parse: parseForm },
 } as const satisfies Record<BodyType, { mediaType: string; parse(bytes: Buffer): object }>;
 
-/** A body as its bytes and as the object they spell; both undefined if there is none. */
+/** The bytes of a body and the parsed object; both undefined if the request has no body. */
 export interface ParsedBody {
   readonly rawBody: Buffer | undefined;
   readonly body: object | undefined;
@@ -131,7 +131,7 @@ export interface ParsedBody {
 /**
  * Reads a JSON object, or the fields of a form, of at most 32 KiB.
  *
- * @param optional whether a request without a body, then also without a Content-Type, will do.
+ * @param optional whether a request may omit the body, and then also the Content-Type.
  * @throws DomainError BODY_TOO_LARGE (413) or BAD_REQUEST (400).
  */
 export async function readBody(

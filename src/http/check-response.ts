@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Reply, Route } from './define-route.ts';
 import { errorStatusesOf } from './common-errors.ts';
 
-/** An answer that contradicts the route's own declaration. */
+/** A response that contradicts the route's declaration. */
 class UndocumentedResponseError extends Error {
   override readonly name = 'UndocumentedResponseError';
 }
@@ -11,7 +11,7 @@ class UndocumentedResponseError extends Error {
 const undocumented = (route: Route, problem: string) =>
   new UndocumentedResponseError(`${route.operationId} responded with ${problem}`);
 
-/** Fields beyond the schema count too: what is not documented must not be sent. */
+/** Refuses additional fields too: a response contains documented fields only. */
 function assertBody(route: Route, reply: Reply, schema: z.ZodType): void {
   const onTheWire: unknown = JSON.parse(JSON.stringify(reply.body));
   const parsed = schema.safeParse(onTheWire);
@@ -22,9 +22,9 @@ function assertBody(route: Route, reply: Reply, schema: z.ZodType): void {
 }
 
 /**
- * Compares an answer with the declaration of its route: status, headers and body.
+ * Compares a response with the declaration of its route: status, headers and body.
  *
- * @throws UndocumentedResponseError naming the operation and what is wrong.
+ * @throws UndocumentedResponseError naming the operation and the difference.
  */
 export function assertDocumented(route: Route, reply: Reply): void {
   const declared = route.responses[reply.status];
@@ -39,7 +39,7 @@ export function assertDocumented(route: Route, reply: Reply): void {
 }
 
 /**
- * The same for a refusal.
+ * Compares the status of an error response with the errors that its route declares.
  *
  * @throws UndocumentedResponseError if the route does not list an error of this status.
  */

@@ -7,7 +7,7 @@ import { COMMON_HEADERS } from './headers.ts';
 import { requestIdFrom } from './request-context.ts';
 import { API_VERSION } from './versions.ts';
 
-/** How long a refused caller may still read before the socket is gone. */
+/** How long the socket stays open for the client to read the error response. */
 const LINGER_MS = 500;
 
 interface RawResponse {
@@ -16,7 +16,7 @@ interface RawResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the parser's complaints mean to the caller; any other one is a malformed request. */
+/** The response to each error code of the HTTP parser; any other code is a malformed request. */
 const RESPONSES: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: ERRORS.HEADERS_TOO_LARGE,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'Chunk extensions are too large' },
@@ -25,16 +25,16 @@ const RESPONSES: Readonly<Record<string, RawResponse>> = {
 
 const MALFORMED: RawResponse = { status: 400, message: 'Malformed request' };
 
-/** What the parser says of bytes that are no request, and where in them it stopped. */
+/** An error of the HTTP parser, with the bytes it read and the position where it stopped. */
 type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
 
-/** The bytes that the parser refused, as text, from the line in which it stopped. */
+/** The refused bytes as text, from the start of the line where the parser stopped. */
 function refusedText({ rawPacket, bytesParsed = 0 }: ParserError): string {
   const text = rawPacket?.toString('latin1') ?? '';
   return text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1);
 }
 
-/** A request line that is right but for a method that the parser does not know. */
+/** A request line that is valid except for a method that the parser does not know. */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~A-Za-z0-9-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r\n/;
 
 function responseTo(error: ParserError, allowOf: AllowOf): RawResponse {
@@ -49,13 +49,13 @@ function methodNotAllowed(allow = 'GET, POST, OPTIONS'): RawResponse {
   return { status: 405, message: 'Method not allowed', headers: { Allow: allow } };
 }
 
-/** The id that the client gave the request, as far as it arrived. */
+/** The client's X-Request-Id, if that header has arrived. */
 function sentRequestId({ rawPacket }: ParserError): string | undefined {
   const [head = ''] = rawPacket?.toString('latin1').split('\r\n\r\n') ?? [];
   return /^x-request-id:[ \t]*(\S*)[ \t]*$/im.exec(head)?.[1];
 }
 
-/** A whole HTTP/1.1 answer as text: at this point there is no response object to write it. */
+/** A whole HTTP/1.1 response as text: Node has no response object at this point. */
 function formatResponse({ status, message, headers }: RawResponse, requestId: string): string {
   const body = JSON.stringify(standardErrorBody(message, new Date()));
   const lines = Object.entries({
@@ -72,8 +72,9 @@ function formatResponse({ status, message, headers }: RawResponse, requestId: st
 }
 
 /**
- * Sends the answer and closes. Destroying at once would reset a connection with unread input, and
- * the caller would never see why; waiting for the caller's own end could last for ever.
+ * Sends the response and closes the connection. Destroying the socket immediately would reset a
+ * connection with unread input, and the client would not receive the response; a client that never
+ * closes its side is disconnected after {@link LINGER_MS}.
  */
 function respondAndClose(
   socket: Duplex,
@@ -88,28 +89,26 @@ function respondAndClose(
   log.info({ requestId, status, reason: message }, 'request');
 }
 
-/** An answer to CONNECT, for which Node gives a bare socket. */
+/** Answers CONNECT with 405. Node passes a bare socket for this method. */
 export function refuseConnect(request: IncomingMessage, socket: Duplex, log: Logger): void {
   const requestId = requestIdFrom(request.headers['x-request-id']);
   respondAndClose(socket, methodNotAllowed(), { requestId, log });
 }
 
-/** What the listener has to know of the application and of the connections. */
+/** What the listener needs from the application and the connections. */
 interface ClientErrorOptions {
-  /**
-   * The latest response on a socket: one that has begun cannot be followed by another answer.
-   */
+  /** The latest response on a socket: no second response may follow one that has begun. */
   readonly lastResponse: (socket: Duplex) => ServerResponse | undefined;
   readonly allowOf: AllowOf;
   readonly log: Logger;
 }
 
-/** The `Allow` of a path; undefined if there is nothing. */
+/** The `Allow` header of a path; undefined if no route has that path. */
 type AllowOf = (path: string) => string | undefined;
 
-/** Makes the listener for `clientError`: requests that never became requests. */
+/** Creates the listener for `clientError`, which answers bytes that are no valid HTTP request. */
 export function createClientErrorListener({ lastResponse, allowOf, log }: ClientErrorOptions) {
-  // The parser complains again for every further byte.
+  // The parser raises another error for every further chunk of the same socket.
   const responded = new WeakSet<Duplex>();
   return (error: ParserError, socket: Duplex): void => {
     if (responded.has(socket)) return;
@@ -122,7 +121,7 @@ export function createClientErrorListener({ lastResponse, allowOf, log }: Client
       socket.destroy();
       return;
     }
-    // A request whose body does not come has its id already; its own answer will not be sent.
+    // A request whose body did not arrive already has an id; its response will not be sent.
     const own = isOver ? undefined : response?.getHeader('X-Request-Id');
     const requestId = requestIdFrom(own === undefined ? sentRequestId(error) : String(own));
     respondAndClose(socket, responseTo(error, allowOf), { requestId, log });

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address as text to compare by; IPv4-mapped IPv6 counts as the IPv4 address that it is. */
+/** Parses an address; an IPv4-mapped IPv6 address becomes the IPv4 address. */
 function parseAddress(text: string): Address | undefined {
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
 }
@@ -14,12 +14,12 @@ function parseRange(text: string): [Address, number] {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-/** Finds the address of whoever really sent a request. */
+/** Finds the IP address of the client that sent a request; `unknown` if it has none. */
 export type ClientIp = (request: IncomingMessage) => string;
 
 /**
- * X-Forwarded-For is believed only as far as configured proxies wrote it: from the right, the first
- * address that is no proxy of ours is the client. Anything left of it is hearsay.
+ * Reads X-Forwarded-For from the right: the first address that is not a trusted proxy is the client.
+ * The entries to the left of it are ignored, because the client can forge them.
  *
  * @param trustedProxies addresses or CIDR ranges.
  * @throws Error if one of them is neither.
@@ -43,7 +43,7 @@ export function createClientIp(trustedProxies: readonly string[]): ClientIp {
   };
 }
 
-/** What one limit counts: an IPv4 address, or the /64 that an IPv6 customer gets as a whole. */
+/** The key of a rate limit: the IPv4 address, or the /64 network of an IPv6 address. */
 export function limitKeyOf(ip: string): string {
   const address = parseAddress(ip);
   if (address?.kind() !== 'ipv6') return address?.toString() ?? ip;

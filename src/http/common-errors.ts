@@ -2,10 +2,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { Route } from './define-route.ts';
 import { ERRORS } from './errors.ts';
 
-/**
- * What every path can refuse, also before there is a route: a request without Host, another method,
- * one that is too slow or too long, a fault of ours.
- */
+/** Errors that any path can return, also before a route is matched. */
 const EVERY_ROUTE: readonly ErrorCode[] = [
   'BAD_REQUEST',
   'METHOD_NOT_ALLOWED',
@@ -15,7 +12,7 @@ const EVERY_ROUTE: readonly ErrorCode[] = [
   'INTERNAL',
 ];
 
-/** What every merchant route can refuse before its handler runs, in the order of the checks. */
+/** Errors that any merchant route can return before its handler runs, in the order of the checks. */
 const MERCHANT_ROUTES: readonly ErrorCode[] = [
   'TOO_MANY_REQUESTS',
   'UNAUTHORIZED',
@@ -25,7 +22,7 @@ const MERCHANT_ROUTES: readonly ErrorCode[] = [
   'UNSUPPORTED_API_VERSION',
 ];
 
-/** Every refusal that a route can answer with: those of its kind and its own. */
+/** Every error code that a route can return, sorted by status: common ones and its own. */
 export function errorsOf(route: Route): ErrorCode[] {
   const isMerchant = route.caller === 'merchant';
   const takesInput = route.params ?? route.query ?? route.headers ?? route.body;
@@ -36,7 +33,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   return [...codes].sort((left, right) => ERRORS[left].status - ERRORS[right].status);
 }
 
-/** The statuses of all refusals of a route. */
+/** The statuses of all errors that a route can return. */
 export function errorStatusesOf(route: Route): Set<number> {
   return new Set(errorsOf(route).map((code) => ERRORS[code].status));
 }

@@ -1,7 +1,11 @@
-/** The contract's 5 s for a database or a Temporal that does not answer, less what saying so takes. */
+/** The contract allows 5 s when the database or Temporal is unreachable; 0.5 s is for the response. */
 const RESPONSE_TIMEOUT_MS = 4_500;
 
-/** @throws Error when the work takes longer; it goes on, but nobody waits for it any more. */
+/**
+ * Waits for the work, at most `timeoutMs`. The work itself is not cancelled.
+ *
+ * @throws Error when the work takes longer
+ */
 export async function withinTimeout<Value>(
   work: Promise<Value>,
   timeoutMs: number,
@@ -12,12 +16,12 @@ export async function withinTimeout<Value>(
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
-/** Runs a part of the work on a request within the time that the parts before it have left. */
+/** Runs one part of a request's work within the time that the earlier parts have left. */
 export type Deadline = <Value>(part: () => Promise<Value>) => Promise<Value>;
 
 /**
- * Makes the deadline of one request. Its clock runs only while we work: a caller may take the
- * time that the server allows for sending a body.
+ * Creates the deadline of one request. Only the service's own work counts: the time in which the
+ * client sends the body has its own limit.
  */
 export function createDeadline(timeoutMs = RESPONSE_TIMEOUT_MS): Deadline {
   let leftMs = timeoutMs;

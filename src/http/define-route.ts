@@ -8,10 +8,10 @@ import type { ErrorReply } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { checkPart } from './validation.ts';
 
-/** Who may call a route: merchants by their two credential headers, or everyone. */
+/** Who may call a route: merchants with their two credential headers, or everyone. */
 export type Caller = 'merchant' | 'public';
 
-/** Under which addresses a route exists; only `root` routes are public. */
+/** The base paths under which a route exists; only `root` routes are public. */
 export type Base = 'merchant' | 'sandbox' | 'root';
 
 /** The merchant that the credentials of a request belong to. */
@@ -23,26 +23,26 @@ export interface Merchant {
 type ObjectSchema = z.ZodObject;
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** One documented answer of a route. `headers` are those beyond the ones that every answer has. */
+/** One documented response of a route. `headers` are those beyond the common response headers. */
 export interface ResponseDeclaration {
   readonly description: string;
   readonly schema: z.ZodType;
   readonly headers?: ObjectSchema;
-  /** `application/json` if absent; anything else is sent as the text or bytes that it is. */
+  /** `application/json` if absent; any other body is sent unchanged, as text or bytes. */
   readonly contentType?: string;
 }
 
-/** What every request brings, whatever its route declares. */
+/** What every handler gets, whatever its route declares. */
 export interface RequestContext {
   readonly environment: Environment | undefined;
   readonly merchant: Merchant | undefined;
   readonly requestId: string;
   readonly log: Logger;
-  /** The bytes of the body as they came, for signatures. */
+  /** The unparsed body, for signature checks. */
   readonly rawBody: Buffer | undefined;
 }
 
-/** The unparsed input of a request, as the HTTP layer hands it to a route. */
+/** The input of a request before validation. */
 export interface RawInput {
   readonly params: unknown;
   readonly query: unknown;
@@ -50,7 +50,7 @@ export interface RawInput {
   readonly body: unknown;
 }
 
-/** What a handler gets: everything parsed and typed by the route's own schemas. */
+/** What a handler gets: the input, parsed and typed by the route's schemas, and the context. */
 export interface RouteRequest<C extends Caller, P, Q, H, B> {
   readonly params: Parsed<P>;
   readonly query: Parsed<Q>;
@@ -63,14 +63,14 @@ export interface RouteRequest<C extends Caller, P, Q, H, B> {
   readonly rawBody: Buffer | undefined;
 }
 
-/** What goes on the wire. */
+/** A response before serialisation. */
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a person sees instead of a JSON body. */
+/** An HTML page, sent to browsers instead of a JSON error body. */
 export interface Page {
   readonly contentType: 'text/html';
   readonly body: string;
@@ -97,21 +97,21 @@ interface RouteFacts {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
-  /** The refusals of this route beyond those that every route of its kind can answer with. */
+  /** The errors of this route beyond those that every route of its kind can return. */
   readonly errors?: readonly ErrorCode[];
   /** `json` if absent. */
   readonly bodyType?: BodyType;
-  /** A limit of its own for a public route; merchant routes share the one of their base paths. */
+  /** The rate limit of a public route; merchant routes share the limit of their base paths. */
   readonly rateLimiter?: RateLimiter;
-  /** How long our own work on a request may take before the answer is 500; 4.5 s if absent. */
+  /** How long the service may work on a request before it answers 500; 4500 ms if absent. */
   readonly responseTimeoutMs?: number;
-  /** Asked every few seconds by machines: its log lines are of interest only when it fails. */
+  /** Probed every few seconds: successful requests are logged at level debug. */
   readonly isHealthCheck?: true;
-  /** Shows refusals to people, as a page instead of the JSON body. */
+  /** Renders errors as an HTML page instead of the JSON body. */
   readonly refusalPage?: (refusal: ErrorReply, requestId: string) => Page;
 }
 
-/** One declaration: validation, documentation and the check of its answers all come from it. */
+/** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */
 export interface RouteDeclaration<
   C extends Caller,
   R extends Record<number, ResponseDeclaration>,
@@ -125,7 +125,7 @@ export interface RouteDeclaration<
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
-  /** `.optional()` also accepts no body and no Content-Type, as a POST without a schema does. */
+  /** With `.optional()` the body and the Content-Type may be absent. */
   readonly body?: B;
   readonly responses: R;
 }
@@ -139,7 +139,11 @@ export interface Route extends RouteFacts {
   readonly headers: ObjectSchema | undefined;
   readonly body: z.ZodType | undefined;
   readonly responses: Readonly<Record<number, ResponseDeclaration>>;
-  /** @throws ValidationError with every violation of every part of the input. */
+  /**
+   * Validates the input and calls the handler.
+   *
+   * @throws ValidationError with every violation of every part of the input.
+   */
   answer(input: RawInput, context: RequestContext): Promise<Reply>;
 }
 
@@ -162,7 +166,7 @@ function parseInput(schemas: Schemas, input: RawInput): RawInput {
   return parsed;
 }
 
-/** A mistake in a declaration must stop the start, not surprise a caller. */
+/** Fails at start-up, so that a wrong declaration never reaches a client. */
 function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): void {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
   const declared = Object.keys(params?.shape ?? {}).sort();
@@ -171,10 +175,10 @@ function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): 
   }
 }
 
-/** A POST that needs no body may have one, and then it is held to the same rules as any other. */
+/** A POST without a body schema may have a body; it must then be a valid JSON object. */
 const OPTIONAL_BODY = z.object({}).optional();
 
-/** The second half of a declaration: with its own call, so that every literal type is known in it. */
+/** The second step of a declaration. A separate call lets TypeScript infer the literal types first. */
 interface DeclaredRoute<
   C extends Caller,
   R extends Record<number, ResponseDeclaration>,
@@ -187,9 +191,9 @@ interface DeclaredRoute<
 }
 
 /**
- * Declares a route. The types of its handler's request and reply follow from the schemas.
+ * Declares a route. TypeScript infers the handler's request and reply types from the schemas.
  *
- * @throws Error if the params schema does not name exactly the parameters of the path.
+ * @throws Error if the parameters of the path and of the params schema differ.
  */
 export function defineRoute<
   C extends Caller,
@@ -208,7 +212,7 @@ export function defineRoute<
       ...route,
       ...schemas,
       answer: async (input, context) => {
-        // The schemas that check the input are the ones that these types were inferred from.
+        // The cast is safe: the types were inferred from the schemas that validated the input.
         const request = { ...context, ...parseInput(schemas, input) };
         return handler(request as RouteRequest<C, P, Q, H, B>);
       },

@@ -16,30 +16,30 @@ import { send } from './send.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './validation.ts';
 import type { NegotiatedVersion } from './versions.ts';
 
-/** What running a route needs. */
+/** The dependencies of the dispatcher. */
 export interface DispatchOptions {
   readonly gate: MerchantGate;
   readonly clientIp: ClientIp;
   readonly checkResponses: boolean;
-  /** Instead of the contract's 5 s, where a route does not say otherwise. */
+  /** Replaces the contract's 5 s, unless the route has its own limit. */
   readonly responseTimeoutMs: number | undefined;
   readonly now: () => Date;
 }
 
-/** What one request carries through the application. */
+/** Koa's `ctx.state` of one request. */
 export interface RequestState {
   requestId: string;
   log: Logger;
   operationId?: string;
-  /** The path as it was declared, never as it came: that one can hold a buyer's token. */
+  /** The declared path. The path of the request can contain a buyer's token and is never logged. */
   route?: string;
   isHealthCheck?: boolean;
 }
 
-/** A Koa context inside a matched route. */
+/** The Koa context of a matched route. */
 export type RouteContext = RouterContext<RequestState>;
 
-/** Declared headers under the names they were declared with; Node knows them in lower case. */
+/** The declared headers, under their declared names; Node has them in lower case. */
 function pickHeaders(ctx: RouteContext, route: Route): Record<string, unknown> {
   const names = route.headers ? fieldsOf(route.headers) : [];
   return Object.fromEntries(
@@ -81,10 +81,13 @@ async function runRoute(
   return within(() => route.answer({ ...input, ...upgraded }, context));
 }
 
-/** A reply and, if it is not JSON, what it is. */
+/** A reply and, if it is not JSON, its content type. */
 type TypedReply = Reply & { readonly contentType?: string | undefined };
 
-/** Makes the middleware that answers a matched route in one environment, or in none. */
+/**
+ * Creates the function that makes the middleware of a route in one environment: authentication and
+ * version (merchant routes), rate limit, validation, handler, errors.
+ */
 export function createDispatch({
   gate,
   clientIp,

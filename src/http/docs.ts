@@ -5,7 +5,7 @@ import type { Route } from './define-route.ts';
 import type { Document } from './reference/document.ts';
 import { renderReference } from './reference/page.ts';
 
-/** Everything from us and nothing inline. */
+/** Allows resources of this origin only, and nothing inline. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -17,10 +17,10 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Addresses are relative, so that the page also works behind a path prefix. */
+/** The URLs are relative, so that the page also works behind a path prefix. */
 const FILES = { style: 'docs/reference.css', openapi: 'openapi.json' };
 
-/** Public and the same for everyone, but new with every release. */
+/** Cached for an hour only: the content changes with a release, the URL does not. */
 const ASSET_HEADERS = { 'Cache-Control': 'public, max-age=3600' };
 
 function fileRoute(path: `/${string}`, contentType: string, content: string, headers = {}): Route {
@@ -41,10 +41,10 @@ function fileRoute(path: `/${string}`, contentType: string, content: string, hea
   }));
 }
 
-/** `/openapi.json` and, for people, `/docs`: both whole and without a word to any other site. */
+/** Declares `/openapi.json` and `/docs`. The page loads nothing from other sites. */
 export function docsRoutes(document: object): Route[] {
   const json = JSON.stringify(document);
-  // Read back, because that is what others see of it: a document without its `undefined`s.
+  // Parsed from the JSON, so that the page renders what clients get: no `undefined` values.
   const page = renderReference(JSON.parse(json) as Document, FILES);
   const style = readFileSync(new URL('./reference/reference.css', import.meta.url), 'utf8');
   return [

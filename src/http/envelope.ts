@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The standard answer of the specification: check `success` first. */
+/** The standard response envelope of the specification. */
 export interface Envelope<Data> {
   readonly success: true;
   readonly message: string;
@@ -11,10 +11,10 @@ export interface Envelope<Data> {
 const timestamp = z.iso.datetime().meta({ examples: ['2026-11-20T09:30:00.000Z'] });
 
 /**
- * Wraps what an operation answers in the standard envelope.
+ * Wraps the data of a response in the standard envelope.
  *
- * @param message human-readable, shown to the merchant as it is.
- * @param now the moment to stamp; ISO-8601 UTC on the wire.
+ * @param message human-readable text, sent unchanged.
+ * @param now the time of the response, sent as ISO-8601 UTC.
  */
 export function success<Data>(message: string, data: Data, now = new Date()): Envelope<Data> {
   return { success: true, message, data, timestamp: now.toISOString() };
@@ -30,7 +30,7 @@ export function envelopeOf<Data extends z.ZodType>(data: Data) {
   });
 }
 
-/** The standard error body. */
+/** The schema of the standard error body. */
 export const standardErrorSchema = z
   .object({
     success: z.literal(false),
@@ -40,7 +40,7 @@ export const standardErrorSchema = z
   })
   .meta({ id: 'Error', description: 'The standard error body.' });
 
-/** The body of a 400 that names the fields at fault. */
+/** The schema of a 400 that names the invalid fields. */
 export const validationErrorSchema = z
   .object({
     message: z.literal('Validation failed'),
@@ -51,9 +51,9 @@ export const validationErrorSchema = z
       .record(z.string(), z.string())
       .meta({ examples: [{ amount: 'must be greater than or equal to 5.0' }] }),
   })
-  .meta({ id: 'ValidationError', description: 'Every field at fault with its violation.' });
+  .meta({ id: 'ValidationError', description: 'Every invalid field with its violation message.' });
 
-/** The body of a 429. */
+/** The schema of a 429. */
 export const rateLimitErrorSchema = z
   .object({ error: z.string() })
   .meta({ id: 'RateLimitError', description: 'Too many requests in one second.' });

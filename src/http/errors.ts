@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { DomainError, GATEWAY_AWAY } from '../domain/errors.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 
-/** Status and default message of every error code: the only place that maps one to the other. */
+/** The status and default message of every error code. No other place maps codes to statuses. */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, message: 'Validation failed' },
   BAD_REQUEST: { status: 400, message: 'Bad request' },
@@ -32,12 +32,12 @@ export const ERRORS = {
   },
 } as const satisfies Record<ErrorCode, { status: number; message: string }>;
 
-/** A refusal that says no more than the default message of its code. */
+/** An error with the default message of its code. */
 export function errorOf(code: ErrorCode): DomainError {
   return new DomainError(code, ERRORS[code].message);
 }
 
-/** Input that breaks rules: every violation at once, one message for each field. */
+/** Invalid input, with one message for each invalid field. */
 export class ValidationError extends DomainError {
   readonly validationErrors: Readonly<Record<string, string>>;
 
@@ -47,7 +47,7 @@ export class ValidationError extends DomainError {
   }
 }
 
-/** A refusal that HTTP wants a header with: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+/** An error whose response needs a header: `Allow`, `Retry-After` or `WWW-Authenticate`. */
 export class HttpRefusal extends DomainError {
   readonly headers: Readonly<Record<string, string>>;
 
@@ -61,24 +61,24 @@ export class HttpRefusal extends DomainError {
   }
 }
 
-/** RFC 9110 wants every 401 to say how to authenticate: most of them are about a merchant's keys. */
+/** RFC 9110 requires `WWW-Authenticate` in every 401. This is the one for merchants' API keys. */
 const DEFAULT_HEADERS: Readonly<Partial<Record<ErrorCode, ErrorReply['headers']>>> = {
   UNAUTHORIZED: { 'WWW-Authenticate': 'ApiKey realm="Merchant API"' },
 };
 
-/** What goes on the wire for an error. */
+/** An error response before serialisation. */
 export interface ErrorReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The standard error body of the specification. */
+/** Builds the standard error body of the specification. */
 export function standardErrorBody(message: string, now: Date): Readonly<Record<string, unknown>> {
   return { success: false, message, data: null, timestamp: now.toISOString() };
 }
 
-/** The form of the body depends on the code alone. */
+/** Builds the body; its shape depends on the error code alone. */
 function errorBody(error: DomainError, now: Date): ErrorReply['body'] {
   if (error.code === 'TOO_MANY_REQUESTS') return { error: error.message };
   if (!(error instanceof ValidationError)) return standardErrorBody(error.message, now);
@@ -88,8 +88,8 @@ function errorBody(error: DomainError, now: Date): ErrorReply['body'] {
 }
 
 /**
- * Turns whatever was thrown into one of the three error bodies of the specification. Only a
- * `DomainError` may choose its words: the text of any other error could name tables or hosts.
+ * Turns a thrown value into one of the three error bodies of the specification. Only the message of
+ * a `DomainError` is sent: the message of any other error could name tables or hosts.
  */
 export function errorReply(error: unknown, now: Date): ErrorReply {
   const known = error instanceof DomainError ? error : errorOf('INTERNAL');
@@ -99,7 +99,7 @@ export function errorReply(error: unknown, now: Date): ErrorReply {
   return { status, headers, body: errorBody(known, now) };
 }
 
-/** Expected refusals are no news; what nobody expected is logged with its stack. */
+/** Logs unexpected errors with their stack, and expected ones of status 500 and above as warnings. */
 export function logError(log: Logger, error: unknown): void {
   if (!(error instanceof DomainError)) log.error({ err: error }, 'Unexpected error');
   else if (ERRORS[error.code].status >= 500) log.warn({ err: error }, error.message);

@@ -1,4 +1,4 @@
-/** The headers of every answer; a route that serves a page replaces some of them. */
+/** The headers of every response; a route that serves a page replaces some of them. */
 export const COMMON_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

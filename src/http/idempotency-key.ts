@@ -1,28 +1,28 @@
 import { z } from 'zod';
 
-/** Visible ASCII: what every HTTP client can send and every log can show. */
+/** Source: the contract. Visible ASCII can be sent by every client and shown in every log. */
 const idempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, { error: 'must be 1 to 255 visible ASCII characters' })
   .meta({
-    description: 'Repeat a request with the same key: it happens once.',
+    description: 'Makes a request safe to retry: with the same key it is carried out once.',
     example: 'SHOP-1042-create',
   });
 /** The request header of every operation that can be repeated safely. */
 export const keyHeaders = z.object({ 'Idempotency-Key': idempotencyKey.optional() });
 
-/** How an answer says that the key was known. */
+/** The response headers of a request whose key was used before. */
 export const replayHeaders = z.object({
   'Idempotent-Replayed': z.literal('true').optional().meta({
-    description: 'This key was used before; the answer is what came of that, as it is now.',
+    description: 'The key was used before; the response shows the current state of its result.',
   }),
   'Idempotency-Key-Mismatch': z
     .literal('true')
     .optional()
-    .meta({ description: 'It was used with another body, and that one counts.' }),
+    .meta({ description: 'The key was used with another body; this body was ignored.' }),
 });
 
-/** The headers that fit; none when the key is new, or there was none. */
+/** The values of {@link replayHeaders}; empty when the key is new or absent. */
 export function replayHeadersOf({ replayed, mismatch }: { replayed: boolean; mismatch: boolean }) {
   return {
     ...(replayed && { 'Idempotent-Replayed': 'true' as const }),

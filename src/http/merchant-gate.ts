@@ -7,13 +7,13 @@ import type { Merchant } from './define-route.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { NegotiatedVersion, VersionRegistry } from './versions.ts';
 
-/** The address below which merchants find each environment. */
+/** The base path of the merchant API in each environment. Source: the contract. */
 export const BASE_PATHS = {
   sandbox: '/sandbox/api/merchant/v1',
   production: '/api/merchant/v1',
 } as const satisfies Record<Environment, string>;
 
-/** What a request says about who sent it. */
+/** The headers that identify the sender of a request. */
 export interface Credentials {
   readonly environment: Environment;
   readonly apiKey: string | undefined;
@@ -22,21 +22,21 @@ export interface Credentials {
 }
 
 /**
- * Finds the merchant of some credentials.
+ * Finds the merchant that the credentials belong to.
  *
  * @throws DomainError UNAUTHORIZED, then MERCHANT_NOT_APPROVED or MERCHANT_NOT_ACTIVE, then
  *   ORIGIN_NOT_ALLOWED.
  */
 export type Authenticate = (credentials: Credentials) => Promise<Merchant>;
 
-/** Called with a request under a merchant base path before anything else is looked at. */
+/** Checks a request under a merchant base path before its input is read. */
 export type MerchantGate = (
   request: IncomingMessage,
   environment: Environment,
   log: Logger,
 ) => Promise<{ merchant: Merchant; version: NegotiatedVersion }>;
 
-/** What the gate needs. */
+/** The dependencies of the gate. */
 export interface MerchantGateOptions {
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
@@ -45,21 +45,21 @@ export interface MerchantGateOptions {
   readonly now: () => Date;
 }
 
-/** The environment whose base path a path is, or is below. */
+/** The environment of a path; undefined if the path is outside of both base paths. */
 export function environmentOf(path: string): Environment | undefined {
   const under = (base: string) => path === base || path.startsWith(`${base}/`);
   if (under(BASE_PATHS.sandbox)) return 'sandbox';
   return under(BASE_PATHS.production) ? 'production' : undefined;
 }
 
-/** A header as one text, as Node joins repeated ones. */
+/** A header as one string; repeated headers are joined with commas. */
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
 /**
- * The checks that come before input is looked at, in the order of the contract: rate limit,
+ * Creates the checks that precede the validation of input, in the contract's order: rate limit,
  * credentials, merchant approved and active, Origin, version.
  */
 export function createMerchantGate(options: MerchantGateOptions): MerchantGate {

@@ -6,18 +6,18 @@ import type { Route } from './define-route.ts';
 import { rateLimitErrorSchema, standardErrorSchema, validationErrorSchema } from './envelope.ts';
 import { ERRORS, errorOf, errorReply, ValidationError } from './errors.ts';
 
-/** What can be asked for after an operation, with what its answer or its own path gives. */
+/** A link to an operation that may follow, with parameters taken from the request or response. */
 export interface NextOperation {
   readonly operationId: string;
-  /** The parameters of its path, as OpenAPI's runtime expressions. */
+  /** Its path parameters, as OpenAPI runtime expressions. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** What the document says of an operation beyond its declaration. */
+/** What the document contains about an operation beyond its declaration. */
 export interface OperationNotes {
   /** An example of its body. */
   readonly request?: unknown;
-  /** An example of each answer that is no refusal, by its status. */
+  /** An example of each successful response, by its status. */
   readonly responses?: Readonly<Record<number, unknown>>;
   readonly next?: readonly NextOperation[];
 }
@@ -27,21 +27,21 @@ const header = (id: string, description: string, schema: z.ZodType = z.string())
 
 const optional = z.string().optional();
 
-/** The headers that every answer of a merchant route carries. */
+/** The headers of every response of a merchant route. */
 const commonHeaders = z.object({
   'X-API-Version': header('X-API-Version', 'The current API version', z.iso.date()),
   'X-Request-Id': header(
     'X-Request-Id',
-    'Names this request in our logs: your own `X-Request-Id` if you sent 1 to 64 of ' +
-      '`A-Z a-z 0-9 . _ -`, else a new one. Quote it when you ask us about an answer.',
+    'Identifies this request in our logs: your own `X-Request-Id` if you sent 1 to 64 of ' +
+      '`A-Z a-z 0-9 . _ -`, else a new one. Quote it when you contact support.',
   ),
-  Deprecation: header('Deprecation', 'Since when the pinned version is superseded', optional),
-  Sunset: header('Sunset', 'Until when the pinned version is supported', optional),
+  Deprecation: header('Deprecation', 'When the pinned version was superseded', optional),
+  Sunset: header('Sunset', 'When support for the pinned version ends', optional),
 });
 
-/** The headers that an answer of some status carries beside them. */
+/** The additional headers of a response with a certain status. */
 const statusHeaders: Readonly<Record<number, z.ZodRawShape>> = {
-  401: { 'WWW-Authenticate': header('WWW-Authenticate', 'Names the kind of credentials') },
+  401: { 'WWW-Authenticate': header('WWW-Authenticate', 'The authentication scheme') },
   405: { Allow: header('Allow', 'The methods that the path has') },
   429: { 'Retry-After': header('Retry-After', 'Seconds to wait', z.string().regex(/^[0-9]+$/)) },
 };
@@ -57,10 +57,10 @@ const jsonContent = (schema: z.ZodType, examples: object = {}) => ({
   'application/json': { schema, ...examples },
 });
 
-/** The moment of every example answer that stands for none of the order's own. */
+/** The timestamp of the error examples. */
 const EXAMPLE_TIME = new Date('2026-11-20T09:30:00.000Z');
 
-/** What each error looks like, word for word. */
+/** The exact response body of each error. */
 function errorExample(code: ErrorCode) {
   const error =
     code === 'VALIDATION_FAILED'
@@ -69,8 +69,8 @@ function errorExample(code: ErrorCode) {
   return { summary: error.message, value: errorReply(error, EXAMPLE_TIME).body };
 }
 
-/** All refusals of one status, which share one entry in the document. */
-function refusalOf(status: number, codes: readonly ErrorCode[]) {
+/** All errors of one status, which share one entry in the document. */
+function errorResponseOf(status: number, codes: readonly ErrorCode[]) {
   return {
     description: codes.map((code) => ERRORS[code].message).join('. '),
     headers: commonHeaders.extend(statusHeaders[status] ?? {}),
@@ -89,15 +89,15 @@ function linksOf({ next = [] }: OperationNotes): { links?: ZodOpenApiLinksObject
   return { links: Object.fromEntries(links) };
 }
 
-/** The example of an answer, where there is one. */
+/** The example of a response, if there is one. */
 function exampleOf({ responses = {} }: OperationNotes, status: string): object {
   const example = responses[Number(status)];
   return example === undefined ? {} : { example };
 }
 
-/** Every answer of a route, whole: those that it declares and its refusals, each with its headers. */
+/** Every response of a route, with headers: the declared ones and its errors. */
 export function responsesOf(route: Route, notes: OperationNotes): ZodOpenApiResponsesObject {
-  const refusals = Map.groupBy(errorsOf(route), (code) => ERRORS[code].status);
+  const errors = Map.groupBy(errorsOf(route), (code) => ERRORS[code].status);
   const declared = Object.entries(route.responses).map(([status, response]) => [
     status,
     {
@@ -109,6 +109,6 @@ export function responsesOf(route: Route, notes: OperationNotes): ZodOpenApiResp
   ]);
   return Object.fromEntries([
     ...declared,
-    ...[...refusals].map(([status, codes]) => [String(status), refusalOf(status, codes)]),
+    ...[...errors].map(([status, codes]) => [String(status), errorResponseOf(status, codes)]),
   ]);
 }

@@ -20,11 +20,11 @@ export interface WebhookDeclaration {
   readonly description: string;
   readonly headers: z.ZodObject;
   readonly payload: z.ZodType;
-  /** A whole body, as it could arrive. */
+  /** An example of the whole body. */
   readonly example?: unknown;
 }
 
-/** What the document is made of. */
+/** The input of the OpenAPI document. */
 export interface OpenApiOptions {
   readonly routes: readonly Route[];
   readonly webhooks: readonly WebhookDeclaration[];
@@ -37,13 +37,13 @@ export interface OpenApiOptions {
   readonly description: string;
   /** The tags of the operations, in their order. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[];
-  /** What is said of operations beyond their declarations, by their ids. */
+  /** Examples and links by operation id. */
   readonly notes?: Readonly<Record<string, OperationNotes>>;
-  /** Makes the servers absolute; relative ones are found wherever the document was. */
+  /** The prefix of the server URLs; if absent, they are relative to the document's own URL. */
   readonly publicBaseUrl?: string;
 }
 
-/** A body is documented as what it is when it is there; `required` says whether it must be. */
+/** Documents the schema of a body that is present; `required` says whether it may be absent. */
 function requestBodyOf({ body }: Route, { request: example }: OperationNotes) {
   if (!body) return {};
   const schema = body instanceof z.ZodOptional ? body.unwrap() : body;
@@ -77,7 +77,7 @@ function versionHeaderOf(versions: readonly string[]): z.ZodObject {
   return z.object({ 'X-API-Version': pinned.meta({ description }) });
 }
 
-/** Routes by their path; a path that exists in the sandbox only names its own server. */
+/** The routes by path. A path that exists in the sandbox only names the sandbox server. */
 function pathsOf(
   routes: readonly Route[],
   { supportedVersions, notes = {} }: OpenApiOptions,
@@ -97,7 +97,7 @@ function pathsOf(
   return paths;
 }
 
-/** ORDER_CREATED → OrderCreatedEvent: the name that generated code will give its body. */
+/** ORDER_CREATED → OrderCreatedEvent: the schema name, which code generators use. */
 const payloadNameOf = (event: string) =>
   `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 
@@ -114,57 +114,60 @@ function webhookOf({ event, description, headers, payload, example }: WebhookDec
       required: true,
       content: { 'application/json': media },
     },
-    responses: { '2XX': { description: 'Received. Anything else is tried again.' } },
+    responses: { '2XX': { description: 'Received. Any other status is retried.' } },
   };
   return [event, { post }] as const;
 }
 
-/** An object may get fields later without a breaking change, so the document closes none. */
+/** Objects may get fields later without a breaking change, so no schema forbids additional ones. */
 function allowAdditionalProperties({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
   if (zodSchema._zod.def.type === 'object') delete jsonSchema.additionalProperties;
 }
 
-/** No fact about our integers, only about JavaScript's. */
+/** Removes the range that zod adds to integers: it is JavaScript's limit, not a rule of the API. */
 function dropSafeIntegers({ jsonSchema }: ZodOpenApiOverrideContext): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
 }
 
-/** Of what we send, the format says enough: a pattern of zod's beside it only hides it. */
+/** Removes zod's pattern from date formats in responses: the format is sufficient. */
 function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
   if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
 }
 
-/** What we send, in answers and webhooks. */
-function describeSent(context: ZodOpenApiOverrideContext): void {
+/** Adapts the schemas of responses and webhooks. */
+function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
   allowAdditionalProperties(context);
   dropSafeIntegers(context);
   dropFormatPattern(context);
 }
 
-/** What is sent to us. */
-function describeReceived(context: ZodOpenApiOverrideContext): void {
+/** Adapts the schemas of requests. */
+function adaptRequestSchema(context: ZodOpenApiOverrideContext): void {
   allowAdditionalProperties(context);
   dropSafeIntegers(context);
   excludeNul(context);
 }
 
-/** No text that is sent to us may hold NUL: the document must say so where no other rule does. */
+/** Adds the pattern that excludes NUL to request texts that have no other pattern or format. */
 function excludeNul({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
   if (zodSchema._zod.def.type !== 'string') return;
   if (jsonSchema.format === undefined) jsonSchema.pattern ??= ANY_TEXT;
 }
 
 /**
- * The webhooks as a document of their own: the Order in them is one that we send, so it must be
- * rendered like that of the answers and not under the rules of what is sent to us.
+ * Renders the webhooks as a separate document. zod-openapi treats a webhook body as request input;
+ * here it is rendered like a response, because this service sends it.
  */
 function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; version: string }) {
   const entries = Object.fromEntries(webhooks.map(webhookOf));
-  return createDocument({ openapi: '3.1.0', info, webhooks: entries }, { override: describeSent });
+  return createDocument(
+    { openapi: '3.1.0', info, webhooks: entries },
+    { override: adaptResponseSchema },
+  );
 }
 
-/** The servers of both environments, the harmless one first. */
+/** The servers of both environments, the sandbox first. */
 function serversOf(publicBaseUrl: string) {
   const base = publicBaseUrl.replace(/\/$/, '');
   return [
@@ -173,7 +176,7 @@ function serversOf(publicBaseUrl: string) {
   ] as const;
 }
 
-/** @throws Error if two different schemas have the same name. */
+/** Merges named schemas. @throws Error if two different schemas have the same name. */
 function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string, Schema>) {
   for (const [name, schema] of Object.entries(right)) {
     if (left[name] && !isDeepStrictEqual(left[name], schema)) {
@@ -183,7 +186,7 @@ function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string
   return { ...left, ...right };
 }
 
-/** @throws Error if notes are about an operation that there is not, or lead to one. */
+/** @throws Error if the notes describe or link to an unknown operation. */
 function assertKnownOperations(
   routes: readonly Route[],
   notes: OpenApiOptions['notes'] = {},
@@ -191,12 +194,16 @@ function assertKnownOperations(
   const known = new Set(routes.map(({ operationId }) => operationId));
   for (const [operationId, { next = [] }] of Object.entries(notes)) {
     for (const name of [operationId, ...next.map((link) => link.operationId)]) {
-      if (!known.has(name)) throw new Error(`The notes name the operation ${name}: there is none`);
+      if (!known.has(name)) throw new Error(`The notes name an unknown operation: ${name}`);
     }
   }
 }
 
-/** Derives the OpenAPI 3.1 document from the declarations of the merchant routes. */
+/**
+ * Derives the OpenAPI 3.1 document from the declarations of the merchant routes.
+ *
+ * @throws Error if the notes name an unknown operation, or two schemas share a name
+ */
 export function createOpenApiDocument(options: OpenApiOptions) {
   const { title, description, version, tags = [], publicBaseUrl = '' } = options;
   const [sandbox, production] = serversOf(publicBaseUrl);
@@ -204,7 +211,7 @@ export function createOpenApiDocument(options: OpenApiOptions) {
   assertKnownOperations(routes, options.notes);
   const { webhooks, components } = webhooksDocument(options, { title, version });
   const override = (context: ZodOpenApiOverrideContext) =>
-    context.io === 'input' ? describeReceived(context) : describeSent(context);
+    context.io === 'input' ? adaptRequestSchema(context) : adaptResponseSchema(context);
   const document = createDocument(
     {
       openapi: '3.1.0',

@@ -4,10 +4,10 @@ import { limitKeyOf } from './client-ip.ts';
 import { admissionOf } from './rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
-/** How often a process removes the rows of clients that went away. */
+/** How often a process deletes the rows of idle clients. */
 const SWEEP_INTERVAL_MS = 60_000;
 
-/** Settings of a limiter that all API processes share. */
+/** The settings of a limiter that all API processes share. */
 export interface PostgresRateLimiterOptions {
   readonly limitPerSecond: number;
   readonly log: Logger;
@@ -15,11 +15,11 @@ export interface PostgresRateLimiterOptions {
 }
 
 /**
- * A sliding window log that all API processes share, in one statement for each request.
+ * Creates a sliding window log that all API processes share, with one statement per request.
  *
- * PostgreSQL locks the client's row before it evaluates the condition, and the clock is read behind
- * that lock: concurrent requests queue, and each sees what the one before it wrote. A clock that is
- * set back must not shut anyone out, so moments from the future do not count.
+ * PostgreSQL locks the client's row before it evaluates the condition and reads the clock, so
+ * concurrent requests are serialised and each sees the previous admission. Admissions in the future
+ * are ignored, so that a clock that is set back blocks no client.
  *
  * @param sql needs the table `rate_limits` (client text primary key, admitted_at timestamptz[]).
  */
@@ -38,7 +38,9 @@ export function createPostgresRateLimiter(
   const sweepWhenDue = () => {
     if (nowMs() - sweptAtMs < SWEEP_INTERVAL_MS) return;
     sweptAtMs = nowMs();
-    sweep().catch((err: unknown) => log.warn({ err }, 'Idle rate limits could not be removed'));
+    sweep().catch((err: unknown) =>
+      log.warn({ err }, 'Rows of idle clients could not be deleted from rate_limits'),
+    );
   };
 
   return {

@@ -1,12 +1,12 @@
 import { limitKeyOf } from './client-ip.ts';
 
-/** The limit holds for every trailing window of this length, wherever it starts. */
+/** The limit applies to every trailing window of this length. Source: the contract. */
 const WINDOW_MS = 1000;
 
-/** A window is one second and Retry-After has no fractions, so this is right for every refusal. */
+/** The window is one second and Retry-After has no fractions, so this fits every refusal. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** How many clients one process remembers at most: some 20 MB at ten requests each. */
+/** The maximum number of clients in memory: about 20 MB at ten requests each. */
 const MAX_CLIENTS = 100_000;
 
 /** The decision about one request. */
@@ -14,29 +14,33 @@ export type Admission =
   | { readonly admitted: true }
   | { readonly admitted: false; readonly retryAfterSeconds: number };
 
-/** Admits at most so many requests of one client in any second. Refused requests do not count. */
+/** Limits the requests of one client in any second. Refused requests do not count. */
 export interface RateLimiter {
-  /** @param ip IPv6 addresses count by their /64. */
+  /**
+   * Admits the request, and counts it, or refuses it.
+   *
+   * @param ip IPv6 addresses are counted by their /64 network.
+   */
   admit(ip: string): Promise<Admission>;
 }
 
-/** The answer of a limiter as an `Admission`. */
+/** The decision of a limiter as an `Admission`. */
 export function admissionOf(admitted: boolean): Admission {
   return admitted ? { admitted } : { admitted, retryAfterSeconds: RETRY_AFTER_SECONDS };
 }
 
-/** A ring of one client's last admissions: as many as one window may hold. */
+/** A ring buffer of one client's last admissions, as many as the limit. */
 interface AdmissionRing {
   readonly admittedAtMs: number[];
   next: number;
   lastAdmittedAtMs: number;
 }
 
-/** An admission exactly one window ago still shares a closed window with this request. */
+/** An admission exactly one window ago still counts. */
 const isInWindow = (atMs: number | undefined, nowMs: number) =>
   atMs !== undefined && nowMs - atMs <= WINDOW_MS;
 
-/** Writes the admission over the oldest one, unless that one is still in the window. */
+/** Overwrites the oldest admission, unless it is still in the window. */
 function tryAdmit(ring: AdmissionRing, limit: number, nowMs: number): boolean {
   if (isInWindow(ring.admittedAtMs[ring.next], nowMs)) return false;
   ring.admittedAtMs[ring.next] = nowMs;
@@ -45,7 +49,7 @@ function tryAdmit(ring: AdmissionRing, limit: number, nowMs: number): boolean {
   return true;
 }
 
-/** Forgets idle clients, oldest first, and the oldest of all when there are too many. */
+/** Removes idle clients, and the least recently admitted ones when there are too many. */
 function evict(rings: Map<string, AdmissionRing>, nowMs: number, maxClients: number): void {
   for (const [key, ring] of rings) {
     if (rings.size <= maxClients && isInWindow(ring.lastAdmittedAtMs, nowMs)) return;
@@ -53,18 +57,18 @@ function evict(rings: Map<string, AdmissionRing>, nowMs: number, maxClients: num
   }
 }
 
-/** Settings of a limiter that lives in one process. */
+/** The settings of a limiter of one process. */
 export interface MemoryRateLimiterOptions {
   readonly limitPerSecond: number;
-  /** A clock that never goes back, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
   readonly maxClients?: number;
 }
 
-/** A sliding window log in the memory of this process, bounded whatever the number of addresses. */
+/** Creates a sliding window log in the memory of this process, bounded by `maxClients`. */
 export function createMemoryRateLimiter(options: MemoryRateLimiterOptions): RateLimiter {
   const { limitPerSecond, nowMs = () => performance.now(), maxClients = MAX_CLIENTS } = options;
-  // A map keeps the order of insertion: the client that was admitted longest ago comes first.
+  // A map keeps the order of insertion: the least recently admitted client comes first.
   const rings = new Map<string, AdmissionRing>();
   return {
     async admit(ip) {

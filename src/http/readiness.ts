@@ -3,18 +3,18 @@ import { z } from 'zod';
 import { defineRoute } from './define-route.ts';
 import type { Route } from './define-route.ts';
 
-/** Rejects when what it checks cannot be used. */
+/** Checks one dependency; rejects when the dependency cannot be used. */
 export type ReadinessCheck = () => Promise<unknown>;
 
-/** A probe must be answered before the prober gives up. */
+/** Shorter than the usual timeout of a load balancer's probe. */
 const CHECK_TIMEOUT_MS = 2000;
 
 type State = 'up' | 'down';
 
-/** Whether this process should get requests. */
+/** Whether this process should receive requests. */
 export interface Readiness {
   check(): Promise<{ ready: boolean; stopping: boolean; checks: Record<string, State> }>;
-  /** From now on not ready, for a balancer to send its requests elsewhere. */
+  /** Makes the process not ready, so that the load balancer stops sending requests. */
   startStopping(): void;
 }
 
@@ -29,7 +29,11 @@ async function stateOf(check: ReadinessCheck): Promise<State> {
   return Promise.race([state, late]).finally(() => timeout.abort());
 }
 
-/** @param checks by the name of what they check: `database`, `temporal`. */
+/**
+ * Creates the readiness state of this process.
+ *
+ * @param checks by the name of the dependency: `database`, `temporal`.
+ */
 export function createReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
   let stopping = false;
   return {
@@ -59,27 +63,30 @@ const facts = {
   isHealthCheck: true,
 } as const;
 
-/** `/healthz`: this process is alive. `/readyz`: and can serve, or which check failed. */
+/** Declares `/healthz` (the process runs) and `/readyz` (it can serve, or which check failed). */
 export function healthRoutes(readiness: Readiness): Route[] {
   const health = defineRoute({
     ...facts,
     path: '/healthz',
     operationId: 'getHealth',
-    summary: 'Is the process alive',
-    description: 'Asks nothing of the database or Temporal.',
+    summary: 'Liveness',
+    description: 'Does not check the database or Temporal.',
     responses: {
-      200: { description: 'It is.', schema: z.object({ status: z.literal('alive') }) },
+      200: {
+        description: 'The process is alive.',
+        schema: z.object({ status: z.literal('alive') }),
+      },
     },
   }).handledBy(async () => ({ status: 200, body: { status: 'alive' } }));
   const ready = defineRoute({
     ...facts,
     path: '/readyz',
     operationId: 'getReadiness',
-    summary: 'Can the process serve requests',
-    description: 'Checks what every request needs, and says no while the process stops.',
+    summary: 'Readiness',
+    description: 'Checks the database and Temporal. Unavailable while the process stops.',
     responses: {
-      200: { description: 'It can.', schema: readinessSchema },
-      503: { description: 'It cannot, and why.', schema: readinessSchema },
+      200: { description: 'The process can serve requests.', schema: readinessSchema },
+      503: { description: 'The process cannot serve requests, and why.', schema: readinessSchema },
     },
   }).handledBy(async () => {
     const { ready: isReady, stopping, checks } = await readiness.check();

@@ -2,10 +2,9 @@ import type Koa from 'koa';
 import type { Reply } from './define-route.ts';
 
 /**
- * Writes an answer. JSON is made here and not by Koa, which would do it too late for an error to
- * become a body of ours.
+ * Writes a response. It serialises JSON here, because Koa does it too late for an error handler.
  *
- * @param contentType of a body that is text or bytes already. An error is JSON all the same.
+ * @param contentType of a body that is a string or bytes; any other body is sent as JSON.
  */
 export function send(ctx: Koa.Context, reply: Reply, contentType?: string): void {
   for (const [name, value] of Object.entries(reply.headers ?? {})) {

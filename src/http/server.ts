@@ -8,43 +8,43 @@ import { createClientErrorListener, refuseConnect } from './client-error.ts';
 import type { HttpApp } from './app.ts';
 import type { Readiness } from './readiness.ts';
 
-/** What a caller may take its time with; Node looks once a second. */
+/** Limits against slow clients; Node checks them once a second. */
 const LIMITS = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16 * 1024,
-  // Longer than the minute after which balancers usually drop idle connections: theirs must be the
-  // first to go, or a request could meet a socket that we are just closing.
+  // Longer than the 60 s after which load balancers usually close idle connections. If the server
+  // closed first, a request could arrive on a closing socket.
   keepAliveTimeout: 65_000,
-  // The application answers this one itself, in the standard form and with our headers.
+  // The application checks the Host header itself and sends the standard error body.
   requireHostHeader: false,
 };
 
-/** A caller that neither sends nor reads for this long is gone. */
+/** A socket without any traffic for this long is closed. */
 const SOCKET_IDLE_MS = 70_000;
 
-/** Where and how to serve. */
+/** The settings of the server. */
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly readiness: Readiness;
   readonly log: Logger;
-  /** How long after `stop()` connections are still accepted, so that balancers can notice. */
+  /** How long connections are accepted after `stop()`, so that load balancers can react. */
   readonly readinessGraceMs?: number;
-  /** After this long what is still in flight is cut off. */
+  /** After this time the requests in flight are aborted. */
   readonly stopTimeoutMs?: number;
 }
 
-/** A server that accepts requests. */
+/** A started server. */
 export interface RunningHttpServer {
   readonly port: number;
-  /** Resolves when every connection is gone; a second call waits for the same end. */
+  /** Resolves when every connection is closed; a second call returns the same promise. */
   stop(): Promise<void>;
 }
 
-/** The responses that are under way, and how to end their connections with them. */
+/** Tracks the responses in flight, and closes their connections once the server stops. */
 function trackResponses(server: Server) {
   const inFlight = new Set<ServerResponse>();
   const latest = new WeakMap<Duplex, ServerResponse>();
@@ -63,7 +63,7 @@ function trackResponses(server: Server) {
   return {
     latestOn: (socket: Duplex) => latest.get(socket),
     count: () => inFlight.size,
-    /** How many connections there have ever been. */
+    /** The number of connections since the start. */
     countConnections: () => connections,
     startStopping() {
       stopping = true;
@@ -72,14 +72,14 @@ function trackResponses(server: Server) {
   };
 }
 
-/** How long to look for a calm moment at most. */
+/** The maximum wait for a turn without new connections. */
 const NO_NEW_CONNECTIONS_TIMEOUT_MS = 200;
 
 /**
- * Waits for a turn of the event loop in which nobody connected. Connections that the kernel has
- * accepted and Node has not are lost when the listener closes, so it had better close after such a
- * turn. Measured over 30 stops under 20 clients that reconnect all the time: 43 to 104 connections
- * lost without this, 0 to 2 with it.
+ * Waits for a turn of the event loop without a new connection. Connections that the kernel has
+ * accepted and Node has not are lost when the listener closes; after such a turn there are few.
+ * Measured over 30 stops with 20 clients that reconnect continuously: 43 to 104 connections were
+ * lost without this wait, 0 to 2 with it.
  */
 async function untilNoNewConnections(countConnections: () => number): Promise<void> {
   const deadlineMs = performance.now() + NO_NEW_CONNECTIONS_TIMEOUT_MS;
@@ -90,7 +90,7 @@ async function untilNoNewConnections(countConnections: () => number): Promise<vo
   }
 }
 
-/** Closes the listener and waits for the connections, at most until the signal. */
+/** Closes the listener and waits for the connections; the signal aborts those that remain. */
 async function closeServer(server: Server, signal: AbortSignal, onCut: () => void): Promise<void> {
   const cut = () => {
     onCut();
@@ -105,9 +105,9 @@ async function closeServer(server: Server, signal: AbortSignal, onCut: () => voi
 }
 
 /**
- * Serves an application with time-outs against slow callers and a stop that drops nothing.
+ * Starts an HTTP server with time-outs for slow clients and a graceful stop.
  *
- * @throws Error if the address cannot be listened on.
+ * @throws Error if it cannot listen on the address.
  */
 export async function startHttpServer(
   app: Pick<HttpApp, 'callback' | 'allowOf'>,
@@ -121,7 +121,7 @@ export async function startHttpServer(
   const { allowOf } = app;
   server.on('clientError', createClientErrorListener({ lastResponse, allowOf, log }));
   server.on('connect', (request, socket) => refuseConnect(request, socket, log));
-  // An expectation that we do not know may be ignored; Node would answer 417 in a form of its own.
+  // HTTP permits ignoring an unknown expectation; Node would send a 417 without the standard body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.listen(options.port, options.host);
   await once(server, 'listening');
@@ -133,7 +133,8 @@ export async function startHttpServer(
     const deadline = AbortSignal.timeout(stopTimeoutMs);
     await sleep(Math.min(readinessGraceMs, stopTimeoutMs));
     await untilNoNewConnections(responses.countConnections);
-    const logCut = () => log.warn({ inFlight: responses.count() }, 'Requests were cut off');
+    const logCut = () =>
+      log.warn({ inFlight: responses.count() }, 'Requests were aborted at shutdown');
     await closeServer(server, deadline, logCut);
   };
   let stopped: Promise<void> | undefined;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** The message of a text that PostgreSQL could not hold. */
+/** The message of a text that PostgreSQL cannot store. */
 const UNSAFE_TEXT = 'must not contain NUL characters or unpaired surrogates';
 
 type Violations = Map<string, string>;
 
 /**
- * The first message for each top-level field. The words are the schema's own, given through the
- * `error` option of zod, so a missing or null field gets the message of its rule.
+ * The first violation message of each top-level field. Schemas set it through zod's `error` option,
+ * so a missing or null field gets the message of its rule.
  */
 function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
   const violations: Violations = new Map();
@@ -18,23 +18,23 @@ function violationsOf(issues: readonly z.core.$ZodIssue[]): Violations {
   return violations;
 }
 
-/** True for the schema of a body that may be absent. */
+/** True if the schema accepts `undefined`: the body may be absent. */
 export function acceptsUndefined(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success;
 }
 
-/** The fields that a schema declares; whatever else a caller sends is ignored. */
+/** The names of the fields that an object schema declares. */
 export function fieldsOf(schema: z.ZodType): string[] {
   if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap() as z.ZodType);
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** True for text that UTF-8 and PostgreSQL can both hold. */
+/** True for text that UTF-8 can encode and PostgreSQL can store. */
 function isSafeText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-/** Looks with a list instead of recursion: the value may be 10,000 levels deep. */
+/** Iterative, because the value may be nested 10,000 levels deep. */
 function containsUnsafeText(value: unknown): boolean {
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
@@ -45,15 +45,15 @@ function containsUnsafeText(value: unknown): boolean {
   return false;
 }
 
-/** True where a text was not wanted at all. */
+/** True where the schema expects another type. */
 function isWrongType({ code }: z.core.$ZodIssue): boolean {
   return code === 'invalid_type';
 }
 
 /**
- * Checks one part of a request (query, headers or body) against its schema.
+ * Validates one part of a request (path parameters, query, headers or body).
  *
- * @param violations receives the violations, so that all parts of a request report together.
+ * @param violations receives the violations, so that one response lists those of all parts.
  * @returns the parsed value, or `undefined` if a violation was added.
  */
 export function checkPart(schema: z.ZodType, value: unknown, violations: Violations): unknown {
@@ -63,7 +63,7 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   const notStrings = new Set(issues.filter(isWrongType).map(({ path }) => String(path[0])));
   const fields = new Map(Object.entries(value ?? {}));
   for (const field of fieldsOf(schema)) {
-    // Before the field's own message: to be told that a text is blank, or too long, would mislead.
+    // Replaces the field's own message: "blank" or "too long" would mislead here.
     if (!notStrings.has(field) && containsUnsafeText(fields.get(field)))
       found.set(field, UNSAFE_TEXT);
   }
@@ -71,7 +71,7 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   return found.size === 0 ? parsed.data : undefined;
 }
 
-/** A path parameter names something or nothing, never breaks a query: bad characters become U+FFFD. */
+/** Replaces what PostgreSQL cannot store with U+FFFD, so that such a path parameter finds nothing. */
 export function sanitizePathParameter(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

@@ -1,38 +1,38 @@
 import { DomainError } from '../domain/errors.ts';
 
-/** The parts of a request that a version may have shaped differently, before validation. */
+/** The parts of a request that may differ between versions, before validation. */
 export interface VersionedInput {
   readonly query: unknown;
   readonly body: unknown;
 }
 
-/** The parts of an answer that a version may have shaped differently. */
+/** The parts of a response that may differ between versions. */
 export interface VersionedReply {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** How a version differs from the one before it: enough to serve callers that stayed behind. */
+/** How a version differs from the previous one. */
 export interface VersionChange {
-  /** Turns what a caller of the previous version sends into what this version expects. */
+  /** Converts a request of the previous version into one of this version. */
   request?(operationId: string, input: VersionedInput): VersionedInput;
-  /** Turns an answer of this version into the one that the previous version gave. */
+  /** Converts a response of this version into one of the previous version. */
   response?(operationId: string, reply: VersionedReply): VersionedReply;
 }
 
-/** One entry of the registry. Its date is also the day on which the version before is superseded. */
+/** One entry of the registry. Its date is also the day that superseded the previous version. */
 export interface ApiVersion {
   readonly version: string;
   readonly changeFromPrevious?: VersionChange;
 }
 
-/** The current version: what every answer and every webhook names. */
+/** The current version, sent with every response and every webhook. */
 export const API_VERSION = '2026-11-20';
 
-/** Every version, oldest first. A breaking change is one more entry here, and the date above. */
+/** Every version, oldest first. A breaking change adds an entry and updates the date above. */
 const API_VERSIONS: readonly ApiVersion[] = [{ version: API_VERSION }];
 
-/** The version that one request speaks. */
+/** The version that one request pinned, with the conversions to and from the current one. */
 export interface NegotiatedVersion {
   /** `Deprecation` and `Sunset` of a superseded version; empty for the current one. */
   readonly headers: Readonly<Record<string, string>>;
@@ -40,26 +40,28 @@ export interface NegotiatedVersion {
   downgrade(operationId: string, reply: VersionedReply): VersionedReply;
 }
 
-/** The rules for versions, applied. */
+/** The supported versions, and the negotiation of a request's version. */
 export interface VersionRegistry {
   readonly current: string;
   /** Versions that a request may pin at this moment, oldest first. */
   supported(nowMs: number): string[];
   /**
+   * Determines the version of a request.
+   *
    * @param pinned the request's `X-API-Version`, if it sent one.
    * @throws DomainError UNSUPPORTED_API_VERSION for an unknown version or one past its sunset.
    */
   negotiate(pinned: string | undefined, nowMs: number): NegotiatedVersion;
 }
 
-/** A superseded version is supported for twelve months. */
+/** A superseded version is supported for twelve months. Source: the contract. */
 function sunsetMs(supersededMs: number): number {
   const sunset = new Date(supersededMs);
   sunset.setUTCFullYear(sunset.getUTCFullYear() + 1);
   return sunset.getTime();
 }
 
-/** RFC 9745 wants a structured date in epoch seconds, RFC 8594 an HTTP date. */
+/** RFC 9745 requires a structured date in epoch seconds, RFC 8594 an HTTP date. */
 function deprecationHeaders(supersededMs: number): Record<string, string> {
   return {
     Deprecation: `@${supersededMs / 1000}`,
@@ -78,9 +80,9 @@ function negotiateVersion(changes: readonly VersionChange[], headers: Record<str
 }
 
 /**
- * The rules for versions over a list of them.
+ * Creates the version registry.
  *
- * @param versions oldest first; never empty.
+ * @param versions oldest first; at least one.
  */
 export function createVersionRegistry(versions = API_VERSIONS): VersionRegistry {
   const dates = versions.map(({ version }) => version);

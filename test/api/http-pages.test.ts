@@ -129,7 +129,7 @@ test('a limit that fails lets requests through, and the log says so', async () =
   const init = { method: 'POST', headers: FORM_TYPE, body: 'name=Asha' };
   expect((await server.call('/page', init)).status).toBe(200);
   expect(server.logged.map(({ msg }) => msg)).toContain(
-    'The rate limiter failed; the request was let through',
+    'The rate limiter failed; the request was admitted',
   );
 });
 

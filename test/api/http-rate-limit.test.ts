@@ -223,6 +223,6 @@ test.each([
   await using server = await serve({ rateLimiter: { admit } });
   expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
   expect(server.logged.map(({ msg }) => msg)).toContain(
-    'The rate limiter failed; the request was let through',
+    'The rate limiter failed; the request was admitted',
   );
 });

@@ -1,18 +1,18 @@
-// The page is whole without this. With it, the seconds run and the page follows the order.
+// Progressive enhancement: counts the remaining time down, and reloads the page when the order changes.
 const main = document.querySelector('main[data-poll-seconds]');
-const LONGEST_WAIT_MS = 60000;
+const MAX_WAIT_MS = 60000;
 let timer;
 let failures = 0;
 
-/** A page on which the buyer has typed something is not taken away: it says a word instead. */
-function follow() {
+/** Reloads the page. If the buyer has typed something, shows a message instead. */
+function showChange() {
   const typed = [...document.querySelectorAll('textarea')].some((area) => area.value !== '');
   if (!typed) location.replace(main.dataset.page);
-  const word = document.querySelector('[data-changed]');
-  if (typed) word.textContent = word.dataset.changed;
+  const message = document.querySelector('[data-changed]');
+  if (typed) message.textContent = message.dataset.changed;
 }
 
-async function look() {
+async function checkStatus() {
   clearTimeout(timer);
   if (document.hidden) return;
   try {
@@ -21,21 +21,21 @@ async function look() {
     const { version } = await response.json();
     failures = 0;
     if (version !== main.dataset.version) {
-      follow();
+      showChange();
       return;
     }
   } catch {
     failures += 1;
   }
-  lookLater();
+  scheduleCheck();
 }
 
-function lookLater() {
+function scheduleCheck() {
   const waitMs = Number(main.dataset.pollSeconds) * 1000 * 2 ** failures;
-  timer = setTimeout(look, Math.min(waitMs, LONGEST_WAIT_MS));
+  timer = setTimeout(checkStatus, Math.min(waitMs, MAX_WAIT_MS));
 }
 
-/** Counts from when the page came, so that a phone whose clock is wrong shows the right time. */
+/** Counts from the page load, so that the result does not depend on the phone's clock. */
 function runClock(clock) {
   const endsAtMs = Date.now() + Number(clock.dataset.secondsLeft) * 1000;
   const tick = () => {
@@ -43,16 +43,16 @@ function runClock(clock) {
     clock.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
     if (left > 0) return;
     clearInterval(ticking);
-    void look();
+    void checkStatus();
   };
   const ticking = setInterval(tick, 1000);
 }
 
 if (main) {
-  lookLater();
-  // The buyer comes back from the UPI app: what matters has just happened there.
-  document.addEventListener('visibilitychange', look);
-  addEventListener('pageshow', (event) => event.persisted && look());
+  scheduleCheck();
+  // The buyer returns from the UPI app, where the payment was just made.
+  document.addEventListener('visibilitychange', checkStatus);
+  addEventListener('pageshow', (event) => event.persisted && checkStatus());
   const clock = document.querySelector('[data-seconds-left]');
   if (clock) runClock(clock);
 }

@@ -15,7 +15,7 @@ import { progressSection } from './progress.ts';
 /** A description may be 32 KiB long; the page must stay small. */
 const MAX_DESCRIPTION = 400;
 
-/** The addresses of one order's page. */
+/** The paths of one order's page, its forms and its status. */
 export interface CheckoutLinks {
   readonly page: string;
   readonly sessions: string;
@@ -23,20 +23,20 @@ export interface CheckoutLinks {
   readonly status: string;
 }
 
-/** What the page says beyond the order's state: the answer to what the buyer just tried. */
+/** The result of the form that the buyer just submitted, when it was not accepted. */
 export interface FormFeedback {
   readonly problem?: string;
-  /** The id of the request that met the problem. */
+  /** The id of the request that failed. */
   readonly reference?: string | undefined;
   readonly draft?: DisputeDraft;
 }
 
-/** The buyer's page of one order, whatever its state. */
+/** Renders the buyer's page of one order as an HTML document. */
 export function checkoutPage(
   checkout: Checkout,
   links: CheckoutLinks,
   files: Files,
-  answer: FormFeedback = {},
+  feedback: FormFeedback = {},
 ): string {
   const state = stateOf(checkout);
   const headline = headlineOf(state, checkout);
@@ -44,21 +44,21 @@ export function checkoutPage(
   const isSandbox = checkout.order.environment === 'sandbox';
   const island = islandOf(state, checkout, links);
   return renderPage({ title, files, isSandbox, island }, [
-    answer.problem && notice('bad', answer.problem, 'alert'),
-    answer.reference && referenceLine(answer.reference),
+    feedback.problem && notice('bad', feedback.problem, 'alert'),
+    feedback.reference && referenceLine(feedback.reference),
     orderHeader(checkout),
     stateSection(headline),
     ...checkout.surplus.map(surplusNotice),
     paymentSection(state, checkout, links.sessions),
     progressSection(state, checkout),
-    disputeSection(state, checkout, links.dispute, answer.draft),
+    disputeSection(state, checkout, links.dispute, feedback.draft),
     settlementSection(checkout),
     island && checkAgain(state, links),
     references(checkout),
   ]);
 }
 
-/** What the island compares with, where it looks, how often, and where it goes then. */
+/** The data attributes of the script: what it polls, how often, and which page it reloads. */
 function islandOf(state: CheckoutState, checkout: Checkout, links: CheckoutLinks) {
   const pollSeconds = pollSecondsOf(state, checkout);
   if (pollSeconds === undefined) return undefined;
@@ -106,7 +106,7 @@ function surplusNotice({ amountPaise, reason, processedAt }: CheckoutSurplus) {
 const TITLE_OF_TRANSFER = 'Paid by bank transfer, because';
 const TITLE_OF_SETTLED = 'Settled by us, because';
 
-/** The operator's explanation: the money is not where the buyer would look for it first. */
+/** Shows the operator's explanation of a settlement outside the gateway. */
 function settlementSection({ settlement }: Checkout) {
   if (settlement === null) return null;
   const { reference } = settlement;
@@ -119,10 +119,10 @@ function settlementSection({ settlement }: Checkout) {
   );
 }
 
-/** States that last for moments, or in which money may be on its way. */
+/** States that last for seconds, or in which a payment may arrive. */
 const URGENT: readonly CheckoutState[] = ['waiting', 'session_expired', 'confirming', 'closing'];
 
-/** The island does it by itself; a place that it may not interrupt gets a word from it instead. */
+/** The script reloads the page by itself; while the buyer types, it shows a message here instead. */
 function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
   if (state === 'payable') return null;
   const isUrgent = URGENT.includes(state);
@@ -134,7 +134,7 @@ function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
   );
 }
 
-/** What to name when asking the merchant; nothing of the buyer's own. */
+/** The ids to quote to the merchant; contains no personal data. */
 function references({ order }: Checkout) {
   const { orderNumber, merchantOrderId } = order;
   return h(

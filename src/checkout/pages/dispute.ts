@@ -3,14 +3,14 @@ import type { Checkout } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 import { canDispute } from '../state.ts';
 
-/** What the buyer typed, when it could not be taken as it is. */
+/** The text that the buyer submitted and the service did not accept. */
 export interface DisputeDraft {
   readonly reason: string;
-  /** The violation of the reason's own rule; absent when something else was in the way. */
+  /** The violation of the text's rule; absent when it was refused for another reason. */
   readonly violation?: string | undefined;
 }
 
-/** The way to raise a dispute, or what was said in the latest one. */
+/** The form for raising a dispute, or the texts of the latest dispute. */
 export function disputeSection(
   state: CheckoutState,
   { order, merchantName }: Checkout,
@@ -41,7 +41,7 @@ function quotedSection(id: string, title: string, text: string) {
   );
 }
 
-/** Open at once when it comes back with a draft, and with the cursor where something is wrong. */
+/** With a draft the form is shown open, and an invalid text field has the focus. */
 function disputeForm(merchantName: string, disputePath: string, draft: DisputeDraft | undefined) {
   const violation = draft?.violation;
   return h(

@@ -2,17 +2,17 @@ import { rupeesText, timeText } from '../format.ts';
 import type { Checkout } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 
-/** How the page looks at its state: something to do, to wait for, to be glad or to know about. */
+/** The look of a message: an action, a wait, a success or a problem. */
 export type Tone = 'act' | 'wait' | 'good' | 'bad';
 
-/** The page's one message. */
+/** The main message of the page. */
 export interface Headline {
   tone: Tone;
   title: string;
   text: string;
 }
 
-type HeadlineOf = (checkout: Checkout) => Headline;
+type HeadlineBuilder = (checkout: Checkout) => Headline;
 
 const BEFORE_PAYMENT = {
   payable: ({ order }) => ({
@@ -56,7 +56,7 @@ const BEFORE_PAYMENT = {
       `${merchantName} cannot take payments now. ` +
       'If you have already paid, this page will show it.',
   }),
-} as const satisfies Partial<Record<CheckoutState, HeadlineOf>>;
+} as const satisfies Partial<Record<CheckoutState, HeadlineBuilder>>;
 
 const AFTER_PAYMENT = {
   paid: ({ order, merchantName }) => ({
@@ -98,14 +98,14 @@ const AFTER_PAYMENT = {
       'account you paid from. Your bank may take a few days to show it.',
   }),
   cancelled: cancelHeadline,
-} as const satisfies Partial<Record<CheckoutState, HeadlineOf>>;
+} as const satisfies Partial<Record<CheckoutState, HeadlineBuilder>>;
 
 const HEADLINES = { ...BEFORE_PAYMENT, ...AFTER_PAYMENT } as const satisfies Record<
   CheckoutState,
-  HeadlineOf
+  HeadlineBuilder
 >;
 
-/** What the page says first. */
+/** The main message of the page in a state. */
 export function headlineOf(state: CheckoutState, checkout: Checkout): Headline {
   return HEADLINES[state](checkout);
 }

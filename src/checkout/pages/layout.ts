@@ -3,20 +3,20 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Tone } from './headline.ts';
 
-/** Where the page's own files are. */
+/** The URLs of the pages' files. */
 export interface Files {
   readonly style: string;
   readonly island: string;
   readonly icon: string;
 }
 
-/** What stands around the content of every page. */
+/** What {@link renderPage} puts around the content of a page. */
 export interface Layout {
   readonly title: string;
   readonly files: Files;
-  /** Says that no real money moves. */
+  /** Shows the notice that no real money moves. */
   readonly isSandbox: boolean;
-  /** What the island needs to know, as data attributes; absent where nothing can change. */
+  /** The data attributes of the script; absent where nothing can change. */
   readonly island?: Readonly<Record<`data-${string}`, string>> | undefined;
 }
 
@@ -28,7 +28,7 @@ const GLYPHS = {
   bad: 'M12 6v8M12 17v1',
 } as const satisfies Record<Tone, string>;
 
-/** Decoration: hidden from screen readers. */
+/** The icon of a tone; decorative, so hidden from screen readers. */
 export function glyph(tone: Tone) {
   return h(
     'svg',
@@ -37,17 +37,17 @@ export function glyph(tone: Tone) {
   );
 }
 
-/** A message beside the page's main one; `alert` where it answers what the buyer just did. */
+/** A message beside the main one; `alert` where it is the result of the buyer's last action. */
 export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'status') {
   return h('p', { class: `notice ${tone}`, role }, text);
 }
 
-/** By which the operators find in their log what went wrong, if a buyer asks them about it. */
+/** The request id, by which operators find the error in the log when a buyer asks. */
 export function referenceLine(requestId: string) {
   return h('p', { class: 'reference' }, 'Reference for support: ', h('code', null, requestId));
 }
 
-/** A whole HTML document. */
+/** Renders a whole HTML document. */
 export function renderPage(
   { title, files, isSandbox, island }: Layout,
   content: ComponentChildren,

@@ -5,7 +5,7 @@ import type { Checkout, CheckoutSession } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 import { notice } from './layout.ts';
 
-/** What the buyer can do to pay now: open a session, or use the open one. */
+/** The section for paying: opens a session or shows the open one; null in other states. */
 export function paymentSection(state: CheckoutState, checkout: Checkout, sessionsPath: string) {
   const failed = checkout.lastStep === 'PAYMENT_FAILED';
   switch (state) {
@@ -65,7 +65,7 @@ function openSession(checkout: Checkout, session: CheckoutSession, failed: boole
   );
 }
 
-/** The gateway's word is not enough to make a link of it: only these schemes lead to paying. */
+/** Returns the gateway's URL only if it has one of these schemes: others, such as javascript:, are unsafe. */
 function linkTo(url: string | null, ...schemes: readonly string[]): string | null {
   return url !== null && URL.canParse(url) && schemes.includes(new URL(url).protocol) ? url : null;
 }

@@ -14,7 +14,7 @@ const LABELS = {
   REFUND_PROCESSED: 'Refunded',
 } as const satisfies Record<ProgressKind, string>;
 
-/** What is still to come, the next first. */
+/** The steps still to come, the next first. */
 const UPCOMING: Partial<Record<CheckoutState, readonly string[]>> = {
   paid: ['Delivery', 'Completion'],
   delivered: ['Completion'],
@@ -23,7 +23,7 @@ const UPCOMING: Partial<Record<CheckoutState, readonly string[]>> = {
   refunding: ['Refund'],
 };
 
-/** The order's way since it was paid, and what comes next. */
+/** The recorded steps since the payment, and the steps still to come; null before the payment. */
 export function progressSection(state: CheckoutState, { steps }: Checkout) {
   if (steps.length === 0) return null;
   return h(

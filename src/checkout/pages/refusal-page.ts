@@ -38,7 +38,7 @@ const SERVER_ERROR_TEXT: RefusalText = {
     'has arrived.',
 };
 
-/** The page of a request that came to no order's page. */
+/** Renders the error page of a request that shows no order. */
 export function refusalPage({ status }: ErrorReply, requestId: string, files: Files): string {
   const { title, text } = REFUSAL_TEXTS[status] ?? SERVER_ERROR_TEXT;
   return renderPage(

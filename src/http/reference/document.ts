@@ -1,4 +1,4 @@
-/** As much of a JSON Schema as the reference shows. */
+/** The part of a JSON Schema that the reference shows. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -17,12 +17,14 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
+/** A body with its examples. */
 export interface MediaType {
   readonly schema: Schema;
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly summary: string }>>;
 }
 
+/** A path, query or header parameter. */
 export interface Parameter {
   readonly in: string;
   readonly name: string;
@@ -31,11 +33,13 @@ export interface Parameter {
   readonly schema: Schema & { readonly example?: string | number };
 }
 
+/** A response with one status. */
 export interface OpenApiResponse {
   readonly description: string;
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
+/** An operation of a path, or the request of a webhook. */
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
@@ -49,7 +53,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
 }
 
-/** As much of an OpenAPI document as the reference shows. */
+/** The part of an OpenAPI document that the reference shows. */
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
@@ -59,7 +63,7 @@ export interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** An operation with where it is found. */
+/** An operation with its method and path. */
 export interface LocatedOperation {
   readonly method: string;
   readonly path: string;
@@ -68,7 +72,7 @@ export interface LocatedOperation {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Every operation of the document, in its order. */
+/** Every operation of the document, in document order. */
 export function operationsOf({ paths }: Document): LocatedOperation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item)
@@ -83,14 +87,14 @@ export function operationsOf({ paths }: Document): LocatedOperation[] {
 
 const JSON_TYPE = 'application/json';
 
-/** The JSON of a body or an answer. */
+/** The JSON content of a request body or response; undefined if it has none. */
 export function jsonOf(
   body: { content?: OpenApiResponse['content'] } | undefined,
 ): MediaType | undefined {
   return body?.content?.[JSON_TYPE];
 }
 
-/** The name of the component that a schema refers to. */
+/** The name of the component that a schema references; undefined if it references none. */
 export function componentOf({ $ref }: Schema): string | undefined {
   return $ref?.replace('#/components/schemas/', '');
 }

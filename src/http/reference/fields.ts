@@ -4,7 +4,7 @@ import type { Parameter, Schema } from './document.ts';
 import { componentOf } from './document.ts';
 import { renderMarkdown } from './markdown.ts';
 
-/** One line of a table of fields. */
+/** One row of a table of fields. */
 interface Field {
   readonly name: string;
   readonly schema: Schema;
@@ -12,12 +12,12 @@ interface Field {
   readonly description?: string | undefined;
 }
 
-/** Markdown of one paragraph or more, as elements. */
+/** Renders trusted Markdown. */
 export function prose(text: string) {
   return h('div', { class: 'prose', dangerouslySetInnerHTML: { __html: renderMarkdown(text) } });
 }
 
-/** The schema beside null, where a value may be null. */
+/** Splits a nullable schema into the schema without null and the fact that null is allowed. */
 function withoutNull({ anyOf, ...rest }: Schema): { schema: Schema; isNullable: boolean } {
   const others = anyOf?.filter(({ type }) => type !== 'null') ?? [];
   const [only] = others;
@@ -27,7 +27,7 @@ function withoutNull({ anyOf, ...rest }: Schema): { schema: Schema; isNullable: 
   return { schema: { ...only, ...rest }, isNullable: true };
 }
 
-/** What a value is, in words; a component is a link to where it is described. */
+/** Describes the type of a value; a component becomes a link to its section. */
 export function typeOf(whole: Schema): ComponentChildren {
   const { schema, isNullable } = withoutNull(whole);
   const orNull = isNullable ? ' or null' : '';
@@ -47,7 +47,7 @@ function rangeOf(low: number | undefined, high: number | undefined, unit: string
   return high === undefined ? [] : [`at most ${high}${unit}`];
 }
 
-/** The rules that a value keeps, in words. */
+/** Describes the constraints of a value. */
 function rulesOf(whole: Schema): string {
   const { schema } = withoutNull(whole);
   const rules = [
@@ -59,7 +59,7 @@ function rulesOf(whole: Schema): string {
   return rules.join('; ');
 }
 
-/** Fields of an object and of the objects in it, these with the path to them: `buyer.email`. */
+/** The fields of an object and of nested objects, these with their path: `buyer.email`. */
 function fieldsIn({ properties = {}, required = [] }: Schema, path = ''): Field[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const field = { name: path + name, schema, isRequired: required.includes(name) };
@@ -98,7 +98,7 @@ function fieldRow({ name, schema, isRequired, description }: Field, sent: boolea
 /**
  * A table of fields.
  *
- * @param sent whether it is sent to us: then it matters which ones are required
+ * @param sent whether a client sends the fields: the table then marks the required ones
  */
 function table(caption: string, fields: readonly Field[], sent: boolean) {
   if (fields.length === 0) return null;
@@ -114,12 +114,16 @@ function table(caption: string, fields: readonly Field[], sent: boolean) {
   );
 }
 
-/** The fields of an object. */
+/**
+ * The table of an object's fields.
+ *
+ * @param sent whether a client sends the object: the table then marks the required fields
+ */
 export function objectTable(caption: string, schema: Schema, sent: boolean) {
   return table(caption, fieldsIn(schema), sent);
 }
 
-/** The parameters of an operation, or the headers of a webhook. */
+/** The table of an operation's parameters, or of a webhook's headers. */
 export function parameterTable(caption: string, parameters: readonly Parameter[], sent = true) {
   const fields = parameters.map(({ name, schema, required = false, description }) => ({
     name,

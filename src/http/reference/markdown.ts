@@ -1,12 +1,12 @@
 import { Marked } from 'marked';
 
-/** A heading that the page's navigation leads to. */
+/** A heading that the page's navigation links to. */
 export interface Heading {
   readonly id: string;
   readonly title: string;
 }
 
-/** The id of a heading: its words in lower case, joined by dashes. */
+/** The id of a heading: its title in lower case, joined by hyphens. */
 const idOf = (title: string) =>
   title
     .toLowerCase()
@@ -21,12 +21,12 @@ const marked = new Marked({
   },
 });
 
-/** Turns Markdown of our own, which is trusted, into HTML. */
+/** Converts Markdown to HTML. The text must be trusted: raw HTML in it is kept. */
 export function renderMarkdown(text: string): string {
   return marked.parse(text, { async: false });
 }
 
-/** The second-level headings of a Markdown text, in their order. */
+/** The second-level headings of a Markdown text, in document order. */
 export function headingsOf(text: string): Heading[] {
   return marked
     .lexer(text)

@@ -9,7 +9,7 @@ import type {
 import { componentOf, jsonOf } from './document.ts';
 import { objectTable, parameterTable, prose, typeOf } from './fields.ts';
 
-/** A block of text in a fixed width, with words that say what it is. */
+/** A code block with a caption. */
 export function codeBlock(caption: string, text: string) {
   return h(
     'figure',
@@ -19,9 +19,10 @@ export function codeBlock(caption: string, text: string) {
   );
 }
 
+/** A value as indented JSON. */
 export const asJson = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** The path of an operation with the examples of its parameters in it. */
+/** The path of an operation, with example values for its parameters. */
 function examplePath(path: string, parameters: readonly Parameter[]): string {
   return parameters
     .filter((parameter) => parameter.in === 'path')
@@ -31,7 +32,7 @@ function examplePath(path: string, parameters: readonly Parameter[]): string {
     );
 }
 
-/** The request as a command to paste, after the quick start has set its three variables. */
+/** The request as a curl command that uses the three variables of the quick start. */
 function curlOf({ method, path, operation }: LocatedOperation): string {
   const body = jsonOf(operation.requestBody)?.example;
   const lines = [
@@ -44,7 +45,7 @@ function curlOf({ method, path, operation }: LocatedOperation): string {
   return lines.join(' \\\n  ');
 }
 
-/** The parameters that an operation does not share with all others. */
+/** The parameters of an operation, without the one that all operations share. */
 const ownParameters = (parameters: readonly Parameter[] = []) =>
   parameters.filter(({ name }) => name !== 'X-API-Version');
 
@@ -53,13 +54,13 @@ function bodyTable(document: Document, { operation }: LocatedOperation) {
   if (!schema) return null;
   const component = componentOf(schema);
   const whole = component === undefined ? schema : document.components.schemas[component];
-  const caption = operation.requestBody?.required ? 'Body' : 'Body, which may be left out';
+  const caption = operation.requestBody?.required ? 'Body' : 'Body (optional)';
   return objectTable(caption, whole ?? {}, true);
 }
 
 const isSuccess = (status: string) => status.startsWith('2');
 
-/** What `data` of a standard answer is. */
+/** Describes the `data` of a standard response envelope. */
 function dataOf(media: MediaType | undefined) {
   const data = media?.schema.properties?.['data'];
   if (!data) return null;
@@ -75,14 +76,14 @@ function successes(answers: readonly (readonly [string, OpenApiResponse])[]) {
   ]);
 }
 
-function refusals(answers: readonly (readonly [string, OpenApiResponse])[]) {
+function errorResponses(answers: readonly (readonly [string, OpenApiResponse])[]) {
   const messages = answers.flatMap(([status, answer]) =>
     Object.values(jsonOf(answer)?.examples ?? {}).map(({ summary }) => ({ status, summary })),
   );
   return h(
     'details',
     null,
-    h('summary', null, `Refusals: ${answers.map(([status]) => status).join(', ')}`),
+    h('summary', null, `Errors: ${answers.map(([status]) => status).join(', ')}`),
     h(
       'ul',
       null,
@@ -93,12 +94,12 @@ function refusals(answers: readonly (readonly [string, OpenApiResponse])[]) {
   );
 }
 
-/** One operation: what it takes and answers, and beside it what that looks like. */
+/** The section of one operation: parameters, body, responses and errors, with examples beside them. */
 export function operationSection(document: Document, located: LocatedOperation) {
   const { method, path, operation } = located;
   const { operationId, summary, description, parameters, responses } = operation;
-  const answers = Object.entries(responses);
-  const examples = answers.filter(([, answer]) => jsonOf(answer)?.example !== undefined);
+  const allResponses = Object.entries(responses);
+  const examples = allResponses.filter(([, answer]) => jsonOf(answer)?.example !== undefined);
   return h(
     'section',
     { class: 'entry', id: operationId, 'aria-labelledby': `${operationId}-title` },
@@ -116,9 +117,9 @@ export function operationSection(document: Document, located: LocatedOperation) 
       prose(description),
       parameterTable('Parameters and headers', ownParameters(parameters)),
       bodyTable(document, located),
-      h('h4', null, 'Answers'),
-      successes(answers.filter(([status]) => isSuccess(status))),
-      refusals(answers.filter(([status]) => !isSuccess(status))),
+      h('h4', null, 'Responses'),
+      successes(allResponses.filter(([status]) => isSuccess(status))),
+      errorResponses(allResponses.filter(([status]) => !isSuccess(status))),
     ),
     h(
       'div',
@@ -126,7 +127,9 @@ export function operationSection(document: Document, located: LocatedOperation) 
       codeBlock('Request', curlOf(located)),
       examples
         .slice(-1)
-        .map(([status, answer]) => codeBlock(`Answer ${status}`, asJson(jsonOf(answer)?.example))),
+        .map(([status, answer]) =>
+          codeBlock(`Response ${status}`, asJson(jsonOf(answer)?.example)),
+        ),
     ),
   );
 }

@@ -7,7 +7,7 @@ import { objectTable, parameterTable, prose } from './fields.ts';
 import { headingsOf } from './markdown.ts';
 import { asJson, codeBlock, operationSection } from './operation.ts';
 
-/** Objects that several answers share, each described once. */
+/** Objects that several responses share; each has one section. */
 const OBJECTS = ['Order', 'Timeline', 'PaymentSession'];
 
 interface Parts {
@@ -60,7 +60,7 @@ function operationSections({ document, operations }: Parts) {
   ]);
 }
 
-/** All events have the same headers and fields: told once, from the first of them. */
+/** All events have the same headers and fields, so one table, from the first event, describes them. */
 function eventSections({ document: { webhooks, components } }: Parts) {
   const [first] = Object.values(webhooks);
   const body = jsonOf(first?.post.requestBody)?.schema;
@@ -103,7 +103,7 @@ function objectSections({ document, objects }: Parts) {
   ];
 }
 
-/** Where the page's own files are. */
+/** The URLs of the page's style sheet and of the OpenAPI document, relative to the page. */
 export interface ReferenceFiles {
   readonly style: string;
   readonly openapi: string;
@@ -121,7 +121,7 @@ function head(title: string, { style }: ReferenceFiles) {
   );
 }
 
-/** An OpenAPI document as one page for people, which needs no script. */
+/** Renders an OpenAPI document as one HTML page without scripts. */
 export function renderReference(document: Document, files: ReferenceFiles): string {
   const { title, version, description } = document.info;
   const objects = OBJECTS.filter((name) => name in document.components.schemas);
