@@ -1,5 +1,5 @@
 import { inheritedEnvironment } from '../settings.ts';
 import { adminMain } from './admin/main.ts';
 
-/** The operators' command line, with the settings of this process. */
+/** The admin command line, with the settings of this process's environment. */
 await adminMain(inheritedEnvironment);

@@ -23,7 +23,7 @@ await runMain({ name: 'api' }, async (config, log) => {
   await server.stop();
   await metrics.stop();
   await sql.end({ timeout: 1 });
-  // The connection to Temporal ends with the process: closed, it would throw where one of its calls
-  // waits to be tried again.
+  // The Temporal connection is not closed: closing would raise an error in any call that is waiting
+  // for its next retry.
   process.exit(0);
 });

@@ -37,11 +37,11 @@ export interface Resources {
   sql: Sql;
   temporal: Client;
   log: Logger;
-  /** In tests on a starved machine: longer than the contract's 5 s. */
+  /** Raises the contract's 5 s, for tests on a busy machine. */
   responseTimeoutMs?: number;
 }
 
-/** Somebody waits for an API request; an activity may take its time. */
+/** The timeout of a gateway call: short in the API, where a client waits; longer in activities. */
 const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
@@ -55,7 +55,7 @@ export function composeGateways(
   return { sandbox: gatewayFor(gateways.sandbox), production: gatewayFor(gateways.production) };
 }
 
-/** One limit for each process, or one that all of them share. */
+/** A limit of each process, or one that all API processes share. */
 function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sql' | 'log'>) {
   const { rateLimitPerSecond: limitPerSecond, rateLimitStore } = config;
   const limiters = {
@@ -65,7 +65,11 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
   return limiters[rateLimitStore]();
 }
 
-/** The HTTP application with all of its routes. */
+/**
+ * Builds the HTTP application with all routes.
+ *
+ * @throws ConfigError if API_SECRET_PEPPER is missing
+ */
 export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Resources) {
   const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
@@ -108,7 +112,11 @@ export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Re
   return { app, readiness };
 }
 
-/** What the worker's activities need; the sender keeps connections that `close` ends. */
+/**
+ * Builds the dependencies of the worker's activities. `close` closes the webhook sender's connections.
+ *
+ * @throws ConfigError if WEBHOOK_SECRET_KEYS is missing
+ */
 export function composeActivities({ config, sql, temporal, log, responseTimeoutMs }: Resources) {
   const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const sender = createWebhookSender(webhookRules(config));

@@ -7,22 +7,23 @@ import { guide } from './documentation/guide.ts';
 import { OPERATION_NOTES } from './documentation/operations.ts';
 
 const SUMMARY = `Create payment orders in INR, let buyers pay them by UPI, confirm delivery and
-handle disputes. Each order tells your webhook what becomes of it.`;
+handle disputes. Webhooks notify you of each event of an order.`;
 
 const TAGS = [
   { name: 'Orders', description: 'Create, find, deliver and cancel orders.' },
-  { name: 'Payment sessions', description: 'For a payment page of your own.' },
-  { name: 'Disputes', description: 'Answer what a buyer has raised.' },
+  { name: 'Payment sessions', description: 'For merchants with their own payment page.' },
+  { name: 'Disputes', description: 'Respond to the disputes that buyers raise.' },
   {
     name: 'Sandbox test helpers',
-    description: 'Play the buyer, and let time pass. They exist under the sandbox path only.',
+    description:
+      "Act as the buyer, and advance an order's clock. They exist under the sandbox path only.",
   },
 ];
 
 /**
- * `/openapi.json` of these routes and of the webhooks, and `/docs` that shows it.
+ * Declares `/openapi.json`, which describes these routes and the webhooks, and its page `/docs`.
  *
- * @param publicBaseUrl where the service is reached, for the commands of the guide
+ * @param publicBaseUrl the public URL of the service, for the commands of the guide
  */
 export function documentationOf(routes: readonly Route[], publicBaseUrl: string): Route[] {
   const versions = createVersionRegistry();

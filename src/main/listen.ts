@@ -1,13 +1,13 @@
 import { SetupError } from '../setup-error.ts';
 
-/** A port that a part wants to listen on, and the setting that moves it. */
+/** An address to listen on, and the environment variable that sets its port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly variable: string;
 }
 
-/** One line that says why nothing can listen on the port, and what to do. */
+/** Explains in one line why listening failed, and what to change. */
 export function listenErrorMessage(
   { host, port, variable }: ListenAddress,
   error: NodeJS.ErrnoException,
@@ -22,9 +22,9 @@ export function listenErrorMessage(
 }
 
 /**
- * Starts what listens on a port.
+ * Starts a server.
  *
- * @throws SetupError with one line that names the port and the variable that moves it
+ * @throws SetupError if it cannot listen: one line with the port and its environment variable
  */
 export async function listenOn<Server>(
   wanted: ListenAddress,

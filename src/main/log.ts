@@ -4,38 +4,37 @@ import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { requestFields } from '../http/request-context.ts';
 
-/** Personal data and secrets never reach a log, wherever an object brings them. */
+/** Personal data and secrets are removed from log lines, up to two levels deep. */
 const REDACTED = ['secret', 'apiSecret', 'apiKey', 'buyer', 'buyerEmail', 'buyerPhone'].flatMap(
   (name) => [name, `*.${name}`, `*.*.${name}`],
 );
 
-/** What is kept for a log that takes no lines; beyond it lines are dropped, and counted. */
+/** The maximum backlog while the log cannot be written. Further lines are dropped and counted. */
 const MAX_BACKLOG_BYTES = 256 * 1024;
 const RETRY_MS = 250;
 const STANDARD_OUTPUT = 1;
 
 /**
- * The log of one process, JSON lines on standard output.
+ * Creates the log of one process: JSON lines on standard output.
  *
- * @param fields what every line says beside its own fields: by default of the request that is
- *   being answered
+ * @param fields returns the fields that every line has beside its own; by default those of the
+ *   current request
  */
 export function createLog({ logLevel }: Config, name: string, fields = requestFields): Logger {
   const destination = createDestination(STANDARD_OUTPUT, (droppedLines) => {
-    log.warn({ droppedLines }, 'Log lines were dropped: the log took none for a while');
+    log.warn({ droppedLines }, 'Log lines were dropped: the log could not be written');
   });
   const log = pino({ name, level: logLevel, redact: REDACTED, mixin: fields }, destination);
   return log;
 }
 
 /**
- * Takes lines and never fails: what cannot be written, because a disk is full or a reader sleeps,
- * waits, up to a limit. Written at once otherwise, so that what was logged survives a kill.
+ * Creates a destination that never throws and never blocks. Lines are written synchronously, so that
+ * they survive a kill. When the disk is full or the reader does not read, they are kept up to a limit
+ * and retried. pino's own destination throws when the disk is full, and blocks the event loop until
+ * there is space.
  *
- * pino's own destination does not do: it throws when the disk is full, and sleeps in the event loop
- * until there is space.
- *
- * @param onDropped told how many lines were lost, when lines can be written again
+ * @param onDropped called with the number of dropped lines when the log can be written again
  */
 function createDestination(
   descriptor: number,
@@ -47,7 +46,7 @@ function createDestination(
   let dropped = 0;
   let retrying: NodeJS.Timeout | undefined;
 
-  /** Writes what waits, as far as it goes: a line may go half, and its rest later. */
+  /** Writes as much of the backlog as possible; part of a line may be written later. */
   function writeBacklog(): void {
     let rest = Buffer.concat(backlog);
     try {
@@ -83,13 +82,13 @@ function createDestination(
   };
 }
 
-/** A pipe whose reader sleeps would stop the process in the middle of a write, unless told not to. */
+/** Reopens a pipe in non-blocking mode: otherwise a reader that does not read blocks the process. */
 function openNonBlocking(descriptor: number): number {
   try {
     if (!fstatSync(descriptor).isFIFO()) return descriptor;
     return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Another user's pipe, or a system without /proc: then it blocks.
+    // Another user's pipe, or a system without /proc: writes may block.
     return descriptor;
   }
 }

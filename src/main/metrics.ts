@@ -7,9 +7,9 @@ import { serveMetrics } from '../metrics/listener.ts';
 import { createMetrics } from '../metrics/registry.ts';
 
 /**
- * Serves the metrics of this process at METRICS_PORT, and nowhere when that is not set.
+ * Serves the metrics of this process at METRICS_PORT; does nothing if that is not set.
  *
- * @throws SetupError when the port cannot be had
+ * @throws SetupError if it cannot listen on the port
  */
 export async function startMetrics(
   { host, metricsPort: port }: Pick<Config, 'host' | 'metricsPort'>,
@@ -17,7 +17,7 @@ export async function startMetrics(
   log: Logger,
 ): Promise<{ stop(): Promise<void> }> {
   if (port === undefined) return { stop: async () => {} };
-  // A connection of its own: a scrape waits for no request, and no request for a scrape.
+  // A separate connection, so that scrapes and requests do not wait for each other.
   const sql = connectDatabase(databaseUrl, { name: 'metrics', maxConnections: 1 });
   const metrics = createMetrics([alertMetrics({ sql, log })]);
   const server = await listenOn({ host, port, variable: 'METRICS_PORT' }, (place) =>

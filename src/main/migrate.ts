@@ -8,13 +8,13 @@ import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { runMain } from './process.ts';
 
-/** The least that a server allows: thousands of runs a day, of which none is looked at for long. */
+/** The minimum of a Temporal server: the namespace has thousands of short runs a day. */
 const HOUSEKEEPING_RETENTION_DAYS = 1;
 
 /**
- * Brings PostgreSQL's schema, and Temporal's namespaces, search attributes and Schedules, up to date.
+ * Migrates PostgreSQL's schema, and Temporal's namespaces, search attributes and Schedules.
  * With MIGRATION_DATABASE_URL, that login owns the tables, and the login of DATABASE_URL gets only
- * what the service needs.
+ * the privileges that the service needs.
  */
 await runMain({ name: 'migrate' }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');

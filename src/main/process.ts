@@ -6,11 +6,11 @@ import { SetupError } from '../setup-error.ts';
 import { createLog } from './log.ts';
 
 /**
- * Runs a part of the service. What the person who started it can repair is one plain line on
- * standard error; everything else that is ever printed is a line of the log. Both end with exit 1.
+ * Runs the main function of a process. A setup error that the operator can fix is one plain line on
+ * standard error; every other output is a line of the log. The exit code of any error is 1.
  *
- * @param part.name on every line of its log
- * @param part.logFields what every line says beside its own fields
+ * @param part.name the `name` of every log line
+ * @param part.logFields returns further fields of every log line
  */
 export async function runMain(
   { name, logFields }: { name: string; logFields?: () => Record<string, unknown> },
@@ -31,9 +31,9 @@ export async function runMain(
 }
 
 function exitWithError(error: unknown, log: Logger | undefined): never {
-  // Without a log, or with one that is told to be silent, it would end without a word.
+  // Without a log, or with a silent one, the error goes to standard error.
   if (log?.isLevelEnabled('fatal') !== true) return exitWithLine(inspect(error));
-  log.fatal({ err: error }, 'This process ends');
+  log.fatal({ err: error }, 'The process exits with an error');
   process.exit(1);
 }
 
@@ -41,12 +41,12 @@ function exitWithLine(line: string): never {
   try {
     process.stderr.write(`${line}\n`);
   } catch {
-    // Where the disk is full nobody can be told; the exit code says enough.
+    // The disk is full: the exit code is the only report left.
   }
   process.exit(1);
 }
 
-/** What libraries and Node itself print is no plain text between the lines of the log. */
+/** Turns the console output of libraries and Node into log lines. */
 function redirectConsoleTo(log: Logger): void {
   const print =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
@@ -60,14 +60,14 @@ function redirectConsoleTo(log: Logger): void {
     warn: print('warn'),
     error: print('error'),
   });
-  // Node's own listener prints them.
+  // Removes Node's listener, which prints warnings as plain text.
   process.removeAllListeners('warning');
   process.on('warning', (err) => log.warn({ err }, err.message));
 }
 
 const UNREACHABLE = ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'];
 
-/** The one line about what a person can repair; undefined for what nobody foresaw. */
+/** The line about an error that the operator can fix; undefined for an unexpected error. */
 function setupMessageOf(error: unknown): string | undefined {
   if (error instanceof ConfigError || error instanceof SetupError) return error.message;
   const { code, message } = Object(error) as Error & { code?: unknown };
@@ -75,7 +75,7 @@ function setupMessageOf(error: unknown): string | undefined {
   return `${message}: check DATABASE_URL and TEMPORAL_ADDRESS`;
 }
 
-/** Resolves with the first signal that asks this process to stop. */
+/** Resolves with the first SIGINT or SIGTERM. */
 export function stopRequested(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);

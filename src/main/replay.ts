@@ -5,20 +5,20 @@ import { isGrpcNotFound } from '../temporal/grpc-errors.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 
 const FETCH_TIMEOUT_MS = 30_000;
-/** What fails is in the results: the runtime has nothing to add. */
+/** The results contain the failures; the runtime's log lines would repeat them. */
 const SILENT = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** The histories of these workflows; those that Temporal has not, not yet or no longer, are left out. */
+/** Fetches the histories of these workflows; skips workflows that Temporal does not have. */
 export async function* fetchHistories(
   client: Client,
   workflowIds: readonly string[],
 ): AsyncIterable<HistoryAndWorkflowId> {
   for (const workflowId of workflowIds) {
     try {
-      const fetchIt = () => client.workflow.getHandle(workflowId).fetchHistory();
+      const fetchHistory = () => client.workflow.getHandle(workflowId).fetchHistory();
       yield {
         workflowId,
-        history: await client.withDeadline(Date.now() + FETCH_TIMEOUT_MS, fetchIt),
+        history: await client.withDeadline(Date.now() + FETCH_TIMEOUT_MS, fetchHistory),
       };
     } catch (error) {
       if (!isGrpcNotFound(error)) throw error;
@@ -26,7 +26,7 @@ export async function* fetchHistories(
   }
 }
 
-/** Goes through histories with this checkout's workflows, without a server. */
+/** Replays histories with this checkout's workflow code, without a server. */
 export async function* replayHistories(
   histories: AsyncIterable<HistoryAndWorkflowId>,
 ): AsyncIterable<ReplayResult> {

@@ -12,7 +12,7 @@ const LEVELS = {
   ERROR: 'error',
 } as const satisfies Record<LogLevel, string>;
 
-/** An order's workflow has the order's number as its id. */
+/** The workflow id of an order is its order number. */
 const ORDER_NUMBER = /^ORD[0-9A-Z]{26}$/;
 
 function orderOf(workflowId: unknown) {
@@ -20,7 +20,7 @@ function orderOf(workflowId: unknown) {
   return isOrder ? { orderNumber: workflowId } : {};
 }
 
-/** For the log lines of an activity: whose it is. None outside of one. */
+/** The log fields of the current activity: order number, workflow id, type; empty outside of one. */
 export function activityFields(): Record<string, unknown> {
   const info = asyncLocalStorage.getStore()?.info;
   if (!info) return {};
@@ -30,10 +30,10 @@ export function activityFields(): Record<string, unknown> {
 }
 
 /**
- * Makes every line of Temporal's SDK a line of the log: those of its native half, which it would
- * print as plain text, and those of workflows, with the order's number.
+ * Forwards the log lines of Temporal's SDK to the log: those of its native core, which it would print
+ * as plain text, and those of workflows, with the order number.
  *
- * @returns the SDK's own logger, for those parts of it that want it as an argument
+ * @returns the SDK's logger, for SDK functions that take it as an argument
  */
 export function logTemporalTo(log: Logger): TemporalLogger {
   const write = (level: LogLevel, message: string, meta: Record<string, unknown> = {}) => {
@@ -51,7 +51,7 @@ export function logTemporalTo(log: Logger): TemporalLogger {
     },
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
   });
-  // It keeps lines for a moment, to put them in order.
+  // The SDK buffers lines to sort them.
   process.once('exit', () => Runtime.instance().flushLogs());
   return Runtime.instance().logger;
 }

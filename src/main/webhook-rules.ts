@@ -11,7 +11,7 @@ function portOf(address: string | undefined, fallback: number): number {
   return port === '' ? fallback : Number(port);
 }
 
-/** What webhooks may reach: the guard's own rules, less the ports that this service listens on. */
+/** The addresses that webhooks may reach: the guard's rules, without the service's own ports. */
 export function webhookRules(config: Config): { allowedCidrs: string[]; deniedPorts: number[] } {
   const ownPorts = [
     config.port,
@@ -24,7 +24,7 @@ export function webhookRules(config: Config): { allowedCidrs: string[]; deniedPo
   };
 }
 
-/** The address guard as it looks at a URL that somebody wants to save. */
+/** Creates the check of a webhook URL before it is saved. */
 export function createUrlCheck(config: Config): CheckUrl {
   const lookup = createDnsLookup(DNS_TIMEOUT_MS);
   const rules = { ...webhookRules(config), lookup, dnsTimeoutMs: DNS_TIMEOUT_MS };

@@ -13,26 +13,25 @@ import { runMain } from './process.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 
-/** Longer than a webhook's 15 s, so that an attempt under way is logged before the worker ends. */
+/** Longer than a webhook's 15 s, so that a running attempt is recorded before the worker stops. */
 const SHUTDOWN_GRACE_MS = 20_000;
 
 /**
- * The orders themselves, and their webhooks beside them. A dead endpoint holds a webhook's slot for
- * 15 s: there are slots for as many webhooks as can be under way or wait for their place, and more
- * for those that read or record one.
+ * Order workflows and webhooks. An endpoint that does not respond occupies a slot for 15 s, so there
+ * are slots for all webhooks that can be in flight or queued, and 200 for the other activities.
  */
 const ORDERS = {
   taskQueue: TASK_QUEUE,
   maxConcurrentActivityTaskExecutions: MAX_UNANSWERED_SENDS + 200,
 } as const;
 
-/** A gateway that hangs holds a slot for up to 50 s: five calls of 10 s each. */
+/** A gateway that does not respond occupies a slot for up to 50 s: five calls of 10 s each. */
 const MONEY = {
   taskQueue: MONEY_TASK_QUEUE,
   maxConcurrentActivityTaskExecutions: 500,
 } as const;
 
-/** What Schedules start, in a namespace of its own: three short workflows a minute. */
+/** The workflows of Schedules, in a separate namespace: three short ones a minute. */
 const HOUSEKEEPING = {
   taskQueue: TASK_QUEUE,
   maxCachedWorkflows: 10,
@@ -40,15 +39,15 @@ const HOUSEKEEPING = {
   maxConcurrentActivityTaskExecutions: 10,
 } as const;
 
-/** The workers of this process: one for each place that it takes tasks from. */
+/** The workers of this process: one for each namespace and task queue that it polls. */
 function declareWorkers(config: Config) {
   const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
   const version = versioningOf(config);
   const declared = [
     { namespace, ...ORDERS, ...version },
     { namespace, ...MONEY, ...version },
-    // One namespace may be all that there is: then the first worker does both. Without a version:
-    // what runs here ends within minutes, and any worker may do it.
+    // If both namespaces are the same, the first worker serves it. Housekeeping has no version:
+    // its workflows end within minutes, and any worker may run them.
     ...(temporalHousekeepingNamespace === namespace
       ? []
       : [{ namespace: temporalHousekeepingNamespace, ...HOUSEKEEPING }]),
@@ -56,7 +55,7 @@ function declareWorkers(config: Config) {
   return declared.filter(({ taskQueue }) => config.workerTaskQueues.includes(taskQueue));
 }
 
-/** An order that is under way goes on with the version that is current, at its next task. */
+/** With AUTO_UPGRADE a running order moves to the current version at its next workflow task. */
 function versioningOf({ workerVersion }: Config): Pick<WorkerOptions, 'workerDeploymentOptions'> {
   if (!workerVersion) return {};
   return {
@@ -94,10 +93,10 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
       }),
     ),
   );
-  // The runtime takes SIGINT and SIGTERM for itself: run() ends when the work under way has ended.
+  // The SDK's runtime handles SIGINT and SIGTERM: run() resolves when the running tasks have ended.
   const running = Promise.all(workers.map((worker) => worker.run()));
   const { workerTaskQueues: taskQueues, workerVersion } = config;
-  log.info({ taskQueues, ...workerVersion }, 'The worker takes tasks');
+  log.info({ taskQueues, ...workerVersion }, 'The worker polls for tasks');
   process.send?.('ready');
   await running;
   await close();

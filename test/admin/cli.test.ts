@@ -59,8 +59,8 @@ describe('the help', () => {
 
   test('of a command that asks first says how to do without', async () => {
     const { stdout } = await adminProcess({}).run('order', 'settle', '--help');
-    expect(stdout).toMatch(/^ {2}--yes +Do it without asking$/m);
-    expect(stdout).toContain('asks whether to go on');
+    expect(stdout).toMatch(/^ {2}--yes +Do not ask for confirmation$/m);
+    expect(stdout).toContain('asks for confirmation');
   });
 
   test('of one noun lists its commands', async () => {

@@ -32,7 +32,7 @@ async function onTerminal(service: TestService, answer: string, ...args: string[
   let isAnswered = false;
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     shown += text;
-    if (isAnswered || !shown.includes('Go on? [y/N]')) return;
+    if (isAnswered || !shown.includes('Continue? [y/N]')) return;
     isAnswered = true;
     child.stdin.write(answer);
   });

@@ -129,7 +129,7 @@ test('a retry says what came of it, exits 1 when it is refused, and is in the li
     reason: 'answered 500',
   });
   receiver.answerWith(() => 200);
-  expect((await cli.run(...retry)).stdout).toBe('The receiver took it: DELIVERED.\n');
+  expect((await cli.run(...retry)).stdout).toBe('The endpoint accepted it: DELIVERED.\n');
   const [delivery] = await list();
   expect(delivery).toMatchObject({ state: 'DELIVERED', nextAttemptAt: null });
   expect(delivery?.attempts.map(({ kind, statusCode }) => [kind, statusCode])).toEqual([

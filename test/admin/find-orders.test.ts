@@ -121,7 +121,7 @@ describe('order find', () => {
     expect(await find(cli, ...email, '--limit', '3')).toMatchObject({ hasMore: true });
     const { stdout } = await cli.run('order', 'find', ...email, '--limit', '3');
     expect(stdout.split('\n')).toHaveLength(7);
-    expect(stdout).toContain('There are more: say more of what to look for, or raise --limit.');
+    expect(stdout).toContain('There are more: narrow the search, or raise --limit.');
     const all = await cli.run('order', 'find', ...email);
     expect(all.stdout).not.toContain('There are more');
     expect(await find(cli, ...email, '--merchant', 'mer_1')).toEqual({

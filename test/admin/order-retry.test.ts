@@ -248,6 +248,6 @@ describe('a retry is refused in one line, and leaves no audit row', () => {
     const { code, stdout } = await away.run(...command);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Status +PAID$/m);
-    expect(stdout).toContain('Temporal could not be asked');
+    expect(stdout).toContain('Temporal cannot be read');
   });
 });

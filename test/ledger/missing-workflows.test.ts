@@ -52,7 +52,7 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
     {
       rule: 'workflow',
       subject: terminated.orderNumber,
-      fault: 'PAID, but its workflow has ended: admin order recover brings it back',
+      fault: 'PAID, but its workflow has ended: run admin order recover',
     },
     {
       rule: 'workflow',

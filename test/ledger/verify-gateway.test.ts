@@ -93,6 +93,6 @@ describe("the ledger and the gateway's own figures", () => {
     ]);
     const { code, stdout } = await cliOf(service).run('ledger', 'verify', '--gateway');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/Could not be asked about +1/);
+    expect(stdout).toMatch(/Could not be compared +1/);
   });
 });

@@ -5,11 +5,11 @@ import { blocks, moreHint, table } from './text.ts';
 
 const listCommand = defineCommand({
   name: 'alert list',
-  summary: 'List what needs an operator, the latest first, with what to do about it',
+  summary: 'List alerts, the latest first, each kind with its remedy',
   options: {
     kind: { value: 'NAME', help: 'Only of this kind, such as gateway_refused' },
     subject: { value: 'TEXT', help: 'Only of this order number, gateway payment id, …' },
-    all: { flag: true, help: 'Cleared ones, too' },
+    all: { flag: true, help: 'Include cleared alerts' },
     limit: LIMIT,
   },
   async run({ sql }, { kind, subject, all, limit }) {
@@ -40,8 +40,8 @@ const listCommand = defineCommand({
 
 const clearCommand = defineCommand({
   name: 'alert clear',
-  summary: 'Clear an alert that has been seen to',
-  notes: 'It is raised anew if its cause comes again.',
+  summary: 'Clear an alert whose cause is resolved',
+  notes: 'It is raised again if its cause recurs.',
   options: {
     id: { value: 'ID', help: 'The id that alert list shows', required: true },
     reason: { value: 'TEXT', help: 'What was done, for the audit log', required: true },
@@ -55,5 +55,5 @@ const clearCommand = defineCommand({
   },
 });
 
-/** What needs an operator. */
+/** The commands for alerts. */
 export const ALERT_COMMANDS: readonly AdminCommand[] = [listCommand, clearCommand];

@@ -6,13 +6,13 @@ import { blocks, moreHint, table } from './text.ts';
 const listCommand = defineCommand({
   name: 'audit list',
   summary: 'List who did what, why and when, the latest first',
-  notes: `--order finds what was done to the order, to its webhook deliveries and to its surplus payments. --json
-shows all details of each row, and whether there is more.`,
+  notes: `--order finds actions on the order, on its webhook deliveries and on its surplus payments. --json shows
+all details of each row, and whether there are more.`,
   options: {
     order: { value: 'N', help: 'Only of this order' },
     merchant: ANY_MERCHANT,
-    actor: { value: 'NAME', help: 'Only by this one, such as cli:asha' },
-    action: { value: 'NAME', help: 'Only this, such as dispute.decide' },
+    actor: { value: 'NAME', help: 'Only by this actor, such as cli:asha' },
+    action: { value: 'NAME', help: 'Only this action, such as dispute.decide' },
     since: { value: 'ISO', help: 'Only since this time, such as 2026-11-20T08:00:00Z' },
     limit: LIMIT,
   },
@@ -38,5 +38,5 @@ shows all details of each row, and whether there is more.`,
   },
 });
 
-/** What was done through this command line. */
+/** The commands for the audit log. */
 export const AUDIT_COMMANDS: readonly AdminCommand[] = [listCommand];

@@ -1,26 +1,27 @@
 import { parseArgs } from 'node:util';
 import type { AdminService } from './service.ts';
 
-/** What was typed cannot be understood: its message is the one line to print. */
+/** The arguments are invalid. The message is one line for the operator. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 /** An option that takes a value. */
 export interface OptionSpec {
-  /** What stands for the value in the help. */
+  /** The placeholder of the value in the help. */
   readonly value: string;
   readonly help: string;
   readonly required?: true;
   readonly choices?: readonly string[];
-  /** Used when the option is not given. */
+  /** The value if the option is absent. */
   readonly fallback?: string;
 }
-/** An option that takes none: it is given, or not. */
+/** An option without a value. */
 export interface FlagSpec {
   readonly flag: true;
   readonly help: string;
 }
+/** The options of a command, by name. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec | FlagSpec>>;
 
 type ValueOf<Spec> = Spec extends { choices: readonly (infer Choice)[] } ? Choice : string;
@@ -32,25 +33,25 @@ type OptionValues<Specs> = {
       : ValueOf<Specs[Name]> | undefined;
 };
 
-/** What a command has to say: one JSON document, or the same for people to read. */
+/** The output of a command: a JSON document, and the same as text. */
 export interface CommandResult {
   readonly data: unknown;
   readonly text: string;
-  /** True when the command did its work and found something wrong: exit 1. */
+  /** True if the command completed and found a problem: exit code 1. */
   readonly failed?: boolean;
 }
 
-/** One command of the operators' command line. It only parses and prints: features do the work. */
+/** One command of the admin command line. It parses and prints; the features do the work. */
 export interface AdminCommand {
   readonly name: string;
   readonly summary: string;
-  /** What an operator has to know, below the options. */
+  /** A paragraph below the options in the help. */
   readonly notes?: string;
   readonly options: OptionSpecs;
   run(service: AdminService, values: never): Promise<CommandResult>;
 }
 
-/** Declares a command; the values that `run` gets have the types that its options declare. */
+/** Declares a command. TypeScript infers the types of `run`'s values from the options. */
 export function defineCommand<const Specs extends OptionSpecs>(
   command: Omit<AdminCommand, 'run' | 'options'> & {
     options: Specs;
@@ -60,49 +61,54 @@ export function defineCommand<const Specs extends OptionSpecs>(
   return command;
 }
 
-/** Options that many commands share. */
+/** The merchant that a command is about. */
 export const MERCHANT = { value: 'ID', help: 'The merchant', required: true } as const;
+/** The environment that a command is about; the sandbox if absent. */
 export const ENVIRONMENT = {
   value: 'sandbox|production',
   help: 'The environment',
   choices: ['sandbox', 'production'],
   fallback: 'sandbox',
 } as const;
+/** Filters a list by merchant. */
 export const ANY_MERCHANT = { value: 'ID', help: 'Only of this merchant' } as const;
+/** Filters a list by environment. */
 export const ANY_ENVIRONMENT = {
   value: 'sandbox|production',
   help: 'Only of this environment',
   choices: ['sandbox', 'production'],
 } as const;
+/** The order that a command is about. */
 export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
-export const YES = { flag: true, help: 'Do it without asking' } as const;
-/** How many rows a list shows: {@link limitOf} reads it. */
-export const LIMIT = { value: 'COUNT', help: 'At most so many', fallback: '50' } as const;
+/** Skips the confirmation of a command that moves money. */
+export const YES = { flag: true, help: 'Do not ask for confirmation' } as const;
+/** The maximum number of rows of a list; {@link limitOf} parses it. */
+export const LIMIT = { value: 'COUNT', help: 'At most this many rows', fallback: '50' } as const;
 
-/** @throws UsageError */
+/** Parses --limit. @throws UsageError */
 export const limitOf = (text: string): number => countOf('limit', text);
 
-/** @throws UsageError */
+/** Parses an option that is an integer from 1 to 9999. @throws UsageError */
 export function countOf(name: string, text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new UsageError(`--${name} must be a whole number from 1 to 9999`);
 }
 
-/** @throws UsageError */
+/** Parses an option that is an ISO-8601 time. @throws UsageError */
 export function timeOf(name: string, text: string): Date {
   const time = new Date(text);
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
   throw new UsageError(`--${name} must be a time like 2026-11-20T08:00:00Z`);
 }
 
-/** What was typed behind a command's name. */
+/** The parsed arguments of a command. */
 export interface ParsedArguments {
   values: Record<string, string | boolean | undefined>;
   json: boolean;
   help: boolean;
 }
 
-/** @throws UsageError in one line */
+/** Parses the arguments behind a command's name. @throws UsageError */
 export function parseArguments(command: AdminCommand, args: readonly string[]): ParsedArguments {
   const { json = false, help = false, ...given } = parseTyped(command.options, args);
   if (help) return { values: {}, json: json === true, help: true };
@@ -139,9 +145,11 @@ function parseTyped(specs: OptionSpecs, args: readonly string[]) {
       string | boolean | undefined
     >;
   } catch (error) {
-    // Node's own words, up to the first full stop: what follows is advice in many lines.
-    const words = (error as Error).message.split(/\.\s|\n/)[0] ?? '';
-    const advice = words.endsWith('ambiguous') ? ': a value that begins with - goes behind =' : '';
-    throw new UsageError(words + advice, { cause: error });
+    // Only the first sentence of Node's message: the rest is advice of several lines.
+    const problem = (error as Error).message.split(/\.\s|\n/)[0] ?? '';
+    const advice = problem.endsWith('ambiguous')
+      ? ': write a value that begins with - after ='
+      : '';
+    throw new UsageError(problem + advice, { cause: error });
   }
 }

@@ -21,10 +21,9 @@ import { blocks, facts, quoted, rupees } from './text.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * What a decision will do, for whoever is asked whether to go on.
+ * Describes the consequences of a dispute decision, for the operator's confirmation.
  *
- * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to decide, so that
- *   nobody is asked in vain
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if no dispute is under review
  */
 export async function describeDecision(
   sql: Sql,
@@ -51,9 +50,9 @@ export async function describeDecision(
 }
 
 /**
- * What a refund will do, for whoever is asked whether to go on.
+ * Describes the consequences of a refund, for the operator's confirmation.
  *
- * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to refund
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded
  */
 export async function describeRefund(
   sql: Sql,
@@ -70,9 +69,9 @@ export async function describeRefund(
 }
 
 /**
- * What a settlement will do, for whoever is asked whether to go on.
+ * Describes the consequences of a settlement outside the gateway, for the operator's confirmation.
  *
- * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` when there is nothing to settle
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is nothing to settle
  */
 export async function describeSettlement(
   sql: Sql,
@@ -87,7 +86,7 @@ export async function describeSettlement(
   );
 }
 
-/** How an order ends whose operator does not say: as it is doing. */
+/** The outcome if the operator names none: that of the order's pending operation. */
 function outcomeOf({ busy }: OrderRow): Settlement | undefined {
   if (busy?.kind === 'releasing') return 'released';
   return busy?.kind === 'refunding' ? 'refunded' : undefined;
@@ -98,13 +97,13 @@ async function settlementText(
   order: OrderRow,
   outcome: Settlement | undefined,
 ): Promise<string> {
-  const noMore = 'the gateway is asked to move nothing more';
+  const noMore = 'the gateway is not asked to move any more money';
   const isSettled = outcome !== undefined && (await canSettle(sql, order, outcome));
   if (isSettled) {
-    const { left, gone } = await amountsOf(sql, order);
+    const { held, reversed } = await amountsOf(sql, order);
     return outcome === 'released'
-      ? `${left} counts as paid out to the merchant by you${gone}: the order becomes COMPLETED, and ${noMore}.`
-      : `${left} counts as sent back to the buyer by you${gone}: the order becomes REFUNDED, and ${noMore}.`;
+      ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
+      : `${held} counts as sent back to the buyer by you${reversed}: the order becomes REFUNDED, and ${noMore}.`;
   }
   if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
   const payments = await listCapturedPayments(sql, order.orderNumber);
@@ -127,7 +126,7 @@ async function isReversed(sql: Sql, { orderNumber }: OrderRow): Promise<boolean>
   return (await findBlockingReversals(sql, orderNumber)).length > 0;
 }
 
-/** What is left of an order's payment to count as the operator says, and what is not. */
+/** The amount of an order's payment that is still held, and the amount reversed at the gateway. */
 async function amountsOf(sql: Sql, order: OrderRow) {
   const { balances } = await showLedger(sql, order.orderNumber);
   const held = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;

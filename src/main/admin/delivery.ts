@@ -11,9 +11,9 @@ import { blocks, facts, quoted, table, timeText } from './text.ts';
 const STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 
 const OUTCOMES = {
-  delivered: 'The receiver took it: DELIVERED.',
-  refused: 'The receiver did not take it, and the delivery stays what it was:',
-  started: 'Under way: no worker has finished it yet, but it survives this command.',
+  delivered: 'The endpoint accepted it: DELIVERED.',
+  refused: 'The endpoint did not accept it; the state of the delivery is unchanged:',
+  started: 'In progress: no worker has finished it yet. It continues after this command.',
 } as const satisfies Record<RetryOutcome['outcome'], string>;
 
 const DELIVERY = { value: 'ID', help: 'The delivery', required: true } as const;
@@ -24,7 +24,7 @@ async function retryDeps(service: AdminService): Promise<ManualRetryDeps> {
   return { sql, actor, retries: createDeliveryRetries(await service.temporal()) };
 }
 
-/** What came of an attempt, in a few words. */
+/** The result of an attempt: its error or status code. */
 const outcomeOf = ({ error, statusCode }: DeliveryAttempt) => String(error ?? statusCode);
 
 function lastAttempt({ attempts }: Delivery): string {
@@ -39,8 +39,8 @@ const listCommand = defineCommand({
     merchant: ANY_MERCHANT,
     environment: ANY_ENVIRONMENT,
     order: { value: 'N', help: 'Only of this order' },
-    state: { value: STATES.join('|'), help: 'Only these', choices: STATES },
-    limit: { value: 'COUNT', help: 'At most so many', fallback: '1000' },
+    state: { value: STATES.join('|'), help: 'Only deliveries in this state', choices: STATES },
+    limit: { value: 'COUNT', help: 'At most this many rows', fallback: '1000' },
   },
   async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {
     if (!/^[1-9]\d{0,6}$/.test(limit)) {
@@ -64,7 +64,7 @@ const listCommand = defineCommand({
 
 const showCommand = defineCommand({
   name: 'delivery show',
-  summary: 'Show one delivery, with what its receiver answered to each attempt',
+  summary: 'Show one delivery, with the response to each attempt',
   options: { delivery: DELIVERY },
   async run({ sql }, { delivery: deliveryId }) {
     const data = await showDelivery(sql, deliveryId);
@@ -87,8 +87,8 @@ const showCommand = defineCommand({
 const retryCommand = defineCommand({
   name: 'delivery retry',
   summary: 'Make one attempt of a delivery now, whatever its state',
-  notes: `It is not one of the five: success makes the delivery DELIVERED and ends the schedule, failure changes
-nothing. Refused while an attempt of this delivery is under way. Exit 1 when the receiver did not take it.`,
+  notes: `The attempt does not count as one of the five. Success makes the delivery DELIVERED and ends its schedule;
+failure changes nothing. Refused while another attempt of the delivery runs. Exit 1 if the endpoint did not accept it.`,
   options: { delivery: DELIVERY },
   async run(service, { delivery: deliveryId }) {
     const result = await retryDelivery(await retryDeps(service), deliveryId);
@@ -101,8 +101,8 @@ nothing. Refused while an attempt of this delivery is under way. Exit 1 when the
 
 const retryFailedCommand = defineCommand({
   name: 'delivery retry-failed',
-  summary: 'Retry every delivery that failed since a time, FAILED or still PENDING, a few at once',
-  notes: 'Exit 1 when a receiver did not take one, or one could not be tried.',
+  summary: 'Retry every delivery with a failed attempt since a time, a few concurrently',
+  notes: 'Exit 1 if an endpoint did not accept a delivery, or a delivery could not be retried.',
   options: {
     since: { value: 'ISO', help: 'The time, such as 2026-11-20T08:00:00Z', required: true },
     merchant: ANY_MERCHANT,
@@ -127,7 +127,7 @@ const retryFailedCommand = defineCommand({
   },
 });
 
-/** Events on their way to merchants. */
+/** The commands for webhook deliveries. */
 export const DELIVERY_COMMANDS: readonly AdminCommand[] = [
   listCommand,
   showCommand,

@@ -15,13 +15,14 @@ const ENDINGS = {
   not_resolved_in_time: 'not resolved in time: the buyer is refunded',
 } as const satisfies Record<DisputeEnding, string>;
 
+/** `dispute list` */
 export const listDisputesCommand = defineCommand({
   name: 'dispute list',
   summary: 'List disputes that are open or under review, the nearest deadline first',
   options: {
     status: {
       value: DISPUTE_STATUSES.join('|'),
-      help: 'Only these',
+      help: 'Only disputes with this status',
       choices: DISPUTE_STATUSES,
     },
     merchant: ANY_MERCHANT,
@@ -48,9 +49,10 @@ export const listDisputesCommand = defineCommand({
   },
 });
 
+/** `dispute show` */
 export const showDisputeCommand = defineCommand({
   name: 'dispute show',
-  summary: 'Show the disputes of an order: the words of both sides, and the decision',
+  summary: 'Show the disputes of an order: reason, evidence, resolution and decision',
   options: { order: ORDER },
   async run({ sql }, { order: orderNumber }) {
     const order = await findOrderAnywhere(sql, orderNumber);
@@ -73,7 +75,7 @@ export const showDisputeCommand = defineCommand({
   },
 });
 
-/** One dispute as it went, with everybody's words. */
+/** One dispute as text: its state, reason, evidence, resolution and decision. */
 export function disputeText(dispute: DisputeRecord): string {
   const { number, raisedAt, raisedBy, reason, evidence, evidenceAt, resolution } = dispute;
   const by = raisedBy === 'buyer' ? '' : `, by ${raisedBy} for the buyer`;

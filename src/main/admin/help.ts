@@ -2,7 +2,7 @@ import type { AdminCommand } from './command.ts';
 
 const RUN = 'npm run -s admin --';
 
-/** One line a command, those of one noun together. */
+/** One line per command, grouped by noun. */
 function listOf(commands: readonly AdminCommand[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const nouns = Map.groupBy(commands, ({ name }) => name.split(' ')[0]);
@@ -18,7 +18,7 @@ export function helpOfAll(commands: readonly AdminCommand[]): string {
 ${listOf(commands)}
 
 Every command takes --json, which prints one JSON document, and --help, which lists its options.
-The service is found through DATA_DIR (see npm start), or through DATABASE_URL and the other settings.`;
+The commands use the service that npm start runs in DATA_DIR, or that of DATABASE_URL and the other settings.`;
 }
 
 /** The help of one command. */
@@ -28,7 +28,7 @@ export function helpOfOne({ name, summary, notes, options }: AdminCommand): stri
     const { value, help, required, fallback } = spec;
     return [
       `--${option} ${value}`,
-      required ? `${help} (required)` : fallback ? `${help} (else ${fallback})` : help,
+      required ? `${help} (required)` : fallback ? `${help} (default ${fallback})` : help,
     ] as const;
   });
   const rows = [...entries, ['--json', 'Print one JSON document'] as const];

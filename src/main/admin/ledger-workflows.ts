@@ -3,20 +3,20 @@ import type { MissingWorkflow } from '../../orders/missing-workflows.ts';
 import type { AdminService } from './service.ts';
 import { isTemporalError, temporalLineOf } from './temporal-error.ts';
 
-/** A Temporal that has lost everything misses every order: these are enough to see it. */
+/** The maximum number of faults listed: if Temporal has lost its data, every order has one. */
 const MAX_NAMED = 100;
 
-/** A Temporal that is away is known by then: a list may take longer. */
+/** The timeout of the check whether Temporal is reachable; listing may take longer. */
 const ANSWER_TIMEOUT_MS = 5000;
 
-/** The open orders beside Temporal: those without a workflow, as faults; or why nobody looked. */
+/** The open orders without a running workflow, as faults; or why they were not compared. */
 export interface WorkflowComparison {
   comparedCount: number;
   faultCount: number;
   faults: LedgerFault[];
-  /** One line. */
+  /** Why the orders were not compared, in one line; null if they were. */
   notCompared: string | null;
-  /** Temporal was asked, and did not answer. */
+  /** True if Temporal is configured and unreachable. */
   failed: boolean;
 }
 
@@ -28,7 +28,7 @@ const notCompared = (line: string, failed: boolean): WorkflowComparison => ({
   failed,
 });
 
-/** Looks for open orders without a workflow. A Temporal that is away is a line, and no error. */
+/** Finds open orders without a running workflow. An unreachable Temporal is reported, not thrown. */
 export async function compareWithTemporal(service: AdminService): Promise<WorkflowComparison> {
   const { config, sql, log } = service;
   if (config.temporalAddress === undefined)
@@ -57,6 +57,6 @@ export async function compareWithTemporal(service: AdminService): Promise<Workfl
 
 function faultOf({ orderNumber, status, workflow }: MissingWorkflow): LedgerFault {
   const why = workflow === 'closed' ? 'its workflow has ended' : 'it has no workflow';
-  const fault = `${status}, but ${why}: admin order recover brings it back`;
+  const fault = `${status}, but ${why}: run admin order recover`;
   return { rule: 'workflow', subject: orderNumber, fault };
 }

@@ -8,15 +8,15 @@ import { compareWithTemporal } from './ledger-workflows.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, rupees, table } from './text.ts';
 
-/** For each call. */
+/** The timeout of one gateway call. */
 const GATEWAY_TIMEOUT_MS = 10_000;
 
 function verdictOf({ ok, faultCount }: Verification): string {
   if (ok) return 'The ledger is sound: it sums to zero, and agrees with every order and payment.';
-  return `Something is off: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`;
+  return `The ledger is not sound: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`;
 }
 
-/** The accounts of an environment, and their sum below them. */
+/** The accounts of each environment, followed by their sum. */
 function accountRows({ accounts, sums }: Verification) {
   return sums.flatMap(({ environment, sumPaise }) => [
     ...accounts
@@ -42,11 +42,11 @@ function figuresOf(
       'Ledger lines': verification.lineCount,
       Orders: verification.orderCount,
       Captures: verification.captureCount,
-      'Captures under way': verification.capturesUnderWay,
-      'Captures that pay no order': verification.unfitCaptureCount,
+      'Captures not applied yet': verification.capturesUnderWay,
+      'Captures not usable for an order': verification.unfitCaptureCount,
       'Surplus captures': verification.surplusCount,
       'Reversed at the gateway': verification.reversalCount,
-      'Settled outside': verification.outsideSettlementCount,
+      'Settled outside the gateway': verification.outsideSettlementCount,
       'Open orders compared with Temporal': notCompared === null ? comparedCount : undefined,
     }),
   );
@@ -82,13 +82,13 @@ function comparisonText(compared: GatewayComparison): string {
   return blocks(
     facts({
       'Compared with the gateway': compared.comparedCount,
-      'Money under way, not compared': compared.movingCount,
-      'Could not be asked about': compared.notAskedCount,
+      'Not compared, operation pending': compared.movingCount,
+      'Could not be compared': compared.notAskedCount,
     }),
     faultRows.length > 0 && table(['PAYMENT', 'ORDER', 'DIFFERENCE'], faultRows),
-    notAskedRows.length > 0 && table(['PAYMENT', 'ORDER', 'NOT ASKED, BECAUSE'], notAskedRows),
+    notAskedRows.length > 0 && table(['PAYMENT', 'ORDER', 'NOT COMPARED, BECAUSE'], notAskedRows),
     compared.faultCount === 0
-      ? 'The gateway says the same of every payment that it was asked about.'
+      ? 'The gateway agrees on every compared payment.'
       : `The gateway differs: ${compared.faultCount} ${compared.faultCount === 1 ? 'figure' : 'figures'}.`,
   );
 }
@@ -96,13 +96,13 @@ function comparisonText(compared: GatewayComparison): string {
 const verifyCommand = defineCommand({
   name: 'ledger verify',
   summary:
-    'Prove from scratch that the money adds up and each open order has a workflow; exit 1 if not',
-  notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, all of
-one moment. Then it looks for a running workflow of each order that is not final. It reads everything, and changes
-nothing. With --gateway it also asks the gateway, with two calls for each payment of an order that is open or ended
-within a week, what was captured, refunded, released and set aside.`,
+    'Verify that the ledger balances and each open order has a running workflow; exit 1 if not',
+  notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, in one
+snapshot. Then it checks that each order that is not final has a running workflow. It changes nothing. With --gateway
+it also compares what was captured, refunded, released and held with the gateway's own figures, with two calls for
+each payment of an order that is open or ended within a week.`,
   options: {
-    gateway: { flag: true, help: "Compare it with the gateway's own figures, too" },
+    gateway: { flag: true, help: "Also compare with the gateway's own figures" },
   },
   async run(service, { gateway }) {
     const ledger = await verifyLedger(service.sql);
@@ -143,7 +143,7 @@ const showCommand = defineCommand({
       Status: data.status,
       Amount: `INR ${rupees(data.amountPaise)}`,
       Payment: data.gatewayPaymentId,
-      'Settled outside': data.outsideReference ?? undefined,
+      'Settled outside the gateway': data.outsideReference ?? undefined,
     });
     const lines = data.lines.map((line) => [
       line.at,

@@ -1,13 +1,13 @@
 import { runAdmin } from './run.ts';
 
 /**
- * The operators' command line as a process: what this process was called with, and its exit code.
+ * Runs the admin command line with this process's arguments, and sets its output and exit code.
  *
- * @param findSettings the settings of the service by their variables, when a command needs them
+ * @param findSettings returns the service's environment variables; called if the command needs them
  */
 export async function adminMain(findSettings: () => NodeJS.ProcessEnv): Promise<void> {
   const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings);
-  // A reader that has seen enough, such as head, is no failure.
+  // A reader that closes the pipe early, such as head, is not an error.
   process.stdout.on('error', () => undefined);
   if (stdout !== '') process.stdout.write(`${stdout}\n`);
   if (stderr !== '') process.stderr.write(`${stderr}\n`);

@@ -10,8 +10,8 @@ import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
 const NO_LINKED_ACCOUNT =
-  'No linked account: its production orders cannot be paid until one is given with merchant approve --linked-account';
-const SHOWN_ONCE = 'The secret is shown this once: keep it on your server, and nowhere else.';
+  'No linked account: production orders cannot be paid until one is set with merchant approve --linked-account';
+const SHOWN_ONCE = 'The secret is shown only once: store it on your server.';
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
 
@@ -54,7 +54,7 @@ async function change(
 const merchantCommands = [
   defineCommand({
     name: 'merchant create',
-    summary: 'Register a merchant, who may do nothing until approved',
+    summary: 'Register a merchant; it can use the API once it is approved',
     options: {
       name: { value: 'NAME', help: 'What buyers see', required: true },
       email: { value: 'EMAIL', help: 'Where to reach the merchant', required: true },
@@ -65,7 +65,7 @@ const merchantCommands = [
   defineCommand({
     name: 'merchant list',
     summary: 'List merchants, the newest first',
-    options: { status: { value: STATUSES.join('|'), help: 'Only these', choices: STATUSES } },
+    options: { status: { value: STATUSES.join('|'), help: 'Only this status', choices: STATUSES } },
     async run({ sql }, { status }) {
       const data = (await listMerchants(sql, status)).map(presentMerchant);
       const rows = data.map((row) => [row.merchantId, row.status, row.name, row.email]);
@@ -74,9 +74,9 @@ const merchantCommands = [
   }),
   defineCommand({
     name: 'merchant approve',
-    summary: 'Approve a merchant, or give an approved one its linked account',
-    notes: `The sandbox makes linked accounts by itself. In production a merchant without one can create orders, but
-nobody can pay them: payment sessions answer 502 until the account is given here.`,
+    summary: 'Approve a merchant, or set the linked account of an approved one',
+    notes: `The sandbox creates linked accounts automatically. In production a merchant without one can create orders, but
+buyers cannot pay them: payment sessions answer 502 until the account is set here.`,
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
@@ -88,7 +88,7 @@ nobody can pay them: payment sessions answer 502 until the account is given here
   }),
   defineCommand({
     name: 'merchant reject',
-    summary: 'Reject a merchant, or take an approval back',
+    summary: 'Reject a merchant, or revoke an approval',
     options: {
       merchant: MERCHANT,
       reason: { value: 'TEXT', help: 'Why, for the audit log', required: true },
@@ -98,7 +98,7 @@ nobody can pay them: payment sessions answer 502 until the account is given here
   }),
   defineCommand({
     name: 'merchant suspend',
-    summary: 'Suspend a merchant: its API answers 403, payments under way run on, releases wait',
+    summary: 'Suspend a merchant: its API answers 403, payments continue, releases wait',
     options: { merchant: MERCHANT, reason: { value: 'TEXT', help: 'Why, for the audit log' } },
     run: async (service, { merchant, reason }) =>
       merchantResult(await change(service, 'suspend', merchant, { reason })),
@@ -117,8 +117,8 @@ const keyCommands = (['create', 'rotate'] as const).map((action) =>
     name: `key ${action}`,
     summary:
       action === 'create'
-        ? 'Make the API key and secret of an approved merchant'
-        : 'Replace the secret: the old one is 401 at once, the key stays',
+        ? 'Create the API key and secret of an approved merchant'
+        : 'Replace the secret: the old one is 401 immediately, the key stays',
     options: { merchant: MERCHANT, environment: ENVIRONMENT },
     async run(service, { merchant, environment }) {
       const { sql, actor } = service;
@@ -152,7 +152,7 @@ const listKeysCommand = defineCommand({
 });
 
 function originsResult(merchantId: string, environment: string, origins: string[]): CommandResult {
-  const none = 'No list: requests from every origin are let in.';
+  const none = 'No list: requests from every origin are allowed.';
   return {
     data: { merchantId, environment, origins },
     text: origins.length === 0 ? none : origins.join('\n'),
@@ -162,7 +162,7 @@ function originsResult(merchantId: string, environment: string, origins: string[
 const originCommands = [
   defineCommand({
     name: 'origins set',
-    summary: 'Set the origins that browsers may call the API from; an empty list lets all in',
+    summary: 'Set the origins that browsers may call the API from; an empty list allows all',
     options: {
       merchant: MERCHANT,
       environment: ENVIRONMENT,
@@ -176,14 +176,14 @@ const originCommands = [
   }),
   defineCommand({
     name: 'origins show',
-    summary: 'Show that list',
+    summary: 'Show the allowed origins',
     options: { merchant: MERCHANT, environment: ENVIRONMENT },
     run: async ({ sql }, { merchant, environment }) =>
       originsResult(merchant, environment, await findOrigins(sql, merchant, environment)),
   }),
 ];
 
-/** Merchants, their keys and their origins. */
+/** The commands for merchants, their keys and their origins. */
 export const MERCHANT_COMMANDS: readonly AdminCommand[] = [
   ...merchantCommands,
   ...keyCommands,

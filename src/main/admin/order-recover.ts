@@ -2,7 +2,7 @@ import { timeOf, UsageError, defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { facts } from './text.ts';
 
-/** What brings orders and workflows together; loaded only for the commands that do. */
+/** The dependencies of recovery, loaded on demand. */
 async function recoveryDeps({ sql, log, temporal }: AdminService) {
   const { createOrderWorkflows } = await import('../../temporal/order-workflows.ts');
   return { sql, log, workflows: createOrderWorkflows(await temporal()) };
@@ -11,7 +11,7 @@ async function recoveryDeps({ sql, log, temporal }: AdminService) {
 const GATEWAY_TIMEOUT_MS = 10_000;
 const DAY_MS = 24 * 3600_000;
 
-/** Both sides of every order, and then what the gateway and ended workflows know and the database not. */
+/** Compares every open order with its workflow, then finds orders and payments that the database lost. */
 async function recoverAll(service: AdminService, since: Date) {
   const [compare, lostOrders, webhooks, payments, { composeGateways }] = await Promise.all([
     import('../../orders/compare-orders.ts'),
@@ -31,35 +31,35 @@ async function recoverAll(service: AdminService, since: Date) {
     text: facts({
       Compared: compared,
       Recovered: recovered,
-      'With webhooks to send': unsent,
+      'With unsent webhooks': unsent,
       'Lost by the database': lost,
-      'Payment sessions looked at': sessions,
+      'Payment sessions checked': sessions,
     }),
   };
 }
 
 const OUTCOMES = {
   started: 'Its workflow was missing, and is started again.',
-  told: 'Its workflow runs, and compares itself with the database now.',
-  final: 'It is final: there is nothing to bring back.',
+  told: 'Its workflow runs, and now compares its state with the database.',
+  final: 'It is final: there is nothing to recover.',
 } as const;
 
+/** `order recover` */
 export const recoverCommand = defineCommand({
   name: 'order recover',
-  summary:
-    'Bring an order, or all, and the workflows together, such as after a backup was restored',
-  notes: `Starts the workflow of an order that has none, and lets one that runs compare itself with the database. Steps
-that only one side has are taken over by the other. Nothing is paid out twice: the gateway is asked first. --all
-looks at every order that is not final, and changes only those that differ; and it sends the webhooks that wait,
-also of orders that are final. It also finds what a restored database has lost since --since, a time before the backup
-was made: orders that have ended, each of which gets an alert, and payments, for which it asks the gateway about every
-payment session since then. Run it once more a minute later: what Temporal lists lags behind.`,
+  summary: 'Reconcile an order, or all, with its workflow, such as after a backup was restored',
+  notes: `Starts the workflow of an order that has none; a running workflow compares its state with the database. Steps
+that only one side has are copied to the other. Nothing is paid out twice: the gateway is asked first. --all compares
+every order that is not final, and changes only those that differ; it also sends unsent webhooks, those of final
+orders included. It also finds what a restored database has lost since --since, a time before the backup was made:
+ended orders, each of which raises an alert, and payments, by asking the gateway about every payment session since
+then. Run it again a minute later: Temporal's list of workflows lags behind.`,
   options: {
     order: { value: 'N', help: 'The order number' },
     all: { flag: true, help: 'Every order that is not final' },
     since: {
       value: 'ISO',
-      help: 'With --all: when the backup was made; a day ago by default',
+      help: 'With --all: a time before the backup was made (default: a day ago)',
     },
   },
   async run(service, { order: orderNumber, all, since }) {

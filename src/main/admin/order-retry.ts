@@ -3,17 +3,18 @@ import { defineCommand, ORDER } from './command.ts';
 import type { AdminService } from './service.ts';
 import { quoted, timeText } from './text.ts';
 
-/** What asks Temporal about an order; loaded only for the commands that do. */
+/** The dependencies for inspecting an order's workflows, loaded on demand. */
 export async function inspectorDeps({ sql, temporal }: AdminService) {
   const { createWorkflowInspector } = await import('../../temporal/pending-activities.ts');
   return { sql, inspector: createWorkflowInspector(await temporal()) };
 }
 
+/** `order retry` */
 export const retryCommand = defineCommand({
   name: 'order retry',
-  summary: 'Try a stuck call to the gateway now, instead of at its next try',
-  notes: `A release, a refund, the closing of a payment session, or the refund of a payment that the order could not
-take. Refused when none of them waits. Exit 1 when the gateway fails or refuses again; it is tried on.`,
+  summary: 'Retry a failing gateway call now, instead of at its next scheduled retry',
+  notes: `The call is a release, a refund, a surplus refund, or the closing of a payment session. Refused if no call is
+waiting for a retry. Exit 1 if the gateway fails or refuses again; the scheduled retries continue.`,
   options: {
     order: ORDER,
     reason: { value: 'TEXT', help: 'Why, for the audit log', required: true },
@@ -34,7 +35,7 @@ function resultText({ what, result }: RetriedCall): string {
     case 'done':
       return `${subject}: done.`;
     case 'started':
-      return `${subject}: under way; order show tells what came of it.`;
+      return `${subject}: in progress; order show reports its result.`;
     case 'failed': {
       const next = result.nextTryAt ? `, next try ${timeText(result.nextTryAt)}` : '';
       return `${subject}: failed again${next}.\n${quoted(result.error ?? 'No reason was given')}`;

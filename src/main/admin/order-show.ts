@@ -19,14 +19,14 @@ import { inspectorDeps } from './order-retry.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, rupees, table, timeText } from './text.ts';
 
-/** An order has nine events at most, and some more for each dispute and failed payment. */
+/** An order has at most nine events, and a few more for each dispute and failed payment. */
 const MAX_DELIVERIES = 100;
 
+/** `order show` */
 export const showCommand = defineCommand({
   name: 'order show',
   summary: 'Show everything about an order: what it waits for, its money, dispute and deliveries',
-  notes: `The workflow, and what it waits for at the gateway, come from Temporal; when Temporal cannot be reached, the
-rest is shown all the same.`,
+  notes: `The workflow and its gateway calls come from Temporal; if Temporal cannot be reached, the rest is still shown.`,
   options: { order: ORDER },
   async run(service, { order: orderNumber }) {
     const order = await findOrderAnywhere(service.sql, orderNumber);
@@ -37,7 +37,7 @@ rest is shown all the same.`,
 
 type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typeof readWorkflows>>;
 
-/** What the database has. */
+/** The part of the output that comes from the database. */
 async function readOrder({ sql }: AdminService, order: OrderRow) {
   const { orderNumber } = order;
   const [timelineRows, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
@@ -92,7 +92,7 @@ function presentRow(order: OrderRow) {
   };
 }
 
-/** Where the order's money is now, payments that it could not take included. */
+/** The balances of the order's money, surplus payments included. */
 function moneyOf(balances: readonly { account: string; balancePaise: number }[]) {
   const paiseOn = (account: string) =>
     balances.find((balance) => balance.account === account)?.balancePaise ?? 0;
@@ -156,10 +156,10 @@ function headText(order: ShownOrder): string {
     'Merchant order id': order.merchantOrderId ?? undefined,
     Merchant: `${order.merchantId} (${order.environment})`,
     Status: order.status,
-    'Busy with': order.doing ?? undefined,
-    'In words': order.inWords ?? undefined,
+    'Pending operation': order.doing ?? undefined,
+    'Waiting for': order.inWords ?? undefined,
     Next: next ? `${timeText(next.at)} ${next.action}` : undefined,
-    'Dispute not heard of since': order.waitingDisputeSince ?? undefined,
+    'Dispute waiting since': order.waitingDisputeSince ?? undefined,
     Amount: `INR ${rupees(order.amountPaise)}`,
     Description: order.description,
     Buyer: [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
@@ -183,7 +183,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
     rows.length > 0 && table(['PAYMENT', 'UTR', 'INR', 'CAPTURED', 'AT THE GATEWAY'], rows),
     reversals.length > 0 &&
       table(
-        ['AT THE GATEWAY', 'KIND', 'INR', 'STATE', 'NOTED', 'ENDED'],
+        ['AT THE GATEWAY', 'KIND', 'INR', 'STATE', 'RECORDED', 'ENDED'],
         reversals.map((one) => [
           one.reversalId,
           one.kind,
@@ -197,7 +197,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
       Held: `INR ${rupees(money.heldPaise)}`,
       Released: `INR ${rupees(money.releasedPaise)}`,
       Refunded: `INR ${rupees(money.refundedPaise)}`,
-      'To be given back': money.surplusPaise > 0 ? `INR ${rupees(money.surplusPaise)}` : undefined,
+      'Surplus to refund': money.surplusPaise > 0 ? `INR ${rupees(money.surplusPaise)}` : undefined,
       'Settled outside': settledOutside
         ? `${[settledOutside.outcome, settledOutside.reference].filter(Boolean).join(', ')}, by ${settledOutside.actor}: ${settledOutside.reason}`
         : undefined,
@@ -213,17 +213,17 @@ function gatewayStateText(payment: CapturedPayment): string {
   const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole } = payment;
   if (!isWhole) {
     const { currency, refundedPaise } = payment;
-    return `does not pay the order: ${currency}, ${rupees(refundedPaise)} refunded there`;
+    return `not usable for the order: ${currency}, ${rupees(refundedPaise)} refunded at the gateway`;
   }
   if (surplusReason !== null) {
     return `${surplusReason}, ${refundedAt ? `refunded ${timeText(refundedAt)}` : 'not refunded yet'}`;
   }
-  if (heldAt) return `set aside ${timeText(heldAt)}`;
-  return holdRefusedAt ? `setting aside was refused ${timeText(holdRefusedAt)}` : 'not set aside';
+  if (heldAt) return `held ${timeText(heldAt)}`;
+  return holdRefusedAt ? `the hold was refused ${timeText(holdRefusedAt)}` : 'not held yet';
 }
 
 function workflowText({ workflows, gatewayCalls, temporalProblem }: ShownOrder): string {
-  if (temporalProblem !== null) return `Temporal could not be asked: ${temporalProblem}`;
+  if (temporalProblem !== null) return `Temporal cannot be read: ${temporalProblem}`;
   const rows = workflows.map(({ workflowId, runId, status, link }) => [
     workflowId,
     status,
@@ -232,7 +232,7 @@ function workflowText({ workflows, gatewayCalls, temporalProblem }: ShownOrder):
   return blocks(
     rows.length > 0
       ? table(['WORKFLOW', 'STATE', 'RUN'], rows)
-      : 'Temporal has no workflow of this order (any more).',
+      : 'Temporal has no workflow of this order; it may have passed its retention.',
     gatewayCalls.length > 0 && callsText(gatewayCalls),
   );
 }

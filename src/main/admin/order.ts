@@ -12,7 +12,7 @@ import { confirm } from './terminal.ts';
 import { blocks, facts, rupees } from './text.ts';
 import { describeDecision, describeRefund, describeSettlement } from './confirmation-text.ts';
 
-/** What the operators' order commands are made of; loaded only for them. */
+/** The dependencies of the order commands, loaded on demand. */
 async function operatorDeps(service: AdminService) {
   const [{ createOrderCommands }, { createOrderPresenter }, { createOrderWorkflows }] =
     await Promise.all([
@@ -59,7 +59,7 @@ const raiseCommand = defineCommand({
   summary: 'Raise a dispute for a buyer, on a PAID or DELIVERED order',
   options: {
     order: ORDER,
-    reason: { value: 'TEXT', help: 'In the words of the buyer, 10 to 2000', required: true },
+    reason: { value: 'TEXT', help: "The buyer's reason, 10 to 2000 characters", required: true },
   },
   async run(service, { order, reason }) {
     const { raiseDisputeForBuyer } = await import('../../orders/operator-commands.ts');
@@ -70,16 +70,20 @@ const raiseCommand = defineCommand({
 const decideCommand = defineCommand({
   name: 'dispute decide',
   summary: 'Decide a dispute under review: for the merchant, or for the buyer, who is refunded',
-  notes: 'On a terminal it shows what will happen, and asks whether to go on.',
+  notes: 'On a terminal it shows the consequences and asks for confirmation.',
   options: {
     order: ORDER,
     for: {
       value: 'merchant|buyer',
-      help: 'Who is right',
+      help: 'Who wins the dispute',
       choices: ['merchant', 'buyer'],
       required: true,
     },
-    reason: { value: 'TEXT', help: 'Why, to both sides, 1 to 2000', required: true },
+    reason: {
+      value: 'TEXT',
+      help: 'Why, shown to both sides, 1 to 2000 characters',
+      required: true,
+    },
     yes: YES,
   },
   async run(service, { order, for: winner, reason, yes }) {
@@ -93,11 +97,15 @@ const decideCommand = defineCommand({
 const refundCommand = defineCommand({
   name: 'order refund',
   summary: 'Refund a PAID or DELIVERED order for its merchant, who cannot fulfil it',
-  notes: `For a merchant who cannot do it through the API, such as a suspended one. On a terminal it shows what will
-happen, and asks whether to go on.`,
+  notes: `For a merchant who cannot use the API, such as a suspended one. On a terminal it shows the consequences and
+asks for confirmation.`,
   options: {
     order: ORDER,
-    reason: { value: 'TEXT', help: 'Why, for the timeline, 1 to 1000', required: true },
+    reason: {
+      value: 'TEXT',
+      help: 'Why, shown in the timeline, 1 to 1000 characters',
+      required: true,
+    },
     yes: YES,
   },
   async run(service, { order, reason, yes }) {
@@ -109,19 +117,22 @@ happen, and asks whether to go on.`,
 
 const settleCommand = defineCommand({
   name: 'order settle',
-  summary: 'End an order whose money went another way: as released, or as refunded',
-  notes: `Of an order that is releasing or refunding its money, or giving back a capture that it could not take, which the
-gateway refuses: move the money first; the reference says how to find it again. Or of one whose money was refunded
-or charged back at the gateway. --released makes it COMPLETED, --refunded REFUNDED; without them it ends as it is
-doing. On a terminal it shows what will happen, and asks whether to go on.`,
+  summary: 'Record a settlement outside the gateway and end the order: as released, or as refunded',
+  notes: `For an order whose release, refund or surplus refund the gateway refuses: move the money first; the reference
+identifies the bank transfer. Also for an order whose payment was refunded or charged back at the gateway. --released
+makes the order COMPLETED, --refunded REFUNDED; without either, its pending operation decides. On a terminal it shows
+the consequences and asks for confirmation.`,
   options: {
     order: ORDER,
     released: { flag: true, help: 'The money went to the merchant: COMPLETED' },
     refunded: { flag: true, help: 'The money went back to the buyer: REFUNDED' },
-    reference: { value: 'TEXT', help: "The bank transfer's, such as its UTR, if there was one" },
+    reference: {
+      value: 'TEXT',
+      help: "The bank transfer's reference, such as its UTR, if there was one",
+    },
     reason: {
       value: 'TEXT',
-      help: 'Why the gateway did not do it, to both sides',
+      help: 'Why the gateway did not do it, shown to both sides',
       required: true,
     },
     yes: YES,
@@ -144,14 +155,14 @@ doing. On a terminal it shows what will happen, and asks whether to go on.`,
   },
 });
 
-/** @throws UsageError when it is to be both */
+/** @throws UsageError if both flags are set */
 function outcomeOf({ released, refunded }: Record<Settlement, boolean>): Settlement | undefined {
   if (released && refunded) throw new UsageError('--released and --refunded exclude each other');
   if (released) return 'released';
   return refunded ? 'refunded' : undefined;
 }
 
-/** What operators may do to an order. */
+/** The commands for orders and disputes. */
 export const ORDER_COMMANDS: readonly AdminCommand[] = [
   showCommand,
   findCommand,

@@ -29,7 +29,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...WORKER_COMMANDS,
 ];
 
-/** What goes to the terminal, and how the process ends. */
+/** The output and exit code of a command. */
 export interface Printed {
   stdout: string;
   stderr: string;
@@ -37,9 +37,10 @@ export interface Printed {
 }
 
 /**
- * Runs what was typed behind `admin`. Never throws: what goes wrong is one line and exit 1.
+ * Runs an admin command. Never throws: an error is one line on standard error and exit code 1.
  *
- * @param findSettings called for a command that needs the service: its settings by their variables
+ * @param args the arguments behind `admin`
+ * @param findSettings returns the service's environment variables; called if the command needs them
  */
 export async function runAdmin(
   args: readonly string[],
@@ -71,7 +72,7 @@ async function run(
   }
 }
 
-/** @throws UsageError unless help was asked for */
+/** The requested help. @throws UsageError if no help was requested */
 function helpFor(noun: string | undefined, verb: string | undefined): string {
   const isHelp = (word: string | undefined) =>
     word === '--help' || word === '-h' || word === 'help';
@@ -100,7 +101,7 @@ const EXPECTED = [
   GatewayRefused,
 ] as const;
 
-/** One line for whatever went wrong; only what nobody foresaw is called unexpected. */
+/** The line to print for an error. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return `Unexpected: ${String(error)}`;
   const message = error.message.split('\n')[0] ?? '';

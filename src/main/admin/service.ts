@@ -11,23 +11,24 @@ import { createSecretBox } from '../../webhooks/secret-box.ts';
 import type { Terminal } from './terminal.ts';
 import { processTerminal } from './terminal.ts';
 
-/** `ledger verify` reads every order there is. */
+/** Long, because `ledger verify` reads every order. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 
-/** The running service, as the operators' commands see it. */
+/** The resources of an admin command. */
 export interface AdminService {
   readonly config: Config;
   readonly sql: Sql;
   /** Who runs the command, for the audit log. */
   readonly actor: string;
-  /** Alerts of the parts that a command uses go to standard error: standard output is the answer. */
+  /** Writes to standard error: standard output is the command's result. */
   readonly log: Logger;
-  /** @throws ConfigError when the key is not configured */
+  /** @throws ConfigError if API_SECRET_PEPPER is missing */
   pepper(): string;
+  /** @throws ConfigError if WEBHOOK_SECRET_KEYS is missing */
   secretBox(): SecretBox;
-  /** Whoever started the command, if there is somebody to ask. */
+  /** The operator's terminal; undefined in scripts. */
   readonly terminal: Terminal | undefined;
-  /** Connected when it is first needed: loading the client takes longer than most commands. */
+  /** Connects on first use, because loading the client takes longer than most commands. */
   temporal(): Promise<Client>;
   close(): Promise<void>;
 }
@@ -41,7 +42,12 @@ function actorOf(): string {
   }
 }
 
-/** The service that these settings name. Nothing is connected yet. @throws ConfigError */
+/**
+ * Creates the resources of a command; connections are opened on first use.
+ *
+ * @param env the service's environment variables
+ * @throws ConfigError
+ */
 export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
   const config = loadConfig(env);
   const databaseUrl = required(config, 'DATABASE_URL');

@@ -1,23 +1,27 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Asked whether to go on, somebody said no: nothing has been done. */
+/** The operator did not confirm; nothing was changed. */
 export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmedError';
 }
 
-/** Somebody who can be asked. */
+/** An interactive terminal. */
 export interface Terminal {
-  /** @returns what was typed; '' when the input ended instead */
+  /**
+   * Prints a question and reads a line.
+   *
+   * @returns the line; '' if the input ended
+   */
   ask(question: string): Promise<string>;
 }
 
-/** The terminal of this process, if there is one at both ends: a script is asked nothing. */
+/** The terminal of this process; undefined if standard input or standard error is not a terminal. */
 export function processTerminal(): Terminal | undefined {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return undefined;
   return {
     async ask(question) {
-      // Standard output is the command's answer.
+      // The question goes to standard error: standard output is the command's result.
       const lines = createInterface({ input, output });
       const ended = new Promise<''>((resolve) => lines.once('close', () => resolve('')));
       try {
@@ -30,15 +34,16 @@ export function processTerminal(): Terminal | undefined {
 }
 
 /**
- * Shows what is about to happen, and goes on only after a yes. Without a terminal nobody is asked.
+ * Shows the consequences of a command and asks for confirmation. Without a terminal it does nothing.
  *
- * @throws NotConfirmedError when the answer is anything else
+ * @param describe returns the consequences as text
+ * @throws NotConfirmedError unless the operator answers yes
  */
 export async function confirm(
   terminal: Terminal | undefined,
   describe: () => Promise<string>,
 ): Promise<void> {
   if (!terminal) return;
-  const answer = await terminal.ask(`${await describe()}\n\nGo on? [y/N] `);
+  const answer = await terminal.ask(`${await describe()}\n\nContinue? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmedError('Nothing was done');
 }

@@ -1,4 +1,4 @@
-/** A cell: what is absent shows as a dash. */
+/** A value of a table; an absent one is shown as a dash. */
 type Cell = string | number | boolean | Date | null | undefined;
 
 function textOf(cell: Cell): string {
@@ -9,8 +9,8 @@ function textOf(cell: Cell): string {
 }
 
 /**
- * Control characters show as what they are, not what they do. Scripts of India need the joiners
- * (U+200C, U+200D), which do nothing to a terminal.
+ * Replaces control characters, which could manipulate the terminal, with U+FFFD. The joiners U+200C
+ * and U+200D stay: Indian scripts need them, and they are safe on a terminal.
  */
 function replaceControlCharacters(text: string): string {
   return text.replaceAll(/(?![\t\n\u200c\u200d])\p{C}/gu, '\u{FFFD}');
@@ -22,7 +22,7 @@ export function timeText(time: Date | string): string {
   return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
 }
 
-/** Aligned columns under their titles; columns of numbers are aligned to the right. */
+/** Formats a table with aligned columns; columns of numbers are right-aligned. */
 export function table(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return 'None.';
   const lines = [titles, ...rows.map((row) => row.map(textOf))];
@@ -45,19 +45,19 @@ export function table(titles: readonly string[], rows: readonly (readonly Cell[]
     .join('\n');
 }
 
-/** One fact a line, the names aligned; facts that do not apply (`undefined`) are left out. */
+/** Formats name-value pairs, one per line; pairs with the value `undefined` are omitted. */
 export function facts(pairs: Readonly<Record<string, Cell>>): string {
   const shown = Object.entries(pairs).filter(([, value]) => value !== undefined);
   const width = Math.max(...shown.map(([name]) => name.length));
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${textOf(value)}`).join('\n');
 }
 
-/** Blocks of text with an empty line between them; those that do not apply are left out. */
+/** Joins blocks of text with an empty line between them; absent blocks are omitted. */
 export function blocks(...parts: readonly (string | false | null | undefined)[]): string {
   return parts.filter((part) => typeof part === 'string' && part !== '').join('\n\n');
 }
 
-/** A stranger's text, safe on a terminal. */
+/** Indents a text of a buyer, merchant or endpoint, without control characters. */
 export function quoted(text: string): string {
   return replaceControlCharacters(text)
     .split('\n')
@@ -65,12 +65,12 @@ export function quoted(text: string): string {
     .join('\n');
 }
 
-/** Says that a list was cut off, if it was. */
+/** The hint that a list is incomplete; false if it is complete. */
 export function moreHint(hasMore: boolean): string | false {
-  return hasMore && 'There are more: say more of what to look for, or raise --limit.';
+  return hasMore && 'There are more: narrow the search, or raise --limit.';
 }
 
-/** Rupees of an amount in paise, with both decimals. */
+/** An amount in paise as rupees with two decimals. */
 export function rupees(amountPaise: number): string {
   return (amountPaise / 100).toFixed(2);
 }

@@ -12,7 +12,7 @@ import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
-const SHOWN_ONCE = 'The secret is shown this once: webhooks are signed with all of it, whsec_ too.';
+const SHOWN_ONCE = 'The secret is shown only once. Its prefix whsec_ is part of the signing key.';
 
 const endpointOptions = { merchant: MERCHANT, environment: ENVIRONMENT } as const;
 
@@ -22,10 +22,13 @@ function endpointDeps({ sql, actor, secretBox }: AdminService) {
 
 const setCommand = defineCommand({
   name: 'webhook set',
-  summary: 'Set the URL that webhooks go to; the first time, its secret is made and shown',
-  notes: `Production takes https only. Localhost, private addresses and cloud metadata are refused; a name that
-cannot be resolved today is saved with a warning.`,
-  options: { ...endpointOptions, url: { value: 'URL', help: 'The receiver', required: true } },
+  summary: 'Set the webhook URL; the first time, the secret is generated and shown',
+  notes: `Production accepts https only. Localhost, private addresses and cloud metadata are refused; a host name that
+does not resolve is saved with a warning.`,
+  options: {
+    ...endpointOptions,
+    url: { value: 'URL', help: 'The URL of the endpoint', required: true },
+  },
   async run(service, { merchant, environment, url }) {
     const deps = { ...endpointDeps(service), checkUrl: createUrlCheck(service.config) };
     const { secret, warning } = await saveWebhookUrl(deps, merchant, environment, url);
@@ -33,7 +36,7 @@ cannot be resolved today is saved with a warning.`,
       Merchant: merchant,
       Environment: environment,
       URL: url,
-      Secret: secret ?? 'as before (webhook rotate-secret makes a new one)',
+      Secret: secret ?? 'unchanged (webhook rotate-secret replaces it)',
     });
     const data = { merchantId: merchant, environment, url, secret, warning };
     return { data, text: blocks(text, secret && SHOWN_ONCE, warning && `Warning: ${warning}`) };
@@ -42,7 +45,7 @@ cannot be resolved today is saved with a warning.`,
 
 const showCommand = defineCommand({
   name: 'webhook show',
-  summary: 'Show where webhooks go',
+  summary: 'Show the webhook URL',
   options: endpointOptions,
   async run({ sql }, { merchant, environment }) {
     const endpoint = await findEndpoint(sql, merchant, environment);
@@ -70,20 +73,20 @@ const rotateCommand = defineCommand({
 
 const removeCommand = defineCommand({
   name: 'webhook remove',
-  summary: 'Take the URL away: what waits for its next attempt becomes FAILED at it',
+  summary: 'Remove the URL: pending deliveries become FAILED at their next attempt',
   options: endpointOptions,
   async run({ sql, actor }, { merchant, environment }) {
     await removeWebhookUrl({ sql, actor }, merchant, environment);
-    const text = `No webhooks are sent to ${merchant} in ${environment} any more.`;
+    const text = `Webhooks to ${merchant} in ${environment} are switched off.`;
     return { data: { merchantId: merchant, environment, url: null }, text };
   },
 });
 
 const testCommand = defineCommand({
   name: 'webhook test',
-  summary: 'Send one test event now, signed like any webhook; exit 1 unless it is taken',
-  notes: `The event is TEST, its order does not exist, and its sequence is 0. It is tried once, from this machine,
-and stands in the log of no order.`,
+  summary: 'Send one test event now, signed like any webhook; exit 1 unless it is accepted',
+  notes: `The event is TEST, its order does not exist, and its sequence is 0. It is sent once, from this machine, and no
+delivery is recorded.`,
   options: endpointOptions,
   async run(service, { merchant, environment }) {
     const [{ createWebhookSender }, { sendTestEvent }] = await Promise.all([
@@ -97,9 +100,9 @@ and stands in the log of no order.`,
       const result = await sendTestEvent(deps, merchant, environment);
       const text = facts({
         URL: result.url,
-        Result: result.delivered ? 'taken' : `not taken: ${result.error}`,
+        Result: result.delivered ? 'accepted' : `not accepted: ${result.error}`,
         Status: result.statusCode,
-        'Took (ms)': result.durationMs,
+        'Duration (ms)': result.durationMs,
         Event: result.eventId,
       });
       const data = { merchantId: merchant, environment, ...result };
@@ -112,17 +115,17 @@ and stands in the log of no order.`,
 
 const rotateKeysCommand = defineCommand({
   name: 'webhook rotate-keys',
-  summary: 'Seal all webhook secrets anew under the newest key of WEBHOOK_SECRET_KEYS',
+  summary: 'Re-encrypt all webhook secrets with the newest key of WEBHOOK_SECRET_KEYS',
   notes: `First put the new key in front of the old ones in WEBHOOK_SECRET_KEYS, for every process of the service;
-then run this; then the old keys can go. Merchants notice nothing. It can be cut off and run again.`,
+then run this; then remove the old keys. Merchants are not affected. It can be interrupted and run again.`,
   options: {},
   async run(service) {
     const data = await resealSecrets(endpointDeps(service));
     const { unreadable } = data;
     const text = facts({
-      'Sealed anew': data.resealed,
-      'Under the newest key before': data.current,
-      'Cannot be opened': unreadable.length,
+      'Re-encrypted': data.resealed,
+      'Already with the newest key': data.current,
+      'Cannot be decrypted': unreadable.length,
     });
     const rows = unreadable.map((one) => [one.merchantId, one.environment, one.reason]);
     const list = rows.length > 0 && table(['MERCHANT', 'ENVIRONMENT', 'REASON'], rows);
@@ -130,7 +133,7 @@ then run this; then the old keys can go. Merchants notice nothing. It can be cut
   },
 });
 
-/** Where webhooks go, and what they are signed with. */
+/** The commands for webhook URLs and secrets. */
 export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
   setCommand,
   showCommand,

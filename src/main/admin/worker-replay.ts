@@ -7,14 +7,14 @@ import { countOf, defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, table } from './text.ts';
 
-/** Whether this checkout's workflows can go on with the orders that are under way. */
+/** `worker replay`: checks that this checkout's workflow code is compatible with running orders. */
 export const replayCommand = defineCommand({
   name: 'worker replay',
   summary:
     "Replay a sample of live orders' histories with this checkout's workflows; exit 1 if one fails",
-  notes: `Before a deploy: an order that fails here would stand still with the new code, until it is repaired. The
-sample has orders of every status, the newest, and of those under way also the oldest. It changes nothing.`,
-  options: { count: { value: 'COUNT', help: 'So many orders', fallback: '200' } },
+  notes: `Run it before a deploy: an order that fails here would be blocked with the new code until the code is fixed.
+The sample has the newest orders of every status, and the oldest ones that are not final. It changes nothing.`,
+  options: { count: { value: 'COUNT', help: 'The number of orders', fallback: '200' } },
   async run(service, { count }) {
     const sample = await sampleOrders(service.sql, countOf('count', count));
     const { replayed, gone } = await replayAll(service, sample);
@@ -32,7 +32,7 @@ sample has orders of every status, the newest, and of those under way also the o
 
 type Replayed = Pick<ReplayResult, 'workflowId' | 'error'>;
 
-/** @returns how many of the sample have no history, not yet or no longer, and what came of the others */
+/** Replays the sample. @returns the results, and the number of orders without a history in Temporal */
 async function replayAll(
   service: AdminService,
   sample: readonly SampledOrder[],

@@ -5,16 +5,16 @@ import { defineCommand } from './command.ts';
 import { replayCommand } from './worker-replay.ts';
 import { facts } from './text.ts';
 
-/** A worker polls its queues within a second or so after it has started. */
+/** A started worker polls its task queues within about a second. */
 const WAIT_FOR_WORKERS_MS = 10_000;
 
 const promoteCommand = defineCommand({
   name: 'worker promote',
-  summary: 'Make a version of the workers current: from now on it gets the tasks of all orders',
-  notes: `The version is that of the settings TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID. It must have a
-worker on every task queue. Workers of the version before can be stopped once it is current. To go back,
-promote the version before: it must still have workers, or get them again.`,
-  options: { build: { value: 'ID', help: 'Another build id than that of the settings' } },
+  summary: 'Make a version of the workers current: it then gets the tasks of all orders',
+  notes: `The version is that of TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID. It must have a worker on every
+task queue. Workers of the previous version can be stopped once it is current. To roll back, promote the previous
+version, which needs running workers.`,
+  options: { build: { value: 'ID', help: 'Instead of TEMPORAL_WORKER_BUILD_ID' } },
   async run({ config, temporal }, { build }) {
     const { workerVersion } = config;
     if (!workerVersion) {
@@ -40,5 +40,5 @@ promote the version before: it must still have workers, or get them again.`,
   },
 });
 
-/** The workers' code: what it does with live orders, and which version gets their tasks. */
+/** The commands for the versions of the workers. */
 export const WORKER_COMMANDS: readonly AdminCommand[] = [promoteCommand, replayCommand];
