@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs once, when the database volume is new: the logins and databases of the service and of Temporal.
-# No part connects as the superuser afterwards.
+# Runs once, on a new database volume: creates the logins and databases of the service and of Temporal.
+# Afterwards no process connects as the superuser.
 set -eu
 
 psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" \

@@ -34,7 +34,7 @@ export interface CheckoutSession {
   state: SessionState;
   upiIntent: string | null;
   pageUrl: string | null;
-  /** ISO-8601, as all times inside JSON. */
+  /** ISO-8601, as all times in JSON columns. */
   expiresAt: string;
   isExpired: boolean;
 }
@@ -67,7 +67,7 @@ export interface Checkout {
   merchantName: string;
   merchantStatus: MerchantStatus;
   session: CheckoutSession | null;
-  /** The latest thing that happened at all: PAYMENT_FAILED tells of a try that went wrong. */
+  /** The kind of the latest step; PAYMENT_FAILED after a failed payment attempt. */
   lastStep: StepKind | null;
   steps: CheckoutStep[];
   surplus: CheckoutSurplus[];

@@ -39,7 +39,7 @@ export function stateOf(checkout: Checkout): CheckoutState {
 }
 
 function paymentState({ order, merchantStatus, session, surplus, now }: Checkout): CheckoutState {
-  // Captured, and the order is about to hear of it; but surplus money makes no order PAID.
+  // The payment is captured and its order will be notified. A surplus payment never makes it PAID.
   const isSurplus = surplus.some(({ sessionId }) => sessionId === session?.sessionId);
   if (session?.state === 'PAID' && !isSurplus) return 'confirming';
   if (order.busy !== null) return 'closing';

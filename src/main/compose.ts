@@ -31,7 +31,7 @@ import { createWebhookSender } from '../webhooks/sender.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
 
-/** What every part of the service is made of. */
+/** The shared resources of the API and the worker. */
 export interface Resources {
   config: Config;
   sql: Sql;
@@ -45,7 +45,7 @@ export interface Resources {
 const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
-/** The gateway of each environment, where its settings are given. */
+/** The gateway of each environment; null if it is not configured. */
 export function composeGateways(
   { config: { gateways }, log }: Pick<Resources, 'config' | 'log'>,
   timeoutMs: number,

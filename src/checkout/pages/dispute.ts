@@ -23,7 +23,9 @@ export function disputeSection(
   const isRunning = state === 'disputed' || state === 'refunding';
   return [
     draft && quotedSection('unsent', 'Your text was not sent', draft.reason),
-    isRunning && order.disputeReason && quotedSection('words', 'What you wrote', order.disputeReason),
+    isRunning &&
+      order.disputeReason &&
+      quotedSection('buyer-reason', 'What you wrote', order.disputeReason),
     decisionSection,
   ];
 }

@@ -70,7 +70,7 @@ function linkTo(url: string | null, ...schemes: readonly string[]): string | nul
   return url !== null && URL.canParse(url) && schemes.includes(new URL(url).protocol) ? url : null;
 }
 
-/** Without JavaScript the moment stays right; the island lets the seconds run. */
+/** Shows the expiry time; the script counts the remaining seconds down. */
 function timeLeft({ now }: Checkout, session: CheckoutSession) {
   const expiresAt = new Date(session.expiresAt);
   const leftSeconds = Math.max(0, Math.round((expiresAt.getTime() - now.getTime()) / 1000));

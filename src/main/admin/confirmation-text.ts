@@ -129,10 +129,11 @@ async function isReversed(sql: Sql, { orderNumber }: OrderRow): Promise<boolean>
 /** The amount of an order's payment that is still held, and the amount reversed at the gateway. */
 async function amountsOf(sql: Sql, order: OrderRow) {
   const { balances } = await showLedger(sql, order.orderNumber);
-  const held = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
-  const gonePaise = order.amountPaise - held;
-  const gone = gonePaise > 0 ? `, and INR ${rupees(gonePaise)} has left at the gateway` : '';
-  return { left: `INR ${rupees(held)}`, gone };
+  const heldPaise = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
+  const reversedPaise = order.amountPaise - heldPaise;
+  const reversed =
+    reversedPaise > 0 ? `, and INR ${rupees(reversedPaise)} was reversed at the gateway` : '';
+  return { held: `INR ${rupees(heldPaise)}`, reversed };
 }
 
 function headOf(order: OrderRow): string {

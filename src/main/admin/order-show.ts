@@ -104,7 +104,7 @@ function moneyOf(balances: readonly { account: string; balancePaise: number }[])
   };
 }
 
-/** The order's workflows with the gateway calls that have not succeeded, or why we do not know. */
+/** The order's workflows and their unfinished gateway calls, or why Temporal cannot be read. */
 async function readWorkflows(service: AdminService, { orderNumber }: OrderRow) {
   const { temporalUiUrl, temporalNamespace } = service.config;
   try {

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 
-/** The chapters of the guide, in their order: Markdown files of the folder beside this one. */
+/** The chapters of the guide, in order: titles and the names of Markdown files in `./guide`. */
 const CHAPTERS = [
   ['Quick start', 'quick-start'],
   ['Environments and keys', 'environments'],
-  ['The life of an order', 'lifecycle'],
-  ['Repeating requests', 'repeating'],
+  ['Order lifecycle', 'lifecycle'],
+  ['Idempotent requests', 'idempotency'],
   ['Errors', 'errors'],
   ['Webhooks', 'webhooks'],
 ] as const;
 
 /**
- * What a developer reads before the reference, as Markdown.
+ * The guide that precedes the API reference, as Markdown.
  *
- * @param publicBaseUrl where the service is reached, for commands that can be pasted
+ * @param publicBaseUrl the public URL of the service, for the commands
  */
 export function guide(publicBaseUrl: string): string {
   const read = (name: string) =>

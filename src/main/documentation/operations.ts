@@ -2,23 +2,23 @@ import type { NextOperation, OperationNotes } from '../../http/openapi-responses
 import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE } from '../../orders/examples.ts';
 import type { Order } from '../../orders/schemas.ts';
 
-/** A standard answer, at a moment. */
-const answer = (message: string, data: object, timestamp: string) => ({
+/** A response in the standard envelope. */
+const response = (message: string, data: object, timestamp: string) => ({
   success: true,
   message,
   data,
   timestamp,
 });
-const orderAnswer = (message: string, order: Order) => answer(message, order, order.updated_at);
+const orderResponse = (message: string, order: Order) => response(message, order, order.updated_at);
 
-/** Operations on the order that the answer shows. */
+/** Links to operations on the order in the response. */
 const onNewOrder = (...operationIds: string[]): NextOperation[] =>
   operationIds.map((operationId) => ({
     operationId,
     parameters: { id: '$response.body#/data/order_number' },
   }));
 
-/** Operations on the order that the request named. */
+/** Links to operations on the order of the request. */
 const onSameOrder = (...operationIds: string[]): NextOperation[] =>
   operationIds.map((operationId) => ({ operationId, parameters: { id: '$request.path.id' } }));
 
@@ -28,7 +28,7 @@ const EXAMPLE_SESSION = {
   upi_intent: 'upi://pay?pa=asha.textiles@upi&pn=Asha%20Textiles&am=499.50&cu=INR',
   expires_at: '2026-11-20T09:46:00.000Z',
 };
-const SESSION_ANSWER = answer('Payment session', EXAMPLE_SESSION, '2026-11-20T09:31:00.000Z');
+const SESSION_RESPONSE = response('Payment session', EXAMPLE_SESSION, '2026-11-20T09:31:00.000Z');
 const SESSION_LINK: NextOperation = {
   operationId: 'getPaymentSession',
   parameters: { id: '$request.path.id', session: '$response.body#/data/session_id' },
@@ -51,8 +51,8 @@ const refundingByMerchant: Order = {
 };
 
 /**
- * Examples of every operation, which all tell of one order, and what may come next: OpenAPI's links,
- * by which generators of clients and of tests find their way through the states.
+ * Examples of every operation, all about the same order, and OpenAPI links to the operations that may
+ * follow. Generators of clients and tests use the links to reach the states of an order.
  */
 export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
   createOrder: {
@@ -64,7 +64,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       buyerName: created.buyer.name,
       merchantOrderId: created.merchant_order_id,
     },
-    responses: { 201: orderAnswer('Order created', created) },
+    responses: { 201: orderResponse('Order created', created) },
     next: onNewOrder(
       'getOrder',
       'getOrderTimeline',
@@ -83,7 +83,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
   },
   listOrders: {
     responses: {
-      200: answer(
+      200: response(
         'Orders',
         { content: [delivered], totalElements: 1, totalPages: 1, number: 0, size: 20 },
         '2026-11-22T12:00:00.000Z',
@@ -91,70 +91,70 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
     },
   },
   getOrder: {
-    responses: { 200: orderAnswer('Order', delivered) },
+    responses: { 200: orderResponse('Order', delivered) },
     next: onSameOrder('getOrderTimeline'),
   },
   getOrderTimeline: {
-    responses: { 200: answer('Timeline', EXAMPLE_TIMELINE, '2026-11-22T11:05:00.000Z') },
+    responses: { 200: response('Timeline', EXAMPLE_TIMELINE, '2026-11-22T11:05:00.000Z') },
     next: onSameOrder('getOrder'),
   },
   openPaymentSession: {
     request: {},
-    responses: { 200: SESSION_ANSWER, 201: SESSION_ANSWER },
+    responses: { 200: SESSION_RESPONSE, 201: SESSION_RESPONSE },
     next: [SESSION_LINK, ...onSameOrder('cancelOrder', 'testPay', 'testFailPayment')],
   },
   getPaymentSession: {
-    responses: { 200: SESSION_ANSWER },
+    responses: { 200: SESSION_RESPONSE },
     next: onSameOrder('getOrder'),
   },
   cancelOrder: {
     request: { reason: 'Out of stock' },
-    responses: { 200: orderAnswer('Order cancelled', cancelled) },
+    responses: { 200: orderResponse('Order cancelled', cancelled) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
   deliverOrder: {
     request: { trackingId: 'DTDC-7734512', note: 'Handed to the buyer' },
-    responses: { 200: orderAnswer('Order marked as delivered', delivered) },
+    responses: { 200: orderResponse('Order marked as delivered', delivered) },
     next: onSameOrder('getOrder', 'testDispute', 'testAdvance'),
   },
   refundOrder: {
     request: { reason: 'The last one was damaged in our store' },
-    responses: { 200: orderAnswer('Refund started', refundingByMerchant) },
+    responses: { 200: orderResponse('Refund started', refundingByMerchant) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
   submitEvidence: {
     request: { text: 'Photographs of the parcel before it was sent' },
-    responses: { 200: orderAnswer('Evidence submitted', underReview) },
+    responses: { 200: orderResponse('Evidence submitted', underReview) },
     next: onSameOrder('resolveDispute', 'acceptDispute'),
   },
   resolveDispute: {
     request: { resolution: 'A new kurta has reached the buyer' },
-    responses: { 200: orderAnswer('Dispute resolved', resolved) },
+    responses: { 200: orderResponse('Dispute resolved', resolved) },
     next: onSameOrder('getOrder', 'testDispute', 'testAdvance'),
   },
   acceptDispute: {
     request: {},
-    responses: { 200: orderAnswer('Dispute accepted', refunding) },
+    responses: { 200: orderResponse('Dispute accepted', refunding) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
   testPay: {
     request: {},
-    responses: { 200: orderAnswer('Order paid', paid) },
+    responses: { 200: orderResponse('Order paid', paid) },
     next: onSameOrder('getOrder', 'deliverOrder', 'testDispute', 'testAdvance'),
   },
   testFailPayment: {
     request: {},
-    responses: { 200: orderAnswer('Payment failed', paymentFailed) },
+    responses: { 200: orderResponse('Payment failed', paymentFailed) },
     next: onSameOrder('openPaymentSession', 'cancelOrder', 'testPay'),
   },
   testDispute: {
     request: { reason: 'The kurta that arrived has a torn sleeve' },
-    responses: { 200: orderAnswer('Dispute raised', disputed) },
+    responses: { 200: orderResponse('Dispute raised', disputed) },
     next: onSameOrder('submitEvidence', 'resolveDispute', 'acceptDispute', 'testAdvance'),
   },
   testAdvance: {
     request: { seconds: ADVANCED_SECONDS },
-    responses: { 200: orderAnswer('Clock advanced', advanced) },
+    responses: { 200: orderResponse('Clock advanced', advanced) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
 };
