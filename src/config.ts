@@ -52,7 +52,7 @@ export const SERVICE_SETTINGS = {
   ),
   DATABASE_URL: databaseAddress(
     'a PostgreSQL of your own: the login of the service',
-    'required, but for `npm start`',
+    'required; set by `npm start`',
   ),
   MIGRATION_DATABASE_URL: databaseAddress(
     'the login that owns the tables and migrates them',
@@ -62,7 +62,7 @@ export const SERVICE_SETTINGS = {
     matches: /^[^\s:/]+:\d{1,5}$/,
     accepts: 'host:port',
     description: 'a Temporal server of your own',
-    byDefault: 'required, but for `npm start`',
+    byDefault: 'required; set by `npm start`',
   }),
   TEMPORAL_NAMESPACE: text('default', {
     accepts: NAMESPACE,
@@ -76,7 +76,7 @@ export const SERVICE_SETTINGS = {
   WORKER_TASK_QUEUES: list(z.enum(TASK_QUEUES), {
     accepts: `${TASK_QUEUES.join(' or ')}, or both separated by a comma`,
     description:
-      'what a worker process serves: the orders with their webhooks, the calls that move money, or both',
+      'the task queues that a worker process polls: orders with their webhooks, calls that move money, or both',
     byDefault: `\`${TASK_QUEUES.join(',')}\``,
   }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
@@ -106,7 +106,7 @@ export const SERVICE_SETTINGS = {
       byDefault: 'required; made by `npm start`',
     },
   ),
-  RATE_LIMIT_PER_SECOND: ratePerSecond(10, 'requests of merchants, by address'),
+  RATE_LIMIT_PER_SECOND: ratePerSecond(10, 'requests per second of merchants, for each IP address'),
   RATE_LIMIT_STORE: oneOf(
     ['memory', 'postgres'],
     'memory',
@@ -114,19 +114,20 @@ export const SERVICE_SETTINGS = {
   ),
   BUYER_RATE_LIMIT_PER_SECOND: ratePerSecond(
     50,
-    "requests of buyers' pages, by address, in each API process",
+    "requests per second of buyers' pages, for each IP address, in each API process",
   ),
   TRUSTED_PROXIES: list(ITEMS.addressOrCidr, {
     accepts: 'addresses or CIDR ranges separated by commas',
-    description: 'whose `X-Forwarded-For` is believed',
+    description: 'proxies whose `X-Forwarded-For` is trusted',
   }),
   WEBHOOK_ALLOWED_CIDRS: list(ITEMS.cidr, {
     accepts: 'CIDR ranges separated by commas, and none when NODE_ENV is production',
-    description: 'opens private addresses to webhooks in development; refused in production',
+    description: 'private addresses that webhooks may reach in development; refused in production',
   }),
   WEBHOOK_DENIED_PORTS: list(ITEMS.port, {
     accepts: 'port numbers from 1 to 65535 separated by commas',
-    description: 'what webhooks must not reach beside the usual ports of databases and the like',
+    description:
+      'ports that webhooks must not reach, in addition to those of databases and similar services',
   }),
   WEBHOOK_RETRY_DELAYS_SECONDS: list(ITEMS.duration, {
     length: WEBHOOK_RETRY_DELAYS_MS.length,

@@ -66,7 +66,7 @@ function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: nu
 
 /** The outermost middleware: turns every error into a response of the specified form. */
 function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
-  const answer = async (ctx: Koa.ParameterizedContext<RequestState>, next: Koa.Next) => {
+  const handle = async (ctx: Koa.ParameterizedContext<RequestState>, next: Koa.Next) => {
     const startedAtMs = performance.now();
     try {
       assertWellFormed(ctx.req);
@@ -81,7 +81,7 @@ function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middle
     const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
     Object.assign(ctx.state, { requestId, log });
     ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version, 'X-Request-Id': requestId });
-    return runWithRequestId(requestId, () => answer(ctx, next));
+    return runWithRequestId(requestId, () => handle(ctx, next));
   };
 }
 

@@ -78,14 +78,14 @@ function formatResponse({ status, message, headers }: RawResponse, requestId: st
  */
 function respondAndClose(
   socket: Duplex,
-  answer: RawResponse,
+  response: RawResponse,
   { requestId, log }: { requestId: string; log: Logger },
 ): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
   socket.on('error', () => socket.destroy());
-  socket.end(formatResponse(answer, requestId));
-  const { status, message } = answer;
+  socket.end(formatResponse(response, requestId));
+  const { status, message } = response;
   log.info({ requestId, status, reason: message }, 'request');
 }
 

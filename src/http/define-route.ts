@@ -144,7 +144,7 @@ export interface Route extends RouteFacts {
    *
    * @throws ValidationError with every violation of every part of the input.
    */
-  answer(input: RawInput, context: RequestContext): Promise<Reply>;
+  handle(input: RawInput, context: RequestContext): Promise<Reply>;
 }
 
 type Schemas = Pick<Route, 'params' | 'query' | 'headers' | 'body'>;
@@ -211,7 +211,7 @@ export function defineRoute<
     handledBy: (handler) => ({
       ...route,
       ...schemas,
-      answer: async (input, context) => {
+      handle: async (input, context) => {
         // The cast is safe: the types were inferred from the schemas that validated the input.
         const request = { ...context, ...parseInput(schemas, input) };
         return handler(request as RouteRequest<C, P, Q, H, B>);

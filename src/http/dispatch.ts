@@ -78,7 +78,7 @@ async function runRoute(
   const upgraded = version?.upgrade(route.operationId, input);
   const { requestId, log } = ctx.state;
   const context = { ...caller, requestId, log, rawBody };
-  return within(() => route.answer({ ...input, ...upgraded }, context));
+  return within(() => route.handle({ ...input, ...upgraded }, context));
 }
 
 /** A reply and, if it is not JSON, its content type. */
@@ -95,7 +95,7 @@ export function createDispatch({
   responseTimeoutMs,
   now,
 }: DispatchOptions) {
-  async function answer(
+  async function respond(
     ctx: RouteContext,
     route: Route,
     run: () => Promise<Reply>,
@@ -125,7 +125,7 @@ export function createDispatch({
     ctx.set(entry?.version.headers ?? {});
     if (entry) addRequestFields({ merchantId: entry.merchant.id });
     const caller = { environment, merchant: entry?.merchant };
-    const reply = await answer(ctx, route, () =>
+    const reply = await respond(ctx, route, () =>
       runRoute(ctx, route, caller, entry?.version, within),
     );
     const downgraded = entry?.version.downgrade(route.operationId, reply);

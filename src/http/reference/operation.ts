@@ -69,21 +69,21 @@ function dataOf(media: MediaType | undefined) {
     : h('p', null, h('code', null, 'data'), ': ', typeOf(data));
 }
 
-function successes(answers: readonly (readonly [string, OpenApiResponse])[]) {
-  return answers.map(([status, answer]) => [
-    h('p', { class: 'answer' }, h('strong', null, status), ` ${answer.description}`),
-    dataOf(jsonOf(answer)),
+function successes(responses: readonly (readonly [string, OpenApiResponse])[]) {
+  return responses.map(([status, response]) => [
+    h('p', { class: 'answer' }, h('strong', null, status), ` ${response.description}`),
+    dataOf(jsonOf(response)),
   ]);
 }
 
-function errorResponses(answers: readonly (readonly [string, OpenApiResponse])[]) {
-  const messages = answers.flatMap(([status, answer]) =>
-    Object.values(jsonOf(answer)?.examples ?? {}).map(({ summary }) => ({ status, summary })),
+function errorResponses(responses: readonly (readonly [string, OpenApiResponse])[]) {
+  const messages = responses.flatMap(([status, response]) =>
+    Object.values(jsonOf(response)?.examples ?? {}).map(({ summary }) => ({ status, summary })),
   );
   return h(
     'details',
     null,
-    h('summary', null, `Errors: ${answers.map(([status]) => status).join(', ')}`),
+    h('summary', null, `Errors: ${responses.map(([status]) => status).join(', ')}`),
     h(
       'ul',
       null,
@@ -98,8 +98,8 @@ function errorResponses(answers: readonly (readonly [string, OpenApiResponse])[]
 export function operationSection(document: Document, located: LocatedOperation) {
   const { method, path, operation } = located;
   const { operationId, summary, description, parameters, responses } = operation;
-  const allResponses = Object.entries(responses);
-  const examples = allResponses.filter(([, answer]) => jsonOf(answer)?.example !== undefined);
+  const all = Object.entries(responses);
+  const examples = all.filter(([, response]) => jsonOf(response)?.example !== undefined);
   return h(
     'section',
     { class: 'entry', id: operationId, 'aria-labelledby': `${operationId}-title` },
@@ -118,8 +118,8 @@ export function operationSection(document: Document, located: LocatedOperation) 
       parameterTable('Parameters and headers', ownParameters(parameters)),
       bodyTable(document, located),
       h('h4', null, 'Responses'),
-      successes(allResponses.filter(([status]) => isSuccess(status))),
-      errorResponses(allResponses.filter(([status]) => !isSuccess(status))),
+      successes(all.filter(([status]) => isSuccess(status))),
+      errorResponses(all.filter(([status]) => !isSuccess(status))),
     ),
     h(
       'div',
@@ -127,8 +127,8 @@ export function operationSection(document: Document, located: LocatedOperation) 
       codeBlock('Request', curlOf(located)),
       examples
         .slice(-1)
-        .map(([status, answer]) =>
-          codeBlock(`Response ${status}`, asJson(jsonOf(answer)?.example)),
+        .map(([status, response]) =>
+          codeBlock(`Response ${status}`, asJson(jsonOf(response)?.example)),
         ),
     ),
   );

@@ -9,14 +9,14 @@ export const razorpaySettings = (environment: Environment) => ({
   }),
   KEY_ID: text(undefined, {
     accepts: 'the id of a key of the gateway',
-    description: 'the key that the service calls it with',
+    description: 'the API key of the service',
   }),
   KEY_SECRET: text(undefined, {
     accepts: 'the secret of that key',
-    description: 'what the service proves with that the key is its own',
+    description: 'the secret of the API key',
   }),
   WEBHOOK_SECRET: text(undefined, {
     accepts: 'the secret that the gateway signs its callbacks with',
-    description: 'what it signs its callbacks with',
+    description: 'the key of the signatures of callbacks',
   }),
 });
