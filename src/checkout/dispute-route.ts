@@ -11,7 +11,9 @@ import type { Checkout } from './queries.ts';
 import { assertSameOrigin, formHeaders } from './same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
-/** Longer than an Update of the order may take, so that an error page can contain the buyer's text. */
+/**
+ * Longer than an Update of the order may take, so that an error page can contain the buyer's text.
+ */
 const RESPONSE_TIMEOUT_MS = 8_000;
 
 /** Declares the form with which a buyer raises a dispute. */
@@ -75,7 +77,9 @@ function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined
   return violation === undefined ? undefined : { draft: { reason, violation } };
 }
 
-/** Equal for the same text in the same dispute, so that concurrent submissions raise one dispute. */
+/**
+ * Equal for the same text in the same dispute, so that concurrent submissions raise one dispute.
+ */
 function disputeIdOf({ order }: Checkout, reason: string): string {
   const hash = createHash('sha256').update(reason).digest('base64url').slice(0, 16);
   return `page-dispute:${order.disputeCount + 1}:${hash}`;

@@ -2,7 +2,7 @@ import { rupeesFromPaise } from '../domain/index.ts';
 
 const rupees = new Intl.NumberFormat('en-IN', { style: 'currency', currency: 'INR' });
 
-/** Times are shown in Indian time: UPI buyers are in India, and the server has no time zone of theirs. */
+/** Indian time: UPI buyers are in India, and the server does not know a phone's time zone. */
 const indianTime = new Intl.DateTimeFormat('en-IN', {
   timeZone: 'Asia/Kolkata',
   day: 'numeric',
@@ -28,7 +28,9 @@ export function timeLeftText(leftSeconds: number): string {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
 
-/** The first `maxCharacters` characters (code points) of a text, with an ellipsis if it is longer. */
+/**
+ * The first `maxCharacters` characters (code points) of a text, with an ellipsis if it is longer.
+ */
 export function shorten(text: string, maxCharacters: number): string {
   const characters = [...text];
   if (characters.length <= maxCharacters) return text;

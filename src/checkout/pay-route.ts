@@ -47,7 +47,9 @@ const GATEWAY_AWAY =
   'The UPI payment system cannot be reached at the moment. Try again in a few minutes.';
 const NOT_AVAILABLE = 'This merchant cannot take payments yet. Ask the merchant how to pay.';
 
-/** Renders why no session was opened: gateway, number of sessions, merchant, or the order's state. */
+/**
+ * Renders why no session was opened: gateway, number of sessions, merchant, or the order's state.
+ */
 async function showOpenFailure(context: CheckoutContext, token: string, error: unknown) {
   const code = error instanceof DomainError ? error.code : undefined;
   const isExpected =

@@ -56,7 +56,9 @@ export interface CheckoutSurplus {
 
 /** A settlement outside the gateway. */
 export interface CheckoutSettlement {
-  /** The bank transfer's reference; null if no money was moved, because the gateway had refunded it. */
+  /**
+   * The bank transfer's reference; null if no money was moved, because the gateway had refunded it.
+   */
   reference: string | null;
   reason: string;
 }

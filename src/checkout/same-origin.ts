@@ -12,8 +12,8 @@ export const formHeaders = z.object({
  * Refuses form submissions from other sites. This is a second line of defence: the pages use no
  * cookies, and a form's URL contains the unguessable token.
  *
- * A browser without Sec-Fetch-Site sends `Origin: null` with the page's own forms, because the pages
- * forbid the referrer. Clients that are not browsers may send neither header.
+ * A browser without Sec-Fetch-Site sends `Origin: null` with the page's own forms, because the
+ * pages forbid the referrer. Clients that are not browsers may send neither header.
  *
  * @throws DomainError `ORIGIN_NOT_ALLOWED`
  */

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import type { OrderStatus } from '../domain/index.ts';
 import type { Checkout } from './queries.ts';
 
-/** The state of the page: the order's status, its pending operation, or the state of its payment. */
+/**
+ * The state of the page: the order's status, its pending operation, or the state of its payment.
+ */
 export type CheckoutState =
   | 'payable'
   | 'waiting'

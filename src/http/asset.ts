@@ -21,7 +21,8 @@ export interface Asset {
 }
 
 /**
- * Declares a route for a static file that browsers may cache indefinitely: new content gets a new URL.
+ * Declares the route of a static file. Browsers may cache it without limit: new content has a new
+ * URL.
  *
  * @param folder the path prefix of the URL
  * @param name the file name; its extension (`.css`, `.js` or `.svg`) determines the content type

@@ -86,7 +86,7 @@ function preserveExcessPrecision(
 ): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const [written, held] = [magnitudeOf(context.source), magnitudeOf(String(value))];
-  // A value with more digits is refused by the decimals rule; its neighbour could have fewer digits.
+  // A value with more digits breaks the decimals rule anyway; its neighbour could satisfy it.
   if (written.digits === held.digits || held.digits.length > EXACT_DIGITS) return value;
   const isBeyond =
     written.place === held.place ? written.digits > held.digits : written.place > held.place;

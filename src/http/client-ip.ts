@@ -18,8 +18,8 @@ function parseRange(text: string): [Address, number] {
 export type ClientIp = (request: IncomingMessage) => string;
 
 /**
- * Reads X-Forwarded-For from the right: the first address that is not a trusted proxy is the client.
- * The entries to the left of it are ignored, because the client can forge them.
+ * Reads X-Forwarded-For from the right: the first address that is not a trusted proxy is the
+ * client. The entries to the left of it are ignored, because the client can forge them.
  *
  * @param trustedProxies addresses or CIDR ranges.
  * @throws Error if one of them is neither.

@@ -12,7 +12,9 @@ const EVERY_ROUTE: readonly ErrorCode[] = [
   'INTERNAL',
 ];
 
-/** Errors that any merchant route can return before its handler runs, in the order of the checks. */
+/**
+ * Errors that any merchant route can return before its handler runs, in the order of the checks.
+ */
 const MERCHANT_ROUTES: readonly ErrorCode[] = [
   'TOO_MANY_REQUESTS',
   'UNAUTHORIZED',

@@ -1,4 +1,6 @@
-/** The contract allows 5 s when the database or Temporal is unreachable; 0.5 s is for the response. */
+/**
+ * The contract allows 5 s when the database or Temporal is unreachable; 0.5 s is for the response.
+ */
 const RESPONSE_TIMEOUT_MS = 4_500;
 
 /**

@@ -178,7 +178,9 @@ function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): 
 /** A POST without a body schema may have a body; it must then be a valid JSON object. */
 const OPTIONAL_BODY = z.object({}).optional();
 
-/** The second step of a declaration. A separate call lets TypeScript infer the literal types first. */
+/**
+ * The second step of a declaration. A separate call lets TypeScript infer the literal types first.
+ */
 interface DeclaredRoute<
   C extends Caller,
   R extends Record<number, ResponseDeclaration>,

@@ -99,7 +99,9 @@ export function errorReply(error: unknown, now: Date): ErrorReply {
   return { status, headers, body: errorBody(known, now) };
 }
 
-/** Logs unexpected errors with their stack, and expected ones of status 500 and above as warnings. */
+/**
+ * Logs unexpected errors with their stack, and expected ones of status 500 and above as warnings.
+ */
 export function logError(log: Logger, error: unknown): void {
   if (!(error instanceof DomainError)) log.error({ err: error }, 'Unexpected error');
   else if (ERRORS[error.code].status >= 500) log.warn({ err: error }, error.message);

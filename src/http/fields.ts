@@ -119,8 +119,8 @@ const LATEST_MS = Date.UTC(9999, 11, 31);
 const LOST_PLUS = /^\S+ \d\d:?\d\d$/;
 
 /**
- * The schema of a time in a query, in ISO-8601 with an offset. Times outside the supported range are
- * clamped, and fractions of a millisecond are rounded up: both select the same orders.
+ * The schema of a time in a query, in ISO-8601 with an offset. Times outside the supported range
+ * are clamped, and fractions of a millisecond are rounded up: both select the same orders.
  */
 export function momentInQuery({ error }: { readonly error: string }) {
   const message = ({ input }: { input?: unknown }) =>

@@ -18,7 +18,9 @@ export function requestIdFrom(sent: string | string[] | undefined): string {
   return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-/** Runs the work of one request. {@link requestFields} returns its fields in everything it calls. */
+/**
+ * Runs the work of one request. {@link requestFields} returns its fields in everything it calls.
+ */
 export function runWithRequestId<Result>(requestId: string, work: () => Result): Result {
   return current.run({ requestId }, work);
 }

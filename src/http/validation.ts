@@ -71,7 +71,9 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   return found.size === 0 ? parsed.data : undefined;
 }
 
-/** Replaces what PostgreSQL cannot store with U+FFFD, so that such a path parameter finds nothing. */
+/**
+ * Replaces what PostgreSQL cannot store with U+FFFD, so that such a path parameter finds nothing.
+ */
 export function sanitizePathParameter(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

@@ -113,7 +113,8 @@ export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Re
 }
 
 /**
- * Builds the dependencies of the worker's activities. `close` closes the webhook sender's connections.
+ * Builds the dependencies of the worker's activities. `close` closes the webhook sender's
+ * connections.
  *
  * @throws ConfigError if WEBHOOK_SECRET_KEYS is missing
  */

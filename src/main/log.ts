@@ -29,10 +29,10 @@ export function createLog({ logLevel }: Config, name: string, fields = requestFi
 }
 
 /**
- * Creates a destination that never throws and never blocks. Lines are written synchronously, so that
- * they survive a kill. When the disk is full or the reader does not read, they are kept up to a limit
- * and retried. pino's own destination throws when the disk is full, and blocks the event loop until
- * there is space.
+ * Creates a destination that never throws and never blocks. Lines are written synchronously, so
+ * that they survive a kill. When the disk is full or the reader does not read, they are kept up to
+ * a limit and retried. pino's own destination throws when the disk is full, and blocks the event
+ * loop until there is space.
  *
  * @param onDropped called with the number of dropped lines when the log can be written again
  */
@@ -82,7 +82,9 @@ function createDestination(
   };
 }
 
-/** Reopens a pipe in non-blocking mode: otherwise a reader that does not read blocks the process. */
+/**
+ * Reopens a pipe in non-blocking mode: otherwise a reader that does not read blocks the process.
+ */
 function openNonBlocking(descriptor: number): number {
   try {
     if (!fstatSync(descriptor).isFIFO()) return descriptor;

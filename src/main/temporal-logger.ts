@@ -20,7 +20,9 @@ function orderOf(workflowId: unknown) {
   return isOrder ? { orderNumber: workflowId } : {};
 }
 
-/** The log fields of the current activity: order number, workflow id, type; empty outside of one. */
+/**
+ * The log fields of the current activity: order number, workflow id, type; empty outside of one.
+ */
 export function activityFields(): Record<string, unknown> {
   const info = asyncLocalStorage.getStore()?.info;
   if (!info) return {};
@@ -30,8 +32,8 @@ export function activityFields(): Record<string, unknown> {
 }
 
 /**
- * Forwards the log lines of Temporal's SDK to the log: those of its native core, which it would print
- * as plain text, and those of workflows, with the order number.
+ * Forwards the log lines of Temporal's SDK to the log: those of its native core, which it would
+ * print as plain text, and those of workflows, with the order number.
  *
  * @returns the SDK's logger, for SDK functions that take it as an argument
  */

@@ -17,8 +17,9 @@ import { bundleWorkflows } from './workflow-bundle.ts';
 const SHUTDOWN_GRACE_MS = 20_000;
 
 /**
- * Order workflows and webhooks. An endpoint that does not respond occupies a slot for 15 s, so there
- * are slots for all webhooks that can be in flight or queued, and 200 for the other activities.
+ * Order workflows and webhooks. An endpoint that does not respond occupies a slot for 15 s, so
+ * there are slots for all webhooks that can be in flight or queued, and 200 for the other
+ * activities.
  */
 const ORDERS = {
   taskQueue: TASK_QUEUE,

@@ -1,4 +1,4 @@
-// Progressive enhancement: counts the remaining time down, and reloads the page when the order changes.
+// Progressive enhancement: counts the time down, and reloads the page when the order changes.
 const main = document.querySelector('main[data-poll-seconds]');
 const MAX_WAIT_MS = 60000;
 let timer;

@@ -122,7 +122,9 @@ function settlementSection({ settlement }: Checkout) {
 /** States that last for seconds, or in which a payment may arrive. */
 const URGENT: readonly CheckoutState[] = ['waiting', 'session_expired', 'confirming', 'closing'];
 
-/** The script reloads the page by itself; while the buyer types, it shows a message here instead. */
+/**
+ * The script reloads the page by itself; while the buyer types, it shows a message here instead.
+ */
 function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
   if (state === 'payable') return null;
   const isUrgent = URGENT.includes(state);

@@ -65,7 +65,7 @@ function openSession(checkout: Checkout, session: CheckoutSession, failed: boole
   );
 }
 
-/** Returns the gateway's URL only if it has one of these schemes: others, such as javascript:, are unsafe. */
+/** The gateway's URL if it has one of these schemes, else null: `javascript:` would be unsafe. */
 function linkTo(url: string | null, ...schemes: readonly string[]): string | null {
   return url !== null && URL.canParse(url) && schemes.includes(new URL(url).protocol) ? url : null;
 }

@@ -94,7 +94,9 @@ function errorResponses(responses: readonly (readonly [string, OpenApiResponse])
   );
 }
 
-/** The section of one operation: parameters, body, responses and errors, with examples beside them. */
+/**
+ * The section of one operation: parameters, body, responses and errors, with examples beside them.
+ */
 export function operationSection(document: Document, located: LocatedOperation) {
   const { method, path, operation } = located;
   const { operationId, summary, description, parameters, responses } = operation;

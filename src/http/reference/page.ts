@@ -60,7 +60,9 @@ function operationSections({ document, operations }: Parts) {
   ]);
 }
 
-/** All events have the same headers and fields, so one table, from the first event, describes them. */
+/**
+ * All events have the same headers and fields, so one table, from the first event, describes them.
+ */
 function eventSections({ document: { webhooks, components } }: Parts) {
   const [first] = Object.values(webhooks);
   const body = jsonOf(first?.post.requestBody)?.schema;

@@ -28,7 +28,9 @@ const notCompared = (line: string, failed: boolean): WorkflowComparison => ({
   failed,
 });
 
-/** Finds open orders without a running workflow. An unreachable Temporal is reported, not thrown. */
+/**
+ * Finds open orders without a running workflow. An unreachable Temporal is reported, not thrown.
+ */
 export async function compareWithTemporal(service: AdminService): Promise<WorkflowComparison> {
   const { config, sql, log } = service;
   if (config.temporalAddress === undefined)

@@ -11,7 +11,7 @@ async function recoveryDeps({ sql, log, temporal }: AdminService) {
 const GATEWAY_TIMEOUT_MS = 10_000;
 const DAY_MS = 24 * 3600_000;
 
-/** Compares every open order with its workflow, then finds orders and payments that the database lost. */
+/** Compares open orders with their workflows, then finds what a restored database has lost. */
 async function recoverAll(service: AdminService, since: Date) {
   const [compare, lostOrders, webhooks, payments, { composeGateways }] = await Promise.all([
     import('../../orders/compare-orders.ts'),

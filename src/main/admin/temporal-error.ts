@@ -1,6 +1,6 @@
 /**
- * True for a gRPC error, bare or wrapped by Temporal's client. It does not use the client's own check,
- * because loading the client is slow.
+ * True for a gRPC error, bare or wrapped by Temporal's client. It does not use the client's own
+ * check, because loading the client is slow.
  */
 export function isTemporalError(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;

@@ -15,7 +15,9 @@ export interface Terminal {
   ask(question: string): Promise<string>;
 }
 
-/** The terminal of this process; undefined if standard input or standard error is not a terminal. */
+/**
+ * The terminal of this process; undefined if standard input or standard error is not a terminal.
+ */
 export function processTerminal(): Terminal | undefined {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return undefined;
@@ -34,7 +36,8 @@ export function processTerminal(): Terminal | undefined {
 }
 
 /**
- * Shows the consequences of a command and asks for confirmation. Without a terminal it does nothing.
+ * Shows the consequences of a command and asks for confirmation. Without a terminal it does
+ * nothing.
  *
  * @param describe returns the consequences as text
  * @throws NotConfirmedError unless the operator answers yes

@@ -32,7 +32,11 @@ The sample has the newest orders of every status, and the oldest ones that are n
 
 type Replayed = Pick<ReplayResult, 'workflowId' | 'error'>;
 
-/** Replays the sample. @returns the results, and the number of orders without a history in Temporal */
+/**
+ * Replays the sample.
+ *
+ * @returns the results, and the number of orders without a history in Temporal
+ */
 async function replayAll(
   service: AdminService,
   sample: readonly SampledOrder[],

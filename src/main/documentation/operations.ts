@@ -51,8 +51,8 @@ const refundingByMerchant: Order = {
 };
 
 /**
- * Examples of every operation, all about the same order, and OpenAPI links to the operations that may
- * follow. Generators of clients and tests use the links to reach the states of an order.
+ * Examples of every operation, all about the same order, and OpenAPI links to the operations that
+ * may follow. Generators of clients and tests use the links to reach the states of an order.
  */
 export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
   createOrder: {
