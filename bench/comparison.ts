@@ -27,7 +27,7 @@ import { backUp } from '../test/support/backup.ts';
 import { timed, VALID_ORDER } from './load.ts';
 
 const CONCURRENCY = 32;
-const ORDERS_A_BATCH = 500;
+const ORDERS_PER_BATCH = 500;
 const COMPARISONS = 3;
 const ROUNDS = 3;
 /** Of each kind of damage, in each round. */
@@ -122,13 +122,13 @@ async function openOrders(bench: Bench, count: number): Promise<OrderRow[]> {
   const orders: OrderRow[] = [];
   const startedAt = performance.now();
   while (orders.length < count) {
-    const batch = Math.min(ORDERS_A_BATCH, count - orders.length);
-    await timed({ count: batch, atOnce: CONCURRENCY }, async () => {
+    const batch = Math.min(ORDERS_PER_BATCH, count - orders.length);
+    await timed({ count: batch, concurrency: CONCURRENCY }, async () => {
       const order = await writeOrder(bench);
       await bench.workflows.start(orderInputOf(order));
       orders.push(order);
     });
-    await untilBegun(bench.sql);
+    await waitUntilStarted(bench.sql);
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${count} orders opened, and their workflows begun, in ${seconds} s`);
@@ -142,7 +142,7 @@ async function writeOrder({ sql, merchantId, durations, present }: Bench): Promi
   return (await insertOrder(sql, newOrderOf(request, durations), { paymentLinkMs, present })).order;
 }
 
-async function untilBegun(sql: Sql): Promise<void> {
+async function waitUntilStarted(sql: Sql): Promise<void> {
   while ((await sql`SELECT 1 FROM unstarted_orders LIMIT 1`).length > 0) await delay(POLL_MS);
 }
 
@@ -159,7 +159,7 @@ async function timeComparisons(bench: Bench): Promise<void> {
 /** A damaged order, and how to see that the service has mended it. */
 interface Damaged {
   orderNumber: string;
-  isMended(): Promise<boolean>;
+  isRepaired(): Promise<boolean>;
 }
 
 /** @returns for each kind of damage the seconds until the last such order is mended */
@@ -167,7 +167,7 @@ async function damageAndWait(bench: Bench, orders: OrderRow[]): Promise<number[]
   const take = () => orders.splice(Math.floor(Math.random() * orders.length), 1)[0]!;
   const damages: ((order: OrderRow) => Promise<() => Promise<Damaged>>)[] = [
     (order) => prepareTerminated(bench, order),
-    () => prepareNeverThere(bench),
+    () => prepareNeverStarted(bench),
     (order) => prepareRowAhead(bench, order),
     (order) => prepareRowBehind(bench, order),
   ];
@@ -180,14 +180,14 @@ async function damageAndWait(bench: Bench, orders: OrderRow[]): Promise<number[]
   );
   return Promise.all(
     damaged.map(async (ofKind) => {
-      await Promise.all(ofKind.map((one) => untilMended(one, startedAt)));
+      await Promise.all(ofKind.map((one) => waitUntilRepaired(one, startedAt)));
       return (performance.now() - startedAt) / 1000;
     }),
   );
 }
 
-async function untilMended({ orderNumber, isMended }: Damaged, startedAt: number): Promise<void> {
-  while (!(await isMended())) {
+async function waitUntilRepaired({ orderNumber, isRepaired }: Damaged, startedAt: number): Promise<void> {
+  while (!(await isRepaired())) {
     if (performance.now() - startedAt > GIVE_UP_SECONDS * 1000) {
       throw new Error(`${orderNumber} is not mended after ${GIVE_UP_SECONDS} s`);
     }
@@ -203,17 +203,17 @@ async function isRunning(client: Client, orderNumber: string): Promise<boolean> 
 async function prepareTerminated({ client }: Bench, { orderNumber }: OrderRow) {
   return async () => {
     await client.workflow.getHandle(orderNumber).terminate('A benchmark');
-    return { orderNumber, isMended: () => isRunning(client, orderNumber) };
+    return { orderNumber, isRepaired: () => isRunning(client, orderNumber) };
   };
 }
 
 /** Temporal was restored from a backup that is older than the order. */
-async function prepareNeverThere(bench: Bench) {
+async function prepareNeverStarted(bench: Bench) {
   const { orderNumber } = await writeOrder(bench);
   return async () => {
     await bench.sql`DELETE FROM unstarted_orders WHERE order_number = ${orderNumber}`;
-    const isMended = async () => (await bench.workflows.find(orderNumber)).state === 'running';
-    return { orderNumber, isMended };
+    const isRepaired = async () => (await bench.workflows.find(orderNumber)).state === 'running';
+    return { orderNumber, isRepaired };
   };
 }
 
@@ -228,8 +228,8 @@ async function prepareRowAhead(bench: Bench, order: OrderRow) {
   if (closed.outcome === 'refused') throw closed.error;
   return async () => {
     await bench.recordStep({ orderNumber, step: closed.step });
-    const isMended = async () => (await bench.workflows.find(orderNumber)).state === 'closed';
-    return { orderNumber, isMended };
+    const isRepaired = async () => (await bench.workflows.find(orderNumber)).state === 'closed';
+    return { orderNumber, isRepaired };
   };
 }
 
@@ -243,8 +243,8 @@ async function prepareRowBehind({ ownerSql, sandbox }: Bench, { orderNumber }: O
   succeed(await sandbox.post(`/orders/${orderNumber}/deliver`));
   return async () => {
     await restore();
-    const isMended = async () =>
+    const isRepaired = async () =>
       (await findOrderByNumber(ownerSql, orderNumber)).status === 'DELIVERED';
-    return { orderNumber, isMended };
+    return { orderNumber, isRepaired };
   };
 }

@@ -20,8 +20,8 @@ import { ORDER, timed, VALID_ORDER } from './load.ts';
 import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
 
 const CONCURRENCY = 32;
-const ORDERS_A_ROUND = 500;
-const BATCH = { count: ORDERS_A_ROUND, atOnce: CONCURRENCY };
+const ORDERS_PER_ROUND = 500;
+const BATCH = { count: ORDERS_PER_ROUND, concurrency: CONCURRENCY };
 const ROUNDS = 4;
 /** The orders of a benchmark end by themselves soon. */
 const PAYMENT_LINK_SECONDS = 120;
@@ -75,17 +75,17 @@ export async function run(): Promise<void> {
   };
 
   const seconds = { post: 0, start: 0 };
-  console.log(`${ROUNDS} rounds of ${ORDERS_A_ROUND} each, concurrency ${CONCURRENCY}\n`);
+  console.log(`${ROUNDS} rounds of ${ORDERS_PER_ROUND} each, concurrency ${CONCURRENCY}\n`);
   console.log('round   POST /orders   bare start');
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const rows = await Promise.all(Array.from({ length: ORDERS_A_ROUND }, writeRow));
+    const rows = await Promise.all(Array.from({ length: ORDERS_PER_ROUND }, writeRow));
     const startSeconds = await timed(BATCH, (index) =>
       workflows.start(orderInputOf(rows[index] as OrderRow)),
     );
-    await untilIdle(sql, merchantId);
+    await waitUntilIdle(sql, merchantId);
     const postSeconds = await timed(BATCH, post);
-    await untilIdle(sql, merchantId);
-    const rates = [postSeconds, startSeconds].map((time) => (ORDERS_A_ROUND / time).toFixed(0));
+    await waitUntilIdle(sql, merchantId);
+    const rates = [postSeconds, startSeconds].map((time) => (ORDERS_PER_ROUND / time).toFixed(0));
     console.log(`${round === 0 ? 'warm-up' : round}\t${rates[0]}/s\t\t${rates[1]}/s`);
     if (round === 0) continue;
     seconds.post += postSeconds;
@@ -100,7 +100,7 @@ export async function run(): Promise<void> {
 }
 
 /** The worker's share of one phase must not slow the next one: waits until it has caught up. */
-async function untilIdle(sql: Sql, merchantId: string): Promise<void> {
+async function waitUntilIdle(sql: Sql, merchantId: string): Promise<void> {
   for (;;) {
     const unstarted = await sql`
       SELECT 1 FROM unstarted_orders JOIN orders USING (order_number)

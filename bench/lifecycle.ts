@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SetupError } from '../src/setup-error.ts';
-import { newObservations } from './lifecycle/life.ts';
+import { newObservations } from './lifecycle/order-lifecycle.ts';
 import { machineCpuMs } from './lifecycle/cpu-time.ts';
 import type { RoundResult } from './lifecycle/report.ts';
 import { printReport } from './lifecycle/report.ts';
@@ -10,9 +10,9 @@ import type { ProcessKind, Side } from './lifecycle/side.ts';
 import { PROCESS_KINDS, startSide } from './lifecycle/side.ts';
 
 /** So many lives for each place, of which two go by while not all places are taken. */
-const LIVES_A_PLACE = 7;
+const LIFECYCLES_PER_CLIENT = 7;
 /** In the first round everything is compiled and every connection opened: it does not count. */
-const WARM_UP_LIVES_A_PLACE = 3;
+const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
 
 /**
  * Whole lives a second: POST /orders, paid with the sandbox's test helper, delivered, moved on by a
@@ -21,32 +21,32 @@ const WARM_UP_LIVES_A_PLACE = 3;
  *
  * Both services are up all the time, and one of them is under load: started in turns, each round
  * would measure caches that are cold and code that is not compiled yet. What the waiting one uses
- * meanwhile is measured and told, as is what everything else on the machine uses: with much of that,
+ * meanwhile is measured and announced, as is what everything else on the machine uses: with much of that,
  * the figures say nothing. A round begins when the other side has gone idle.
  *
  * Five rounds of both sides with 32 at once take 7 to 9 minutes on two processors.
  */
 export async function run(args: readonly string[]): Promise<void> {
-  const { folders, rounds, atOnce, orders } = await readOptions(args);
+  const { folders, rounds, concurrency, orders } = await readOptions(args);
   const sides: Side[] = [];
   try {
-    for (const folder of folders) sides.push(await startSide(folder, atOnce));
+    for (const folder of folders) sides.push(await startSide(folder, concurrency));
     const names = sides.length > 1 ? ['this', 'against'] : ['this'];
     names.forEach((name, index) => {
       console.log(`${name.padEnd(9)}${sides[index]?.folder} (${sides[index]?.commit})`);
     });
-    console.log(`${rounds} rounds of ${orders} lives, ${atOnce} at once\n`);
+    console.log(`${rounds} rounds of ${orders} lives, ${concurrency} at once\n`);
     const titles = names.map((name) => `${name.padStart(10)}   others`).join('');
     console.log(`lives a second${titles}`);
     const results: RoundResult[][] = sides.map(() => []);
     for (let round = 0; round <= rounds; round += 1) {
-      const count = round === 0 ? WARM_UP_LIVES_A_PLACE * atOnce : orders;
+      const count = round === 0 ? WARM_UP_LIFECYCLES_PER_CLIENT * concurrency : orders;
       const rates: string[] = [];
       for (const [index, side] of sides.entries()) {
         const others = sides.filter((other) => other !== side);
-        const result = await liveThrough(side, others, count, atOnce);
+        const result = await liveThrough(side, others, count, concurrency);
         rates.push(
-          result.livesPerSecond.toFixed(2).padStart(10),
+          result.lifecyclesPerSecond.toFixed(2).padStart(10),
           `${(result.othersCpuMsPerSecond / 10).toFixed(0)} %`.padStart(9),
         );
         if (round > 0) results[index]?.push(result);
@@ -76,9 +76,9 @@ async function readOptions(args: readonly string[]) {
       orders: { type: 'string' },
     },
   });
-  const atOnce = positive('at-once', values['at-once']);
-  const orders = positive('orders', values.orders ?? String(LIVES_A_PLACE * atOnce));
-  if (orders < 3 * atOnce) {
+  const concurrency = positive('at-once', values['at-once']);
+  const orders = positive('orders', values.orders ?? String(LIFECYCLES_PER_CLIENT * concurrency));
+  if (orders < 3 * concurrency) {
     throw new SetupError(
       `--orders has to be at least 3 × --at-once: the ends of a round count not`,
     );
@@ -88,7 +88,7 @@ async function readOptions(args: readonly string[]) {
   const folders = await Promise.all(
     [here, ...(against === undefined ? [] : [against])].map((folder) => realpath(folder)),
   );
-  return { folders, rounds: positive('rounds', values.rounds), atOnce, orders };
+  return { folders, rounds: positive('rounds', values.rounds), concurrency, orders };
 }
 
 /** One round of one side. */
@@ -96,7 +96,7 @@ async function liveThrough(
   side: Side,
   others: readonly Side[],
   count: number,
-  atOnce: number,
+  concurrency: number,
 ): Promise<RoundResult> {
   const seen = newObservations();
   const before = readCpuTimes(side, others);
@@ -104,13 +104,13 @@ async function liveThrough(
   const lives = Array.from({ length: count }).keys();
   const takePlace = async () => {
     for (const _ of lives) {
-      await side.liveOnce(seen).catch((error: unknown) => seen.failures.push(String(error)));
+      await side.runLifecycle(seen).catch((error: unknown) => seen.failures.push(String(error)));
       endedAt.push(performance.now());
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, takePlace));
+  await Promise.all(Array.from({ length: concurrency }, takePlace));
   // What the calls have begun belongs to their lives: the last workflows end only now.
-  await side.untilIdle();
+  await side.waitUntilIdle();
   const after = readCpuTimes(side, others);
   const used = (kind: keyof typeof after) => after[kind] - before[kind];
   const known = [...PROCESS_KINDS, 'benchmark', 'waiting side'] as const;
@@ -118,11 +118,11 @@ async function liveThrough(
   const seconds = used('time') / 1000;
   return {
     seen,
-    livesPerSecond: rateWhileFull(endedAt, atOnce),
-    cpuMsPerLife: Object.fromEntries(
+    lifecyclesPerSecond: rateUnderFullLoad(endedAt, concurrency),
+    cpuMsPerLifecycle: Object.fromEntries(
       PROCESS_KINDS.map((kind) => [kind, used(kind) / count]),
     ) as Record<ProcessKind, number>,
-    ownCpuMsPerLife: used('benchmark') / count,
+    ownCpuMsPerLifecycle: used('benchmark') / count,
     waitingCpuMsPerSecond: used('waiting side') / seconds,
     othersCpuMsPerSecond: Math.max(0, used('machine') - knownMs) / seconds,
   };
@@ -145,7 +145,7 @@ function readCpuTimes(side: Side, others: readonly Side[]) {
  * Lives a second while all places were taken and lives ended as fast as they began: after the first
  * life of every place, and before the first place found none left to begin.
  */
-function rateWhileFull(endedAt: readonly number[], atOnce: number): number {
-  const [from = NaN, to = NaN] = [endedAt[atOnce - 1], endedAt[endedAt.length - atOnce]];
-  return ((endedAt.length - 2 * atOnce + 1) / (to - from)) * 1000;
+function rateUnderFullLoad(endedAt: readonly number[], concurrency: number): number {
+  const [from = NaN, to = NaN] = [endedAt[concurrency - 1], endedAt[endedAt.length - concurrency]];
+  return ((endedAt.length - 2 * concurrency + 1) / (to - from)) * 1000;
 }

@@ -22,11 +22,11 @@ import { insertOrder } from '../src/orders/insert-order.ts';
 
 const FEW = 10_000;
 const MANY = 1_000_000;
-const ORDERS_A_LOAD = 20_000;
+const ORDERS_PER_STATEMENT = 20_000;
 const PAGE_SIZE = 100;
 const READS = 300;
 const CONCURRENCY = 16;
-const ORDERS_A_ROUND = 2000;
+const ORDERS_PER_ROUND = 2000;
 const ROUNDS = 8;
 const DAY_MS = 24 * 3_600_000;
 
@@ -96,12 +96,12 @@ async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<vo
 async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise<void> {
   const template = newOrder(merchantId);
   const common = jsonRow(sql, { ...template, requestHash: '' });
-  for (let from = 0; from < orders; from += ORDERS_A_LOAD) {
+  for (let from = 0; from < orders; from += ORDERS_PER_STATEMENT) {
     await sql`
       INSERT INTO orders
       SELECT new_order.* FROM (
         SELECT i, now() - (3600 + ${orders} - i) * interval '1 second' AS at
-        FROM generate_series(${from + 1}::integer, ${from + ORDERS_A_LOAD}::integer) AS i
+        FROM generate_series(${from + 1}::integer, ${from + ORDERS_PER_STATEMENT}::integer) AS i
         WHERE i <= ${orders}
       ) AS numbers,
       LATERAL jsonb_populate_record(NULL::orders, ${common} || jsonb_build_object(
@@ -203,7 +203,7 @@ async function compareCreating(sql: Sql, { few, many }: Merchants): Promise<bool
 }
 
 async function ratePerSecond(work: () => Promise<unknown>): Promise<number> {
-  return ORDERS_A_ROUND / (await timed({ count: ORDERS_A_ROUND, atOnce: CONCURRENCY }, work));
+  return ORDERS_PER_ROUND / (await timed({ count: ORDERS_PER_ROUND, concurrency: CONCURRENCY }, work));
 }
 
 function percentiles(numbers: readonly number[]) {

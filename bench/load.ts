@@ -11,7 +11,7 @@ export const VALID_ORDER = { ...ORDER, buyerName: null, merchantOrderId: null, c
 
 /** @returns seconds for all of them, so many at once */
 export async function timed(
-  { count, atOnce }: { count: number; atOnce: number },
+  { count, concurrency }: { count: number; concurrency: number },
   work: (index: number) => Promise<unknown>,
 ): Promise<number> {
   const startedAt = performance.now();
@@ -19,6 +19,6 @@ export async function timed(
   const takeTurns = async () => {
     for (const index of indexes) await work(index);
   };
-  await Promise.all(Array.from({ length: atOnce }, takeTurns));
+  await Promise.all(Array.from({ length: concurrency }, takeTurns));
   return (performance.now() - startedAt) / 1000;
 }

@@ -26,9 +26,9 @@ import { createWebhookSender } from '../src/webhooks/sender.ts';
 import { timed, VALID_ORDER } from './load.ts';
 
 const CONCURRENCY = 32;
-const WEBHOOKS_A_ROUND = 2000;
+const WEBHOOKS_PER_ROUND = 2000;
 /** ORDER_CREATED and ORDER_CANCELLED. */
-const WEBHOOKS_AN_ORDER = 2;
+const WEBHOOKS_PER_ORDER = 2;
 const ROUNDS = 4;
 const TARGET_RATIO = 0.5;
 /** With so many rounds or more, the last fifth must be about as fast as the first one. */
@@ -47,19 +47,19 @@ const DAY_MS = 24 * 3_600_000;
 export async function run(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { deliveries: { type: 'string' } } });
   const rounds = Math.ceil(
-    Number(values.deliveries ?? ROUNDS * WEBHOOKS_A_ROUND) / WEBHOOKS_A_ROUND,
+    Number(values.deliveries ?? ROUNDS * WEBHOOKS_PER_ROUND) / WEBHOOKS_PER_ROUND,
   );
   if (!(rounds >= 1)) throw new SetupError('--deliveries takes a whole number');
   const service = openService();
   const receiver = await startReceiver();
-  const merchantId = await enrolMerchant(service, receiver.url);
-  console.log(`${rounds} rounds of ${WEBHOOKS_A_ROUND} each, concurrency ${CONCURRENCY}\n`);
+  const merchantId = await registerMerchant(service, receiver.url);
+  console.log(`${rounds} rounds of ${WEBHOOKS_PER_ROUND} each, concurrency ${CONCURRENCY}\n`);
   console.log('round     deliveries   bare signed POSTs');
   const measured: RoundSeconds[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     const seconds = await measureRound(service, merchantId, receiver.url);
     const rates = [seconds.delivery, seconds.bare].map((time) =>
-      (WEBHOOKS_A_ROUND / time).toFixed(0),
+      (WEBHOOKS_PER_ROUND / time).toFixed(0),
     );
     console.log(`${round === 0 ? 'warm-up' : round}\t  ${rates[0]}/s\t\t${rates[1]}/s`);
     if (round > 0) measured.push(seconds);
@@ -104,13 +104,13 @@ async function measureRound(
   merchantId: string,
   url: string,
 ): Promise<RoundSeconds> {
-  const count = WEBHOOKS_A_ROUND;
-  await timed({ count: count / WEBHOOKS_AN_ORDER, atOnce: CONCURRENCY }, () =>
+  const count = WEBHOOKS_PER_ROUND;
+  await timed({ count: count / WEBHOOKS_PER_ORDER, concurrency: CONCURRENCY }, () =>
     writeCancelledOrder(service, merchantId),
   );
   const { ids, body } = await pendingDeliveries(service.sql, merchantId);
-  const bare = await timed({ count, atOnce: CONCURRENCY }, () => postBare(url, body));
-  const delivery = await timed({ count, atOnce: CONCURRENCY }, async (index) => {
+  const bare = await timed({ count, concurrency: CONCURRENCY }, () => postBare(url, body));
+  const delivery = await timed({ count, concurrency: CONCURRENCY }, async (index) => {
     const { outcome } = await attemptScheduled(service, ids[index] ?? '');
     if (outcome !== 'delivered') throw new Error(`A delivery was ${outcome}`);
   });
@@ -199,7 +199,7 @@ async function startReceiver() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-async function enrolMerchant({ sql, secretBox }: Service, url: string): Promise<string> {
+async function registerMerchant({ sql, secretBox }: Service, url: string): Promise<string> {
   const admin = { sql, actor: 'bench' };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
   const { merchantId } = await createMerchant(admin, merchant);

@@ -5,10 +5,10 @@ import { environmentOver, loadDevConfig } from './config.ts';
 import { readDevFacts, type DevFacts } from './dev-facts.ts';
 
 /**
- * The settings of the service that `npm start` runs on DATA_DIR, under those of this process. A
- * DATABASE_URL of its own means another service, whose settings are all in this process.
+ * The settings of the service that `npm start` runs on DATA_DIR; this process's environment takes
+ * precedence. Another DATABASE_URL here means another service, whose settings are all here.
  *
- * @throws SetupError when neither says where the service is; ConfigError
+ * @throws SetupError when neither gives a database; ConfigError
  */
 function findSettings(): NodeJS.ProcessEnv {
   const own = inheritedEnvironment();

@@ -44,7 +44,7 @@ export const DEV_SETTINGS = {
   }),
 };
 
-/** The XDG specification has relative paths ignored. */
+/** The XDG specification requires that relative paths are ignored. */
 function cacheHomeOf(given: string | undefined): string {
   return given !== undefined && isAbsolute(given) ? given : join(homedir(), '.cache');
 }
@@ -66,16 +66,17 @@ export function loadDevConfig(env = inheritedEnvironment()) {
       `http://127.0.0.1:${config.port}/callbacks/razorpay/sandbox`,
     cacheHome: cacheHomeOf(xdgCacheHome),
     webhookAllowedCidrsGiven: env['WEBHOOK_ALLOWED_CIDRS'] !== undefined,
-    /** Whether npm runs us, and its end should be ours. */
+    /** Whether npm runs this process, which then ends with npm. */
     startedByNpm: npmLifecycleEvent !== undefined,
   };
 }
 
+/** See {@link loadDevConfig}. */
 export type DevConfig = ReturnType<typeof loadDevConfig>;
 
 /**
- * What `env` gives, and for what it does not give the settings of a running service. A variable set
- * to nothing gives nothing, but for the list that an empty value closes.
+ * The settings of a running service, overridden by the non-empty variables of `env`. An empty
+ * WEBHOOK_ALLOWED_CIDRS also counts, because it allows no range.
  */
 export function environmentOver(
   service: NodeJS.ProcessEnv,

@@ -11,7 +11,7 @@ const credentials = z.object({
   webhookSecret: z.string().optional(),
 });
 
-/** What `dev/seed.ts` keeps in the data directory: the same keys at every start. */
+/** The content of `demo-merchant.json` in the data directory: the same keys at every start. */
 const demoMerchantSchema = z.object({
   merchantId: z.string(),
   sandbox: credentials,
@@ -23,7 +23,7 @@ const devFactsSchema = z.object({
   sandboxBasePath: z.string(),
   productionBasePath: z.string(),
   temporalAddress: z.string(),
-  /** Absent when Temporal is not ours: then we do not know. */
+  /** Absent when `npm start` did not start Temporal. */
   temporalUiUrl: z.string().optional(),
   demoMerchant: demoMerchantSchema,
   /** The settings that the service runs with, for commands in a second terminal. */
@@ -33,25 +33,25 @@ const devFactsSchema = z.object({
 /** The demo merchant and its keys, in both environments. */
 export type DemoMerchant = z.infer<typeof demoMerchantSchema>;
 
-/** What `npm start` tells the other commands, in `dev.json` in the data directory. */
+/** What `npm start` publishes for the other commands, in `dev.json` in the data directory. */
 export type DevFacts = z.infer<typeof devFactsSchema>;
 
 const factsFile = (dataDir: string) => join(dataDir, 'dev.json');
 
-/** Publishes the facts; their presence says that the service is ready. */
+/** Publishes the facts. Their presence means that the service is ready. */
 export function writeDevFacts(dataDir: string, facts: DevFacts): void {
   writePrivateFile(factsFile(dataDir), `${JSON.stringify(facts, undefined, 2)}\n`);
 }
 
-/** Takes the facts back: nothing is ready. */
+/** Removes the facts: the service is not ready. */
 export function removeDevFacts(dataDir: string): void {
   rmSync(factsFile(dataDir), { force: true });
 }
 
 /**
- * What the service that runs on this data directory says of itself.
+ * The facts of the service that runs on this data directory.
  *
- * @throws SetupError when none is ready there.
+ * @throws SetupError when no service is ready there.
  */
 export function readDevFacts(dataDir: string): DevFacts {
   const file = factsFile(dataDir);
@@ -64,12 +64,13 @@ export function readDevFacts(dataDir: string): DevFacts {
 
 const demoMerchantFile = (dataDir: string) => join(dataDir, 'demo-merchant.json');
 
-/** @throws SetupError when the file was damaged */
+/** @returns undefined before the first start. @throws SetupError when the file is damaged */
 export function readDemoMerchant(dataDir: string): DemoMerchant | undefined {
   const remedy = 'remove it, and npm start makes another demo merchant';
   return readPrivateJson(demoMerchantFile(dataDir), demoMerchantSchema, remedy);
 }
 
+/** Stores the demo merchant for the next start, readable only by this user. */
 export function writeDemoMerchant(dataDir: string, merchant: DemoMerchant): void {
   writePrivateFile(demoMerchantFile(dataDir), `${JSON.stringify(merchant, undefined, 2)}\n`);
 }

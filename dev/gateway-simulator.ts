@@ -6,7 +6,7 @@ import { runMain, stopRequested } from '../src/main/process.ts';
 import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
 import { faulty } from '../src/settings.ts';
 
-/** A UPI gateway for the sandbox: a server of its own, which the service knows only over HTTP. */
+/** The simulated UPI gateway of the sandbox: a separate server, which the service calls over HTTP. */
 await runMain({ name: 'gateway-simulator' }, async (_config, log) => {
   const config = loadDevConfig();
   const { razorpay } = config.gateways.sandbox;

@@ -11,7 +11,7 @@ import { openWebhookSecret } from '../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../src/webhooks/secret-box.ts';
 import { runMain } from '../src/main/process.ts';
 
-async function enrolMerchant(deps: KeyDeps): Promise<DemoMerchant> {
+async function registerMerchant(deps: KeyDeps): Promise<DemoMerchant> {
   const { merchantId } = await createMerchant(deps, {
     name: 'Demo Bazaar',
     email: 'demo@example.com',
@@ -22,33 +22,33 @@ async function enrolMerchant(deps: KeyDeps): Promise<DemoMerchant> {
   return { merchantId, sandbox, production };
 }
 
-/** The key pair as the file tells of it, or with a new secret if the database knows another one. */
-async function withLiveSecret(
+/** The key pair of the file, or a new secret if the file's one is no longer valid. */
+async function withValidSecret(
   deps: KeyDeps,
   merchantId: string,
   environment: Environment,
   known: KeyPair,
 ): Promise<KeyPair> {
   const { isKnown, secretHmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
-  const isLive = isKnown && verifySecret(deps.pepper, known.apiSecret, secretHmac);
-  return isLive ? known : rotateSecret(deps, merchantId, environment);
+  const isValid = isKnown && verifySecret(deps.pepper, known.apiSecret, secretHmac);
+  return isValid ? known : rotateSecret(deps, merchantId, environment);
 }
 
 /**
- * The demo merchant that the file tells of, if the database still has it. Its keys stay the same
- * and always work, also after somebody rotated one of them or the pepper changed.
+ * The demo merchant of the file, if the database has it. Its API keys stay the same; a secret that a
+ * rotation or another pepper has invalidated is replaced.
  */
 async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMerchant | undefined> {
   const known = readDemoMerchant(dataDir);
   if (known === undefined) return undefined;
   const { merchantId } = known;
   if (!(await findMerchant(deps.sql, merchantId))) return undefined;
-  const sandbox = await withLiveSecret(deps, merchantId, 'sandbox', known.sandbox);
-  const production = await withLiveSecret(deps, merchantId, 'production', known.production);
+  const sandbox = await withValidSecret(deps, merchantId, 'sandbox', known.sandbox);
+  const production = await withValidSecret(deps, merchantId, 'production', known.production);
   return { merchantId, sandbox, production };
 }
 
-/** The merchant with the webhook secrets as they are now, where a URL is set. */
+/** Adds the current webhook secrets, where a URL is set. */
 async function withWebhookSecrets(
   { sql }: KeyDeps,
   config: Config,
@@ -68,8 +68,8 @@ async function withWebhookSecrets(
 }
 
 /**
- * Makes sure that the demo merchant exists, approved and with keys for both environments, and
- * writes its facts to `demo-merchant.json` (mode 0600) in the data directory.
+ * Creates the demo merchant unless it exists, approved and with keys for both environments, and
+ * writes it to `demo-merchant.json` (mode 0600) in the data directory.
  */
 await runMain({ name: 'seed' }, async () => {
   const config = loadDevConfig();
@@ -77,7 +77,7 @@ await runMain({ name: 'seed' }, async () => {
   const pepper = required(config, 'API_SECRET_PEPPER');
   const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
   const deps = { sql, pepper, actor: 'seed' };
-  const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await enrolMerchant(deps));
+  const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
   writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
   await sql.end({ timeout: 1 });
 });

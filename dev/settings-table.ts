@@ -8,9 +8,10 @@ import {
 import { prefixed, type Setting, type Settings } from '../src/settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
+/** The file with the tables of settings. */
 export const README = new URL('../README.md', import.meta.url);
 
-/** The tables of the README, by what stands above them. */
+/** The README's tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...VERSION_SETTINGS },
   'Durations:': DURATION_SETTINGS,
@@ -39,7 +40,7 @@ function tableOf([title, settings]: [string, Settings]): string {
   ].join('\n');
 }
 
-/** The README with the tables as the settings give them, between its two markers. */
+/** The README with the tables generated between its two markers. */
 export function withSettingsTables(readme: string): string {
   const tables = Object.entries(SETTINGS_TABLES).map(tableOf).join('\n\n');
   return readme.replace(

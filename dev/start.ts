@@ -2,7 +2,7 @@ import { ConfigError, inheritedEnvironment } from '../src/settings.ts';
 import { loadDevConfig } from './config.ts';
 import { runDev } from './start/run.ts';
 
-/** `npm start`: everything on this machine, from the database to the demo merchant. */
+/** `npm start`: runs everything on this machine, from the database to the demo merchant. */
 async function main(): Promise<number> {
   try {
     return await runDev(loadDevConfig(), inheritedEnvironment());

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /** What Linux counts CPU time in, on every machine that Node runs on. */
-const TICKS_A_SECOND = 100;
+const TICKS_PER_SECOND = 100;
 
 /** Whether this system tells the CPU time of other processes in files. */
 export const HAS_CPU_TIMES = existsSync('/proc/self/stat');
@@ -40,7 +40,7 @@ export function cpuMsOf<Kind extends string>(pids: Record<Kind, number>): Record
     return children.reduce((sum, [child]) => sum + ticksOf(child), own);
   };
   const entries = Object.entries<number>(pids).map(
-    ([kind, pid]) => [kind, (ticksOf(pid) * 1000) / TICKS_A_SECOND] as const,
+    ([kind, pid]) => [kind, (ticksOf(pid) * 1000) / TICKS_PER_SECOND] as const,
   );
   return Object.fromEntries(entries) as Record<Kind, number>;
 }
@@ -52,5 +52,5 @@ export function machineCpuMs(): number {
   // cpu, user, nice, system, idle, iowait, irq, softirq, steal, …
   const ticks = line.split(/\s+/).slice(1, 9).map(Number);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, steal = 0] = ticks;
-  return ((user + nice + system + irq + softIrq + steal) * 1000) / TICKS_A_SECOND;
+  return ((user + nice + system + irq + softIrq + steal) * 1000) / TICKS_PER_SECOND;
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** The four webhooks of an order that is created, paid, delivered and completed. */
-const WEBHOOKS_A_LIFE = 4;
+const WEBHOOKS_PER_ORDER = 4;
 
 /** What has arrived of one order. */
 interface Arrivals {
@@ -39,7 +39,7 @@ export async function startReceiver() {
     const { eventIds, completed, all } = arrivalsOf(data.order_number);
     eventIds.add(event_id);
     if (event === 'ORDER_COMPLETED') completed.resolve();
-    if (eventIds.size === WEBHOOKS_A_LIFE) all.resolve();
+    if (eventIds.size === WEBHOOKS_PER_ORDER) all.resolve();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

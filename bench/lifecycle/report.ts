@@ -1,17 +1,17 @@
-import type { CallName, Observations } from './life.ts';
-import { CALLS } from './life.ts';
+import type { CallName, Observations } from './order-lifecycle.ts';
+import { CALLS } from './order-lifecycle.ts';
 import type { ProcessKind } from './side.ts';
 import { PROCESS_KINDS } from './side.ts';
 
 /** What one side did in one round. */
 export interface RoundResult {
   readonly seen: Observations;
-  readonly livesPerSecond: number;
+  readonly lifecyclesPerSecond: number;
   /** What the rest of the machine used meanwhile: of a busy one the figures say nothing. */
   readonly othersCpuMsPerSecond: number;
-  readonly cpuMsPerLife: Record<ProcessKind, number>;
+  readonly cpuMsPerLifecycle: Record<ProcessKind, number>;
   /** CPU of the benchmark's own process: its client and its receiver. */
-  readonly ownCpuMsPerLife: number;
+  readonly ownCpuMsPerLifecycle: number;
   /** What the other side used meanwhile, which had nothing to do. */
   readonly waitingCpuMsPerSecond: number;
 }
@@ -32,13 +32,13 @@ export function printReport(names: readonly string[], sides: readonly RoundResul
   };
 
   heading('median of the rounds');
-  const lives = ({ livesPerSecond }: RoundResult) => livesPerSecond;
+  const lives = ({ lifecyclesPerSecond }: RoundResult) => lifecyclesPerSecond;
   line('whole lives a second', medianOf(lives), 2);
   const [these = [], those] = sides;
   if (those) {
     const ratios = these.map((round, index) => lives(round) / lives(those[index] ?? round));
-    const told = `${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(' ')})`;
-    console.log(`The median of each round's own ratio: ${told}`);
+    const announced = `${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(' ')})`;
+    console.log(`The median of each round's own ratio: ${announced}`);
   }
 
   heading('milliseconds of all rounds');
@@ -49,11 +49,11 @@ export function printReport(names: readonly string[], sides: readonly RoundResul
   }
 
   heading('CPU milliseconds a life');
-  const ofKind = (kind: ProcessKind) => medianOf(({ cpuMsPerLife }) => cpuMsPerLife[kind]);
+  const ofKind = (kind: ProcessKind) => medianOf(({ cpuMsPerLifecycle }) => cpuMsPerLifecycle[kind]);
   for (const kind of SERVICE_KINDS) line(kind, ofKind(kind), 1);
   line('the service', medianOf(serviceCpuMs), 1);
   line('gateway simulator', ofKind('gateway simulator'), 1);
-  const ownCpuMs = ({ ownCpuMsPerLife }: RoundResult) => ownCpuMsPerLife;
+  const ownCpuMs = ({ ownCpuMsPerLifecycle }: RoundResult) => ownCpuMsPerLifecycle;
   line('this benchmark', medianOf(ownCpuMs), 1);
 
   if (sides.length > 1) {
@@ -68,8 +68,8 @@ export function printReport(names: readonly string[], sides: readonly RoundResul
   names.forEach((name, index) => printErrors(name, sides[index] ?? []));
 }
 
-function serviceCpuMs({ cpuMsPerLife }: RoundResult): number {
-  return SERVICE_KINDS.reduce((sum, kind) => sum + cpuMsPerLife[kind], 0);
+function serviceCpuMs({ cpuMsPerLifecycle }: RoundResult): number {
+  return SERVICE_KINDS.reduce((sum, kind) => sum + cpuMsPerLifecycle[kind], 0);
 }
 
 function printErrors(name: string, rounds: readonly RoundResult[]): void {
@@ -77,8 +77,8 @@ function printErrors(name: string, rounds: readonly RoundResult[]): void {
   for (const { seen } of rounds) {
     for (const [error, count] of seen.errors) counts.set(error, (counts.get(error) ?? 0) + count);
   }
-  const told = [...counts].map(([error, count]) => `${count} × ${error}`).join(', ');
-  console.log(`Answers that were not 2xx, ${name}: ${told === '' ? 'none' : told}`);
+  const announced = [...counts].map(([error, count]) => `${count} × ${error}`).join(', ');
+  console.log(`Answers that were not 2xx, ${name}: ${announced === '' ? 'none' : announced}`);
   for (const { seen } of rounds) seen.failures.forEach((failure) => console.log(`  ${failure}`));
 }
 

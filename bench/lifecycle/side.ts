@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { findProcesses } from '../../dev/processes/process-table.ts';
 import { startWholeService } from '../../test/conformance/whole-service.ts';
 import { cpuMsOf, HAS_CPU_TIMES } from './cpu-time.ts';
-import { createLives } from './life.ts';
+import { createLifecycleClient } from './order-lifecycle.ts';
 import { startReceiver } from './receiver.ts';
 
 const run = promisify(execFile);
 
-/** Whose CPU time is told. The gateway simulator stands for a gateway elsewhere. */
+/** Whose CPU time is announced. The gateway simulator stands for a gateway elsewhere. */
 export const PROCESS_KINDS = [
   'API',
   'worker',
@@ -32,7 +32,7 @@ const IDLE_TIMEOUT_MS = 15_000;
  *
  * @param folder a checkout with its own `node_modules`, by its real path
  */
-export async function startSide(folder: string, atOnce: number) {
+export async function startSide(folder: string, concurrency: number) {
   const settings = { RATE_LIMIT_PER_SECOND: '1000000' };
   const service = await startWholeService(settings, folder);
   const receiver = await startReceiver();
@@ -49,10 +49,10 @@ export async function startSide(folder: string, atOnce: number) {
     return {
       folder,
       commit: await describeCommit(folder),
-      liveOnce: createLives(merchant, receiver, atOnce),
+      runLifecycle: createLifecycleClient(merchant, receiver, concurrency),
       /** CPU milliseconds of each kind so far. */
       cpuMs,
-      untilIdle: () => untilIdle(cpuMs),
+      waitUntilIdle: () => waitUntilIdle(cpuMs),
       stop,
     };
   } catch (error) {
@@ -93,7 +93,7 @@ function findPids(folder: string, dataDir: string): Record<ProcessKind, number> 
 }
 
 /** What a round leaves behind must not slow the other side's: waits until it is done. */
-async function untilIdle(cpuMs: () => Record<string, number>): Promise<void> {
+async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void> {
   const total = () => Object.values(cpuMs()).reduce((sum, ms) => sum + ms, 0);
   const deadline = performance.now() + IDLE_TIMEOUT_MS;
   let before = total();

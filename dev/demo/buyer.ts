@@ -1,4 +1,8 @@
-/** Follows the payment page as a browser without JavaScript would: forms and links alone. */
+/**
+ * Pays on the payment page as a browser without JavaScript does, with forms and links only.
+ *
+ * @throws Error when a page does not respond with 2xx or offers no sandbox UPI app
+ */
 export async function payAsBuyer(paymentUrl: string, signal: AbortSignal): Promise<void> {
   await fetchPage(paymentUrl, { signal });
   const page = await postForm(`${paymentUrl}/sessions`, {}, signal);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A webhook whose signature was checked as the specification tells merchants to. */
+/** A webhook whose signature was verified as the specification requires of merchants. */
 export interface VerifiedWebhook {
   event: string;
   sequence: number;
@@ -12,7 +12,7 @@ export interface VerifiedWebhook {
 
 const MAX_AGE_SECONDS = 300;
 
-/** Checks a webhook by the specification's "Signature verification rules", and nothing else. */
+/** Verifies a webhook. Source: the specification's "Signature verification rules". */
 function isAuthentic(secret: string, timestamp: string, rawBody: Buffer, signature: string) {
   const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(rawBody).digest();
   const given = Buffer.from(signature, 'hex');
@@ -24,7 +24,7 @@ function isAuthentic(secret: string, timestamp: string, rawBody: Buffer, signatu
   );
 }
 
-/** The demo merchant's own webhook endpoint, on a free port of this machine. */
+/** Starts the demo merchant's webhook endpoint on a free port of the loopback interface. */
 export async function startReceiver(onWebhook: (webhook: VerifiedWebhook) => void) {
   let secret = '';
   const arrived: VerifiedWebhook[] = [];
@@ -53,7 +53,7 @@ export async function startReceiver(onWebhook: (webhook: VerifiedWebhook) => voi
     useSecret(webhookSecret: string) {
       secret = webhookSecret;
     },
-    /** @throws Error when it does not arrive in time */
+    /** @throws AbortError when `signal` aborts before the webhook arrives */
     async waitFor(event: string, sequence: number, signal: AbortSignal) {
       while (!arrived.some((seen) => seen.event === event && seen.sequence === sequence)) {
         await once(arrivals, 'arrival', { signal });
@@ -65,4 +65,5 @@ export async function startReceiver(onWebhook: (webhook: VerifiedWebhook) => voi
     },
   };
 }
+/** See {@link startReceiver}. */
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;

@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { runCommand } from '../processes/run-command.ts';
 
-/** Without the internet this is all the time that is lost. */
+/** Short, so that a start without internet access is not delayed for long. */
 const ANSWER_TIMEOUT_MS = 5000;
 const ARCHIVE_TIMEOUT_MS = 5 * 60_000;
 
@@ -43,7 +43,7 @@ export async function sha256Of(file: string): Promise<string> {
 }
 
 /**
- * Takes named files out of a `.tar.gz`.
+ * Extracts the named files from a `.tar.gz`.
  *
  * @throws when the archive is damaged or lacks one of them.
  */

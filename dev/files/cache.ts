@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { withProgress } from '../processes/progress.ts';
 
-/** The name of the project's folder in whatever cache directory it is given. */
+/** The name of the project's folder in a cache directory. */
 export const CACHE_NAME = 'merchant-payment-order-service';
 
-/** Where this project keeps what it built or downloaded, once for each user of a machine. */
+/** The folder for built and downloaded programs, shared by all checkouts of a user. */
 export function cacheRoot(cacheHome: string): string {
   return join(cacheHome, CACHE_NAME);
 }
 
-/** Whether a folder of the cache is there, complete. */
+/** Whether a folder of the cache exists, which means that it is complete. */
 export function isCached(root: string, name: string): boolean {
   return existsSync(join(root, name));
 }
@@ -20,11 +20,11 @@ export function isCached(root: string, name: string): boolean {
 /**
  * A folder of the cache, filled on first use.
  *
- * It is filled beside its place and renamed, so a folder with this name is always complete; a lock
- * makes a second process wait instead of doing the same work, and is free again if the first dies.
+ * It is filled under another name and renamed, so a folder with this name is always complete. A lock
+ * makes a second process wait instead of doing the same work; it is free again if the first dies.
  *
- * @param fill gets the folder to fill.
- * @param log hears that another process is waited for.
+ * @param fill fills the folder that it receives.
+ * @param log receives a line when another process holds the lock.
  * @throws what `fill` throws, or the reason of `signal`.
  */
 export async function cachedFolder(
@@ -58,7 +58,7 @@ export async function cachedFolder(
   }
 }
 
-/** What a killed process left half done: with the lock in hand, nobody is working on it. */
+/** Removes what a killed process left incomplete. The caller holds the lock. */
 async function removePartial(root: string, name: string): Promise<void> {
   const entries = await readdir(root);
   const partial = entries.filter((entry) => entry.startsWith(`${name}.partial-`));

@@ -9,15 +9,15 @@ export interface FileLock {
 }
 
 /**
- * Takes a lock that the kernel drops with the process, however that ends: SQLite's lock on an
- * empty database file. Node has no `flock`, and a lock file with a process id in it can be stale.
+ * Takes a lock that the kernel frees when the process ends in any way: SQLite's lock on an empty
+ * database file. Node has no `flock`, and a lock file with a process id can be stale.
  *
- * @returns undefined when somebody else holds it.
+ * @returns undefined when another process holds it.
  */
 export function tryLock(file: string): FileLock | undefined {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // Nothing is ever written, so no journal has to survive us.
+    // Nothing is written to the database, so its journal need not be a file.
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
@@ -28,7 +28,7 @@ export function tryLock(file: string): FileLock | undefined {
 }
 
 /**
- * Takes a lock as soon as its holder lets go.
+ * Waits until a lock is free and takes it.
  *
  * @throws the reason of `signal` when that aborts the wait.
  */

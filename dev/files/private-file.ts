@@ -4,10 +4,10 @@ import type { z } from 'zod';
 import { SetupError } from '../../src/setup-error.ts';
 
 /**
- * Creates a folder that only its owner can enter, and those above it that are missing.
+ * Creates a folder that only its owner can enter, and its missing parents.
  *
- * Not `mkdirSync` with `recursive`: where nothing can be created, as below `/proc`, Node 24 tries
- * for ever.
+ * `mkdirSync` with `recursive` does not terminate in Node 24 where nothing can be created, as below
+ * `/proc`.
  */
 export function makePrivateFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -16,13 +16,13 @@ export function makePrivateFolder(folder: string): void {
 }
 
 /**
- * Writes a file that only its owner can read, at once: a reader finds the old text or the new one,
- * never half of it. One process at a time may write a file.
+ * Writes a file atomically that only its owner can read: a reader sees the old text or the new one.
+ * Only one process at a time may write a file.
  */
 export function writePrivateFile(file: string, text: string): void {
   const unfinished = `${file}.unfinished`;
   makePrivateFolder(dirname(file));
-  rmSync(unfinished, { force: true }); // The mode below counts for new files only.
+  rmSync(unfinished, { force: true }); // The mode below applies only to new files.
   writeFileSync(unfinished, text, { mode: 0o600, flush: true });
   renameSync(unfinished, file);
 }
@@ -30,9 +30,9 @@ export function writePrivateFile(file: string, text: string): void {
 /**
  * Reads a JSON file that {@link writePrivateFile} wrote.
  *
- * @param remedy what the person at the terminal can do about a damaged file
+ * @param remedy what the developer can do about a damaged file
  * @returns undefined when there is no such file
- * @throws SetupError in one line when it cannot be read, or is not what `schema` says
+ * @throws SetupError in one line when it cannot be read or does not match `schema`
  */
 export function readPrivateJson<Content>(
   file: string,

@@ -1,8 +1,9 @@
-import { Router } from '@koa/router';
+import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { collection } from './entities.ts';
-import { type SimulatedGateway, existing } from './gateway.ts';
+import { type SimulatedGateway, requireRow } from './gateway.ts';
+import { createRouter } from './middleware.ts';
 import { paymentsOf, qrCodesOfPayment } from './payments.ts';
 import { closeQrCode, createQrCode, currentQrCode } from './qr-codes.ts';
 import { refundPayment, refundsOf } from './refunds.ts';
@@ -89,12 +90,12 @@ function addQrCodeRoutes(router: Router, gateway: SimulatedGateway): void {
 
 function addPaymentRoutes(router: Router, gateway: SimulatedGateway): void {
   router.get('/v1/payments/:id', (ctx) => {
-    ctx.body = existing(gateway, 'payments', param(ctx.params, 'id')).entity;
+    ctx.body = requireRow(gateway, 'payments', param(ctx.params, 'id')).entity;
   });
   router.post('/v1/payments/:id/refund', (ctx) => {
     const key = ctx.get('x-refund-idempotency') || undefined;
-    const asked = newRefund.parse(ctx.request.body ?? {});
-    ctx.body = refundPayment(gateway, param(ctx.params, 'id'), asked, key);
+    const input = newRefund.parse(ctx.request.body ?? {});
+    ctx.body = refundPayment(gateway, param(ctx.params, 'id'), input, key);
   });
   router.get('/v1/payments/:id/refunds', (ctx) => {
     ctx.body = collection(refundsOf(gateway, param(ctx.params, 'id')), page.parse(ctx.query));
@@ -104,10 +105,10 @@ function addPaymentRoutes(router: Router, gateway: SimulatedGateway): void {
     ctx.body = collection(disputes, page.parse(ctx.query));
   });
   router.get('/v1/disputes/:id', (ctx) => {
-    ctx.body = existing(gateway, 'disputes', param(ctx.params, 'id')).entity;
+    ctx.body = requireRow(gateway, 'disputes', param(ctx.params, 'id')).entity;
   });
   router.get('/v1/refunds/:id', (ctx) => {
-    ctx.body = existing(gateway, 'refunds', param(ctx.params, 'id')).entity;
+    ctx.body = requireRow(gateway, 'refunds', param(ctx.params, 'id')).entity;
   });
 }
 
@@ -121,29 +122,28 @@ function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
     ctx.body = collection(transfersOf(gateway, param(ctx.params, 'id')), page.parse(ctx.query));
   });
   router.get('/v1/transfers/:id', (ctx) => {
-    ctx.body = existing(gateway, 'transfers', param(ctx.params, 'id')).entity;
+    ctx.body = requireRow(gateway, 'transfers', param(ctx.params, 'id')).entity;
   });
   router.patch('/v1/transfers/:id', (ctx) => {
     const { on_hold: onHold } = hold.parse(ctx.request.body);
     ctx.body = holdTransfer(gateway, param(ctx.params, 'id'), onHold);
   });
   router.post('/v2/accounts', (ctx) => {
-    const { type, ...asked } = newAccount.parse(ctx.request.body);
-    ctx.body = { ...createAccount(gateway, asked), type };
+    const { type, ...input } = newAccount.parse(ctx.request.body);
+    ctx.body = { ...createAccount(gateway, input), type };
   });
   router.get('/v2/accounts/:id', (ctx) => {
-    ctx.body = existing(gateway, 'accounts', param(ctx.params, 'id')).entity;
+    ctx.body = requireRow(gateway, 'accounts', param(ctx.params, 'id')).entity;
   });
 }
 
 /**
- * The part of Razorpay's API that is simulated, with its paths and its shapes.
+ * The simulated part of Razorpay's API, with the same paths and shapes.
  *
- * @param guards pass before any route, and cannot be passed by another spelling of its path
+ * @param guards middleware of every route
  */
 export function createApiRouter(gateway: SimulatedGateway, guards: readonly Middleware[]): Router {
-  const router = new Router({ sensitive: true, strict: true });
-  for (const guard of guards) router.use(guard);
+  const router = createRouter(guards);
   addQrCodeRoutes(router, gateway);
   addPaymentRoutes(router, gateway);
   addRouteRoutes(router, gateway);

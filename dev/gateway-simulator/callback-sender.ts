@@ -4,6 +4,7 @@ import { Agent, request } from 'undici';
 import type { SimulatorLog } from './gateway.ts';
 import type { Store, CallbackEvent } from './store.ts';
 
+/** How callbacks are sent. */
 export interface SenderOptions {
   store: Store;
   callbackUrl: string | undefined;
@@ -13,10 +14,11 @@ export interface SenderOptions {
   log: SimulatorLog;
 }
 
+/** Sends callbacks to the service. */
 export interface CallbackSender {
-  /** Sends an event after a wait, again and again until it is taken or given up. Never throws. */
+  /** Sends an event after a delay, with retries until it is accepted or fails. Never throws. */
   deliver(eventId: string, delayMs: number): Promise<void>;
-  /** Interrupts every wait and every request; what was waiting stays so in the journal. */
+  /** Interrupts every wait and every request; waiting events stay in the journal. */
   close(): Promise<void>;
 }
 
@@ -28,10 +30,10 @@ function signedHeaders({ id, body }: CallbackEvent, webhookSecret: string) {
   };
 }
 
-/** Sends one event once. @returns whether it was taken, and what came back */
+/** Sends one event once. @returns whether it was accepted, and the status code or error */
 async function post(options: SenderOptions, dispatcher: Agent, event: CallbackEvent) {
   const { callbackUrl, webhookSecret, timeoutMs } = options;
-  if (callbackUrl === undefined) return { isTaken: false, outcome: 'no callback address' };
+  if (callbackUrl === undefined) return { isAccepted: false, outcome: 'no callback address' };
   try {
     const { statusCode, body } = await request(callbackUrl, {
       method: 'POST',
@@ -41,13 +43,13 @@ async function post(options: SenderOptions, dispatcher: Agent, event: CallbackEv
       dispatcher,
     });
     await body.dump();
-    return { isTaken: statusCode >= 200 && statusCode < 300, outcome: String(statusCode) };
+    return { isAccepted: statusCode >= 200 && statusCode < 300, outcome: String(statusCode) };
   } catch (error) {
-    return { isTaken: false, outcome: error instanceof Error ? error.message : 'unknown error' };
+    return { isAccepted: false, outcome: error instanceof Error ? error.message : 'unknown error' };
   }
 }
 
-/** Sends as Razorpay does: signed, at least once, again after anything but a 2xx. */
+/** Sends as Razorpay does: signed, at least once, with retries after anything but a 2xx. */
 export function createCallbackSender(options: SenderOptions): CallbackSender {
   const { store, retryDelaysMs, log } = options;
   const agent = new Agent({ connections: 32 });
@@ -56,28 +58,28 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
 
   function write(eventId: string, change: Partial<CallbackEvent>): void {
     const event = store.get('events', eventId);
-    // The second copy of a delivered event may fail; the event is delivered all the same.
+    // The second copy of a delivered event may fail; the event stays delivered.
     if (closing.signal.aborted || event === undefined || event.state === 'delivered') return;
-    // Lost, it is sent once more: nobody was promised that it would not be.
-    store.commitLightly({ events: { [eventId]: { ...event, ...change } } });
+    // If this change is lost, the event is sent again, which at-least-once delivery allows.
+    store.commitWithoutSync({ events: { [eventId]: { ...event, ...change } } });
   }
 
-  /** On a full disk the event is sent again, after a restart if not before: at least once. */
-  function note(eventId: string, change: Partial<CallbackEvent>): void {
+  /** Never throws: on a full disk the event is sent again, at the latest after a restart. */
+  function record(eventId: string, change: Partial<CallbackEvent>): void {
     try {
       write(eventId, change);
     } catch (err) {
-      log.warn({ err, eventId }, 'what became of a callback could not be written down');
+      log.warn({ err, eventId }, 'the state of a callback could not be recorded');
     }
   }
 
   async function attempt(eventId: string): Promise<boolean> {
     const event = store.get('events', eventId);
     if (event === undefined) return true;
-    const { isTaken, outcome } = await post(options, agent, event);
+    const { isAccepted, outcome } = await post(options, agent, event);
     const attempts = (store.get('events', eventId)?.attempts ?? 0) + 1;
-    note(eventId, { attempts, lastOutcome: outcome, ...(isTaken && { state: 'delivered' }) });
-    return isTaken;
+    record(eventId, { attempts, lastOutcome: outcome, ...(isAccepted && { state: 'delivered' }) });
+    return isAccepted;
   }
 
   async function attemptAll(eventId: string): Promise<void> {
@@ -86,7 +88,7 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
       await wait(retryDelayMs);
     }
     if (await attempt(eventId)) return;
-    note(eventId, { state: 'failed' });
+    record(eventId, { state: 'failed' });
     log.warn({ eventId }, 'a callback was given up');
   }
 
@@ -96,7 +98,7 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
         if (delayMs > 0) await wait(delayMs);
         await attemptAll(eventId);
       } catch (err) {
-        // Only the end of the simulator interrupts a wait.
+        // `close` interrupts waits.
         if (!closing.signal.aborted) log.warn({ err, eventId }, 'a callback could not be sent');
       }
     },

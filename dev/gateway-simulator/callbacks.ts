@@ -2,40 +2,40 @@ import { type SenderOptions, createCallbackSender } from './callback-sender.ts';
 import { type Random, newId, shuffled } from './random.ts';
 import type { CallbackEvent } from './store.ts';
 
-/** What goes wrong on the way; drawn for each event from the seeded generator. */
+/** The disturbances of callbacks, drawn for each event from the seeded generator. */
 export interface CallbackSettings {
   dropProbability: number;
   duplicateProbability: number;
   delayMs: { min: number; max: number };
-  /** Nothing is sent until it is released, in whatever order. */
+  /** Events are not sent until `release`. */
   hold: boolean;
 }
 
-/** Everything arrives, once, at once. */
-const UNDISTURBED: Readonly<CallbackSettings> = {
+/** Every event arrives once, immediately. */
+const RELIABLE: Readonly<CallbackSettings> = {
   dropProbability: 0,
   duplicateProbability: 0,
   delayMs: { min: 0, max: 0 },
   hold: false,
 };
 
-/** A callback to be: its name, and the entities in it by their names. */
-export interface Announcement {
+/** A callback to create: its event name, and its entities by their names. */
+export interface NewEvent {
   name: string;
   entities: Readonly<Record<string, unknown>>;
 }
 
-/** An event, and what chance has in store for it. */
+/** An event with its drawn disturbances. */
 export interface CallbackPlan {
   event: CallbackEvent;
   copies: number;
   delayMs: number;
 }
 
-/** The account that the simulator plays; it is in every callback. */
+/** The id of the simulated account, in every callback. */
 const ACCOUNT_ID = 'acc_SimulatorAcct1';
 
-function eventBody({ name, entities }: Announcement, now: number): string {
+function eventBody({ name, entities }: NewEvent, now: number): string {
   const payload = Object.fromEntries(
     Object.entries(entities).map(([key, entity]) => [key, { entity }]),
   );
@@ -44,21 +44,21 @@ function eventBody({ name, entities }: Announcement, now: number): string {
   return JSON.stringify({ ...head, contains, payload, created_at: now });
 }
 
-/** Draws up an event, not yet written anywhere. */
+/** Creates an event, which the caller stores. */
 function planCallback(
-  announcement: Announcement,
+  newEvent: NewEvent,
   now: number,
   { settings, random }: { settings: CallbackSettings; random: Random },
 ): CallbackPlan {
-  // Always the same number of draws, so that one event's luck does not depend on another's.
+  // Always the same number of draws, so that events do not influence each other.
   const [drop, duplicate, late] = [random.next(), random.next(), random.next()];
   const { min, max } = settings.delayMs;
-  const fate = drop < settings.dropProbability ? 'dropped' : 'waiting';
+  const initialState = drop < settings.dropProbability ? 'dropped' : 'waiting';
   const event: CallbackEvent = {
     id: newId('evt_'),
-    name: announcement.name,
-    body: eventBody(announcement, now),
-    state: settings.hold ? 'held' : fate,
+    name: newEvent.name,
+    body: eventBody(newEvent, now),
+    state: settings.hold ? 'held' : initialState,
     attempts: 0,
     lastOutcome: null,
   };
@@ -66,18 +66,18 @@ function planCallback(
   return { event, copies, delayMs: min + late * (max - min) };
 }
 
-/** Counts what is under way, and tells when it is nothing. */
-export interface Counter {
-  during(work: Promise<void>): Promise<void>;
+/** Tracks work under way. */
+interface PendingWork {
+  track(work: Promise<void>): Promise<void>;
+  /** Resolves when no work is under way. */
   idle(): Promise<void>;
 }
 
-/** Starts at nothing. */
-function createCounter(): Counter {
+function createPendingWork(): PendingWork {
   let running = 0;
   let waiting: (() => void)[] = [];
   return {
-    async during(work) {
+    async track(work) {
       running += 1;
       await work.finally(() => (running -= 1));
       if (running > 0) return;
@@ -92,41 +92,43 @@ function createCounter(): Counter {
   };
 }
 
+/** The order in which held events are released. */
 export type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
 
+/** The callbacks of a simulator. */
 export interface Callbacks {
   readonly settings: CallbackSettings;
   update(settings: { [Name in keyof CallbackSettings]?: CallbackSettings[Name] | undefined }): void;
-  /** Draws up an event, not yet written anywhere. */
-  plan(announcement: Announcement, now: number): CallbackPlan;
+  /** Creates an event, which the caller stores. */
+  plan(newEvent: NewEvent, now: number): CallbackPlan;
   dispatch(plan: CallbackPlan): void;
-  /** Sends what was held, one after the other in this order; answers how many. */
+  /** Sends the held events one after the other. @returns their number */
   release(order: ReleaseOrder): number;
   resend(eventId: string): void;
-  /** Sends again what an earlier process did not bring to an end. */
+  /** Sends the events that an earlier process did not complete. */
   resume(): void;
-  /** Once nothing is on its way any more. */
+  /** Resolves when no delivery is under way. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The callbacks of a simulator: what is sent, when, how often, and in what order. */
+/** Creates the callbacks of a simulator, which decide when, how often and in what order to send. */
 export function createCallbacks(options: SenderOptions & { random: Random }): Callbacks {
   const { store, random } = options;
-  const settings: CallbackSettings = { ...UNDISTURBED };
+  const settings: CallbackSettings = { ...RELIABLE };
   const sender = createCallbackSender(options);
-  const counter = createCounter();
+  const pending = createPendingWork();
   const start = (eventId: string, delayMs = 0) =>
-    void counter.during(sender.deliver(eventId, delayMs));
+    void pending.track(sender.deliver(eventId, delayMs));
 
-  async function deliverInTurn(events: CallbackEvent[]): Promise<void> {
+  async function deliverInOrder(events: CallbackEvent[]): Promise<void> {
     for (const { id } of events) await sender.deliver(id, 0);
   }
 
   return {
     settings,
     update: (change) => void Object.assign(settings, change),
-    plan: (announcement, now) => planCallback(announcement, now, { settings, random }),
+    plan: (newEvent, now) => planCallback(newEvent, now, { settings, random }),
 
     dispatch({ event, copies, delayMs }) {
       if (event.state !== 'waiting') return;
@@ -142,7 +144,7 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
         reversed: () => held.toReversed(),
         shuffled: () => shuffled(held, random),
       };
-      void counter.during(deliverInTurn(orders[order]()));
+      void pending.track(deliverInOrder(orders[order]()));
       return held.length;
     },
 
@@ -150,11 +152,11 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
     resume() {
       for (const { id, state } of store.all('events')) if (state === 'waiting') start(id);
     },
-    settled: () => counter.idle(),
+    settled: () => pending.idle(),
 
     async close() {
       await sender.close();
-      await counter.idle();
+      await pending.idle();
     },
   };
 }

@@ -1,18 +1,20 @@
-import { Router } from '@koa/router';
+import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { type Faults, addRefusal, liftRefusal } from './faults.ts';
-import { type SimulatedGateway, age, totals } from './gateway.ts';
-import { failQrCode, moveDispute, openDispute, payQrCode } from './payments.ts';
+import { type SimulatedGateway, ageEntities, totals } from './gateway.ts';
+import { createRouter } from './middleware.ts';
+import { failQrCode, updateDisputeStatus, openDispute, payQrCode } from './payments.ts';
 import { expireQrCode } from './qr-codes.ts';
 import type { Random } from './random.ts';
 import { refundPayment, settleRefund } from './refunds.ts';
 
+/** What the control routes change. */
 export interface ControlDeps {
   gateway: SimulatedGateway;
   faults: Faults;
   random: Random;
-  /** Stops taking connections for this long. */
+  /** Refuses connections for this duration. */
   refuseConnectionsFor: (durationMs: number) => void;
 }
 
@@ -51,7 +53,7 @@ const behaviour = z.strictObject({
 
 const dashboardRefund = z.strictObject({
   amountPaise: z.number().int().min(1).optional(),
-  /** Takes it back from the linked account, as the dashboard offers. */
+  /** Reverses the transfers to linked accounts, as the dashboard offers. */
   reverseTransfers: z.boolean().default(true),
 });
 const newDispute = z.strictObject({ amountPaise: z.number().int().min(1).optional() });
@@ -91,7 +93,7 @@ function addFaultControls(router: Router, { faults, refuseConnectionsFor }: Cont
   router.post('/simulator/outage', (ctx) => {
     const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
     ctx.body = { durationMs: forMs };
-    // Answered first: the outage begins when this answer has gone out.
+    // The outage begins after this response was sent.
     ctx.res.once('finish', () => refuseConnectionsFor(forMs));
   });
 }
@@ -146,7 +148,7 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
   router.post('/simulator/clock', (ctx) => {
     const seconds = z.number().int().min(1);
     const body = z.strictObject({ advanceSeconds: seconds }).parse(ctx.request.body);
-    age(gateway, body.advanceSeconds);
+    ageEntities(gateway, body.advanceSeconds);
     ctx.body = {};
   });
   router.get('/simulator/totals', (ctx) => {
@@ -154,12 +156,12 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
   });
 }
 
-/** What happens to money at the gateway without its API: its dashboard, and the buyer's bank. */
+/** Reversals: what the gateway's dashboard and the buyer's bank do without its API. */
 function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
   router.post('/simulator/payments/:id/refund', (ctx) => {
     const { amountPaise, reverseTransfers } = dashboardRefund.parse(ctx.request.body ?? {});
-    const asked = { amount: amountPaise, reverse_all: reverseTransfers };
-    ctx.body = refundPayment(gateway, idOf(ctx.params), asked, undefined);
+    const input = { amount: amountPaise, reverse_all: reverseTransfers };
+    ctx.body = refundPayment(gateway, idOf(ctx.params), input, undefined);
   });
   router.post('/simulator/payments/:id/disputes', (ctx) => {
     const { amountPaise } = newDispute.parse(ctx.request.body ?? {});
@@ -167,14 +169,13 @@ function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
   });
   router.post('/simulator/disputes/:id/settle', (ctx) => {
     const { status } = disputeStatus.parse(ctx.request.body);
-    ctx.body = moveDispute(gateway, idOf(ctx.params), status);
+    ctx.body = updateDisputeStatus(gateway, idOf(ctx.params), status);
   });
 }
 
-/** The levers: everything a test or a curious person can make happen, as JSON. */
+/** The control API: buyers' actions, faults, callbacks and reversals, for tests and developers. */
 export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
-  const router = new Router({ sensitive: true, strict: true });
-  for (const guard of guards) router.use(guard);
+  const router = createRouter(guards);
   addBuyerControls(router, deps);
   addFaultControls(router, deps);
   addCallbackControls(router, deps);

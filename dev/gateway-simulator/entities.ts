@@ -1,8 +1,9 @@
-/** Razorpay's entities as they go over the wire: amounts in paise, times in Unix seconds. */
+/** Razorpay's entities as in its HTTP API: amounts in paise, times in Unix seconds. */
 
-/** Key-value pairs of the caller's own. */
+/** Key-value pairs that the caller attaches to an entity. */
 export type Notes = Readonly<Record<string, string>>;
 
+/** A QR code for one payment. */
 export interface QrCode {
   id: string;
   entity: 'qr_code';
@@ -23,6 +24,7 @@ export interface QrCode {
   close_reason: 'on_demand' | 'paid' | null;
 }
 
+/** A buyer's attempt to pay. */
 export interface Payment {
   id: string;
   entity: 'payment';
@@ -50,6 +52,7 @@ export interface Payment {
   created_at: number;
 }
 
+/** A refund of a payment or of a part of it. */
 export interface Refund {
   id: string;
   entity: 'refund';
@@ -66,7 +69,7 @@ export interface Refund {
   speed_requested: 'normal';
 }
 
-/** A chargeback, in Razorpay's word. */
+/** A chargeback, which Razorpay calls dispute. */
 export interface Dispute {
   id: string;
   entity: 'dispute';
@@ -81,6 +84,7 @@ export interface Dispute {
   created_at: number;
 }
 
+/** Money moved to a linked account. */
 export interface Transfer {
   id: string;
   entity: 'transfer';
@@ -100,6 +104,7 @@ export interface Transfer {
   processed_at: number | null;
 }
 
+/** A merchant's account at the gateway, which receives transfers. */
 export interface LinkedAccount {
   id: string;
   type: 'route';
@@ -114,6 +119,7 @@ export interface LinkedAccount {
   created_at: number;
 }
 
+/** The form of every list. */
 export type Collection<Item> = { entity: 'collection'; count: number; items: Item[] };
 
 /** The `count` and `skip` of every list: 10 by default, 100 at most, the newest first. */
@@ -122,13 +128,13 @@ export interface Page {
   skip: number;
 }
 
-/** A page of items that were collected oldest first. */
+/** A page, newest first, of items that are given oldest first. */
 export function collection<Item>(oldestFirst: readonly Item[], { count, skip }: Page) {
   const items = oldestFirst.toReversed().slice(skip, skip + count);
   return { entity: 'collection', count: items.length, items } satisfies Collection<Item>;
 }
 
-/** What the API answers instead of an entity: api/errors, `{error: {code, description, …}}`. */
+/** An error response of the API. Source: api/errors, `{error: {code, description, …}}`. */
 export class RazorpayError extends Error {
   override readonly name = 'RazorpayError';
   readonly status: number;
@@ -140,7 +146,7 @@ export class RazorpayError extends Error {
     this.code = code;
   }
 
-  /** The body as it goes over the wire. */
+  /** The response body. */
   toBody() {
     const { code, message: description } = this;
     const where = { source: 'NA', step: 'NA', reason: 'NA' };
@@ -148,12 +154,12 @@ export class RazorpayError extends Error {
   }
 }
 
-/** A 400 with Razorpay's own words where its documentation gives them. */
+/** A 400, with the description of Razorpay's documentation where it gives one. */
 export function badRequest(description: string): RazorpayError {
   return new RazorpayError(400, description);
 }
 
-/** Their own fault: with these words, and whatever status. */
+/** A 429 or 5xx response with Razorpay's description. */
 export function serverError(status: number): RazorpayError {
   const description =
     'We are facing some trouble completing your request at the moment. Please try again shortly.';

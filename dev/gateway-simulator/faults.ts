@@ -2,11 +2,11 @@ import type { Context, Middleware, Next } from 'koa';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { badRequest, serverError } from './entities.ts';
-import { type SimulatedGateway, existing, publish } from './gateway.ts';
+import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
 import { type Random, newId } from './random.ts';
 import type { Refusal } from './store.ts';
 
-/** Refusals that a gateway does not take back by itself, with the words it would use. */
+/** Permanent refusals, with the gateway's descriptions. */
 const REFUSAL_CAUSES = {
   account_closed: { operation: 'transfer', description: 'The linked account is closed' },
   refund_window_over: {
@@ -17,9 +17,10 @@ const REFUSAL_CAUSES = {
   },
 } as const;
 
+/** The cause of a permanent refusal. */
 export type RefusalCause = keyof typeof REFUSAL_CAUSES;
 
-/** Refuses every refund or transfer of the subject (a payment, a linked account, null for all). */
+/** Refuses refunds or transfers of the subject (a payment, a linked account, null for all). */
 export function addRefusal(
   gateway: SimulatedGateway,
   cause: RefusalCause,
@@ -31,13 +32,13 @@ export function addRefusal(
   return refusal;
 }
 
-/** Takes it back. */
+/** Lifts a refusal. @throws RazorpayError 400 for an unknown id */
 export function liftRefusal(gateway: SimulatedGateway, id: string): void {
-  const refusal = existing(gateway, 'refusals', id);
+  const refusal = requireRow(gateway, 'refusals', id);
   publish(gateway, { refusals: { [id]: { ...refusal, isActive: false } } });
 }
 
-/** @throws RazorpayError 400 while a refusal covers one of the subjects */
+/** @throws RazorpayError 400 while a refusal applies to one of the subjects */
 export function assertNotRefused(
   gateway: SimulatedGateway,
   operation: Refusal['operation'],
@@ -52,33 +53,35 @@ export function assertNotRefused(
   if (refusal !== undefined) throw badRequest(refusal.description);
 }
 
-/** What can go wrong with a request to the API. */
+/** A fault of the API. */
 export interface FaultSpec {
   /**
-   * `reset`: the connection is cut, nothing was done. `error`: a 5xx or 429. `late`: the answer comes
-   * after the client's time-out. `drop_answer`: it is done, and the answer is lost.
+   * `reset`: the connection is cut before the work. `error`: a 5xx or 429. `late`: the response comes
+   * after the client's time-out. `drop_answer`: the work is done, and the response is lost.
    */
   kind: 'reset' | 'error' | 'late' | 'drop_answer';
   method?: 'GET' | 'POST' | 'PATCH' | undefined;
   /** A path in which `*` stands for one segment: `/v1/payments/*` + `/refund`. All by default. */
   path?: string | undefined;
-  /** Of `error`: 503 by default. */
+  /** For `error`: 503 by default. */
   status?: number | undefined;
-  /** Of `error` and `late`: whether the work is done before that, after it, or never. */
+  /** For `error` and `late`: whether the work is done before the fault, after it, or never. */
   work?: 'before' | 'after' | 'never' | undefined;
-  /** Of `late`: until the client gives up, by default. */
+  /** For `late`: until the client closes the connection, by default. */
   delayMs?: number | undefined;
-  /** How many requests it strikes; every one until it is switched off, by default. */
+  /** How many requests it affects; all by default. */
   count?: number | undefined;
   probability?: number | undefined;
 }
 
+/** An active fault. */
 export interface Fault extends FaultSpec {
   id: string;
-  /** How many requests it has struck. */
+  /** How many requests it has affected. */
   hits: number;
 }
 
+/** The active faults of a simulator. */
 export interface Faults {
   add(spec: FaultSpec): Fault;
   list(): Fault[];
@@ -95,7 +98,7 @@ function pathMatches(pattern: string, path: string): boolean {
   return wanted.length === segments.length && segments.every(fits);
 }
 
-function covers({ method, path, count, hits }: Fault, ctx: Context): boolean {
+function matches({ method, path, count, hits }: Fault, ctx: Context): boolean {
   if (count !== undefined && hits >= count) return false;
   if (method !== undefined && method !== ctx.method) return false;
   return path === undefined || pathMatches(path, ctx.path);
@@ -106,7 +109,7 @@ function cutConnection(ctx: Context): void {
   ctx.req.socket.destroy();
 }
 
-async function answerLate(fault: Fault, ctx: Context, next: Next): Promise<void> {
+async function respondLate(fault: Fault, ctx: Context, next: Next): Promise<void> {
   const work = fault.work ?? 'before';
   if (work === 'before') await next();
   if (fault.delayMs !== undefined) await delay(fault.delayMs);
@@ -114,33 +117,33 @@ async function answerLate(fault: Fault, ctx: Context, next: Next): Promise<void>
   if (work === 'after') await next();
 }
 
-async function answerError(fault: Fault, ctx: Context, next: Next): Promise<void> {
+async function respondWithError(fault: Fault, ctx: Context, next: Next): Promise<void> {
   if (fault.work === 'before') await next();
   const error = serverError(fault.status ?? 503);
   ctx.status = error.status;
   ctx.body = error.toBody();
 }
 
-async function strike(fault: Fault, ctx: Context, next: Next): Promise<void> {
+async function applyFault(fault: Fault, ctx: Context, next: Next): Promise<void> {
   switch (fault.kind) {
     case 'reset':
       return cutConnection(ctx);
     case 'error':
-      return answerError(fault, ctx, next);
+      return respondWithError(fault, ctx, next);
     case 'late':
-      return answerLate(fault, ctx, next);
+      return respondLate(fault, ctx, next);
     case 'drop_answer':
       await next();
       return cutConnection(ctx);
   }
 }
 
-/** Faults that are switched on and off while it runs; the first that fits strikes. */
+/** Creates an empty list of faults. The first one that matches a request applies to it. */
 export function createFaults(random: Random): Faults {
   let faults: Fault[] = [];
 
-  function take(ctx: Context): Fault | undefined {
-    const fault = faults.find((candidate) => covers(candidate, ctx));
+  function draw(ctx: Context): Fault | undefined {
+    const fault = faults.find((candidate) => matches(candidate, ctx));
     if (fault === undefined || random.next() >= (fault.probability ?? 1)) return undefined;
     fault.hits += 1;
     return fault;
@@ -160,8 +163,8 @@ export function createFaults(random: Random): Faults {
       faults = [];
     },
     async middleware(ctx, next) {
-      const fault = take(ctx);
-      await (fault === undefined ? next() : strike(fault, ctx, next));
+      const fault = draw(ctx);
+      await (fault === undefined ? next() : applyFault(fault, ctx, next));
     },
   };
 }

@@ -1,68 +1,69 @@
-import type { Announcement, Callbacks } from './callbacks.ts';
+import type { NewEvent, Callbacks } from './callbacks.ts';
 import { badRequest } from './entities.ts';
 import type { Store, Changes, Row, Table } from './store.ts';
 
-/** Where the simulator reports; pino fits. */
+/** The simulator's logger; pino implements it. */
 export interface SimulatorLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
 }
 
+/** How to run a simulator. */
 export interface GatewaySimulatorOptions {
   host?: string;
-  /** 0 takes any free one. */
+  /** 0 selects a free port. */
   port: number;
   keyId: string;
   keySecret: string;
   webhookSecret: string;
-  /** Where callbacks go; without it they are made and fail. */
+  /** Where callbacks are sent; without it they are created and fail. */
   callbackUrl?: string | undefined;
-  /** The journal that outlives the process; without it the state is lost with it. */
+  /** The journal of the state; without it the state is lost when the process ends. */
   dataFile?: string | undefined;
-  /** The address under which a buyer's browser reaches it, if not `http://host:port`. */
+  /** The URL at which a buyer's browser reaches it, if not `http://host:port`. */
   publicUrl?: string | undefined;
-  /** Waits between the tries of one callback; Razorpay's go on for a day. */
+  /** The waits between attempts of one callback; Razorpay retries for a day. */
   callbackRetryDelaysMs?: readonly number[];
-  /** Razorpay waits 5 s for the answer to a callback. */
+  /** Razorpay waits 5 s for the response to a callback. */
   callbackTimeoutMs?: number;
-  /** For everything that is left to chance. */
+  /** The seed of random faults and disturbances. */
   seed?: number;
   log?: SimulatorLog;
 }
 
-/** How the simulated gateway behaves beyond its faults; forgotten on restart. */
+/** Switches of the simulated gateway, which a restart resets. */
 export interface Behaviour {
   /** Refunds stay pending until a control call settles them. */
   refundsStartPending: boolean;
-  /** Off: `X-Refund-Idempotency` is ignored, so that a caller's own look-up shows its worth. */
+  /** When false, `X-Refund-Idempotency` is ignored, to test the caller's look-up of earlier refunds. */
   honourIdempotencyKeys: boolean;
 }
 
-/** What the operations work on. */
+/** The state and environment of all operations. */
 export interface SimulatedGateway {
   store: Store;
   callbacks: Callbacks;
   behaviour: Behaviour;
   /** Unix seconds. */
   now: () => number;
-  /** The address under which browsers reach the pages. */
+  /** The URL at which browsers reach the pages. */
   publicUrl: () => string;
 }
 
-/** Writes the rows and the callbacks about them together, then sends the callbacks. */
+/** Stores rows and their callbacks atomically, then sends the callbacks. */
 export function publish(
   gateway: SimulatedGateway,
   changes: Changes,
-  announcements: Announcement[] = [],
+  newEvents: NewEvent[] = [],
 ): void {
-  const plans = announcements.map((one) => gateway.callbacks.plan(one, gateway.now()));
+  const plans = newEvents.map((one) => gateway.callbacks.plan(one, gateway.now()));
   const events = Object.fromEntries(plans.map(({ event }) => [event.id, event]));
   gateway.store.commit({ ...changes, events });
   for (const plan of plans) gateway.callbacks.dispatch(plan);
 }
 
-/** A row that has to be there. @throws RazorpayError 400 in Razorpay's words */
-export function existing<Name extends Table>(
+/** The row with this id. @throws RazorpayError 400 when there is none */
+export function requireRow<Name extends Table>(
   gateway: SimulatedGateway,
   table: Name,
   id: string,
@@ -74,12 +75,12 @@ export function existing<Name extends Table>(
 
 const PLATFORM = 'platform';
 
-/** What the platform has of its own, in paise. */
+/** The platform's balance in paise. */
 export function platformBalancePaise({ store }: SimulatedGateway): number {
   return store.get('balances', PLATFORM)?.paise ?? 0;
 }
 
-/** The change of the platform's own money that goes with some other change. */
+/** The change of the platform's balance, to be stored with other changes. */
 export function balanceChange(gateway: SimulatedGateway, deltaPaise: number): Changes {
   return { balances: { [PLATFORM]: { paise: platformBalancePaise(gateway) + deltaPaise } } };
 }
@@ -87,8 +88,8 @@ export function balanceChange(gateway: SimulatedGateway, deltaPaise: number): Ch
 const sumOf = (amounts: readonly number[]) => amounts.reduce((sum, amount) => sum + amount, 0);
 
 /**
- * Where all the money is, counted from every entity. `isBalanced` says that what came in is what
- * went back, what merchants have, and what the platform has; and that its balance was kept right.
+ * The sums of all entities in paise. `isBalanced`: the captures equal the refunds, chargebacks,
+ * transfers and the platform's balance.
  */
 export function totals(gateway: SimulatedGateway) {
   const payments = gateway.store.all('payments').map(({ entity }) => entity);
@@ -106,8 +107,9 @@ export function totals(gateway: SimulatedGateway) {
   const heldPaise = withMerchants(held);
   const releasedPaise = withMerchants(transfers) - heldPaise;
   const platformPaise = platformBalancePaise(gateway);
-  const goneOrHere = refundedPaise + chargedBackPaise + heldPaise + releasedPaise + platformPaise;
-  const isBalanced = capturedPaise === goneOrHere;
+  const accountedPaise =
+    refundedPaise + chargedBackPaise + heldPaise + releasedPaise + platformPaise;
+  const isBalanced = capturedPaise === accountedPaise;
   return {
     capturedPaise,
     refundedPaise,
@@ -122,10 +124,10 @@ export function totals(gateway: SimulatedGateway) {
 }
 
 /**
- * Makes everything that exists older by this much. The clock itself stays, because callers name
- * absolute times by theirs: a QR code opened afterwards must not be born expired.
+ * Moves the times of all QR codes and payments into the past. The clock does not change, because
+ * callers send absolute times: a QR code created afterwards must not be expired.
  */
-export function age(gateway: SimulatedGateway, seconds: number): void {
+export function ageEntities(gateway: SimulatedGateway, seconds: number): void {
   const qrCodes = gateway.store.all('qrCodes').map(({ entity, paymentIds }) => {
     const { created_at, close_by } = entity;
     const older = { created_at: created_at - seconds, close_by: close_by - seconds };

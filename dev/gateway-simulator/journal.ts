@@ -15,27 +15,27 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Lines that outlive the process: each is there whole or not at all. */
+/** A durable list of lines. Each line is stored completely or not at all. */
 export interface Journal {
   /**
-   * Returns when the line is on the disk.
+   * Appends a line and returns when it is stored.
    *
-   * @param kept false for a line that a power cut may take: then the system has it, so that a kill
-   *   of this process does not lose it
-   * @throws Error when that did not work: then nothing of it is there
+   * @param sync true waits for the disk; false only for the operating system, so that a power cut
+   *   may lose the line but a kill of this process does not
+   * @throws Error when it failed: then nothing was appended
    */
-  append(line: string, kept: boolean): void;
+  append(line: string, sync: boolean): void;
   close(): void;
 }
 
-/** A last line without its end was cut off by a kill: its change was never answered for. */
+/** Ignores an incomplete last line: a kill interrupted it before its change was acknowledged. */
 function readWhole(file: string): string {
   if (!existsSync(file)) return '';
   const text = readFileSync(file, 'utf8');
   return text.slice(0, text.lastIndexOf('\n') + 1);
 }
 
-/** Writes the lines to a new file that is on the disk. @throws Error when there is no space */
+/** Writes the lines to a new file and syncs it. @throws Error when there is no space */
 function writeDraft(draft: string, lines: Iterable<string>): void {
   const descriptor = openSync(draft, 'w', 0o600);
   try {
@@ -46,7 +46,7 @@ function writeDraft(draft: string, lines: Iterable<string>): void {
   }
 }
 
-/** Without this, a power cut could bring the replaced file back, and with it its old end. */
+/** Without this, a power cut could restore the replaced file with its incomplete line. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
@@ -56,7 +56,7 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Makes the file as short as it may be; on a full disk it stays as it was, less a torn line. */
+/** Replaces the file by the given lines; on a full disk, only removes its incomplete line. */
 function compactFile(file: string, wholeText: string, lines: Iterable<string>): void {
   const draft = `${file}.new`;
   try {
@@ -72,11 +72,11 @@ function compactFile(file: string, wholeText: string, lines: Iterable<string>): 
 }
 
 /**
- * Opens an append-only file: gives every line in it to `replay`, then rewrites it as `compact`
- * says. Chosen over node:sqlite because that is still experimental in Node 24.12 and this is
- * shorter. Without a file, nothing is kept.
+ * Opens an append-only file: passes each of its lines to `replay`, then rewrites it with the lines
+ * of `compact`. Used instead of node:sqlite, which is experimental in Node 24.12. Without a file,
+ * nothing is stored.
  *
- * @throws Error when the file cannot be read or made
+ * @throws Error when the file cannot be read or created
  */
 export function openJournal(
   file: string | undefined,
@@ -92,28 +92,28 @@ export function openJournal(
 }
 
 function appendTo(descriptor: number): Journal {
-  /** Up to here every line is whole and answered for. */
+  /** Up to here every line is complete and acknowledged. */
   let lengthBytes = fstatSync(descriptor).size;
   let isTorn = false;
 
-  /** Takes back what a failed write has left. Needs no space on the disk. */
-  function mend(): void {
+  /** Removes the rest of a failed write, which needs no disk space. */
+  function truncateTornLine(): void {
     if (!isTorn) return;
     ftruncateSync(descriptor, lengthBytes);
     isTorn = false;
   }
 
   return {
-    append(line, kept) {
-      mend();
+    append(line, sync) {
+      truncateTornLine();
       const bytes = Buffer.from(`${line}\n`);
       isTorn = true;
       try {
-        // Goes on after a short write, until all is written or the disk says no.
+        // Continues after a partial write, until all is written or an error occurs.
         writeFileSync(descriptor, bytes);
-        if (kept) fdatasyncSync(descriptor);
+        if (sync) fdatasyncSync(descriptor);
       } catch (error) {
-        mend();
+        truncateTornLine();
         throw error;
       }
       isTorn = false;

@@ -1,37 +1,38 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 
+/** A server that can stop and resume listening. */
 export interface Listener {
   readonly server: Server;
-  /** `http://host:port`, with the port that was really taken. */
+  /** `http://host:port`, with the actual port. */
   url(): string;
   open: () => Promise<void>;
-  /** Takes no connections any more and cuts those there are. */
-  shut: () => Promise<void>;
-  /** Shuts, and opens by itself after this long; one `open` before that wins. */
+  /** Stops listening and closes all connections. */
+  close: () => Promise<void>;
+  /** Closes, and opens again after this duration unless `open` or `close` is called before. */
   refuseConnectionsFor: (durationMs: number) => void;
 }
 
-/** A server's door, which can be shut and opened again on the same port. */
+/** Creates a listener, which always uses the same port. */
 export function createListener(
   server: Server,
   { host, port }: { host: string; port: number },
 ): Listener {
-  let takenPort = port;
+  let actualPort = port;
   let reopening: NodeJS.Timeout | undefined;
-  /** Grows with each order to open or shut: a later one makes a planned reopening void. */
-  let orders = 0;
+  /** Counts the calls: a later call cancels a planned reopening. */
+  let calls = 0;
 
-  async function openNow(): Promise<void> {
+  async function listenNow(): Promise<void> {
     clearTimeout(reopening);
     if (server.listening) return;
-    server.listen({ host, port: takenPort });
+    server.listen({ host, port: actualPort });
     await once(server, 'listening');
     const address = server.address();
-    if (typeof address === 'object' && address !== null) takenPort = address.port;
+    if (typeof address === 'object' && address !== null) actualPort = address.port;
   }
 
-  async function shutNow(): Promise<void> {
+  async function closeNow(): Promise<void> {
     clearTimeout(reopening);
     if (!server.listening) return;
     const closed = once(server, 'close');
@@ -40,25 +41,25 @@ export function createListener(
     await closed;
   }
 
-  async function shutFor(durationMs: number): Promise<void> {
-    orders += 1;
-    const order = orders;
-    await shutNow();
-    if (order === orders) reopening = setTimeout(() => void openNow(), durationMs);
+  async function closeFor(durationMs: number): Promise<void> {
+    calls += 1;
+    const call = calls;
+    await closeNow();
+    if (call === calls) reopening = setTimeout(() => void listenNow(), durationMs);
   }
 
   const urlHost = host.includes(':') ? `[${host}]` : host;
   return {
     server,
-    url: () => `http://${urlHost}:${takenPort}`,
+    url: () => `http://${urlHost}:${actualPort}`,
     open() {
-      orders += 1;
-      return openNow();
+      calls += 1;
+      return listenNow();
     },
-    shut() {
-      orders += 1;
-      return shutNow();
+    close() {
+      calls += 1;
+      return closeNow();
     },
-    refuseConnectionsFor: (durationMs) => void shutFor(durationMs),
+    refuseConnectionsFor: (durationMs) => void closeFor(durationMs),
   };
 }

@@ -1,4 +1,4 @@
-import type { RouterContext } from '@koa/router';
+import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ function isHttpError(error: unknown): error is Error & { status: number; expose:
   return error instanceof Error && 'status' in error && 'expose' in error;
 }
 
-/** The words of api/qr-codes/create for bodies that do not fit. */
+/** The descriptions of api/qr-codes/create for invalid bodies. */
 function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') {
     return `${issue.keys.join(', ')} is/are not required and should not be sent`;
@@ -30,8 +30,8 @@ function razorpayError(error: unknown): RazorpayError | undefined {
   return undefined;
 }
 
-/** Every failure as an error body of Razorpay's. */
-export function answerErrors(log: SimulatorLog): Middleware {
+/** Turns every error into an error response of Razorpay's API. */
+export function formatErrors(log: SimulatorLog): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -48,7 +48,14 @@ export function answerErrors(log: SimulatorLog): Middleware {
   };
 }
 
-/** One line about each request, with its path as it was declared. */
+/** A router that matches paths exactly, and passes every request to its routes through `guards`. */
+export function createRouter(guards: readonly Middleware[]): Router {
+  const router = new Router({ sensitive: true, strict: true });
+  for (const guard of guards) router.use(guard);
+  return router;
+}
+
+/** Logs each request, with the declared path of its route. */
 export function logRequests(log: SimulatorLog): Middleware {
   return async (ctx, next) => {
     const startedAtMs = performance.now();
@@ -61,19 +68,19 @@ export function logRequests(log: SimulatorLog): Middleware {
 }
 
 /**
- * Refuses what another site's page has sent: a form needs no leave of ours, and a browser that knows
- * the key would send it along. Programs send neither header. A browser too old for Sec-Fetch-Site
- * says `null` as the Origin of our own page's form, because that page lets it send no referrer.
+ * Refuses requests from pages of other sites: browsers send forms across sites, with known Basic
+ * credentials. Programs send neither header. A browser without Sec-Fetch-Site sends the Origin
+ * `null` for the form of our page, because that page has the referrer policy `no-referrer`.
  *
  * @throws RazorpayError 403
  */
 export const refuseCrossSite: Middleware = async (ctx, next) => {
   const [site, origin] = [ctx.get('sec-fetch-site'), ctx.get('origin')];
-  const isOurs =
+  const isSameSite =
     site === ''
       ? ['', 'null', `http://${ctx.host}`, `https://${ctx.host}`].includes(origin)
       : site === 'same-origin' || site === 'none';
-  if (!isOurs && !['GET', 'HEAD'].includes(ctx.method)) {
+  if (!isSameSite && !['GET', 'HEAD'].includes(ctx.method)) {
     throw new RazorpayError(403, 'Requests of other sites are refused');
   }
   await next();

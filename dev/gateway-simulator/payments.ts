@@ -1,19 +1,21 @@
 import { randomInt } from 'node:crypto';
 import { type Dispute, type Payment, type QrCode, badRequest } from './entities.ts';
-import { type SimulatedGateway, balanceChange, existing, publish } from './gateway.ts';
+import { type SimulatedGateway, balanceChange, requireRow, publish } from './gateway.ts';
 import { currentQrCode } from './qr-codes.ts';
 import { newId } from './random.ts';
 import type { Row } from './store.ts';
 
-/** Razorpay's addresses for testing: one always pays, one always fails. */
+/** Razorpay's test address from which payments succeed. */
 export const SUCCESS_VPA = 'success@razorpay';
+/** Razorpay's test address from which payments fail. */
 export const FAILURE_VPA = 'failure@razorpay';
 
+/** A buyer's attempt to pay. */
 export interface Attempt {
   vpa?: string | undefined;
-  /** Another amount than the QR code's, which a UPI app would not let through. */
+  /** An amount other than the QR code's, which a real UPI app would not allow. */
   amountPaise?: number | undefined;
-  /** Lets the money arrive although the QR code is closed. */
+  /** Captures the payment even if the QR code is closed. */
   late?: boolean | undefined;
 }
 
@@ -76,14 +78,15 @@ function afterCapture(gateway: SimulatedGateway, qrCode: QrCode, amountPaise: nu
   const closing = { status: 'closed', closed_at: gateway.now(), close_reason: 'paid' } as const;
   return {
     ...qrCode,
-    // Money that comes late does not change how the QR code was closed.
+    // A late payment does not change why the QR code was closed.
     ...(qrCode.status === 'active' && closing),
     payments_amount_received: qrCode.payments_amount_received + amountPaise,
     payments_count_received: qrCode.payments_count_received + 1,
   };
 }
 
-function openOrLate(
+/** @throws RazorpayError 400 when the QR code is closed, unless the attempt is `late` */
+function requirePayable(
   gateway: SimulatedGateway,
   qrCodeId: string,
   { late = false }: Attempt,
@@ -94,13 +97,13 @@ function openOrLate(
 }
 
 /**
- * The buyer pays; the payment is captured at once, as payments by QR code are.
+ * The buyer pays. A payment by QR code is captured immediately.
  *
- * @throws RazorpayError 400 when the QR code is closed, unless the attempt says `late`
+ * @throws RazorpayError 400 when the QR code is closed, unless the attempt is `late`
  */
 export function payQrCode(gateway: SimulatedGateway, qrCodeId: string, attempt: Attempt): Payment {
   if (attempt.vpa === FAILURE_VPA) return failQrCode(gateway, qrCodeId, attempt);
-  const row = openOrLate(gateway, qrCodeId, attempt);
+  const row = requirePayable(gateway, qrCodeId, attempt);
   const payment = newPayment(gateway, row.entity, attempt, true);
   const qrCode = afterCapture(gateway, row.entity, payment.amount);
   const changes = { ...rowsFor(row, qrCode, payment), ...balanceChange(gateway, payment.amount) };
@@ -111,37 +114,37 @@ export function payQrCode(gateway: SimulatedGateway, qrCodeId: string, attempt: 
   return payment;
 }
 
-/** The buyer's attempt fails; the QR code stays as it is. */
+/** The buyer's attempt fails; the QR code stays open. */
 export function failQrCode(gateway: SimulatedGateway, qrCodeId: string, attempt: Attempt): Payment {
-  const row = openOrLate(gateway, qrCodeId, attempt);
+  const row = requirePayable(gateway, qrCodeId, attempt);
   const payment = newPayment(gateway, row.entity, attempt, false);
-  const announcement = { name: 'payment.failed', entities: { payment } };
-  publish(gateway, rowsFor(row, row.entity, payment), [announcement]);
+  const newEvent = { name: 'payment.failed', entities: { payment } };
+  publish(gateway, rowsFor(row, row.entity, payment), [newEvent]);
   return payment;
 }
 
-/** All attempts on a QR code, the oldest first. */
+/** All attempts on a QR code, oldest first. */
 export function paymentsOf(gateway: SimulatedGateway, qrCodeId: string): Payment[] {
   const { paymentIds } = currentQrCode(gateway, qrCodeId);
-  return paymentIds.map((id) => existing(gateway, 'payments', id).entity);
+  return paymentIds.map((id) => requireRow(gateway, 'payments', id).entity);
 }
 
-/** The QR codes on which a payment was made: one, or none. */
+/** The QR code of a payment; empty for an unknown payment. */
 export function qrCodesOfPayment(gateway: SimulatedGateway, paymentId: string): QrCode[] {
   const row = gateway.store.get('payments', paymentId);
   return row === undefined ? [] : [currentQrCode(gateway, row.qrCodeId).entity];
 }
 
-/** How long the platform has to answer the buyer's bank. */
+/** How long the platform may respond to the buyer's bank. */
 const RESPOND_WITHIN_SECONDS = 7 * 24 * 3600;
 
-function write(
+function storeDispute(
   gateway: SimulatedGateway,
   name: string,
   dispute: Dispute,
   takenPaise: number,
 ): Dispute {
-  const payment = existing(gateway, 'payments', dispute.payment_id).entity;
+  const payment = requireRow(gateway, 'payments', dispute.payment_id).entity;
   const changes = {
     disputes: { [dispute.id]: { entity: dispute } },
     ...balanceChange(gateway, -takenPaise),
@@ -150,13 +153,13 @@ function write(
   return dispute;
 }
 
-/** The buyer's bank asks for a payment's money back, or for some of it. */
+/** The buyer's bank opens a chargeback of a payment or of a part of it. */
 export function openDispute(
   gateway: SimulatedGateway,
   paymentId: string,
   amountPaise?: number,
 ): Dispute {
-  const { entity: payment } = existing(gateway, 'payments', paymentId);
+  const { entity: payment } = requireRow(gateway, 'payments', paymentId);
   if (!payment.captured) throw badRequest('The payment status should be captured');
   const amount = amountPaise ?? payment.amount;
   if (amount > payment.amount) throw badRequest('The amount is greater than the amount captured');
@@ -173,19 +176,24 @@ export function openDispute(
     phase: 'chargeback',
     created_at: gateway.now(),
   };
-  return write(gateway, 'created', dispute, 0);
+  return storeDispute(gateway, 'created', dispute, 0);
 }
 
-/** What becomes of it. Of a lost one the amount is taken from the platform's own balance. */
-export function moveDispute(
+/** Changes the status of an open chargeback. A lost one is debited from the platform's balance. */
+export function updateDisputeStatus(
   gateway: SimulatedGateway,
   id: string,
   status: Exclude<Dispute['status'], 'open'>,
 ): Dispute {
-  const { entity } = existing(gateway, 'disputes', id);
+  const { entity } = requireRow(gateway, 'disputes', id);
   if (entity.status !== 'open' && entity.status !== 'under_review') {
     throw badRequest('The dispute has ended');
   }
   const takenPaise = status === 'lost' ? entity.amount : 0;
-  return write(gateway, status, { ...entity, status, amount_deducted: takenPaise }, takenPaise);
+  return storeDispute(
+    gateway,
+    status,
+    { ...entity, status, amount_deducted: takenPaise },
+    takenPaise,
+  );
 }

@@ -1,8 +1,9 @@
 import { type Notes, type QrCode, badRequest } from './entities.ts';
-import { type SimulatedGateway, existing, publish } from './gateway.ts';
+import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
 import { newId } from './random.ts';
 import type { Row } from './store.ts';
 
+/** The body of api/qr-codes/create. */
 export interface NewQrCode {
   payment_amount: number;
   description?: string | undefined;
@@ -10,20 +11,20 @@ export interface NewQrCode {
   notes?: Notes | undefined;
 }
 
-/** api/qr-codes/create: from 2 minutes, and never more than 2 hours, whatever was asked. */
-const SHORTEST_LIFE_SECONDS = 120;
-const LONGEST_LIFE_SECONDS = 7200;
+/** api/qr-codes/create: at least 2 minutes; a later `close_by` is reduced to 2 hours. */
+const MIN_LIFETIME_SECONDS = 120;
+const MAX_LIFETIME_SECONDS = 7200;
 
-function closeByOf(asked: number | undefined, now: number): number {
-  const latest = now + LONGEST_LIFE_SECONDS;
-  if (asked === undefined) return latest;
-  if (asked < now + SHORTEST_LIFE_SECONDS) {
+function closeByOf(input: number | undefined, now: number): number {
+  const latest = now + MAX_LIFETIME_SECONDS;
+  if (input === undefined) return latest;
+  if (input < now + MIN_LIFETIME_SECONDS) {
     throw badRequest('close_by should be at least 2 minutes after the current time');
   }
-  return Math.min(asked, latest);
+  return Math.min(input, latest);
 }
 
-/** What a QR image holds: the UPI linking form, as api/qr-codes/image-content shows it. */
+/** The content of the QR image: a UPI link. Source: api/qr-codes/image-content. */
 function imageContent(id: string, { payment_amount, description = '' }: NewQrCode): string {
   const fields = {
     pa: 'sandbox.razorpay@simulator',
@@ -38,8 +39,8 @@ function imageContent(id: string, { payment_amount, description = '' }: NewQrCod
   return `upi://pay?${query.join('&')}`;
 }
 
-/** Makes a QR code for one payment of a fixed amount, the only kind that is simulated. */
-export function createQrCode(gateway: SimulatedGateway, asked: NewQrCode): QrCode {
+/** Creates a QR code for one payment of a fixed amount, the only kind that is simulated. */
+export function createQrCode(gateway: SimulatedGateway, input: NewQrCode): QrCode {
   const now = gateway.now();
   const id = newId('qr_');
   const entity: QrCode = {
@@ -49,15 +50,15 @@ export function createQrCode(gateway: SimulatedGateway, asked: NewQrCode): QrCod
     usage: 'single_use',
     type: 'upi_qr',
     image_url: `${gateway.publicUrl()}/upi/${id}`,
-    image_content: imageContent(id, asked),
-    payment_amount: asked.payment_amount,
+    image_content: imageContent(id, input),
+    payment_amount: input.payment_amount,
     status: 'active',
-    description: asked.description ?? '',
+    description: input.description ?? '',
     fixed_amount: true,
     payments_amount_received: 0,
     payments_count_received: 0,
-    notes: asked.notes ?? {},
-    close_by: closeByOf(asked.close_by, now),
+    notes: input.notes ?? {},
+    close_by: closeByOf(input.close_by, now),
     closed_at: null,
     close_reason: null,
   };
@@ -65,9 +66,9 @@ export function createQrCode(gateway: SimulatedGateway, asked: NewQrCode): QrCod
   return entity;
 }
 
-/** The row as it is now: one whose time is over is closed when it is looked at. */
+/** The current row: an expired QR code is closed when it is read. */
 export function currentQrCode(gateway: SimulatedGateway, id: string): Row<'qrCodes'> {
-  const row = existing(gateway, 'qrCodes', id);
+  const row = requireRow(gateway, 'qrCodes', id);
   const { status, close_by } = row.entity;
   if (status === 'closed' || gateway.now() < close_by) return row;
   // No callback: webhooks/qr-codes says that expiry sends none.
@@ -79,7 +80,7 @@ export function currentQrCode(gateway: SimulatedGateway, id: string): Row<'qrCod
   return expired;
 }
 
-/** Closes it at the caller's wish. @throws RazorpayError 400 when it is closed already */
+/** Closes a QR code on demand. @throws RazorpayError 400 when it is already closed */
 export function closeQrCode(gateway: SimulatedGateway, id: string): QrCode {
   const row = currentQrCode(gateway, id);
   if (row.entity.status === 'closed') throw badRequest('The QR Code is already closed');
@@ -89,12 +90,12 @@ export function closeQrCode(gateway: SimulatedGateway, id: string): QrCode {
     closed_at: gateway.now(),
     close_reason: 'on_demand',
   };
-  const announcement = { name: 'qr_code.closed', entities: { qr_code: entity } };
-  publish(gateway, { qrCodes: { [id]: { ...row, entity } } }, [announcement]);
+  const newEvent = { name: 'qr_code.closed', entities: { qr_code: entity } };
+  publish(gateway, { qrCodes: { [id]: { ...row, entity } } }, [newEvent]);
   return entity;
 }
 
-/** Lets its time be over now, as if the buyer had waited. */
+/** Lets a QR code expire now. */
 export function expireQrCode(gateway: SimulatedGateway, id: string): QrCode {
   const row = currentQrCode(gateway, id);
   if (row.entity.status === 'active') {

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** `pay_` and 14 more characters, like Razorpay's. A byte's bias towards some of them is no harm. */
+/** An id in Razorpay's form: the prefix and 14 characters. */
 export function newId(prefix: string): string {
   const characters = Array.from(randomBytes(14), (byte) => BASE62[byte % BASE62.length]);
   return prefix + characters.join('');
 }
 
-/** Numbers from 0 to below 1, the same again for the same seed. */
+/** Numbers from 0 to below 1, the same for the same seed. */
 export interface Random {
   next(): number;
   seed(seed: number): void;
 }
 
-/** A small generator of good enough numbers (mulberry32), so that a bad run can be had again. */
+/** A seeded generator (mulberry32), so that a failed run can be repeated. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return {
@@ -30,7 +30,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** The items in another order. */
+/** The items in a random order. */
 export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   return items
     .map((item) => ({ item, rank: random.next() }))

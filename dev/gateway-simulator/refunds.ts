@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Announcement } from './callbacks.ts';
+import type { NewEvent } from './callbacks.ts';
 import {
   type Notes,
   type Payment,
@@ -12,14 +12,15 @@ import { assertNotRefused } from './faults.ts';
 import {
   type SimulatedGateway,
   balanceChange,
-  existing,
+  requireRow,
   platformBalancePaise,
   publish,
 } from './gateway.ts';
 import { newId } from './random.ts';
 import type { Changes, Row } from './store.ts';
-import { reversed, transfersOf, unreversedPaise } from './transfers.ts';
+import { reverseTransfer, transfersOf, unreversedPaise } from './transfers.ts';
 
+/** The body of a refund request, amount in paise; without it, the rest of the payment. */
 export interface NewRefund {
   amount?: number | undefined;
   notes?: Notes | undefined;
@@ -27,7 +28,7 @@ export interface NewRefund {
   reverse_all?: boolean | undefined;
 }
 
-/** payments/refunds/errors: banks take no refund of a payment more than 6 months old. */
+/** payments/refunds/errors: banks do not refund a payment that is more than 6 months old. */
 const REFUND_WINDOW_SECONDS = 180 * 24 * 3600;
 const SMALLEST_REFUND_PAISE = 100;
 
@@ -48,7 +49,7 @@ function assertRefundable(gateway: SimulatedGateway, payment: Payment, amountPai
   assertNotRefused(gateway, 'refund', [payment.id]);
 }
 
-/** The payment with this much more, or less, given back. */
+/** The payment with its refunded amount changed. */
 function withRefunded(payment: Payment, deltaPaise: number): Payment {
   const amount_refunded = payment.amount_refunded + deltaPaise;
   const isFull = amount_refunded === payment.amount;
@@ -65,7 +66,7 @@ function newRefund(
   gateway: SimulatedGateway,
   paymentId: string,
   amountPaise: number,
-  asked: NewRefund,
+  input: NewRefund,
 ): Refund {
   return {
     id: newId('rfnd_'),
@@ -73,8 +74,8 @@ function newRefund(
     amount: amountPaise,
     currency: 'INR',
     payment_id: paymentId,
-    notes: asked.notes ?? {},
-    receipt: asked.receipt ?? null,
+    notes: input.notes ?? {},
+    receipt: input.receipt ?? null,
     acquirer_data: { arn: null },
     created_at: gateway.now(),
     batch_id: null,
@@ -84,55 +85,55 @@ function newRefund(
   };
 }
 
-/** The transfers from which `reverse_all` takes the refund back, as they are afterwards. */
+/** The transfers that `reverse_all` reverses, in their new state. */
 function reversals(gateway: SimulatedGateway, paymentId: string, amountPaise: number): Transfer[] {
   const live = transfersOf(gateway, paymentId).filter((transfer) => unreversedPaise(transfer) > 0);
   const isWhole = live.every((transfer) => unreversedPaise(transfer) <= amountPaise);
   if (live.length > 1 && !isWhole) {
     throw badRequest('reverse_all is not allowed for a partial refund of several transfers');
   }
-  return live.map((transfer) => reversed(transfer, amountPaise));
+  return live.map((transfer) => reverseTransfer(transfer, amountPaise));
 }
 
 const totalReversedPaise = (transfers: readonly Transfer[]) =>
   transfers.reduce((sum, { amount_reversed }) => sum + amount_reversed, 0);
 
 function reversedPaise(gateway: SimulatedGateway, transfers: readonly Transfer[]): number {
-  const before = transfers.map(({ id }) => existing(gateway, 'transfers', id).entity);
+  const before = transfers.map(({ id }) => requireRow(gateway, 'transfers', id).entity);
   return totalReversedPaise(transfers) - totalReversedPaise(before);
 }
 
-function announce(refund: Refund, payment: Payment): Announcement[] {
+function refundEvents(refund: Refund, payment: Payment): NewEvent[] {
   if (refund.status === 'pending') return [];
   return [{ name: `refund.${refund.status}`, entities: { refund, payment } }];
 }
 
-function makeRefund(
+function createRefund(
   gateway: SimulatedGateway,
   row: Row<'payments'>,
-  asked: NewRefund,
-  remember: (refund: Refund) => Changes,
+  input: NewRefund,
+  idempotencyChanges: (refund: Refund) => Changes,
 ): Refund {
   const payment = row.entity;
-  const amountPaise = asked.amount ?? payment.amount - payment.amount_refunded;
+  const amountPaise = input.amount ?? payment.amount - payment.amount_refunded;
   assertRefundable(gateway, payment, amountPaise);
-  const taken = asked.reverse_all === true ? reversals(gateway, payment.id, amountPaise) : [];
+  const taken = input.reverse_all === true ? reversals(gateway, payment.id, amountPaise) : [];
   const balanceDeltaPaise = reversedPaise(gateway, taken) - amountPaise;
   if (platformBalancePaise(gateway) + balanceDeltaPaise < 0) {
     throw badRequest(
       'Your account does not have enough balance to carry out the refund operation.',
     );
   }
-  const refund = newRefund(gateway, payment.id, amountPaise, asked);
+  const refund = newRefund(gateway, payment.id, amountPaise, input);
   const entity = withRefunded(payment, amountPaise);
   const changes: Changes = {
     refunds: { [refund.id]: { entity: refund } },
     payments: { [payment.id]: { ...row, entity, refundIds: [...row.refundIds, refund.id] } },
     transfers: Object.fromEntries(taken.map((transfer) => [transfer.id, { entity: transfer }])),
     ...balanceChange(gateway, balanceDeltaPaise),
-    ...remember(refund),
+    ...idempotencyChanges(refund),
   };
-  publish(gateway, changes, announce(refund, entity));
+  publish(gateway, changes, refundEvents(refund, entity));
   return refund;
 }
 
@@ -147,41 +148,45 @@ function assertKeyForm(key: string): void {
   }
 }
 
-/** Refunds a payment, or answers what was answered under the same key before. */
+/**
+ * Refunds a payment, or returns the refund that was created with the same idempotency key.
+ *
+ * @throws RazorpayError 400 when the refund is not allowed, 409 for the same key with another body
+ */
 export function refundPayment(
   gateway: SimulatedGateway,
   paymentId: string,
-  asked: NewRefund,
+  input: NewRefund,
   idempotencyKey: string | undefined,
 ): Refund {
-  const row = existing(gateway, 'payments', paymentId);
-  const remembering = idempotencyKey !== undefined && gateway.behaviour.honourIdempotencyKeys;
-  if (!remembering) return makeRefund(gateway, row, asked, () => ({}));
+  const row = requireRow(gateway, 'payments', paymentId);
+  const isIdempotent = idempotencyKey !== undefined && gateway.behaviour.honourIdempotencyKeys;
+  if (!isIdempotent) return createRefund(gateway, row, input, () => ({}));
   assertKeyForm(idempotencyKey);
-  const text = JSON.stringify([paymentId, asked]);
+  const text = JSON.stringify([paymentId, input]);
   const bodyHash = createHash('sha256').update(text).digest('hex');
   const earlier = gateway.store.get('idempotencyKeys', idempotencyKey);
   if (earlier === undefined) {
-    const remember = ({ id }: Refund): Changes => ({
+    const storeKey = ({ id }: Refund): Changes => ({
       idempotencyKeys: { [idempotencyKey]: { bodyHash, refundId: id } },
     });
-    return makeRefund(gateway, row, asked, remember);
+    return createRefund(gateway, row, input, storeKey);
   }
-  if (earlier.bodyHash === bodyHash) return existing(gateway, 'refunds', earlier.refundId).entity;
+  if (earlier.bodyHash === bodyHash) return requireRow(gateway, 'refunds', earlier.refundId).entity;
   const description = 'Different request with the same idempotency key has already been processed.';
   throw new RazorpayError(409, description);
 }
 
-/** A pending refund comes to its end at the bank; a failed one gives the money back to us. */
+/** Settles a pending refund. The amount of a failed one returns to the platform's balance. */
 export function settleRefund(
   gateway: SimulatedGateway,
   id: string,
   status: 'processed' | 'failed',
 ): Refund {
-  const { entity } = existing(gateway, 'refunds', id);
+  const { entity } = requireRow(gateway, 'refunds', id);
   if (entity.status !== 'pending') throw badRequest('The refund is not pending');
   const refund: Refund = { ...entity, status };
-  const row = existing(gateway, 'payments', entity.payment_id);
+  const row = requireRow(gateway, 'payments', entity.payment_id);
   const backPaise = status === 'failed' ? entity.amount : 0;
   const payment = withRefunded(row.entity, -backPaise);
   const changes = {
@@ -189,12 +194,12 @@ export function settleRefund(
     payments: { [payment.id]: { ...row, entity: payment } },
     ...balanceChange(gateway, backPaise),
   };
-  publish(gateway, changes, announce(refund, payment));
+  publish(gateway, changes, refundEvents(refund, payment));
   return refund;
 }
 
-/** The refunds of a payment, the oldest first. */
+/** The refunds of a payment, oldest first. */
 export function refundsOf(gateway: SimulatedGateway, paymentId: string): Refund[] {
-  const { refundIds } = existing(gateway, 'payments', paymentId);
-  return refundIds.map((id) => existing(gateway, 'refunds', id).entity);
+  const { refundIds } = requireRow(gateway, 'payments', paymentId);
+  return refundIds.map((id) => requireRow(gateway, 'refunds', id).entity);
 }

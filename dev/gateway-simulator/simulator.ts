@@ -7,12 +7,12 @@ import { type ControlDeps, createControlRouter } from './control-routes.ts';
 import { createFaults } from './faults.ts';
 import type { GatewaySimulatorOptions, SimulatorLog, SimulatedGateway } from './gateway.ts';
 import { createListener } from './listener.ts';
-import { answerErrors, logRequests, refuseCrossSite, requireKey } from './middleware.ts';
+import { formatErrors, logRequests, refuseCrossSite, requireKey } from './middleware.ts';
 import { createRandom } from './random.ts';
 import { openStore } from './store.ts';
 import { createUpiRouter } from './upi.ts';
 
-/** The three faces of the simulator: Razorpay's API, the UPI app, and the controls. */
+/** The three parts of the simulator: Razorpay's API, the UPI app, and the control API. */
 export function createApp(
   deps: ControlDeps,
   options: Pick<GatewaySimulatorOptions, 'keyId' | 'keySecret'>,
@@ -20,13 +20,13 @@ export function createApp(
 ): Koa {
   const app = new Koa();
   app.use(logRequests(log));
-  app.use(answerErrors(log));
+  app.use(formatErrors(log));
   app.use(refuseCrossSite);
-  // Read before the faults, so that work can still be done for a client that has gone.
+  // Before the faults, so that the work can be done for a client that has disconnected.
   app.use(bodyParser({ enableTypes: ['json', 'form'], jsonLimit: '32kb', formLimit: '4kb' }));
   const key = requireKey(options.keyId, options.keySecret);
-  // Errors once more, so that a refusal inside is an answer that a fault can drop like any other.
-  const api = createApiRouter(deps.gateway, [deps.faults.middleware, answerErrors(log), key]);
+  // Formats errors within the faults too, so that a fault can also drop a refusal.
+  const api = createApiRouter(deps.gateway, [deps.faults.middleware, formatErrors(log), key]);
   for (const router of [api, createControlRouter(deps, [key]), createUpiRouter(deps.gateway)]) {
     app.use(router.routes());
   }
@@ -42,14 +42,14 @@ export interface GatewaySimulator {
   /** Refuses connections, as a machine that is down does, until `acceptConnections`. */
   refuseConnections(): Promise<void>;
   acceptConnections(): Promise<void>;
-  /** Once no callback is on its way any more. */
+  /** Resolves when no callback is under way. */
   callbacksSettled(): Promise<void>;
   /** Stops; undelivered callbacks stay in the data file for the next start. */
   close(): Promise<void>;
 }
 
 const SILENT: SimulatorLog = { info: () => undefined, warn: () => undefined };
-/** Half a minute in all, where Razorpay goes on for a day. */
+/** Half a minute in total; Razorpay retries for a day. */
 const RETRY_DELAYS_MS = [200, 1000, 3000, 10_000, 15_000];
 const CALLBACK_TIMEOUT_MS = 5000;
 
@@ -73,10 +73,10 @@ function openGateway(options: GatewaySimulatorOptions, log: SimulatorLog) {
 }
 
 /**
- * Starts a UPI payment gateway that moves no money: the part of Razorpay's HTTP API that our
- * adapter uses, with the same shapes, signatures and refusals, a page that plays the buyer's UPI
- * app, and controls under `/simulator` for everything that can go wrong. It knows nothing of us.
- * What it has booked survives a kill; faults and other switches do not survive a restart.
+ * Starts a simulated UPI payment gateway: the part of Razorpay's HTTP API that our adapter uses, with
+ * the same shapes, signatures and refusals; a page that acts as the buyer's UPI app; and a control
+ * API under `/simulator` for faults. It does not depend on the service. Its entities survive a kill;
+ * faults and switches do not survive a restart.
  */
 export async function createGatewaySimulator(
   options: GatewaySimulatorOptions,
@@ -98,11 +98,11 @@ export async function createGatewaySimulator(
 
   return {
     url: listener.url(),
-    refuseConnections: listener.shut,
+    refuseConnections: listener.close,
     acceptConnections: listener.open,
     callbacksSettled: () => gateway.callbacks.settled(),
     async close() {
-      await listener.shut();
+      await listener.close();
       await gateway.callbacks.close();
       gateway.store.close();
     },

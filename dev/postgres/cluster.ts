@@ -14,17 +14,17 @@ export const EMBEDDED_USER = 'postgres';
 /** The major version of the binaries: data of another one cannot be opened. */
 const MAJOR_VERSION = '18';
 
-/** What a cluster, PostgreSQL's word for one data directory, is created and opened with. */
+/** How to create and open a cluster, which is PostgreSQL's name for a data directory. */
 export interface ClusterOptions {
   readonly dataDir: string;
   readonly binaries: PostgresBinaries;
   readonly account: PostgresAccount;
-  /** Whether the new files must survive a crash of the machine; tests need not wait for that. */
+  /** Whether the new files must survive a crash of the machine. */
   readonly sync: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An environment without the caller's locale, PGDATA and the like. */
+/** The environment of PostgreSQL's programs, without the caller's locale or PG variables. */
 export const POSTGRES_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 const passwordFile = (dataDir: string) => join(dataDir, 'superuser-password');
@@ -37,7 +37,7 @@ function requireSuccess(what: string, { succeeded, output }: CommandResult): voi
   );
 }
 
-/** Runs statements, one a line, with no server and no login: that is how the first login is made. */
+/** Runs statements, one per line, in single-user mode, which needs neither server nor login. */
 async function runSingleUser(
   { binaries, account, signal }: ClusterOptions,
   dataDir: string,
@@ -53,13 +53,13 @@ async function runSingleUser(
   });
 }
 
-/** A missing or damaged file costs nothing: whoever owns the data directory can set another one. */
+/** Whether the password file is valid. If not, the owner of the data directory sets a new one. */
 function hasPassword(dataDir: string): boolean {
   const file = passwordFile(dataDir);
   return existsSync(file) && /^[\w-]{32}$/.test(readFileSync(file, 'utf8'));
 }
 
-/** Gives the superuser a password that nobody has seen, and keeps it where only we can read it. */
+/** Gives the superuser a random password, in a file that only this user can read. */
 async function setPassword(options: ClusterOptions, dataDir: string): Promise<void> {
   const password = randomBytes(24).toString('base64url');
   const statement = `ALTER ROLE ${EMBEDDED_USER} PASSWORD '${password}';\n`;
@@ -88,7 +88,7 @@ async function initialise(options: ClusterOptions, dataDir: string): Promise<voi
   await setPassword(options, dataDir);
 }
 
-/** Creates the cluster beside its place and renames it: what exists under its name is complete. */
+/** Creates the cluster under another name and renames it, so `dataDir` is complete if it exists. */
 async function createCluster(options: ClusterOptions): Promise<void> {
   const { dataDir, account } = options;
   const unfinished = `${dataDir}.unfinished`;

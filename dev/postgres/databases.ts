@@ -10,7 +10,7 @@ export interface DatabaseLogin {
 const DUPLICATE_OBJECT = '42710';
 const DUPLICATE_DATABASE = '42P04';
 
-/** Runs statements, one after the other, on a connection of their own. */
+/** Runs statements one after the other on a new connection. */
 async function execute(url: string, statements: readonly string[]): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
   try {
@@ -20,15 +20,16 @@ async function execute(url: string, statements: readonly string[]): Promise<void
   }
 }
 
-async function unlessThere(alreadyThere: string, create: () => Promise<void>): Promise<void> {
+/** Runs `create` and ignores one PostgreSQL error code, which means that the object exists. */
+async function ignoreExisting(errorCode: string, create: () => Promise<void>): Promise<void> {
   try {
     await create();
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError) || error.code !== alreadyThere) throw error;
+    if (!(error instanceof postgres.PostgresError) || error.code !== errorCode) throw error;
   }
 }
 
-/** The address of a database for a login. */
+/** The connection URL of a database for a login, on the server of `adminUrl`. */
 export function databaseUrl(adminUrl: string, database: string, login: DatabaseLogin): string {
   const url = new URL(adminUrl);
   url.pathname = `/${database}`;
@@ -37,23 +38,23 @@ export function databaseUrl(adminUrl: string, database: string, login: DatabaseL
   return url.href;
 }
 
-/** Makes sure that a login exists, may do nothing by itself, and has this password. */
+/** Creates a login unless it exists, and sets its password. It has no privileges by itself. */
 export async function ensureLogin(
   adminUrl: string,
   { name, password }: DatabaseLogin,
 ): Promise<void> {
   const options = `LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD '${password}'`;
-  await unlessThere(DUPLICATE_OBJECT, () => execute(adminUrl, [`CREATE ROLE ${name}`]));
+  await ignoreExisting(DUPLICATE_OBJECT, () => execute(adminUrl, [`CREATE ROLE ${name}`]));
   await execute(adminUrl, [`ALTER ROLE ${name} ${options}`]);
 }
 
-/** Makes sure that a database exists, that a login owns it, and that only those named may enter. */
+/** Creates a database unless it exists. Only `owner` and `users` may connect. */
 export async function ensureDatabase(
   adminUrl: string,
   database: string,
   { owner, users = [] }: { owner: DatabaseLogin; users?: readonly DatabaseLogin[] },
 ): Promise<void> {
-  await unlessThere(DUPLICATE_DATABASE, () =>
+  await ignoreExisting(DUPLICATE_DATABASE, () =>
     execute(adminUrl, [`CREATE DATABASE ${database} OWNER ${owner.name}`]),
   );
   await execute(adminUrl, [

@@ -15,7 +15,7 @@ import { dataDirArgument, postgresAccount } from './account.ts';
 import { preparePostgresBinaries } from './binaries.ts';
 import { EMBEDDED_USER, ensureCluster, POSTGRES_ENVIRONMENT } from './cluster.ts';
 
-/** Fast shutdown (no waiting for clients), then an immediate one, which only costs a recovery. */
+/** Fast shutdown (without waiting for clients), then immediate shutdown, which needs a recovery. */
 const STOP_STEPS: readonly StopStep[] = [
   { signal: 'SIGINT', waitMs: 4000 },
   { signal: 'SIGQUIT', waitMs: 2000 },
@@ -24,16 +24,16 @@ const STOP_STEPS: readonly StopStep[] = [
 /** A recovery after `kill -9` reads the whole log since the last checkpoint. */
 const START_TIMEOUT_MS = 60_000;
 
-/** How long the processes of a killed server may take to notice and let go of the data directory. */
-const LET_GO_TIMEOUT_MS = 15_000;
+/** How long the processes of a killed server may continue to use the data directory. */
+const DATA_DIR_RELEASE_TIMEOUT_MS = 15_000;
 
-/** Where the server keeps its data, listens and logs. */
+/** Where the server stores its data, listens and logs. */
 export interface EmbeddedPostgresOptions {
   /** The server's own folder. Created on first use; under root it is given to another account. */
   readonly dataDir: string;
   readonly port: number;
   readonly logFile: string;
-  /** Where the binaries are copied to if they cannot be run where npm put them. */
+  /** The cache for a copy of the binaries if they cannot run in place. */
   readonly cacheRoot: string;
   readonly log: (line: string) => void;
   /** Server settings, such as `{ fsync: 'off' }` for data that is thrown away. */
@@ -44,14 +44,14 @@ export interface EmbeddedPostgresOptions {
 
 /** A running server. */
 export interface EmbeddedPostgres extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
-  /** A superuser's address, with the generated password in it: see `databases.ts` for the others. */
+  /** The connection URL of the superuser, with its password: see `databases.ts` for other logins. */
   readonly adminUrl: string;
 }
 
-/** Makes a server's command line tell whose data it holds; PostgreSQL allows settings of our own. */
+/** A custom setting, which PostgreSQL ignores, so that the command line names the data directory. */
 const marker = (dataDir: string) => `--embedded.data_dir=${dataDir}`;
 
-/** Ends a server that a killed run left on this data directory. */
+/** Stops a server that a killed run left on this data directory. */
 export async function stopOrphanedPostgres(
   dataDir: string,
   log: (line: string) => void,
@@ -63,17 +63,17 @@ export async function stopOrphanedPostgres(
 }
 
 /**
- * Removes a `postmaster.pid` whose process id belongs to something else by now, as after a restart
- * of the machine, or to a killed server that its parent has not reaped yet: PostgreSQL only looks
- * whether a process with that id exists, and would refuse. What a killed server's own processes
- * still hold, PostgreSQL finds out by its shared memory, without this file.
+ * Removes a `postmaster.pid` whose process id now belongs to another program, as after a restart of
+ * the machine, or to a killed server that its parent has not reaped yet. PostgreSQL checks only
+ * whether a process with that id exists, and would refuse to start. It detects remaining processes
+ * of a killed server by shared memory, without this file.
  */
 function removeStalePidFile(dataDir: string): void {
   const file = join(dataDir, 'postmaster.pid');
   if (!existsSync(file)) return;
   const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
   const owner = describeProcess(pid)?.commandLine;
-  if (owner === undefined && !isZombie(pid)) return; // PostgreSQL clears this up by itself.
+  if (owner === undefined && !isZombie(pid)) return; // PostgreSQL removes the file by itself.
   if (owner !== undefined && /(^|\/)postgres(ql)?\b/.test(owner)) {
     throw new SetupError(
       `Another PostgreSQL (process ${pid}) runs on ${dataDir}: stop it, or choose another DATA_DIR`,
@@ -82,7 +82,7 @@ function removeStalePidFile(dataDir: string): void {
   rmSync(file);
 }
 
-/** What PostgreSQL's own `pg_ctl` waits for: the eighth line of its pid file. */
+/** The check of `pg_ctl`: the eighth line of the pid file. */
 function isReady(dataDir: string, pid: number): boolean {
   const file = join(dataDir, 'postmaster.pid');
   if (!existsSync(file)) return false;
@@ -91,7 +91,7 @@ function isReady(dataDir: string, pid: number): boolean {
 }
 
 /** @returns whether the server is ready; false when it ended instead. */
-async function untilReady(server: ServerProcess, options: EmbeddedPostgresOptions) {
+async function waitUntilReady(server: ServerProcess, options: EmbeddedPostgresOptions) {
   let ended = false;
   void server.exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
@@ -106,15 +106,15 @@ async function untilReady(server: ServerProcess, options: EmbeddedPostgresOption
   return !ended;
 }
 
-/** Starts the server, again for a while if processes of a killed one still hold the data. */
-async function startUntilReady(
+/** Starts the server; retries while processes of a killed one still use the data directory. */
+async function startWithRetry(
   options: EmbeddedPostgresOptions,
   start: () => Promise<ServerProcess>,
 ): Promise<ServerProcess> {
-  const deadline = Date.now() + LET_GO_TIMEOUT_MS;
+  const deadline = Date.now() + DATA_DIR_RELEASE_TIMEOUT_MS;
   for (;;) {
     const server = await start();
-    if (await untilReady(server, options)) return server;
+    if (await waitUntilReady(server, options)) return server;
     const lines = lastLines(options.logFile);
     const stillHeld = lines.some((line) => line.includes('is still in use'));
     if (!stillHeld || Date.now() > deadline) {
@@ -126,12 +126,12 @@ async function startUntilReady(
 }
 
 /**
- * Starts PostgreSQL 18 on the loopback interface, with a password, its data kept in `dataDir`.
+ * Starts PostgreSQL 18 on the loopback interface, with a password and its data in `dataDir`. First
+ * stops a server that a killed run left there.
  *
- * The caller sees to it that one process at a time does this with a data directory. A server that
- * a killed run left there is stopped first.
+ * The caller ensures that only one process at a time does this with a data directory.
  *
- * @throws SetupError with what went wrong and what to do about it.
+ * @throws SetupError with the cause and a remedy.
  */
 export async function startEmbeddedPostgres(
   given: EmbeddedPostgresOptions,
@@ -153,7 +153,7 @@ export async function startEmbeddedPostgres(
     log_timezone: 'UTC',
     ...settings,
   };
-  const server = await startUntilReady(options, () =>
+  const server = await startWithRetry(options, () =>
     startServerProcess({
       ...account,
       file: binaries.postgres,

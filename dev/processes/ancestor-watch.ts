@@ -1,11 +1,11 @@
 import { describeProcess } from './process-table.ts';
 
 /**
- * Notices that npm, which ran us, is gone.
+ * Detects that npm, which started this process, has ended.
  *
- * Killed alone, npm does not pass the signal on. Some shells stay between npm and us (`sh -c`),
- * then it is the shell's parent that counts. A process whose parent died gets another parent: that
- * is what shows, and it cannot be confused by a reused process id.
+ * npm does not forward the signal that kills it. Some shells (`sh -c`) stay between npm and this
+ * process; then the shell's parent is npm. A process whose parent died gets a new parent id, which
+ * this checks, so a reused process id cannot mislead it.
  *
  * @param onGone called once.
  * @returns a function that ends the watch.

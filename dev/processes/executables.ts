@@ -11,7 +11,7 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** Where the command is that a shell would run, or undefined. */
+/** The path of the command that a shell would run, or undefined. */
 export function findOnPath(command: string, env: NodeJS.ProcessEnv): string | undefined {
   return (env['PATH'] ?? '')
     .split(delimiter)

@@ -1,9 +1,9 @@
-# Ends what a killed run left behind. Its standard input is held open by the run: when that closes
-# without the word "done", the run was killed, and everything it last named is stopped.
-# Each line names all processes anew, as SIGNAL:PID; the arguments are folders to remove.
+# Stops the processes of a killed run. The run holds this script's standard input open: when it
+# closes without a last line "done", the run was killed, and the processes of the last line are
+# stopped. Each line lists all processes, as SIGNAL:PID; the arguments are folders to remove.
 trap '' HUP INT TERM
 
-# A process that ended but waits for a parent to notice still takes signals.
+# A zombie process still accepts signals.
 is_alive() {
   kill -s 0 -- "$1" 2>/dev/null || return 1
   read -r stat 2>/dev/null <"/proc/${1#-}/stat" || return 0

@@ -3,35 +3,36 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { exitOf, type ProcessExit } from './server-process.ts';
 
-/** A small process of its own that ends our children should this process be killed. */
+/** A separate process that stops our child processes if this process is killed. */
 export interface Guard {
-  /** Ends when the guard does, which nobody but {@link Guard.release} should cause. */
+  /** Resolves when the guard ends, which only {@link Guard.release} should cause. */
   readonly exited: Promise<ProcessExit>;
   readonly pid: number;
-  /** Names a process to stop, and the signal that asks it to; a negative id means its group. */
+  /** Adds a process and the signal that stops it; a negative id means a process group. */
   watch(pid: number, signal: NodeJS.Signals): void;
-  forget(pid: number): void;
-  /** Lets the guard go: everything was stopped in good order. */
+  /** Removes a process that has ended. */
+  unwatch(pid: number): void;
+  /** Ends the guard after a normal shutdown. */
   release(): Promise<void>;
 }
 
 /**
- * Starts the guard. Nothing in this process can run after a `kill -9`; the guard sees its standard
- * input close instead, whatever the reason.
+ * Starts the guard. This process cannot run code after a `kill -9`, but the guard's standard input
+ * closes when this process ends in any way.
  *
- * @param folders removed after the processes have ended, for throw-away data.
+ * @param folders temporary data to remove after the processes have ended.
  */
 export async function startGuard(folders: readonly string[] = []): Promise<Guard> {
   const child = spawn('sh', [join(import.meta.dirname, 'guard.sh'), ...folders], {
-    detached: true, // A Ctrl-C reaches the terminal's whole process group: not this one.
+    detached: true, // A Ctrl-C in the terminal signals its process group, without the guard.
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',
   });
   const exited = exitOf(child);
   await once(child, 'spawn');
-  child.stdin.on('error', () => undefined); // The guard is gone: `exited` tells.
+  child.stdin.on('error', () => undefined); // When the guard has ended, `exited` resolves.
   const targets = new Map<number, string>();
-  const tell = () => {
+  const sendTargets = () => {
     child.stdin.write(`${[...targets].map(([pid, signal]) => `${signal}:${pid}`).join(' ')}\n`);
   };
   return {
@@ -39,10 +40,10 @@ export async function startGuard(folders: readonly string[] = []): Promise<Guard
     pid: child.pid ?? 0,
     watch(pid, signal) {
       targets.set(pid, signal.replace(/^SIG/, ''));
-      tell();
+      sendTargets();
     },
-    forget(pid) {
-      if (targets.delete(pid)) tell();
+    unwatch(pid) {
+      if (targets.delete(pid)) sendTargets();
     },
     async release() {
       child.stdin.end('done\n');

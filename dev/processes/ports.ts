@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { listenErrorMessage, type ListenAddress } from '../../src/main/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
 
-/** Listens for a moment. @throws the system's error. */
+/** Checks that a port can be listened on. @throws the system's error. */
 async function bind(host: string, port: number): Promise<void> {
   const server = createServer();
   const listening = once(server, 'listening'); // Rejects with the 'error' event.
@@ -15,8 +15,8 @@ async function bind(host: string, port: number): Promise<void> {
 }
 
 /**
- * A port on the loopback interface that nobody uses at this moment. It lies below those that systems
- * hand out by themselves, so that no connection takes it before its owner listens there.
+ * Finds a free port on the loopback interface, below the ephemeral ports, so that no outgoing
+ * connection takes it before the caller listens there.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -30,7 +30,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether somebody takes connections there. */
+/** Whether a server accepts connections there. */
 export async function acceptsConnections(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   try {
@@ -43,7 +43,7 @@ export async function acceptsConnections(host: string, port: number): Promise<bo
   }
 }
 
-async function problemWith(wanted: ListenAddress): Promise<string | undefined> {
+async function portProblem(wanted: ListenAddress): Promise<string | undefined> {
   try {
     await bind(wanted.host, wanted.port);
     return undefined;
@@ -53,9 +53,9 @@ async function problemWith(wanted: ListenAddress): Promise<string | undefined> {
 }
 
 /**
- * Makes sure, before anything starts, that every port can be had.
+ * Checks, before anything starts, that every port is free.
  *
- * @throws SetupError with one line that names each port in the way and the variable that moves it.
+ * @throws SetupError with one line that names each port in use and its variable.
  */
 export async function requireFreePorts(wanted: readonly ListenAddress[]): Promise<void> {
   const twice = wanted.find(({ port }, index) =>
@@ -65,7 +65,7 @@ export async function requireFreePorts(wanted: readonly ListenAddress[]): Promis
     const names = wanted.filter(({ port }) => port === twice.port).map(({ variable }) => variable);
     throw new SetupError(`${names.join(' and ')} are all ${twice.port}: each needs its own port`);
   }
-  const problems = await Promise.all(wanted.map(problemWith));
+  const problems = await Promise.all(wanted.map(portProblem));
   const found = problems.filter((problem) => problem !== undefined);
   if (found.length > 0) throw new SetupError(found.join('; '));
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Linux tells everything in /proc, also where `ps` is not installed; elsewhere `ps` is asked. */
+/** Linux has /proc, also where `ps` is not installed; other systems need `ps`. */
 const PROC = '/proc';
 const HAS_PROC = existsSync(`${PROC}/self/stat`);
 
@@ -14,7 +14,7 @@ interface RunningProcess {
   readonly separator: string;
 }
 
-/** One signal of a shutdown and how long the process may take to obey it. */
+/** One signal of a shutdown, and how long to wait for the process to end. */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
   readonly waitMs: number;
@@ -28,7 +28,7 @@ function readProc(pid: number, file: string): string | undefined {
   }
 }
 
-/** State letter and parent of a process: the fields after the name, which may hold blanks and `)`. */
+/** State letter and parent of a process: the fields after its name, which may contain `)`. */
 function procStat(pid: number): { state: string; parentPid: number } | undefined {
   const stat = readProc(pid, 'stat');
   const [state, parentPid] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
@@ -67,10 +67,10 @@ function listProcesses(): RunningProcess[] {
 }
 
 /**
- * The processes whose command line holds every one of these arguments, word for word.
+ * The processes whose command line contains each of these arguments exactly.
  *
- * Each server and part of a run carries its data directory as an argument: that is how the next
- * run knows its orphans, with no pid file that could be stale or name somebody else's process.
+ * Each process of a run has its data directory as an argument, by which the next run finds orphans.
+ * A pid file could be stale or name another program's process.
  */
 export function findProcesses(...wantedArguments: string[]): number[] {
   return listProcesses()
@@ -81,7 +81,7 @@ export function findProcesses(...wantedArguments: string[]): number[] {
     .map(({ pid }) => pid);
 }
 
-/** What runs under this process id: its parent and its command line, or undefined if nothing does. */
+/** The parent and the command line of a process, or undefined when no such process runs. */
 export function describeProcess(
   pid: number,
 ): { parentPid: number; commandLine: string } | undefined {
@@ -93,7 +93,7 @@ export function describeProcess(
   return { parentPid, commandLine: commandLine.replaceAll(separator, ' ').trim() };
 }
 
-/** Whether the process still runs; one that only waits to be reaped does not. */
+/** Whether the process runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
   if (HAS_PROC) return !['Z', 'X', undefined].includes(procStat(pid)?.state);
   try {
@@ -105,14 +105,14 @@ export function isRunning(pid: number): boolean {
 }
 
 /**
- * Whether the process has ended and only waits for its parent to take notice. Where process 1 is not
- * a real init, as in many containers, that can take a second, and its id still takes signals.
+ * Whether the process has ended but its parent has not reaped it. Without an init process, as in
+ * many containers, that can take a second, during which its id still accepts signals.
  */
 export function isZombie(pid: number): boolean {
   return HAS_PROC && procStat(pid)?.state === 'Z';
 }
 
-/** Sends a signal, to a process that may have ended meanwhile. */
+/** Sends a signal; ignores a process that has ended. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -121,7 +121,12 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ends a process that is not our child, by one signal after the other, and waits until it is gone. */
+/**
+ * Ends a process that is not a child of this one: sends the signals one after the other, then
+ * SIGKILL, and waits until it has ended.
+ *
+ * @throws Error when it has not ended five seconds after SIGKILL
+ */
 export async function endProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
   for (const { signal, waitMs } of [...steps, { signal: 'SIGKILL' as const, waitMs: 5000 }]) {
     sendSignal(pid, signal);

@@ -1,4 +1,4 @@
-/** Logs every ten seconds that the work goes on: minutes of silence look like a hang. */
+/** Logs the start of the work, and every ten seconds that it continues. */
 export async function withProgress<T>(
   log: (line: string) => void,
   what: string,

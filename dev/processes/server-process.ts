@@ -12,22 +12,22 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child that runs until it is stopped. */
+/** A child process that runs until it is stopped. */
 export interface ServerProcess {
   readonly pid: number;
   readonly exited: Promise<ProcessExit>;
   /** Resolves when the child calls `process.send('ready')`; only with `reportsReady`. */
   readonly ready: Promise<void>;
-  /** Asks it to end, insists, and resolves when it is gone. Safe to call twice. */
+  /** Sends the signals of `stopSteps`, then SIGKILL; resolves when it has ended. Idempotent. */
   readonly stop: () => Promise<void>;
 }
 
-/** What to start, where its output goes, and how it is asked to end. */
+/** What to start, where its output goes, and how to stop it. */
 export interface ServerProcessOptions {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Gets standard output and error; what an earlier run wrote is kept in one `.previous` file. */
+  /** Receives standard output and error; the log of the run before is renamed to `.previous`. */
   readonly logFile: string;
   readonly stopSteps: readonly StopStep[];
   readonly cwd?: string;
@@ -37,7 +37,7 @@ export interface ServerProcessOptions {
   readonly guard?: Guard | undefined;
 }
 
-/** Resolves with how a child ended, also when it could not even be started. */
+/** Resolves when a child has ended or could not be started. */
 export function exitOf(child: ChildProcess): Promise<ProcessExit> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
@@ -45,7 +45,7 @@ export function exitOf(child: ChildProcess): Promise<ProcessExit> {
   });
 }
 
-/** "exit code 1" or "killed by SIGKILL", for a line that a person reads. */
+/** "exit code 1" or "killed by SIGKILL", for messages. */
 export function describeExit({ code, signal }: ProcessExit): string {
   return signal === null ? `exit code ${code ?? 'unknown'}` : `killed by ${signal}`;
 }
@@ -56,14 +56,14 @@ function openLog(file: string): number {
   return openSync(file, 'a', 0o600);
 }
 
-/** The last lines of a log but for stack frames: for the message that says why a process ended. */
+/** The last lines of a log without stack frames, for the message about a process that ended. */
 export function lastLines(file: string, count = 5): string[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.filter((line) => line.trim() !== '' && !/^\s+at /.test(line)).slice(-count);
 }
 
-/** Ends a child of ours by one signal after the other; the last one is always SIGKILL. */
+/** Stops a child: sends the signals one after the other, then SIGKILL. */
 async function stopChild(
   child: ChildProcess,
   exited: Promise<ProcessExit>,
@@ -78,14 +78,14 @@ async function stopChild(
     clearTimeout(timeout);
     if (outcome !== 'late') return;
   }
-  // Everything it started as well: it leads a process group of its own.
+  // The child leads its process group: this also kills its descendants.
   sendSignal(-(child.pid ?? 0), 'SIGKILL');
   await exited;
 }
 
 /**
- * Starts a server in a session of its own, so that a Ctrl-C in the terminal reaches only us and
- * the order of the shutdown stays ours, with its output in a file that needs no pump of ours.
+ * Starts a server in a separate session, so that a Ctrl-C in the terminal reaches only this process,
+ * which controls the order of the shutdown. Its output goes directly to the log file.
  *
  * @throws the system's error when the file cannot be executed.
  */
@@ -108,7 +108,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     child.on('message', (message) => message === 'ready' && resolve());
   });
   guard?.watch(pid, stopSteps[0]?.signal ?? 'SIGTERM');
-  void exited.then(() => guard?.forget(pid));
+  void exited.then(() => guard?.unwatch(pid));
   let stopping: Promise<void> | undefined;
   return {
     pid,

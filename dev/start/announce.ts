@@ -8,7 +8,7 @@ const EXAMPLE_ORDER = {
   description: 'Blue kurta, size M',
 };
 
-/** A command that creates an order when pasted: one line, for every shell. */
+/** A curl command in one line, for every shell, that creates an order. */
 function curlCommand({ apiBaseUrl, sandboxBasePath, demoMerchant }: DevFacts): string {
   const { apiKey, apiSecret } = demoMerchant.sandbox;
   return [
@@ -20,13 +20,13 @@ function curlCommand({ apiBaseUrl, sandboxBasePath, demoMerchant }: DevFacts): s
   ].join(' ');
 }
 
-/** An address without the password in it: terminals are recorded and shown. */
+/** The address without its password, because terminal output is recorded and shared. */
 function withoutPassword(databaseUrl: string): string {
   const { hostname, port, pathname } = new URL(databaseUrl);
   return `${hostname}:${port === '' ? '5432' : port}${pathname} (with its password in dev.json)`;
 }
 
-/** Where everything is, in the order in which a newcomer wants it. */
+/** The addresses of all parts, the most useful ones for a newcomer first. */
 function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: DevConfig) {
   const { apiBaseUrl, temporalAddress, temporalUiUrl, environment } = facts;
   const simulator = environment['SANDBOX_RAZORPAY_BASE_URL'];
@@ -53,7 +53,7 @@ function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** The text that says: ready, and how to begin. */
+/** The text that `npm start` prints when the service is ready. */
 export function readyText(facts: DevFacts, config: DevConfig, startupMs: number): string {
   const { merchantId, sandbox, production } = facts.demoMerchant;
   return `

@@ -9,24 +9,25 @@ import { SetupError } from '../../src/setup-error.ts';
 import { stopOrphanedTemporal } from '../temporal/server.ts';
 import { runMarker } from './parts.ts';
 
-/** Just killed, the previous run is gone before its lock and its children are. */
-const PATIENCE_MS = 2000;
-/** What a shutdown may take, and a little more. */
-const STOPPING_PATIENCE_MS = 12_000;
+/** The children of a killed run may hold its lock for a moment. */
+const LOCK_TIMEOUT_MS = 2000;
+/** Longer than a shutdown may take. */
+const STOPPING_LOCK_TIMEOUT_MS = 12_000;
 
-/** Where PostgreSQL keeps its data, and Temporal its settings. */
+/** The data directory of the embedded PostgreSQL. */
 export const postgresFolder = (dataDir: string) => join(dataDir, 'postgres');
+/** The settings of Temporal. */
 export const temporalFolder = (dataDir: string) => join(dataDir, 'temporal');
 
 const holderFile = (dataDir: string) => join(dataDir, 'npm-start.pid');
 
-/** The data directory, ours alone until it is released. */
+/** The exclusive use of the data directory, until it is released. */
 export interface DataDirClaim extends FileLock {
-  /** Lets the next `npm start` wait for us instead of giving up. */
+  /** Makes the next `npm start` wait for the end of this run instead of failing. */
   announceStop(): void;
 }
 
-function holderOf(dataDir: string): { pid: string; stopping: boolean } {
+function readHolder(dataDir: string): { pid: string; stopping: boolean } {
   try {
     const [pid = '?', state] = readFileSync(holderFile(dataDir), 'utf8').trim().split(' ');
     return { pid, stopping: state === 'stopping' };
@@ -35,34 +36,34 @@ function holderOf(dataDir: string): { pid: string; stopping: boolean } {
   }
 }
 
-async function lockPatiently(
+async function waitForDataDirLock(
   dataDir: string,
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<FileLock> {
   const startedAt = Date.now();
-  let told = false;
+  let announced = false;
   for (;;) {
     signal.throwIfAborted();
     const lock = tryLock(join(dataDir, 'npm-start.lock'));
     if (lock !== undefined) return lock;
-    const { pid, stopping } = holderOf(dataDir);
+    const { pid, stopping } = readHolder(dataDir);
     const waitedMs = Date.now() - startedAt;
-    if (waitedMs > (stopping ? STOPPING_PATIENCE_MS : PATIENCE_MS)) {
+    if (waitedMs > (stopping ? STOPPING_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS)) {
       throw new SetupError(
         `npm start already runs on DATA_DIR ${dataDir} (process ${pid}): stop it first, or set DATA_DIR to another folder`,
       );
     }
-    if (stopping && !told) log(`Waiting for the previous run (process ${pid}) to stop …`);
-    told ||= stopping;
+    if (stopping && !announced) log(`Waiting for the previous run (process ${pid}) to stop …`);
+    announced ||= stopping;
     await delay(100);
   }
 }
 
 /**
- * Takes the data directory for this run, creating it if need be.
+ * Claims the data directory for this run, and creates it if necessary.
  *
- * @throws SetupError in one line when another run has it, or it cannot be written to.
+ * @throws SetupError in one line when another run uses it, or it cannot be written to.
  */
 export async function claimDataDir(
   dataDir: string,
@@ -71,7 +72,7 @@ export async function claimDataDir(
 ): Promise<DataDirClaim> {
   try {
     makePrivateFolder(dataDir);
-    const lock = await lockPatiently(dataDir, log, signal);
+    const lock = await waitForDataDirLock(dataDir, log, signal);
     writePrivateFile(holderFile(dataDir), `${process.pid}\n`);
     return {
       release: () => lock.release(),
@@ -85,7 +86,7 @@ export async function claimDataDir(
   }
 }
 
-/** Ends whatever a killed run on this data directory left behind. */
+/** Stops the processes that a killed run left on this data directory. */
 export async function stopOrphans(dataDir: string, log: (line: string) => void): Promise<void> {
   const parts = findProcesses(runMarker(dataDir));
   if (parts.length > 0) log(`Parts of an earlier run (${parts.join(', ')}) are still there`);

@@ -2,14 +2,14 @@ import { openSync, readSync } from 'node:fs';
 
 const INTERVAL_MS = 500;
 const CHUNK_BYTES = 256 * 1024;
-/** pino's number for an error. */
+/** pino's number of the level `error`. */
 const ERROR_LEVEL = 50;
-/** One failure can repeat itself by the thousand; the log has them all. */
+/** An error may repeat thousands of times; the log has all of them. */
 const SHOWN_PER_MINUTE = 5;
 
 /** The message of a log line that reports an error, or undefined. */
 export function errorOf(line: string): string | undefined {
-  // Reading every line of a busy log as JSON would cost more than the errors are worth.
+  // Parsing every line of a busy log as JSON would be slow.
   if (!/"level":[56]\d/.test(line)) return undefined;
   try {
     const { level, msg, err } = JSON.parse(line) as {
@@ -25,7 +25,7 @@ export function errorOf(line: string): string | undefined {
   }
 }
 
-/** Reads what was added to a file since the last call. */
+/** Returns a function that reads the complete lines added to a file since its last call. */
 function createTail(file: string): () => string {
   const descriptor = openSync(file, 'r');
   const buffer = Buffer.alloc(CHUNK_BYTES);
@@ -42,9 +42,9 @@ function createTail(file: string): () => string {
 }
 
 /**
- * Shows the errors that a part writes to its log, so that a quiet terminal does not hide them.
+ * Shows in the terminal the errors that a part writes to its log.
  *
- * @returns a function that ends it.
+ * @returns a function that stops it.
  */
 export function followErrors(
   name: string,

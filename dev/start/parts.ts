@@ -11,22 +11,22 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 /** A process that `npm start` runs beside the servers. */
 export interface Part {
   readonly name: string;
-  /** The file that it runs, from the top of the repository. */
+  /** The file that it runs, relative to the repository. */
   readonly entry: string;
   /** It listens here: checked before anything starts. */
   readonly port?: (config: DevConfig) => ListenAddress;
   /** Without it the part always runs. */
   readonly isWanted?: (config: DevConfig) => boolean;
-  /** It can do its work: it answers 200 at this path of its port, or calls `process.send('ready')`. */
+  /** It is ready when it responds with 200 at this path, or calls `process.send('ready')`. */
   readonly ready: { readonly path: string } | 'message';
 }
 
-/** The sandbox pays at the simulator, unless it was given a gateway of its own. */
+/** Whether the sandbox uses the simulator: unless a gateway is configured for it. */
 export function simulatesGateway({ gateways }: DevConfig): boolean {
   return gateways.sandbox.razorpay === undefined;
 }
 
-/** What `npm start` runs beside the servers. Another part needs another entry here, no more. */
+/** The processes beside the servers. A new one needs only an entry here. */
 const PARTS: readonly Part[] = [
   {
     name: 'API',
@@ -48,7 +48,7 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-/** A worker has 15 s for a webhook in production; here nobody waits that long for a Ctrl-C. */
+/** Shorter than the 15 s of a webhook attempt, so that Ctrl-C does not take that long. */
 const STOP_STEPS = [{ signal: 'SIGTERM', waitMs: 4000 }] as const;
 const READY_TIMEOUT_MS = 60_000;
 
@@ -59,7 +59,7 @@ export interface Launcher {
   readonly guard: Guard;
 }
 
-/** On the command line of everything that this run starts: the next run finds its orphans by it. */
+/** An argument of each process of this run, by which the next run finds orphans. */
 export function runMarker(dataDir: string): string {
   return `--run-of=${dataDir}`;
 }
@@ -69,7 +69,7 @@ export function logFileOf(dataDir: string, entry: string): string {
   return join(dataDir, 'logs', `${basename(entry, '.ts')}.log`);
 }
 
-/** Starts an entry point with the Node that runs us. */
+/** Starts an entry point with the Node of this process. */
 export function launchEntry(
   { dataDir, env, guard }: Launcher,
   entry: string,
@@ -85,7 +85,7 @@ export function launchEntry(
   });
 }
 
-/** The address under which a part that listens on `host` is reached from this machine. */
+/** The URL at which this machine reaches a part that listens on `host`. */
 export function localUrl(host: string, port: number): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
   if (host === '::') return `http://[::1]:${port}`;
@@ -102,7 +102,7 @@ async function statusOf(url: string): Promise<string> {
   }
 }
 
-async function untilOk(url: string, signal: AbortSignal): Promise<void> {
+async function waitForOk(url: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const status = await statusOf(url);
     if (status === '200') return;
@@ -112,12 +112,12 @@ async function untilOk(url: string, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Waits until a part says that it can work.
+ * Waits until a part is ready.
  *
  * @param stop ends the wait.
- * @throws SetupError when it does not within a minute, or when stopped.
+ * @throws SetupError when it is not ready within a minute, or when stopped.
  */
-export async function untilReady(
+export async function waitUntilReady(
   part: Part,
   { ready }: ServerProcess,
   config: DevConfig,
@@ -126,7 +126,7 @@ export async function untilReady(
   const signal = AbortSignal.any([stop, AbortSignal.timeout(READY_TIMEOUT_MS)]);
   const port = part.port?.(config);
   if (part.ready !== 'message' && port !== undefined) {
-    return untilOk(`${localUrl(port.host, port.port)}${part.ready.path}`, signal);
+    return waitForOk(`${localUrl(port.host, port.port)}${part.ready.path}`, signal);
   }
   const late = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => {
@@ -136,7 +136,7 @@ export async function untilReady(
   return Promise.race([ready, late.promise]);
 }
 
-/** The parts that a run with these settings consists of. */
+/** The parts of a run with these settings. */
 export function wantedParts(config: DevConfig): Part[] {
   return PARTS.filter(({ isWanted }) => isWanted?.(config) ?? true);
 }

@@ -8,15 +8,15 @@ import { createSupervisor, type Supervisor } from './supervisor.ts';
 import { claimDataDir } from './data-dir.ts';
 import { startAll } from './start-all.ts';
 
-/** Ten seconds are promised for a shutdown; what is still there then is killed. */
+/** After this, remaining processes are killed: a shutdown may take ten seconds. */
 const SHUTDOWN_TIMEOUT_MS = 8500;
 
-/** Why a run stops in good order; everything else that stops it is a failure. */
+/** The reason of a requested stop; any other reason is a failure. */
 class StopRequest extends Error {
   override readonly name = 'StopRequest';
 }
 
-/** Turns signals, and the end of the npm that runs us, into one request to stop. */
+/** Turns signals, and the end of npm, into an abort. */
 function listenForStop(startedByNpm: boolean, onSecondRequest: () => void): AbortController {
   const controller = new AbortController();
   const request = (reason: string) => {
@@ -36,18 +36,18 @@ function listenForStop(startedByNpm: boolean, onSecondRequest: () => void): Abor
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const aborted = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => aborted.reject(signal.reason), { once: true });
-  aborted.promise.catch(() => undefined); // It may come while nobody waits for it.
+  aborted.promise.catch(() => undefined); // Not an unhandled rejection before it is awaited.
   return aborted.promise;
 }
 
-/** A terminal that went away takes no more lines: that must not stop us from stopping. */
+/** Ignores write errors: a closed terminal must not prevent the shutdown. */
 function createLog(): (line: string) => void {
   process.stdout.on('error', () => undefined);
   process.stderr.on('error', () => undefined);
   return (line) => process.stdout.write(`${line}\n`);
 }
 
-/** Stops all processes, and waits until nothing is being started any more. */
+/** Stops all processes, and waits until no start is in progress. */
 async function stopAll(supervisor: Supervisor, starting: Promise<void>): Promise<void> {
   const late = setTimeout(() => supervisor.kill(), SHUTDOWN_TIMEOUT_MS);
   await supervisor.stop();
@@ -55,7 +55,7 @@ async function stopAll(supervisor: Supervisor, starting: Promise<void>): Promise
   clearTimeout(late);
 }
 
-/** Says why the run ends. @returns the exit code. */
+/** Prints why the run ends. @returns the exit code. */
 function report(error: unknown, log: (line: string) => void): number {
   if (error instanceof StopRequest) {
     log(`Stopping (${error.message}) …`);
@@ -68,9 +68,9 @@ function report(error: unknown, log: (line: string) => void): number {
 }
 
 /**
- * Runs the whole service on this machine until it is told to stop or a part of it ends.
+ * Runs the whole service on this machine until a signal stops it or a part of it ends.
  *
- * @returns the exit code: 0 after a request to stop, 1 after any failure, which it has reported.
+ * @returns the exit code: 0 after a requested stop, 1 after a failure, which it has printed.
  */
 export async function runDev(config: DevConfig, env: NodeJS.ProcessEnv): Promise<number> {
   const log = createLog();

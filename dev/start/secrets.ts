@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readPrivateJson, writePrivateFile } from '../files/private-file.ts';
 
-/** It stands in SQL and in addresses as it is. */
+/** Inserted into SQL and URLs without escaping. */
 const password = z.string().regex(/^[\w-]{20,}$/);
 
 const secretsSchema = z.object({
@@ -16,7 +16,7 @@ const secretsSchema = z.object({
   TEMPORAL_DATABASE_PASSWORD: password,
 });
 
-/** The secrets that production gets from outside, by the names of their settings. */
+/** The secrets of a developer's machine, by the names of their settings. */
 export type Secrets = z.infer<typeof secretsSchema>;
 
 const randomText = () => randomBytes(18).toString('base64url');
@@ -34,12 +34,12 @@ function generate(): Secrets {
 }
 
 /**
- * The secrets of this data directory, made once: with other ones, no key in its database would be
- * accepted any more.
+ * The secrets of this data directory, generated at the first start: with other ones, the API keys in
+ * its database would be invalid.
  *
- * @throws SetupError when the file was damaged.
+ * @throws SetupError when the file is damaged.
  */
-export function keepSecrets(dataDir: string): Secrets {
+export function loadOrCreateSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json');
   const remedy = 'restore it, or choose another DATA_DIR to begin anew';
   const kept = readPrivateJson(file, secretsSchema, remedy);

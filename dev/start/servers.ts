@@ -14,21 +14,21 @@ import type { Secrets } from './secrets.ts';
 
 const DATABASE = 'merchant_orders';
 
-/** Each of Temporal's four services has pools of its own, 120 connections in all; ours take 40. */
+/** Temporal's four services have pools of 120 connections in total; the service has 40. */
 const MAX_CONNECTIONS = 200;
 
-/** Where the servers of this run answer, ours or given ones. */
+/** The addresses of the servers of this run, started by it or given in the settings. */
 export interface Servers {
-  /** For the API, the worker and `admin`: it may change rows, not tables. */
+  /** For the API, the worker and `admin`: may change rows, not tables. */
   readonly databaseUrl: string;
-  /** For migrations: it owns the tables. Undefined where a database is given, with its own. */
+  /** For migrations: owns the tables. Undefined when DATABASE_URL is given without it. */
   readonly migrationDatabaseUrl: string | undefined;
   readonly temporalAddress: string;
-  /** Known only of a Temporal server of ours. */
+  /** Undefined when TEMPORAL_ADDRESS is given. */
   readonly temporalUiUrl: string | undefined;
 }
 
-/** What the servers of this run are started with. */
+/** How to start the servers of this run. */
 export interface ServersOptions {
   readonly config: DevConfig;
   readonly env: NodeJS.ProcessEnv;
@@ -53,12 +53,12 @@ export function serverPorts(config: DevConfig): ListenAddress[] {
   ];
 }
 
-/** The embedded PostgreSQL keeps Temporal's data, and the service's unless it has a database. */
+/** The embedded PostgreSQL stores Temporal's data, and the service's unless DATABASE_URL is given. */
 function needsPostgres({ databaseUrl: given, temporalAddress }: DevConfig): boolean {
   return given === undefined || temporalAddress === undefined;
 }
 
-/** @returns a superuser's address */
+/** @returns the connection URL of the superuser */
 async function startPostgres({ config, supervisor, ...shared }: ServersOptions): Promise<string> {
   const logFile = join(config.dataDir, 'logs', 'postgres.log');
   const { adminUrl } = await supervisor.start(
@@ -76,7 +76,7 @@ async function startPostgres({ config, supervisor, ...shared }: ServersOptions):
   return adminUrl;
 }
 
-/** The service's own database, with an owner for migrations and a login for everything else. */
+/** The service's database, with an owner for migrations and a login for everything else. */
 async function serviceDatabase({ config, secrets }: ServersOptions, adminUrl: string) {
   if (config.databaseUrl !== undefined) {
     const { databaseUrl: url, migrationDatabaseUrl } = config;
@@ -139,9 +139,9 @@ async function temporal(options: ServersOptions, adminUrl: string) {
 }
 
 /**
- * Starts PostgreSQL, and Temporal on it, but for those that the settings name.
+ * Starts PostgreSQL, and Temporal on it, except for the servers that the settings give.
  *
- * @throws SetupError with what went wrong and what to do about it.
+ * @throws SetupError with the cause and a remedy.
  */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const adminUrl = needsPostgres(options.config) ? await startPostgres(options) : '';

@@ -15,20 +15,20 @@ import {
   localUrl,
   logFileOf,
   simulatesGateway,
-  untilReady,
+  waitUntilReady,
   wantedParts,
   type Launcher,
 } from './parts.ts';
-import { keepSecrets, type Secrets } from './secrets.ts';
+import { loadOrCreateSecrets, type Secrets } from './secrets.ts';
 import { serverPorts, startServers, type Servers } from './servers.ts';
 
-/** Receivers of webhooks on this machine, which production refuses to call. */
+/** Allows webhook receivers on this machine. */
 const LOOPBACK_CIDRS = '127.0.0.0/8,::1/128';
 
-/** Everything a run is made of. */
+/** What the start of a run needs. */
 export interface Run {
   readonly config: DevConfig;
-  /** Handed on to every process, with our additions. */
+  /** The environment of every process, to which settings are added. */
   readonly env: NodeJS.ProcessEnv;
   readonly supervisor: Supervisor;
   readonly guard: Guard;
@@ -36,7 +36,7 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Where the servers of this machine listen: no webhook may reach them. */
+/** The ports of the servers of this machine, which no webhook may reach. */
 function ownPorts(config: DevConfig): number[] {
   const { gatewaySimulatorPort, temporalUiPort, temporalPort, postgresPort } = config;
   return [gatewaySimulatorPort, temporalUiPort, temporalPort, postgresPort];
@@ -69,7 +69,7 @@ function sharedEnvironment(
   };
 }
 
-/** The sandbox's gateway is our simulator: both sides know its keys. */
+/** The settings of the sandbox's gateway, shared by the service and the simulator. */
 function simulatorEnvironment(config: DevConfig, secrets: Secrets): Record<string, string> {
   return {
     SANDBOX_RAZORPAY_BASE_URL: localUrl(config.host, config.gatewaySimulatorPort),
@@ -84,18 +84,18 @@ function runTask({ supervisor, config }: Run, launcher: Launcher, name: string, 
   return supervisor.runTask({ name, kind: 'part', logFile }, () => launchEntry(launcher, entry));
 }
 
-/** What Node compiled for one start is kept for the next: measured, it saves a second of six. */
+/** Keeps Node's compiled code for the next start, which saves about one second of six. */
 function compileCache({ cacheHome }: DevConfig): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE: join(cacheRoot(cacheHome), 'node-compile-cache') };
 }
 
-/** Only migrations know the login that may change tables. */
+/** Only migrations receive the login that may change tables. */
 function migrationLauncher(launcher: Launcher, { migrationDatabaseUrl }: Servers): Launcher {
   if (migrationDatabaseUrl === undefined) return launcher;
   return { ...launcher, env: { ...launcher.env, MIGRATION_DATABASE_URL: migrationDatabaseUrl } };
 }
 
-/** Starts all parts and waits until each of them can work. */
+/** Starts all parts and waits until each of them is ready. */
 async function startParts(
   { supervisor, config, log, signal }: Run,
   launcher: Launcher,
@@ -107,13 +107,13 @@ async function startParts(
         launchEntry(launcher, part.entry),
       );
       followErrors(part.name, logFile, log);
-      await untilReady(part, started, config, signal);
+      await waitUntilReady(part, started, config, signal);
     }),
   );
 }
 
-/** Stops what a killed run left, and makes sure that nothing is in the way. */
-async function clearTheWay({ config, log }: Run): Promise<void> {
+/** Stops the processes of a killed run, and checks that programs and ports are available. */
+async function prepareStart({ config, log }: Run): Promise<void> {
   const { dataDir } = config;
   if (config.temporalAddress === undefined) requireTemporalProgramsDir(config.temporalProgramsDir);
   removeDevFacts(dataDir);
@@ -130,7 +130,7 @@ function factsOf(
   environment: Record<string, string>,
 ): DevFacts {
   const demoMerchant = readDemoMerchant(config.dataDir);
-  if (demoMerchant === undefined) throw new SetupError('The demo merchant was not written down');
+  if (demoMerchant === undefined) throw new SetupError('The demo merchant was not saved');
   return {
     apiBaseUrl: localUrl(config.host, config.port),
     sandboxBasePath: '/sandbox/api/merchant/v1',
@@ -143,18 +143,18 @@ function factsOf(
 }
 
 /**
- * Starts everything, in order, and announces it: the servers, the migrations, then the demo
- * merchant beside the parts of the service.
+ * Starts everything: the servers, then the migrations, then the demo merchant and the parts of the
+ * service. Publishes the facts and prints the ready text.
  *
- * @throws SetupError when something cannot be started; what was started stays in the supervisor.
+ * @throws SetupError when a process cannot be started; the supervisor stops the others.
  */
 export async function startAll(run: Run): Promise<void> {
   const startedAt = performance.now();
   const { config, env, guard, log } = run;
   const { dataDir } = config;
-  await clearTheWay(run);
-  const secrets = keepSecrets(dataDir);
-  readDemoMerchant(dataDir); // A damaged file is told before minutes are spent, not after.
+  await prepareStart(run);
+  const secrets = loadOrCreateSecrets(dataDir);
+  readDemoMerchant(dataDir); // Reports a damaged file before the servers take minutes to start.
   log('Starting …');
   const servers = await startServers({ ...run, secrets });
   const environment = sharedEnvironment(config, servers, secrets);

@@ -8,10 +8,10 @@ import { sendSignal } from '../processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { errorOf } from './error-follower.ts';
 
-/** In what order things stop: what uses another one goes before it. */
+/** The order in which processes stop: a process before those that it uses. */
 const STOP_ORDER = ['part', 'server', 'database'] as const;
 
-/** What a process is to the run. */
+/** The name of a process in messages, its place in the order of the shutdown, and its log. */
 export interface Role {
   readonly name: string;
   readonly kind: (typeof STOP_ORDER)[number];
@@ -20,52 +20,52 @@ export interface Role {
 
 type Handle = Pick<ServerProcess, 'pid' | 'exited' | 'stop'>;
 
-/** All processes of a run: what one of them does concerns the whole. */
+/** The processes of a run, which end together. */
 export interface Supervisor {
-  /** Rejects with a {@link SetupError} as soon as one ends that should not. */
+  /** Rejects with a {@link SetupError} when a process ends unexpectedly. */
   readonly ended: Promise<never>;
-  /** Starts one that has to run until the supervisor is stopped. */
+  /** Starts a process that runs until the supervisor stops. */
   start<T extends Handle>(role: Role, launch: () => Promise<T>): Promise<T>;
-  /** Runs one to its end. @throws SetupError when it fails. */
+  /** Runs a process to its end. @throws SetupError when it fails. */
   runTask(role: Role, launch: () => Promise<Handle>): Promise<void>;
-  /** Counts a process that is not stopped with the others. */
+  /** Observes a process that `stop` does not stop. */
   watch(name: string, exited: Promise<ProcessExit>): void;
-  /** Stops all of them, in order, and what is being started just now. */
+  /** Stops all processes in order, including those that are being started. */
   stop(): Promise<void>;
-  /** Kills all of them at once. */
+  /** Kills all processes immediately. */
   kill(): void;
 }
 
 function endedError({ name, logFile }: Role, exit: ProcessExit): SetupError {
   const summary = `${name} ended (${describeExit(exit)}); its log: ${logFile}`;
-  // Who is killed from outside has written nothing about it.
+  // A process that was killed by a signal has not logged the reason.
   const lines = exit.signal === null ? lastLines(logFile) : [];
   const shown = lines.map((line) => `  ${(errorOf(line) ?? line).slice(0, 400)}`);
   return new SetupError([summary, ...shown].join('\n'));
 }
 
-/** An empty supervisor. */
+/** Creates a supervisor without processes. */
 export function createSupervisor(): Supervisor {
-  const members = new Set<Handle & Role>();
+  const running = new Set<Handle & Role>();
   const starting = new Set<Promise<unknown>>();
   const ended = Promise.withResolvers<never>();
-  ended.promise.catch(() => undefined); // It may come while nobody waits for it.
+  ended.promise.catch(() => undefined); // Not an unhandled rejection before it is awaited.
   let stopping = false;
 
-  async function join<T extends Handle>(role: Role, launch: () => Promise<T>): Promise<T> {
+  async function launchAs<T extends Handle>(role: Role, launch: () => Promise<T>): Promise<T> {
     if (stopping) throw new SetupError('Stopping');
     const handle = await launch();
-    const member = { ...role, pid: handle.pid, exited: handle.exited, stop: handle.stop };
-    members.add(member);
-    void handle.exited.then(() => members.delete(member));
+    const entry = { ...role, pid: handle.pid, exited: handle.exited, stop: handle.stop };
+    running.add(entry);
+    void handle.exited.then(() => running.delete(entry));
     if (stopping) await handle.stop();
     return handle;
   }
 
   async function track<T extends Handle>(role: Role, launch: () => Promise<T>): Promise<T> {
-    const joining = join(role, launch);
-    starting.add(joining);
-    return joining.finally(() => starting.delete(joining));
+    const launched = launchAs(role, launch);
+    starting.add(launched);
+    return launched.finally(() => starting.delete(launched));
   }
 
   return {
@@ -90,13 +90,13 @@ export function createSupervisor(): Supervisor {
     async stop() {
       stopping = true;
       for (const kind of STOP_ORDER) {
-        await Promise.all([...members].filter((one) => one.kind === kind).map((one) => one.stop()));
+        await Promise.all([...running].filter((one) => one.kind === kind).map((one) => one.stop()));
       }
       await Promise.allSettled(starting);
     },
     kill() {
       stopping = true;
-      for (const { pid } of members) sendSignal(pid, 'SIGKILL');
+      for (const { pid } of running) sendSignal(pid, 'SIGKILL');
     },
   };
 }

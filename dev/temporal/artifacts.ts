@@ -1,35 +1,35 @@
 /** One program of Temporal. */
 interface Program {
-  /** The file's name, the same in the official archives. */
+  /** The name of its file, also in the official archives. */
   readonly name: string;
-  /** The Go package that it is built from. */
+  /** The Go package of its source. */
   readonly goPackage: string;
 }
 
-/** A version, and the folder in `dev/temporal/go` whose module pins what it is built from. */
+/** A version, and the folder in `dev/temporal/go` whose Go module pins its dependencies. */
 interface Release {
   readonly version: string;
   readonly goModule: string;
 }
 
-/** Programs that Temporal publishes together, in one archive of a project's GitHub releases. */
+/** Programs in one archive of a GitHub release. */
 export interface Artifact {
-  /** For lines that a person reads. */
+  /** The name in messages. */
   readonly title: string;
   /** GitHub's owner/name. */
   readonly repository: string;
-  /** `NAME_VERSION_OS_ARCH.tar.gz` is the archive. */
+  /** NAME in the archive's file name, `NAME_VERSION_OS_ARCH.tar.gz`. */
   readonly archiveName: string;
   readonly checksumsFile: (version: string) => string;
   readonly programs: readonly Program[];
   /**
-   * The version that this project runs on, and an older one that shares few module versions with it:
-   * where a module proxy refuses a version that it once had, the other can often still be built.
+   * The current version and an older fallback, which shares few module versions with it: where a
+   * module proxy lacks a dependency of one, the other can often still be built.
    */
   readonly releases: readonly [Release, ...Release[]];
 }
 
-/** The server, and the tool that makes its database schema. */
+/** The server, and the tool that creates its database schema. */
 export const SERVER_ARTIFACT: Artifact = {
   title: 'Temporal server',
   repository: 'temporalio/temporal',
@@ -45,7 +45,7 @@ export const SERVER_ARTIFACT: Artifact = {
   ],
 };
 
-/** The Web UI, a server of its own. */
+/** The Web UI, which is a separate server. */
 export const UI_ARTIFACT: Artifact = {
   title: 'Temporal Web UI',
   repository: 'temporalio/ui-server',

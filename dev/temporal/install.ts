@@ -10,31 +10,36 @@ import type { Artifact } from './artifacts.ts';
 
 const GITHUB = 'https://github.com';
 
-/** Node's names for what Go calls otherwise. */
+/** Go's names of architectures where Node's differ. */
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64' };
 
-/** How programs are brought to this machine. */
+/** How to install programs. */
 export interface InstallOptions {
-  /** Handed on to `go` and `tar`; its PATH is searched. */
+  /** The environment of `go` and `tar`; its PATH is searched. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
-  /** Another place than GitHub, with the same paths. */
+  /** Replaces https://github.com; the paths are the same. */
   readonly downloadBaseUrl?: string;
   readonly signal?: AbortSignal | undefined;
   readonly guard?: Guard | undefined;
 }
 
-/** Why a download or a build came to nothing, in a few words. */
+/** A short reason for a failed download or build. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // `fetch` says "fetch failed" and keeps the reason in its cause.
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Downloads the archive of a version, and takes its programs out if its checksum is right. */
-async function download(folder: string, artifact: Artifact, version: string, o: InstallOptions) {
+/** Downloads the archive of a version, verifies its checksum and extracts the programs. */
+async function download(
+  folder: string,
+  artifact: Artifact,
+  version: string,
+  options: InstallOptions,
+) {
   const { repository, archiveName, checksumsFile, programs } = artifact;
-  const { downloadBaseUrl = GITHUB, env, signal } = o;
+  const { downloadBaseUrl = GITHUB, env, signal } = options;
   const releaseUrl = `${downloadBaseUrl}/${repository}/releases/download/v${version}`;
   const arch = ARCHITECTURES[process.arch] ?? process.arch;
   const file = `${archiveName}_${version}_${process.platform}_${arch}.tar.gz`;
@@ -57,15 +62,20 @@ async function download(folder: string, artifact: Artifact, version: string, o: 
 }
 
 /** Builds the programs of a pinned Go module. @throws SetupError with the end of what Go printed */
-async function build(folder: string, artifact: Artifact, goModule: string, o: InstallOptions) {
-  const { env, signal, guard } = o;
+async function build(
+  folder: string,
+  artifact: Artifact,
+  goModule: string,
+  options: InstallOptions,
+) {
+  const { env, signal, guard } = options;
   const go = findOnPath('go', env);
   if (go === undefined) throw new SetupError('Go is not on this machine');
   for (const { name, goPackage } of artifact.programs) {
     const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
     const args = ['build', ...flags, '-o', join(folder, name), goPackage];
     const { succeeded, output } = await runCommand(go, args, {
-      // As the official programs are built; the toolchain that the module names comes as a module.
+      // The flags of the official builds. Go downloads the toolchain that the module requires.
       env: {
         ...env,
         GOFLAGS: '-mod=readonly',
@@ -82,8 +92,8 @@ async function build(folder: string, artifact: Artifact, goModule: string, o: In
 }
 
 /**
- * Fills a folder with the programs of one version: the official archive, or where that cannot be
- * had a build with Go, which takes some minutes.
+ * Fills a folder with the programs of one version: downloads the official archive or, if that
+ * fails, builds them with Go, which takes some minutes.
  *
  * @throws SetupError with the reason when neither works, or the reason of `signal`.
  */

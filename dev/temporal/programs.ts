@@ -5,14 +5,14 @@ import { SetupError } from '../../src/setup-error.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
 import { installRelease, reasonOf, type InstallOptions } from './install.ts';
 
-/** Where to look for Temporal's programs and how to get them. */
+/** Where to search for Temporal's programs and how to install them. */
 export interface TemporalProgramsOptions extends InstallOptions {
-  /** The setting TEMPORAL_PROGRAMS_DIR, if it is given. */
+  /** The setting TEMPORAL_PROGRAMS_DIR. */
   readonly temporalProgramsDir: string | undefined;
   readonly cacheRoot: string;
 }
 
-/** The paths of the server and of the tool that makes its schema. */
+/** The paths of the server and of the tool that creates its schema. */
 export interface TemporalServerPrograms {
   readonly server: string;
   readonly sqlTool: string;
@@ -25,7 +25,7 @@ const REMEDIES = [
   'or set TEMPORAL_ADDRESS to a running Temporal server',
 ].join(', ');
 
-/** The programs of an artifact in one folder, or undefined unless all of them are there. */
+/** The paths of an artifact's programs in one folder, or undefined when one is missing. */
 function inFolder(folder: string, { programs }: Artifact): string[] | undefined {
   const paths = programs.map(({ name }) => join(folder, name));
   return paths.every(isExecutable) ? paths : undefined;
@@ -36,8 +36,11 @@ function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | unde
   return paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
-/** The first release that the cache has or can be filled with. @throws the last failure */
-async function inCache(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
+/** The programs of the first release that is cached or can be installed. @throws the last error */
+async function installInCache(
+  artifact: Artifact,
+  options: TemporalProgramsOptions,
+): Promise<string[]> {
   const { cacheRoot, log, signal } = options;
   const nameOf = (version: string) => `${artifact.archiveName}-${version}`;
   const kept = artifact.releases.find(({ version }) => isCached(cacheRoot, nameOf(version)));
@@ -56,7 +59,11 @@ async function inCache(artifact: Artifact, options: TemporalProgramsOptions): Pr
   throw failure;
 }
 
-/** @throws SetupError when the setting is given and its folder lacks a program of the server. */
+/**
+ * Checks the setting TEMPORAL_PROGRAMS_DIR.
+ *
+ * @throws SetupError when its folder lacks a program of the server
+ */
 export function requireTemporalProgramsDir(temporalProgramsDir: string | undefined): void {
   if (temporalProgramsDir === undefined) return;
   if (inFolder(temporalProgramsDir, SERVER_ARTIFACT) !== undefined) return;
@@ -68,14 +75,14 @@ export function requireTemporalProgramsDir(temporalProgramsDir: string | undefin
 async function find(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
   const { temporalProgramsDir: folder, env } = options;
   const given = folder === undefined ? undefined : inFolder(folder, artifact);
-  return given ?? onPath(artifact, env) ?? (await inCache(artifact, options));
+  return given ?? onPath(artifact, env) ?? (await installInCache(artifact, options));
 }
 
 /**
- * The Temporal server: in TEMPORAL_PROGRAMS_DIR, else on the PATH, else in the project's cache, which
- * is filled by a download or, where there is no internet but a Go module proxy, by a build.
+ * Finds the Temporal server: in TEMPORAL_PROGRAMS_DIR, else on the PATH, else in the project's cache,
+ * which is filled by a download or a build.
  *
- * @throws SetupError that names what can be done when no way is left.
+ * @throws SetupError with the possible remedies when all of that fails.
  */
 export async function findTemporalServer(
   options: TemporalProgramsOptions,
@@ -93,9 +100,9 @@ export async function findTemporalServer(
 }
 
 /**
- * The Temporal Web UI, looked for in the same places.
+ * Finds the Temporal Web UI in the same places.
  *
- * @returns undefined, with a warning in the log, when it cannot be had: everything works without it.
+ * @returns undefined, with a warning in the log, when it cannot be installed: it is optional.
  */
 export async function findTemporalUi(
   options: TemporalProgramsOptions,

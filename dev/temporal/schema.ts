@@ -4,16 +4,16 @@ import { SetupError } from '../../src/setup-error.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { SQL_PLUGIN, type TemporalDatabase } from './server-config.ts';
 
-/** Both databases, and the schema in the tool that belongs to each. */
+/** Both databases, with the name of each schema in the tool. */
 const DATABASES = [
   { database: 'temporal', schema: 'postgresql/v12/temporal' },
   { database: 'temporal_visibility', schema: 'postgresql/v12/visibility' },
 ] as const;
 
-/** What the schema is made with. */
+/** How to create the schema. */
 export interface TemporalSchemaOptions {
   readonly sqlTool: string;
-  /** A superuser's address on the PostgreSQL that keeps the databases. */
+  /** The connection URL of a superuser of PostgreSQL. */
   readonly adminUrl: string;
   readonly login: TemporalDatabase['login'];
   readonly env: NodeJS.ProcessEnv;
@@ -37,9 +37,9 @@ async function runSqlTool(
   args: readonly string[],
 ): Promise<void> {
   const { hostname, port } = new URL(adminUrl);
-  const place = ['--plugin', SQL_PLUGIN, '--ep', hostname, '-p', port, '-u', login.name];
-  // The password goes by the environment: every user of the machine can read command lines.
-  const { succeeded, output } = await runCommand(sqlTool, [...place, '--db', database, ...args], {
+  const target = ['--plugin', SQL_PLUGIN, '--ep', hostname, '-p', port, '-u', login.name];
+  // Every user of the machine can read command lines, so the password is in the environment.
+  const { succeeded, output } = await runCommand(sqlTool, [...target, '--db', database, ...args], {
     env: { ...env, SQL_PASSWORD: login.password },
     signal,
   });
@@ -49,10 +49,10 @@ async function runSqlTool(
 }
 
 /**
- * Makes sure that Temporal's two databases exist, belong to a login of their own, and have the
- * schema of the tool's version.
+ * Creates Temporal's two databases and their login unless they exist, and updates the schema to the
+ * version of the tool.
  *
- * @throws SetupError with what the tool said when it fails.
+ * @throws SetupError with the output of the tool when it fails.
  */
 export async function ensureTemporalSchema(options: TemporalSchemaOptions): Promise<void> {
   const { adminUrl, login } = options;

@@ -1,33 +1,34 @@
 import type { DatabaseLogin } from '../postgres/databases.ts';
 
+/** Temporal listens only on the loopback interface. */
 export const TEMPORAL_HOST = '127.0.0.1';
 
-/** Not `postgres12`, which has PostgreSQL parse and plan each statement anew (docs/adr/0008). */
+/** The plugin `postgres12` would make PostgreSQL plan each statement again (docs/adr/0008). */
 export const SQL_PLUGIN = 'postgres12_pgx';
 
-/** Where Temporal keeps its data. */
+/** Where Temporal stores its data. */
 export interface TemporalDatabase {
-  /** A superuser's address on the PostgreSQL that keeps the databases. */
+  /** The connection URL of a superuser of PostgreSQL. */
   readonly adminUrl: string;
   readonly login: DatabaseLogin;
 }
 
 const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const;
 
-/** Ports that the server needs beside the frontend's. */
+/** The ports of each service of the server, except the frontend's gRPC port. */
 export type TemporalPorts = readonly {
   readonly grpcPort: number;
   readonly membershipPort: number;
 }[];
 
-/** How many pairs of ports `temporalServerConfig` wants. */
+/** The number of pairs of ports that `temporalServerConfig` needs. */
 export const PORT_PAIRS = SERVICES.length;
 
 /**
- * The server's settings: one process with all services, everything bound to the loopback interface.
- * JSON is YAML, so no library writes it.
+ * The server's settings: one process with all services, bound to the loopback interface. JSON is
+ * valid YAML.
  *
- * @param ports a membership port goes into a `smallint` column: one over 32767 ends the server
+ * @param ports membership ports must be at most 32767: the server stores them as `smallint`
  */
 export function temporalServerConfig(
   { adminUrl, login }: TemporalDatabase,
@@ -89,15 +90,15 @@ export function temporalServerConfig(
 }
 
 /**
- * What a single developer's machine wants otherwise than a cluster.
+ * The server's dynamic settings, for a developer's machine.
  *
- * @param searchAttributesAtOnce a new search attribute counts for the very next request, and not only
- *   a second later. Measured, listing workflows costs the server seven times as much then.
+ * @param immediateSearchAttributes whether a new search attribute is usable in the next call instead
+ *   of a second later. Listing workflows then costs the server seven times as much (measured).
  */
-export function temporalDynamicConfig(searchAttributesAtOnce: boolean): string {
+export function temporalDynamicConfig(immediateSearchAttributes: boolean): string {
   const settings = {
     'system.namespaceCacheRefreshInterval': '1s',
-    'system.forceSearchAttributesCacheRefreshOnRead': searchAttributesAtOnce,
+    'system.forceSearchAttributesCacheRefreshOnRead': immediateSearchAttributes,
   };
   return JSON.stringify(
     Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, [{ value }]])),

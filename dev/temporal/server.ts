@@ -19,20 +19,20 @@ import {
   type TemporalDatabase,
 } from './server-config.ts';
 
-/** It ends within about a second; what it has acknowledged is in PostgreSQL. */
+/** The server ends within about a second; all acknowledged writes are in PostgreSQL. */
 const STOP_STEPS: readonly StopStep[] = [{ signal: 'SIGTERM', waitMs: 3000 }];
 
-/** A minute, for a machine that is busy with other things. */
+/** Long enough for a busy machine. */
 const START_TIMEOUT_MS = 60_000;
 
-/** How the server runs. */
+/** How to run the server. */
 export interface TemporalServerOptions extends TemporalDatabase {
   readonly programs: TemporalServerPrograms;
-  /** The server's own folder: its settings, which also tell the next run whose process it is. */
+  /** The folder of the server's settings, by which the next run finds an orphan. */
   readonly folder: string;
   readonly port: number;
-  /** For namespaces that are used as soon as they are made: see `temporalDynamicConfig`. */
-  readonly searchAttributesAtOnce?: boolean;
+  /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
+  readonly immediateSearchAttributes?: boolean;
   readonly logFile: string;
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
@@ -46,7 +46,7 @@ export interface TemporalServer extends Pick<ServerProcess, 'pid' | 'exited' | '
   readonly address: string;
 }
 
-/** Ends a server or Web UI that a killed run left with this folder. */
+/** Stops a server or Web UI that a killed run left with this folder. */
 export async function stopOrphanedTemporal(
   folder: string,
   log: (line: string) => void,
@@ -60,19 +60,19 @@ export async function stopOrphanedTemporal(
   );
 }
 
-/** What tells a program of Temporal to read `NAME.yaml` of a folder. */
+/** The arguments with which a program of Temporal reads `NAME.yaml` in a folder. */
 export function configArguments(folder: string, name: string): string[] {
   return ['--root', resolve(folder), '--config', '.', '--env', name];
 }
 
-/** The environment without settings for Temporal, which the programs would read as their own. */
+/** The environment without our TEMPORAL_* settings, which Temporal's programs would also read. */
 export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
-/** Asks what a client's first call asks. */
-async function answers(port: number): Promise<boolean> {
-  // A gRPC channel that is refused once waits a second before it tries again.
+/** Whether the server responds to the first call of a client. */
+async function isServing(port: number): Promise<boolean> {
+  // A gRPC channel waits a second after a refused connection, a plain socket does not.
   if (!(await acceptsConnections(TEMPORAL_HOST, port))) return false;
   let connection: Connection | undefined;
   try {
@@ -89,12 +89,15 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-async function untilReady(server: ServerProcess, options: TemporalServerOptions): Promise<void> {
+async function waitUntilReady(
+  server: ServerProcess,
+  options: TemporalServerOptions,
+): Promise<void> {
   const { logFile, port, signal } = options;
   let ended = false;
   void server.exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await answers(port))) {
+  while (!(await isServing(port))) {
     signal?.throwIfAborted();
     if (ended) {
       throw new SetupError(
@@ -109,10 +112,10 @@ async function untilReady(server: ServerProcess, options: TemporalServerOptions)
 }
 
 /**
- * Forgets the members of an earlier run. They stay in the database for a while, and this run, on
- * other ports, would try to join them.
+ * Deletes the cluster members of an earlier run from the database: this run has other ports and would
+ * try to join them.
  */
-async function forgetMembers({ adminUrl, login }: TemporalServerOptions): Promise<void> {
+async function clearClusterMembership({ adminUrl, login }: TemporalServerOptions): Promise<void> {
   const sql = postgres(databaseUrl(adminUrl, 'temporal', login), { max: 1, onnotice: () => {} });
   try {
     await sql`TRUNCATE cluster_membership`;
@@ -132,8 +135,8 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
     membershipPort: numbers[2 * index + 1] ?? 0,
   }));
   const dynamicConfigFile = join(folder, 'dynamic-config.yaml');
-  const { searchAttributesAtOnce = false } = options;
-  writePrivateFile(dynamicConfigFile, temporalDynamicConfig(searchAttributesAtOnce));
+  const { immediateSearchAttributes = false } = options;
+  writePrivateFile(dynamicConfigFile, temporalDynamicConfig(immediateSearchAttributes));
   writePrivateFile(
     join(folder, 'server.yaml'),
     temporalServerConfig(options, options.port, pairs, dynamicConfigFile),
@@ -141,24 +144,24 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
 }
 
 /**
- * Starts the Temporal server on the loopback interface, its data in databases of its own on a
- * PostgreSQL, and waits until it answers. It has no namespace but its own: see `ensureNamespace`.
+ * Starts the Temporal server on the loopback interface, with two databases on a PostgreSQL, and waits
+ * until it responds. It has only the system namespace: see `ensureNamespace`. First stops a server
+ * that a killed run left there.
  *
- * The caller sees to it that one process at a time does this with a folder. A server that a killed
- * run left there is stopped first.
+ * The caller ensures that only one process at a time does this with a folder.
  *
- * @throws SetupError with what went wrong and what to do about it.
+ * @throws SetupError with the cause and a remedy.
  */
 export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
   const { programs, folder, port, log, logFile, guard } = options;
   const env = withoutTemporalSettings(options.env);
   await stopOrphanedTemporal(folder, log);
   if (await acceptsConnections(TEMPORAL_HOST, port)) {
-    // Another Temporal there would answer in our server's place.
+    // Another Temporal on this port would respond instead of the new server.
     throw new SetupError(`Temporal cannot start: port ${port} is already in use`);
   }
   await ensureTemporalSchema({ ...options, sqlTool: programs.sqlTool, env });
-  await forgetMembers(options);
+  await clearClusterMembership(options);
   await writeConfig(options);
   const server = await startServerProcess({
     file: programs.server,
@@ -169,7 +172,7 @@ export async function startTemporalServer(options: TemporalServerOptions): Promi
     guard,
   });
   try {
-    await untilReady(server, options);
+    await waitUntilReady(server, options);
   } catch (error) {
     await server.stop();
     throw error;

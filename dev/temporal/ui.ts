@@ -11,8 +11,8 @@ import { configArguments, withoutTemporalSettings } from './server.ts';
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * What operators may not do with a click: an order whose workflow is gone, paused or set back holds
- * somebody's money. Signals and Updates stay; the workflow refuses what an order cannot do.
+ * Disabled actions: terminating, pausing or resetting the workflow of an order would block its money.
+ * Signals and Updates stay enabled; the workflow refuses those that are not allowed.
  */
 const UI_RESTRICTIONS = {
   workflowTerminateDisabled: true,
@@ -24,10 +24,10 @@ const UI_RESTRICTIONS = {
   activityCommandsDisabled: true,
 } as const;
 
-/** How the Web UI runs. */
+/** How to run the Web UI. */
 export interface TemporalUiOptions {
   readonly program: string;
-  /** Where its settings are written: the folder of the server that it shows. */
+  /** The folder for its settings: the one of the server. */
   readonly folder: string;
   /** host:port of the server's gRPC service. */
   readonly temporalAddress: string;
@@ -51,7 +51,7 @@ function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): stri
     port,
     enableUi: true,
     defaultNamespace: namespace,
-    // It is served over plain HTTP, on the loopback interface alone.
+    // The Web UI uses plain HTTP, on the loopback interface only.
     cors: { cookieInsecure: true },
     disableNewsFetch: true,
     notifyOnNewVersion: false,
@@ -60,9 +60,9 @@ function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): stri
 }
 
 /**
- * Starts the Temporal Web UI on the loopback interface and waits until it takes connections.
+ * Starts the Temporal Web UI on the loopback interface and waits until it accepts connections.
  *
- * @throws SetupError with what went wrong and what to do about it.
+ * @throws SetupError with the cause and a remedy.
  */
 export async function startTemporalUi(options: TemporalUiOptions): Promise<TemporalUi> {
   const { program, folder, port, logFile, env, signal, guard } = options;

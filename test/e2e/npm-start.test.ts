@@ -41,7 +41,7 @@ async function startService(): Promise<void> {
   const { pid, ended } = service;
   runs.push(service);
   guard.watch(pid, 'SIGTERM');
-  void ended.then(() => guard.forget(pid));
+  void ended.then(() => guard.unwatch(pid));
   facts = await untilReady(service, dataDir);
 }
 

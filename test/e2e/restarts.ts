@@ -93,7 +93,7 @@ async function start(): Promise<{
 }> {
   const run = runNpm(['start'], settings);
   guard.watch(run.pid, 'SIGTERM');
-  void run.ended.then(() => guard.forget(run.pid));
+  void run.ended.then(() => guard.unwatch(run.pid));
   const facts = await untilReady(run, dataDir);
   const api = createApiClient(facts.apiBaseUrl, facts.demoMerchant.sandbox, 'sandbox');
   return { run, api, facts };

@@ -71,7 +71,7 @@ export async function startServers(folder: string, guard: Guard) {
         login: TEMPORAL_LOGIN,
         folder: join(folder, 'temporal'),
         port: temporalPort,
-        searchAttributesAtOnce: true,
+        immediateSearchAttributes: true,
         logFile: join(folder, 'logs', 'temporal.log'),
       });
     },

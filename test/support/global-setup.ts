@@ -101,7 +101,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       login: { name: 'temporal', password: 'temporal' },
       folder: join(folder, 'temporal'),
       port: await freePort(),
-      searchAttributesAtOnce: true,
+      immediateSearchAttributes: true,
       logFile: join(folder, 'logs', 'temporal.log'),
     });
   };

@@ -14,41 +14,45 @@ import { payAsBuyer } from './buyer.ts';
 import type { Receiver } from './receiver.ts';
 import { startReceiver } from './receiver.ts';
 
-/** The promise: the whole story in under 30 s. */
-const STORY_TIMEOUT_MS = 30_000;
+/** The demo takes at most 30 s. */
+const DEMO_TIMEOUT_MS = 30_000;
 const DAY_SECONDS = 24 * 3600;
 
-type Say = (line: string) => void;
-interface Answer {
+type Print = (line: string) => void;
+interface ApiResult {
   status: number;
   data: { order_number: string; status: string; dispute_count: number; payment_url: string };
 }
-/** A refusal shows no order: its words stand where the status would. */
+/** The fields of a refused call, which returns no order: its message takes the place of the status. */
 const NO_ORDER = { order_number: '', dispute_count: 0, payment_url: '' };
-type Call = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
+type Call = (method: 'GET' | 'POST', path: string, body?: object) => Promise<ApiResult>;
 
 /**
- * An order is created, paid through the buyer's page, delivered, disputed, resolved and completed,
- * all over HTTP from outside, by a merchant of its own with a webhook receiver of its own.
+ * Creates an order, pays it on the buyer's page, delivers, disputes, resolves and completes it over
+ * HTTP, with a new merchant and its webhook receiver. Prints each step and webhook.
  *
  * @throws Error at the first step that differs from the specification
  */
-export async function tellStory(dataDir: string, say: Say): Promise<void> {
+export async function runDemo(dataDir: string, print: Print): Promise<void> {
   const facts = readDevFacts(dataDir);
-  const signal = AbortSignal.timeout(STORY_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(DEMO_TIMEOUT_MS);
   const receiver = await startReceiver(({ event, sequence, status }) => {
-    say(`      ⇠ webhook ${sequence}: ${event} (${status}), signature verified`);
+    print(`      ⇠ webhook ${sequence}: ${event} (${status}), signature verified`);
   });
   try {
-    const keys = await enrolMerchant(facts, receiver, say);
-    await liveThrough(createCall(facts, keys, signal), receiver, say, signal);
-    say('\nEvery step was as the specification says.');
+    const keys = await registerMerchant(facts, receiver, print);
+    await runLifecycle(createCall(facts, keys, signal), receiver, print, signal);
+    print('\nEvery step was as the specification says.');
   } finally {
     receiver.close();
   }
 }
 
-async function enrolMerchant(facts: DevFacts, receiver: Receiver, say: Say): Promise<KeyPair> {
+async function registerMerchant(
+  facts: DevFacts,
+  receiver: Receiver,
+  print: Print,
+): Promise<KeyPair> {
   const config = loadConfig(facts.environment);
   const url = required(config, 'DATABASE_URL');
   const sealing = required(config, 'WEBHOOK_SECRET_KEYS');
@@ -63,7 +67,7 @@ async function enrolMerchant(facts: DevFacts, receiver: Receiver, say: Say): Pro
     const keys = await createKeyPair(admin, merchantId, 'sandbox');
     const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url);
     receiver.useSecret(secret ?? '');
-    say(`Merchant ${merchantId} is approved, its webhooks go to ${receiver.url}\n`);
+    print(`Merchant ${merchantId} is approved, its webhooks go to ${receiver.url}\n`);
     return keys;
   } finally {
     await sql.end({ timeout: 1 });
@@ -83,50 +87,50 @@ function createCall(facts: DevFacts, keys: KeyPair, signal: AbortSignal): Call {
       ...(body && { body: JSON.stringify(body) }),
     });
     const { data, message } = (await response.json()) as {
-      data: Answer['data'] | null;
+      data: ApiResult['data'] | null;
       message: string;
     };
     return { status: response.status, data: data ?? { ...NO_ORDER, status: message } };
   };
 }
 
-/** One step of the story: what is done, what must come of it, and which webhook tells of it. */
+/** One step: its description, the expected status code and order status, its webhook, its call. */
 type Step = (
   text: string,
   expected: [number, string],
   event: string,
-  act: () => Promise<Answer>,
-) => Promise<Answer['data']>;
+  act: () => Promise<ApiResult>,
+) => Promise<ApiResult['data']>;
 
-function createStep(receiver: Receiver, say: Say, signal: AbortSignal): Step {
+function createStep(receiver: Receiver, print: Print, signal: AbortSignal): Step {
   let sequence = 0;
   return async (text, expected, event, act) => {
-    say(`→ ${text}`);
+    print(`→ ${text}`);
     const { status, data } = await act();
     deepEqual([status, data.status], expected, `${text}: not as specified`);
-    say(`      ${status} ${data.status}`);
+    print(`      ${status} ${data.status}`);
     sequence += 1;
     await receiver.waitFor(event, sequence, signal);
     return data;
   };
 }
 
-async function untilStatus(call: Call, order: string, wanted: string): Promise<Answer> {
+async function waitForStatus(call: Call, order: string, wanted: string): Promise<ApiResult> {
   for (;;) {
     const answer = await call('GET', order);
-    // Looking too often is refused, and no reason to give up.
+    // The rate limit may refuse a poll; the next one succeeds.
     if (answer.status === 200 && answer.data.status === wanted) return answer;
     await delay(250);
   }
 }
 
-async function liveThrough(
+async function runLifecycle(
   call: Call,
   receiver: Receiver,
-  say: Say,
+  print: Print,
   signal: AbortSignal,
 ): Promise<void> {
-  const step = createStep(receiver, say, signal);
+  const step = createStep(receiver, print, signal);
   const created = await step(
     'The merchant creates an order of ₹499.50',
     [201, 'ACCEPTED'],
@@ -149,7 +153,7 @@ async function liveThrough(
     'PAYMENT_SUCCESS',
     async () => {
       await payAsBuyer(created.payment_url, signal);
-      return untilStatus(call, order, 'PAID');
+      return waitForStatus(call, order, 'PAID');
     },
   );
   await step('The merchant marks it delivered', [200, 'DELIVERED'], 'DELIVERY_CONFIRMED', () =>
@@ -167,7 +171,7 @@ async function liveThrough(
     'ORDER_COMPLETED',
     async () => {
       const advanced = await call('POST', `${helper}/advance`, { seconds: DAY_SECONDS });
-      return advanced.status === 200 ? untilStatus(call, order, 'COMPLETED') : advanced;
+      return advanced.status === 200 ? waitForStatus(call, order, 'COMPLETED') : advanced;
     },
   );
 }

@@ -12,7 +12,7 @@ export type CallName = (typeof CALLS)[number];
 const WINDOW_SECONDS = 24 * 3600;
 
 /** What a patient client does about a 500: the same request with the same Idempotency-Key. */
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 const REPEAT_AFTER_MS = 250;
 const CALL_TIMEOUT_MS = 30_000;
 
@@ -45,11 +45,11 @@ export function newObservations(): Observations {
 }
 
 /**
- * @param atOnce connections that are kept open, one for each life under way
+ * @param concurrency connections that are kept open, one for each life under way
  * @returns lives one whole life: create, pay, deliver, a day, and ORDER_COMPLETED at the receiver
  */
-export function createLives(merchant: Merchant, receiver: Receiver, atOnce: number) {
-  const dispatcher = new Agent({ connections: atOnce, bodyTimeout: CALL_TIMEOUT_MS });
+export function createLifecycleClient(merchant: Merchant, receiver: Receiver, concurrency: number) {
+  const dispatcher = new Agent({ connections: concurrency, bodyTimeout: CALL_TIMEOUT_MS });
 
   async function attempt(path: string, body: object, idempotencyKey: string) {
     const answer = await request(`${merchant.url}${path}`, {
@@ -71,7 +71,7 @@ export function createLives(merchant: Merchant, receiver: Receiver, atOnce: numb
     const idempotencyKey = randomUUID();
     const startedAt = performance.now();
     for (let attempts = 1; ; attempts += 1) {
-      const { status, text } = await attempt(path, body, idempotencyKey).catch(withoutAnswer);
+      const { status, text } = await attempt(path, body, idempotencyKey).catch(withoutResponse);
       if (status >= 200 && status < 300) {
         seen.ms[name].push(performance.now() - startedAt);
         return JSON.parse(text) as { data: { order_number: string } };
@@ -79,30 +79,30 @@ export function createLives(merchant: Merchant, receiver: Receiver, atOnce: numb
       const error = `${name} ${status === 0 ? 'without an answer' : status}`;
       seen.errors.set(error, (seen.errors.get(error) ?? 0) + 1);
       const mayPass = status === 0 || status >= 500;
-      if (!mayPass || attempts === MOST_ATTEMPTS) throw new Error(`${error}: ${text}`);
+      if (!mayPass || attempts === MAX_ATTEMPTS) throw new Error(`${error}: ${text}`);
       await delay(REPEAT_AFTER_MS);
     }
   }
 
   /** @throws Error when a call or a webhook does not come, with the reason */
-  return async function liveOnce(seen: Observations): Promise<void> {
+  return async function runLifecycle(seen: Observations): Promise<void> {
     const startedAt = performance.now();
     const { data } = await call(seen, 'create', '/orders', ORDER);
     const { order_number: id } = data;
     await call(seen, 'pay', `/test-helpers/orders/${id}/pay`, {});
     await call(seen, 'deliver', `/orders/${id}/deliver`, {});
     await call(seen, 'advance', `/test-helpers/orders/${id}/advance`, { seconds: WINDOW_SECONDS });
-    await inTime(receiver.untilCompleted(id), `ORDER_COMPLETED of ${id} did not arrive`);
+    await withinTimeout(receiver.untilCompleted(id), `ORDER_COMPLETED of ${id} did not arrive`);
     seen.ms.life.push(performance.now() - startedAt);
-    await inTime(receiver.untilAll(id), `One of the four webhooks of ${id} did not arrive`);
+    await withinTimeout(receiver.untilAll(id), `One of the four webhooks of ${id} did not arrive`);
   };
 }
 
-function withoutAnswer(error: unknown) {
+function withoutResponse(error: unknown) {
   return { status: 0, text: String(error) };
 }
 
-async function inTime(arrival: Promise<void>, reason: string): Promise<void> {
+async function withinTimeout(arrival: Promise<void>, reason: string): Promise<void> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(reason)), WEBHOOK_TIMEOUT_MS);
   await Promise.race([arrival, late.promise]).finally(() => clearTimeout(timer));
