@@ -186,7 +186,10 @@ async function damageAndWait(bench: Bench, orders: OrderRow[]): Promise<number[]
   );
 }
 
-async function waitUntilRepaired({ orderNumber, isRepaired }: Damaged, startedAt: number): Promise<void> {
+async function waitUntilRepaired(
+  { orderNumber, isRepaired }: Damaged,
+  startedAt: number,
+): Promise<void> {
   while (!(await isRepaired())) {
     if (performance.now() - startedAt > GIVE_UP_SECONDS * 1000) {
       throw new Error(`${orderNumber} is not mended after ${GIVE_UP_SECONDS} s`);

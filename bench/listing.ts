@@ -203,7 +203,9 @@ async function compareCreating(sql: Sql, { few, many }: Merchants): Promise<bool
 }
 
 async function ratePerSecond(work: () => Promise<unknown>): Promise<number> {
-  return ORDERS_PER_ROUND / (await timed({ count: ORDERS_PER_ROUND, concurrency: CONCURRENCY }, work));
+  return (
+    ORDERS_PER_ROUND / (await timed({ count: ORDERS_PER_ROUND, concurrency: CONCURRENCY }, work))
+  );
 }
 
 function percentiles(numbers: readonly number[]) {

@@ -49,7 +49,8 @@ export function printReport(names: readonly string[], sides: readonly RoundResul
   }
 
   heading('CPU milliseconds a life');
-  const ofKind = (kind: ProcessKind) => medianOf(({ cpuMsPerLifecycle }) => cpuMsPerLifecycle[kind]);
+  const ofKind = (kind: ProcessKind) =>
+    medianOf(({ cpuMsPerLifecycle }) => cpuMsPerLifecycle[kind]);
   for (const kind of SERVICE_KINDS) line(kind, ofKind(kind), 1);
   line('the service', medianOf(serviceCpuMs), 1);
   line('gateway simulator', ofKind('gateway simulator'), 1);
