@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { ORDER } from '../load.ts';
 import type { Receiver } from './receiver.ts';
 
@@ -19,11 +20,9 @@ const CALL_TIMEOUT_MS = 30_000;
 /** From `advance` to the webhook, the repetition of an activity that was lost included. */
 const WEBHOOK_TIMEOUT_MS = 120_000;
 
-export interface Merchant {
+export interface Merchant extends KeyPair {
   /** The sandbox's address with its base path. */
   url: string;
-  apiKey: string;
-  apiSecret: string;
 }
 
 /** What a round has seen so far. */

@@ -37,6 +37,12 @@ async function aMerchant(service: TestService, ...changes: StatusChange[]): Prom
   return merchantId;
 }
 
+/** An approved merchant with keys of the sandbox. */
+async function aMerchantWithKeys(service: TestService, cli: AdminCli) {
+  const merchantId = await aMerchant(service, 'approve');
+  return { merchantId, keys: await createKey(cli, merchantId) };
+}
+
 const createKey = (cli: AdminCli, merchantId: string, environment = 'sandbox') =>
   cli.json<Keys>('key', 'create', '--merchant', merchantId, '--environment', environment);
 
@@ -165,8 +171,7 @@ describe('keys', () => {
     service,
     cli,
   }) => {
-    const merchantId = await aMerchant(service, 'approve');
-    const keys = await createKey(cli, merchantId);
+    const { merchantId, keys } = await aMerchantWithKeys(service, cli);
     const line = await cli.refusal('key', 'create', '--merchant', merchantId);
     expect(line).toContain('rotate its secret');
     expect(await statusWith(service, keys)).toBe(200);
@@ -176,8 +181,7 @@ describe('keys', () => {
     service,
     cli,
   }) => {
-    const merchantId = await aMerchant(service, 'approve');
-    const before = await createKey(cli, merchantId);
+    const { merchantId, keys: before } = await aMerchantWithKeys(service, cli);
     const after = await cli.json<Keys>('key', 'rotate', '--merchant', merchantId);
     expect(after.apiKey).toBe(before.apiKey);
     expect(after.apiSecret).not.toBe(before.apiSecret);
@@ -200,8 +204,8 @@ describe('keys', () => {
     service,
     cli,
   }) => {
-    const merchantId = await aMerchant(service, 'approve');
-    const { apiKey, apiSecret } = await createKey(cli, merchantId);
+    const { merchantId, keys } = await aMerchantWithKeys(service, cli);
+    const { apiKey, apiSecret } = keys;
     const list = ['key', 'list', '--merchant', merchantId];
     const [listed] = await cli.json<Record<string, unknown>[]>(...list);
     expect(listed).toMatchObject({ apiKey, environment: 'sandbox', rotatedAt: null });
@@ -211,8 +215,7 @@ describe('keys', () => {
   });
 
   test('of a suspended merchant answer 403 until it is active again', async ({ service, cli }) => {
-    const merchantId = await aMerchant(service, 'approve');
-    const keys = await createKey(cli, merchantId);
+    const { merchantId, keys } = await aMerchantWithKeys(service, cli);
     await cli.json('merchant', 'suspend', '--merchant', merchantId);
     expect(await statusWith(service, keys)).toBe(403);
     await cli.json('merchant', 'activate', '--merchant', merchantId);
@@ -247,8 +250,7 @@ describe('origins', () => {
     service,
     cli,
   }) => {
-    const merchantId = await aMerchant(service, 'approve');
-    const keys = await createKey(cli, merchantId);
+    const { merchantId, keys } = await aMerchantWithKeys(service, cli);
     await set(cli, merchantId, 'https://shop.example.com');
     expect(await statusWith(service, keys, { origin: 'https://shop.example.com' })).toBe(200);
     expect(await statusWith(service, keys, { origin: 'https://evil.example.com' })).toBe(403);

@@ -285,14 +285,20 @@ describe('a settlement made outside the gateway', () => {
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
   });
 
+  /** Settles a refused refund while Temporal cannot be reached. */
+  async function settleWithoutTemporal(service: TestService, merchant: Merchant) {
+    const order = await refusedRefund(service, merchant);
+    const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    return { order, told: await away.refusal(...settle(order)) };
+  }
+
   test('that the order finds by itself, before it is told, is no reason for a warning', async ({
     service,
     merchant,
     cli,
   }) => {
-    const order = await refusedRefund(service, merchant);
-    const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    await away.refusal(...settle(order));
+    const { order, told } = await settleWithoutTemporal(service, merchant);
+    expect(told).toContain('The settlement is recorded');
     // What the order's next try within the hour does.
     await refundOrder(service.deps, order.order_number, 'dispute_accepted');
     await pretendFinished(service, order);
@@ -317,9 +323,8 @@ describe('a settlement made outside the gateway', () => {
     merchant,
     cli,
   }) => {
-    const order = await refusedRefund(service, merchant);
-    const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    expect(await away.refusal(...settle(order))).toBe(
+    const { order, told } = await settleWithoutTemporal(service, merchant);
+    expect(told).toBe(
       `The settlement is recorded, but order ${order.order_number} could not be told: run the command again`,
     );
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });

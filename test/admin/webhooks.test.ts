@@ -129,10 +129,7 @@ describe('the webhook URL', () => {
     expect(await cli.refusal('webhook', 'set', ...args)).toBe('Merchant not found: mer_none');
   });
 
-  test('removed: nothing is sent, and the secret stays for the next URL', async ({
-    service,
-    cli,
-  }) => {
+  test('removed: nothing is sent; the secret stays for the next URL', async ({ service, cli }) => {
     const { merchantId, receiver } = await aMerchant(service);
     const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
     expect(await webhook(cli, 'remove', merchantId)).toMatchObject({ url: null });
@@ -154,10 +151,7 @@ describe('the webhook URL', () => {
 });
 
 describe('the webhook secret', () => {
-  test('rotated: the next webhook is signed with the new one, and the old one is dead', async ({
-    service,
-    cli,
-  }) => {
+  test('rotated: the next webhook is signed with the new one alone', async ({ service, cli }) => {
     const { merchantId, receiver } = await aMerchant(service);
     const before = await webhook(cli, 'set', merchantId, '--url', receiver.url);
     const after = await webhook(cli, 'rotate-secret', merchantId);
@@ -189,7 +183,7 @@ describe('the webhook secret', () => {
 });
 
 describe('the test event', () => {
-  test('has the shape of every webhook, an order that does not exist, and a type of its own', async ({
+  test('looks like every webhook, with no real order and its own type', async ({
     service,
     cli,
   }) => {

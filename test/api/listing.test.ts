@@ -155,11 +155,17 @@ async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchan
 const seal = (service: TestService) => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
 
 describe('a list with blocks', () => {
+  /** A merchant with so many orders of the past. */
+  async function shopWithPast(service: TestService, count: number): Promise<Merchant> {
+    const shop = await service.newMerchant({ webhooks: false });
+    await writePastOrders(service, shop, count);
+    return shop;
+  }
+
   test('is exact for every filter and page, before and after its orders are cut into blocks', async ({
     service,
   }) => {
-    const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(service, shop, 150);
+    const shop = await shopWithPast(service, 150);
     await assertListsAreExact(service, filterOf(shop), 20);
 
     expect(await seal(service)).toBeGreaterThan(10);
@@ -170,8 +176,7 @@ describe('a list with blocks', () => {
   test('stays exact when orders change, new ones come, and old ones are imported', async ({
     service,
   }) => {
-    const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(service, shop, 80);
+    const shop = await shopWithPast(service, 80);
     await seal(service);
     await service.sql`
       UPDATE orders SET status = 'COMPLETED'
@@ -190,8 +195,7 @@ describe('a list with blocks', () => {
   test('stays exact while orders are written and changed as blocks are cut', async ({
     service,
   }) => {
-    const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(service, shop, 60);
+    const shop = await shopWithPast(service, 60);
     let isOver = false;
     const change = async () => {
       while (!isOver) {
@@ -363,8 +367,7 @@ describe('GET /orders', () => {
   test('of one buyer counts and skips in an index alone, however many other orders there are', async ({
     service,
   }) => {
-    const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(service, shop, 3000);
+    const shop = await shopWithPast(service, 3000);
     await service.sql`VACUUM ANALYZE orders`;
     const filter = { ...filterOf(shop), buyerEmail: BUYER };
     const query = orderPageQuery(service.sql, filter, { number: 2, size: 100 });

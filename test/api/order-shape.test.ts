@@ -101,10 +101,7 @@ describe('one shape of the order', () => {
 });
 
 describe('the payment', () => {
-  test('PAYMENT_SUCCESS carries the id and the UTR that the gateway gave it', async ({
-    service,
-    merchant,
-  }) => {
+  test('PAYMENT_SUCCESS carries the id and UTR of the gateway', async ({ service, merchant }) => {
     const order = await create(merchant);
     expect(order.payment).toBeNull();
     const paid = await help(merchant, order, 'pay');

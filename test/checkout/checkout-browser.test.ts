@@ -101,12 +101,9 @@ describe('with JavaScript', () => {
     await titled(page, 'This payment session has expired').waitFor();
   });
 
-  test('a page that was left for the UPI app looks at once when the buyer comes back', async ({
-    merchant,
-    visit,
-  }) => {
+  test('the page looks at once when the buyer comes back from the UPI app', async ({ visit }) => {
     const { page, checkout } = await visit('waiting', { testClock: true });
-    await merchant.sandbox.help(checkout.order, 'pay');
+    await checkout.merchant.sandbox.help(checkout.order, 'pay');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await titled(page, 'Payment successful').waitFor();
   });

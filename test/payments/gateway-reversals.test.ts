@@ -28,16 +28,15 @@ const loseCallbacks = (service: TestService) =>
 const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/settled');
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
-async function openChargeback(service: TestService, order: DirectOrder): Promise<string> {
+/** Opens a chargeback of an order at the gateway; answers how it is settled there. */
+async function openChargeback(service: TestService, order: DirectOrder) {
   const path = `/payments/${await order.paymentId()}/disputes`;
   const { id } = await simulator<{ id: string }>(service, 'POST', path);
   await callbacksArrive(service);
-  return id;
-}
-
-async function settleChargeback(service: TestService, id: string, status: string) {
-  await simulator(service, 'POST', `/disputes/${id}/settle`, { status });
-  await callbacksArrive(service);
+  return async (status: 'under_review' | 'won' | 'lost') => {
+    await simulator(service, 'POST', `/disputes/${id}/settle`, { status });
+    await callbacksArrive(service);
+  };
 }
 
 const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
@@ -107,11 +106,7 @@ describe('a refund made at the gateway itself', () => {
     expect(await order.made('transfers')).toEqual([]);
   });
 
-  test('is found by reconciliation when it asks about the session', async ({
-    service,
-    merchant,
-    orders,
-  }) => {
+  test('is found when reconciliation asks about it', async ({ service, merchant, orders }) => {
     const created = await merchant.sandbox.create();
     await merchant.sandbox.help(created, 'pay');
     const order = await orders.workflowOf(created);
@@ -179,11 +174,11 @@ describe('a chargeback', () => {
     orders,
   }) => {
     const order = await orders.in('DELIVERED');
-    const id = await openChargeback(service, order);
+    const settleChargeback = await openChargeback(service, order);
     expect(await order.openAlerts()).toEqual(['charged_back']);
     await assertReleaseWaits(service, order);
-    await settleChargeback(service, id, 'under_review');
-    await settleChargeback(service, id, 'won');
+    await settleChargeback('under_review');
+    await settleChargeback('won');
     expect(await order.openAlerts()).toEqual([]);
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
@@ -206,11 +201,11 @@ describe('a chargeback', () => {
     orders,
   }) => {
     const order = await orders.in('DELIVERED');
-    const id = await openChargeback(service, order);
+    const settleChargeback = await openChargeback(service, order);
     expect(await order.ledgerLines()).toEqual([CAPTURED]);
     await simulator(service, 'PATCH', '/callbacks', { hold: true });
-    await settleChargeback(service, id, 'under_review');
-    await settleChargeback(service, id, 'lost');
+    await settleChargeback('under_review');
+    await settleChargeback('lost');
     await simulator(service, 'POST', '/callbacks/release', { order: 'reversed' });
     await callbacksArrive(service);
     await simulator(service, 'PATCH', '/callbacks', { hold: false });
@@ -232,12 +227,12 @@ describe('a chargeback', () => {
   }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
-    const id = await openChargeback(service, order);
+    const settleChargeback = await openChargeback(service, order);
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([
       { kind: 'chargeback', state: 'open' },
     ]);
-    await settleChargeback(service, id, 'lost');
+    await settleChargeback('lost');
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([{ state: 'lost' }]);
     expect(await order.openAlerts()).toEqual(['charged_back']);

@@ -30,10 +30,7 @@ test.afterEach(async ({ service }) => {
 });
 
 describe('the expiry of the payment link, while a payment session is open', () => {
-  test('closes the session at the gateway, then the order is CANCELLED: ORDER_CANCELLED', async ({
-    merchant,
-    orders,
-  }) => {
+  test('closes the session at the gateway, then: ORDER_CANCELLED', async ({ merchant, orders }) => {
     const order = await orders.beingPaid();
     await expireLink(order);
     await order.untilStatus('CANCELLED');

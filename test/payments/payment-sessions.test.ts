@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { STATUSES } from '../domain/order-states.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { alerts, payAtGateway, sessionOf } from '../support/gateway.ts';
+import { alerts, sessionOf } from '../support/gateway.ts';
 import { startOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -46,12 +46,11 @@ describe('a payment session', () => {
     expect(await hits()).toBe(1);
   });
 
-  test('is paid when the buyer has paid, and the order is PAID', async ({ service, merchant }) => {
-    const order = await merchant.sandbox.create();
-    const { session_id } = (await merchant.sandbox.openSession(order)).body.data;
-    await payAtGateway(service, (await sessionOf(service, order)).gatewaySessionId);
-    await merchant.sandbox.untilStatus(order, 'PAID');
-    expect((await merchant.sandbox.session(order, session_id)).body.data.status).toBe('paid');
+  test('is paid when the buyer has paid, and the order is PAID', async ({ orders }) => {
+    const { look, pay, untilStatus } = await orders.beingPaid();
+    await pay();
+    await untilStatus('PAID');
+    expect(await look()).toEqual([200, 'paid']);
   });
 
   test.for(STATUSES.filter((status) => status !== 'ACCEPTED'))(
@@ -163,16 +162,14 @@ describe('the expiry of a payment session', () => {
   });
 
   test('does not make money go astray: what is captured after it makes the order PAID', async ({
-    service,
-    merchant,
+    orders,
   }) => {
-    const order = await merchant.sandbox.create();
-    const { session_id } = (await merchant.sandbox.openSession(order)).body.data;
-    await merchant.sandbox.help(order, 'advance', { seconds: 15 * 60 });
-    expect((await merchant.sandbox.session(order, session_id)).status).toBe(408);
-    await payAtGateway(service, (await sessionOf(service, order)).gatewaySessionId);
-    await merchant.sandbox.untilStatus(order, 'PAID');
-    expect((await merchant.sandbox.session(order, session_id)).body.data.status).toBe('paid');
+    const { advance, look, pay, untilStatus } = await orders.beingPaid();
+    await advance(15 * 60);
+    expect(await look()).toEqual([408, undefined]);
+    await pay();
+    await untilStatus('PAID');
+    expect(await look()).toEqual([200, 'paid']);
   });
 });
 

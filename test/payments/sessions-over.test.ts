@@ -10,6 +10,7 @@ import {
   withoutCallbacks,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
+import type { Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -90,6 +91,13 @@ describe('reconciliation asks the gateway', () => {
 });
 
 describe('a session that is over is closed at the gateway', () => {
+  /** An order whose session has expired, and which has another one. */
+  async function twoSessions(orders: Orders) {
+    const session = await orders.beingPaid();
+    await session.advance(15 * 60);
+    return { session, next: await session.openNext() };
+  }
+
   test('when it has expired: it is 408, also when its order is CANCELLED', async ({
     service,
     orders,
@@ -118,13 +126,8 @@ describe('a session that is over is closed at the gateway', () => {
     expect(await session.look()).toEqual([200, 'closed']);
   });
 
-  test('when its order is paid meanwhile, whose second session shows closed at once', async ({
-    orders,
-    reconcileAfter,
-  }) => {
-    const session = await orders.beingPaid();
-    await session.advance(15 * 60);
-    const next = await session.openNext();
+  test('when its order is paid, also a second one, at once', async ({ orders, reconcileAfter }) => {
+    const { session, next } = await twoSessions(orders);
     await session.pay();
     await session.untilStatus('PAID');
     expect(await next.look()).toEqual([200, 'closed']);
@@ -137,9 +140,7 @@ describe('a session that is over is closed at the gateway', () => {
     orders,
     reconcileAfter,
   }) => {
-    const session = await orders.beingPaid();
-    await session.advance(15 * 60);
-    const next = await session.openNext();
+    const { session, next } = await twoSessions(orders);
     await next.pay();
     await session.untilStatus('PAID');
     const looks = async () => [await session.look(), await next.look()];

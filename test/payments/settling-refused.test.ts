@@ -35,14 +35,20 @@ describe('a suspended merchant', () => {
   });
   test.afterEach(({ service }) => become(service, 'APPROVED'));
 
-  test('is not paid out: the order stays DELIVERED, and completes within an hour of its activation', async ({
-    service,
-    orders,
-  }) => {
+  /** An order whose window ended while its merchant was suspended. */
+  async function anUnreleasedOrder(service: TestService, orders: Orders): Promise<DirectOrder> {
     const order = await orders.in('DELIVERED', suspended);
     await become(service, 'SUSPENDED');
     await windowEnds(service);
     await untilReleaseWaits(order);
+    return order;
+  }
+
+  test('is not paid out: the order stays DELIVERED, and completes within an hour of its activation', async ({
+    service,
+    orders,
+  }) => {
+    const order = await anUnreleasedOrder(service, orders);
     for (const _ of [1, 2, 3, 4, 5, 6]) await service.skip(HOUR_MS);
     expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
@@ -59,10 +65,7 @@ describe('a suspended merchant', () => {
     service,
     orders,
   }) => {
-    const order = await orders.in('DELIVERED', suspended);
-    await become(service, 'SUSPENDED');
-    await windowEnds(service);
-    await untilReleaseWaits(order);
+    const order = await anUnreleasedOrder(service, orders);
     await service.skip(5 * HOUR_MS);
     const dispute = { requestId: 'dispute:late', reason: 'It never arrived at all' };
     const written = await writeDispute(service.sql, order.orderNumber, dispute);
@@ -202,27 +205,23 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     expect(await order.made(made)).toHaveLength(1);
   });
 
-  test('ends at once when an operator has settled it outside and says so', async ({
-    service,
-    orders,
-    gateway,
-  }) => {
+  test.for<[string, (order: DirectOrder, service: TestService) => Promise<unknown>]>([
+    [
+      'at once when an operator has settled it outside and says so',
+      (order) => order.update('settle', { requestId: 'settle:1', outcome }),
+    ],
+    [
+      'within the hour when an operator has settled it outside and says nothing',
+      async (order, service) => {
+        await service.skip(HOUR_MS + 60_000);
+        await order.untilStatus(ends);
+      },
+    ],
+  ])('ends %s', async ([_when, settle], { service, orders, gateway }) => {
     const { order } = await aRefusedOrder(service, orders);
     await recordOutsideSettlement(service, order);
-    await order.update('settle', { requestId: 'settle:1', outcome });
+    await settle(order, service);
     expect((await order.row()).status).toBe(ends);
-    await assertSettledOutside(service, gateway, order);
-  });
-
-  test('ends within the hour when an operator has settled it outside and says nothing', async ({
-    service,
-    orders,
-    gateway,
-  }) => {
-    const { order } = await aRefusedOrder(service, orders);
-    await recordOutsideSettlement(service, order);
-    await service.skip(HOUR_MS + 60_000);
-    await order.untilStatus(ends);
     await assertSettledOutside(service, gateway, order);
   });
 

@@ -83,10 +83,7 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
     expect(await order.openAlerts()).toEqual([]);
   });
 
-  test('the release that waits finds the settlement by itself, within the hour', async ({
-    service,
-    orders,
-  }) => {
+  test('a waiting release finds the settlement within the hour', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
     await order.refundInDashboard();
     await windowEnds(service);
@@ -127,10 +124,7 @@ describe('a settlement is refused', () => {
     }
   });
 
-  test('that does not say how, or gives a merchant what it has not delivered', async ({
-    service,
-    orders,
-  }) => {
+  test('that does not say how, or pays for what was not delivered', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     await order.refundInDashboard();
     await expect(settle(service, order)).rejects.toThrow(CANNOT_SETTLE);

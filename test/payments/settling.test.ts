@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
-import type { Gateway } from '../support/gateway.ts';
+import { writeDispute } from '../../src/orders/queries.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -17,7 +16,19 @@ const test = serviceTest({
   // It keeps nothing in memory, so that another one can go on at once.
   worker: { options: { maxCachedWorkflows: 0 } },
   merchant: { webhooks: false },
-});
+})
+  /** An order whose settlement has begun while the gateway is away. */
+  .extend(
+    'beginWithoutGateway',
+    ({ service, merchant, orders, gateway }) =>
+      async ({ from, begin, doing }: Settlement) => {
+        const order = await orders.in(from);
+        const { mend, hits } = await gateway.addFault({ kind: 'error' });
+        await begin(order, { service, merchant });
+        await untilDoing(merchant, order, doing);
+        return { order, mend, hits };
+      },
+  );
 
 const post = (merchant: Merchant, { orderNumber }: DirectOrder, path: string, body?: unknown) =>
   merchant.sandbox.post(`/orders/${orderNumber}/${path}`, body);
@@ -25,7 +36,6 @@ const help = (merchant: Merchant, { orderNumber }: DirectOrder, helper: string, 
   merchant.sandbox.help({ order_number: orderNumber }, helper, body);
 const untilDoing = (merchant: Merchant, order: DirectOrder, doing: 'releasing' | 'refunding') =>
   until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
-const gatewayIsAway = (gateway: Gateway) => gateway.addFault({ kind: 'error' });
 
 /** What ends in a settlement: the way into it, and the status and event at its end. */
 interface Settlement {
@@ -85,17 +95,15 @@ const SETTLEMENTS: [string, Settlement][] = [
   ],
 ];
 
-describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, ends, event }) => {
+describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
+  const { from, doing, ends, event } = settlement;
+
   test(`and only then is the order ${ends}: while the gateway is away it stays ${from}, then it goes on`, async ({
     service,
     merchant,
-    orders,
-    gateway,
+    beginWithoutGateway,
   }) => {
-    const order = await orders.in(from);
-    const { mend, hits } = await gatewayIsAway(gateway);
-    await begin(order, { service, merchant });
-    await untilDoing(merchant, order, doing);
+    const { order, mend, hits } = await beginWithoutGateway(settlement);
     await until(async () => (await hits()) >= 2 || (await service.skip(HOUR_MS)));
     const waiting = await merchant.sandbox.read(order);
     expect(waiting.status).toBe(from);
@@ -127,13 +135,9 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, { from, begin, doing, e
   test('and no command fits any more: 400, word for word', async ({
     service,
     merchant,
-    orders,
-    gateway,
+    beginWithoutGateway,
   }) => {
-    const order = await orders.in(from);
-    const { mend } = await gatewayIsAway(gateway);
-    await begin(order, { service, merchant });
-    await untilDoing(merchant, order, doing);
+    const { order, mend } = await beginWithoutGateway(settlement);
     const before = await merchant.sandbox.read(order);
     const answers = await Promise.all([
       post(merchant, order, 'deliver'),
@@ -197,11 +201,7 @@ describe('a dispute that our database received', () => {
     expect(await order.made('transfers')).toEqual([]);
   });
 
-  test("before the window's end counts once, if the workflow hears of it later", async ({
-    service,
-    worker,
-    orders,
-  }) => {
+  test("before the window's end counts once, if told late", async ({ service, worker, orders }) => {
     const order = await orders.in('DELIVERED');
     await service.skip(24 * HOUR_MS - 60_000);
     await worker.whileStopped(async () => {

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import { claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
 import type { OrderRef } from '../support/api-client.ts';
-import { payAtGateway, sessionOf } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writePayment } from '../support/orders.ts';
@@ -33,11 +32,10 @@ describe('a capture of a wrong amount that went back before the cancel', () => {
   test('is the refund of the CANCELLED order, and of its webhook', async ({
     service,
     merchant,
+    orders,
   }) => {
-    const order = await merchant.sandbox.create();
-    await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { gatewaySessionId } = await sessionOf(service, order);
-    const paymentId = await payAtGateway(service, gatewaySessionId, { amountPaise: WRONG_PAISE });
+    const { order, pay } = await orders.beingPaid();
+    const paymentId = await pay({ amountPaise: WRONG_PAISE });
     await until(async () => {
       const rows = await service.sql`SELECT 1 FROM surplus_refunds
         WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;

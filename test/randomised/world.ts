@@ -17,17 +17,12 @@ import { createEndpoint } from './endpoints.ts';
 import { MERCHANTS } from './plan.ts';
 import { createProcesses } from './processes.ts';
 import { startServers, type Servers } from './servers.ts';
+import { SIMULATOR_KEYS } from '../support/service.ts';
 
 /** The copy of all databases as they are before the first order. */
 const PRISTINE = 'pristine';
 /** The copy that a restore goes back to. */
 const EARLIER = 'earlier';
-
-const GATEWAY_KEYS = {
-  keyId: 'rzp_test_simulator',
-  keySecret: 'simulator-secret',
-  webhookSecret: 'simulator-webhook-secret',
-};
 
 /** What hours of production are here: an order that nobody disputes is completed within seconds. */
 const SHORT_DURATIONS = {
@@ -52,9 +47,9 @@ function settingsOf(servers: Servers, port: number, gatewayPort: number) {
     PORT: String(port),
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
     SANDBOX_RAZORPAY_BASE_URL: `http://127.0.0.1:${gatewayPort}`,
-    SANDBOX_RAZORPAY_KEY_ID: GATEWAY_KEYS.keyId,
-    SANDBOX_RAZORPAY_KEY_SECRET: GATEWAY_KEYS.keySecret,
-    SANDBOX_RAZORPAY_WEBHOOK_SECRET: GATEWAY_KEYS.webhookSecret,
+    SANDBOX_RAZORPAY_KEY_ID: SIMULATOR_KEYS.keyId,
+    SANDBOX_RAZORPAY_KEY_SECRET: SIMULATOR_KEYS.keySecret,
+    SANDBOX_RAZORPAY_WEBHOOK_SECRET: SIMULATOR_KEYS.webhookSecret,
     ...SHORT_DURATIONS,
   };
 }
@@ -107,7 +102,7 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
   const config = loadConfig(env);
   const { baseUrl = '' } = config.gateways.sandbox.razorpay ?? {};
   const simulator = await createGatewaySimulator({
-    ...GATEWAY_KEYS,
+    ...SIMULATOR_KEYS,
     port: Number(new URL(baseUrl).port),
     callbackUrl: `${config.publicBaseUrl}/callbacks/razorpay/sandbox`,
     callbackRetryDelaysMs: [50, 200, 1000],

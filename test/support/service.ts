@@ -25,7 +25,8 @@ const ANSWER_WITHIN_MS = 20_000;
 const PEPPER = 'a pepper for the tests, at least 32 characters';
 const SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 
-const SIMULATOR_KEYS = {
+/** What the sandbox's simulator and the service share. */
+export const SIMULATOR_KEYS = {
   keyId: 'rzp_test_simulator',
   keySecret: 'simulator-secret',
   webhookSecret: 'simulator-webhook-secret',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Attempt, AttemptKind } from '../../src/webhooks/attempt-log.ts';
+import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/attempt-log.ts';
 import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/attempt-log.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
@@ -49,6 +49,21 @@ async function deliveryOf(service: TestService, deliveryId: string) {
 }
 const FREE = { attemptToken: null, attemptUntil: null };
 
+/** Begins an attempt that hangs for longer than its lease lasts, and another one after it. */
+async function beginAfterHung(
+  { service, attempts }: { service: TestService; attempts: AttemptLog },
+  deliveryId: string,
+  kind: AttemptKind,
+) {
+  const hung = attemptOf(deliveryId);
+  await attempts.begin(hung);
+  await service.clock.set(ATTEMPT_LEASE_MS + 1000);
+  const second = attemptOf(deliveryId, kind);
+  expect(await attempts.begin(second)).toBeDefined();
+  await service.clock.set(0);
+  return { hung, second };
+}
+
 test('many attempts at once share statements, and each gets its own delivery and result', async ({
   service,
   attempts,
@@ -95,18 +110,9 @@ test('of ten attempts of one delivery at once, one is begun', async ({
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
 });
 
-test('a success counts more than the failure of an attempt that hung until the same moment', async ({
-  service,
-  attempts,
-  deliveryIds,
-}) => {
+test('a success outweighs a simultaneous failure', async ({ service, attempts, deliveryIds }) => {
   const [deliveryId = ''] = deliveryIds.slice(21);
-  const hung = attemptOf(deliveryId);
-  await attempts.begin(hung);
-  await service.clock.set(ATTEMPT_LEASE_MS + 1000);
-  const second = attemptOf(deliveryId, 'manual');
-  expect(await attempts.begin(second)).toBeDefined();
-  await service.clock.set(0);
+  const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'manual');
   await Promise.all([
     attempts.record(resultOf(hung, 'PENDING')),
     attempts.record(resultOf(second, 'DELIVERED')),
@@ -122,12 +128,7 @@ test('the late failure of a hung attempt neither ends the one under way nor undo
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(22);
-  const hung = attemptOf(deliveryId);
-  await attempts.begin(hung);
-  await service.clock.set(ATTEMPT_LEASE_MS + 1000);
-  const second = attemptOf(deliveryId);
-  await attempts.begin(second);
-  await service.clock.set(0);
+  const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'scheduled');
   await attempts.record(resultOf(hung, 'PENDING'));
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: second.token });
   await attempts.record(resultOf(second, 'DELIVERED'));

@@ -2,6 +2,7 @@ import { createDeliveryRetries } from '../../src/temporal/delivery-retries.ts';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import { listDeliveries } from '../../src/webhooks/delivery-list.ts';
 import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -59,4 +60,11 @@ export async function untilRefused(
 /** What an attempt came to, in the words of the tests: `manual 500`. */
 export function attemptsOf({ attempts }: Delivery): string[] {
   return attempts.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
+}
+
+/** A new merchant whose receiver answers 500. */
+export async function aRefusingMerchant(service: TestService): Promise<Merchant> {
+  const merchant = await service.newMerchant();
+  merchant.receiver.answerWith(() => 500);
+  return merchant;
 }

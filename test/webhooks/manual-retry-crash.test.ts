@@ -2,7 +2,13 @@ import { expect } from 'vitest';
 import { retryDelivery } from '../../src/webhooks/manual-retry.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
-import { attemptsOf, retryDepsOf, untilDelivery, untilRefused } from './deliveries.ts';
+import {
+  aRefusingMerchant,
+  attemptsOf,
+  retryDepsOf,
+  untilDelivery,
+  untilRefused,
+} from './deliveries.ts';
 
 /** The activity's time-out, after which Temporal knows that its worker is dead. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
@@ -13,8 +19,7 @@ test('a worker that is killed in the middle of a manual attempt: it is made agai
   service,
   worker,
 }) => {
-  const merchant = await service.newMerchant();
-  merchant.receiver.answerWith(() => 500);
+  const merchant = await aRefusingMerchant(service);
   await worker.start();
   const { order_number: orderNumber } = await merchant.sandbox.create();
   const { deliveryId } = await untilRefused(service, orderNumber, 1);

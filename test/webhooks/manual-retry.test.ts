@@ -10,6 +10,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import {
+  aRefusingMerchant,
   attemptsOf,
   deliveriesOf,
   retryDepsOf,
@@ -26,8 +27,7 @@ const test = serviceTest({ time: 'skipping' }).extend('deps', { scope: 'file' },
 
 /** An order whose first webhook was refused once; its receiver still refuses. */
 async function refusedDelivery(service: TestService) {
-  const merchant = await service.newMerchant();
-  merchant.receiver.answerWith(() => 500);
+  const merchant = await aRefusingMerchant(service);
   const { order_number: orderNumber } = await merchant.sandbox.create();
   return { ...merchant, ...(await untilRefused(service, orderNumber, 1)) };
 }
@@ -162,10 +162,7 @@ describe('never two attempts of one delivery at the same time', () => {
 });
 
 describe('a retry without a receiver', () => {
-  test('is refused while no URL is configured, and works when there is one again', async ({
-    service,
-    deps,
-  }) => {
+  test('is refused until a URL is configured again', async ({ service, deps }) => {
     const { receiver, merchantId, orderNumber, deliveryId } = await refusedDelivery(service);
     const admin = { sql: service.sql, actor: 'test' };
     await removeWebhookUrl(admin, merchantId, 'sandbox');
@@ -203,8 +200,7 @@ test('all that failed since a time is retried, a few at once, each in its own wo
   service,
   deps,
 }) => {
-  const merchant = await service.newMerchant();
-  merchant.receiver.answerWith(() => 500);
+  const merchant = await aRefusingMerchant(service);
   const orders = await Promise.all(Array.from({ length: 20 }, () => merchant.sandbox.create()));
   const failed = await Promise.all(
     orders.map(({ order_number }) =>

@@ -123,6 +123,15 @@ describe('what is idle is bounded', () => {
 });
 
 describe('one slow merchant cannot take all places', () => {
+  /** A sender that gives up soon, but lets requests wait for a connection for long. */
+  const makePatientSender = (limits: Parameters<typeof makeSender>[0]) =>
+    makeSender({ queueTimeoutMs: 60_000, totalTimeoutMs: 100, ...limits });
+  /** Why sends were turned away, once all are over. */
+  async function rejectionsOf(sending: Promise<unknown>[]): Promise<WebhookNotAttemptedError[]> {
+    const settled = await Promise.allSettled(sending);
+    return settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  }
+
   test('a burst to one host uses its few connections, and all of it arrives', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxConnectionsPerOrigin: 4, maxQueuedPerOrigin: 100 });
@@ -138,17 +147,11 @@ describe('one slow merchant cannot take all places', () => {
 
   test('more than may wait for a host is turned away at once, uncounted', async () => {
     const receiver = await startReceiver(() => {});
-    const sender = makeSender({
-      maxConnectionsPerOrigin: 2,
-      maxQueuedPerOrigin: 3,
-      queueTimeoutMs: 60_000,
-      totalTimeoutMs: 100,
-    });
+    const sender = makePatientSender({ maxConnectionsPerOrigin: 2, maxQueuedPerOrigin: 3 });
     const sending = count(9).map(() =>
       sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`)),
     );
-    const settled = await Promise.allSettled(sending);
-    const turnedAway = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    const turnedAway = await rejectionsOf(sending);
     expect(turnedAway).toHaveLength(4);
     for (const reason of turnedAway) {
       expect(reason).toBeInstanceOf(WebhookNotAttemptedError);
@@ -159,19 +162,13 @@ describe('one slow merchant cannot take all places', () => {
 
   test('over all hosts, no more wait than may: an activity slot of the worker is held by each', async () => {
     const receiver = await startReceiver(() => {});
-    const sender = makeSender({
-      maxConnectionsPerOrigin: 1,
-      maxQueued: 4,
-      queueTimeoutMs: 60_000,
-      totalTimeoutMs: 100,
-    });
+    const sender = makePatientSender({ maxConnectionsPerOrigin: 1, maxQueued: 4 });
     const sending = count(6).flatMap((shop) =>
       count(2).map(() =>
         sender.send(webhookTo(`http://shop-${shop}.example.com:${receiver.port}/`)),
       ),
     );
-    const settled = await Promise.allSettled(sending);
-    const turnedAway = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    const turnedAway = await rejectionsOf(sending);
     expect(turnedAway.map(({ reason }) => reason)).toEqual(['busy', 'busy']);
     expect(receiver.connectionCount).toBe(10);
   });
@@ -215,11 +212,7 @@ describe('one slow merchant cannot take all places', () => {
 
   test('when every place is taken, the next webhook is turned away at once', async () => {
     const receiver = await startReceiver(() => {});
-    const sender = makeSender({
-      maxConcurrentSends: 3,
-      totalTimeoutMs: 200,
-      queueTimeoutMs: 60_000,
-    });
+    const sender = makePatientSender({ maxConcurrentSends: 3, totalTimeoutMs: 200 });
     const sending = count(3).map((shop) =>
       sender.send(webhookTo(`http://shop-${shop}.example.com:${receiver.port}/`)),
     );

@@ -26,6 +26,9 @@ function drip(socket: Socket, first: string, piece: string): void {
   socket.on('close', () => clearInterval(timer));
 }
 
+/** No answer came, for this reason. */
+const refusedWith = (error: string) => ({ outcome: 'refused', statusCode: null, error });
+
 describe('what the receiver gets', () => {
   test('is the exact bytes, the headers as given, its own Host, path and query', async () => {
     const receiver = await startRecordingReceiver();
@@ -140,11 +143,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     const receiver = await startTcpReceiver((socket) => drip(socket, first, piece));
     const sender = makeSender({ totalTimeoutMs: 250 });
     const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({
-      outcome: 'refused',
-      statusCode: null,
-      error: 'no complete answer within 0.25 s',
-    });
+    expect(result).toMatchObject(refusedWith('no complete answer within 0.25 s'));
     expect(result.durationMs).toBeGreaterThanOrEqual(249);
     expect(result.durationMs).toBeLessThan(1000);
     await receiver.untilClosed(1);
@@ -207,11 +206,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
       socket.write(`${HEADERS_OF_200}x-long: ${'a'.repeat(1_000_000)}`);
     });
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({
-      outcome: 'refused',
-      statusCode: null,
-      error: "the answer's headers are too large",
-    });
+    expect(result).toMatchObject(refusedWith("the answer's headers are too large"));
   });
 
   test.each([
@@ -224,11 +219,9 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     async (_name, onConnection) => {
       const receiver = await startTcpReceiver(onConnection);
       const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-      expect(result).toMatchObject({
-        outcome: 'refused',
-        statusCode: null,
-        error: 'the connection was closed before the answer was complete',
-      });
+      expect(result).toMatchObject(
+        refusedWith('the connection was closed before the answer was complete'),
+      );
       expect(receiver.connectionCount).toBe(1);
     },
   );
@@ -248,11 +241,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
       socket.end('220 smtp.example.com ESMTP\r\n'),
     );
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({
-      outcome: 'refused',
-      statusCode: null,
-      error: 'the answer is not valid HTTP',
-    });
+    expect(result).toMatchObject(refusedWith('the answer is not valid HTTP'));
   });
 
   test('an upgrade that nobody asked for', async () => {
@@ -307,11 +296,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
   ])('a name whose resolver %s', async (_name, lookup, words) => {
     const sender = makeSender({ lookup, dnsTimeoutMs: 100 });
     const result = await sender.send(webhookTo('http://example.com/'));
-    expect(result).toMatchObject({
-      outcome: 'refused',
-      statusCode: null,
-      error: `the host name ${words}`,
-    });
+    expect(result).toMatchObject(refusedWith(`the host name ${words}`));
   });
 });
 
@@ -351,11 +336,9 @@ describe('TLS', () => {
     const receiver = await startRecordingReceiver({ tls: certificate });
     const url = `https://hooks.example.com:${receiver.port}/`;
     const result = await makeSender().send(webhookTo(url));
-    expect(result).toMatchObject({
-      outcome: 'refused',
-      statusCode: null,
-      error: 'the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)',
-    });
+    expect(result).toMatchObject(
+      refusedWith('the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)'),
+    );
     expect(receiver.received).toHaveLength(0);
   });
 
@@ -423,11 +406,7 @@ describe('the guard at the connection', () => {
     const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
     const sender = makeSender({ lookup: async () => addresses });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
-    expect(result).toMatchObject({
-      outcome: 'refused',
-      statusCode: null,
-      error: 'the host has an address that is not allowed',
-    });
+    expect(result).toMatchObject(refusedWith('the host has an address that is not allowed'));
     expect(receiver.connectionCount).toBe(0);
   });
 

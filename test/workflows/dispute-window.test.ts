@@ -148,10 +148,7 @@ describe('a dispute and the end of the window, by the clock of the database', ()
 });
 
 describe('a dispute that meets the release under way', () => {
-  test('received 1 s before the end it stops the release, and is raised once', async ({
-    service,
-    merchant,
-  }) => {
+  test('1 s before the end stops the release and is raised once', async ({ service, merchant }) => {
     const order = await deliveredOrder(merchant);
     const { letGo, released } = holdUp(order);
     await service.temporal.skip(24 * HOUR_MS + 1000);
@@ -203,10 +200,7 @@ describe('a dispute that meets the release under way', () => {
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
   });
 
-  test('the window is over only when the database says so, should its clock be behind', async ({
-    service,
-    merchant,
-  }) => {
+  test('the window is over only when the database says so', async ({ service, merchant }) => {
     const order = await deliveredOrder(merchant);
     await receiveAt(service, order.endsAtMs, -10);
     await service.temporal.skip(24 * HOUR_MS + 1000);

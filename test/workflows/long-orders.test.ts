@@ -23,21 +23,19 @@ test(
 );
 
 test('after a cancel that failed at the gateway, further ones are refused without an event', async ({
-  merchant,
   orders,
   gateway,
 }) => {
-  const { order_number } = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
+  const order = await orders.beingPaid();
   const fault = await gateway.addFault({ kind: 'error', path: CLOSING });
-  const cancel = async () => (await merchant.sandbox.post(`/orders/${order_number}/cancel`)).status;
+  const cancel = async () => (await order.cancel()).status;
   await until(async () => (await cancel()) === 502);
-  const { handle } = await orders.workflowOf({ order_number });
+  const { handle } = await orders.workflowOf(order);
   const { historyLength: before } = await handle.describe();
   expect(await Promise.all([cancel(), cancel(), cancel()])).toEqual([502, 502, 502]);
   expect((await handle.describe()).historyLength).toBe(before);
   await fault.mend();
   // Some seconds later the gateway is asked again.
   await until(async () => (await cancel()) === 200);
-  expect((await (await orders.workflowOf({ order_number })).row()).status).toBe('CANCELLED');
+  expect((await order.read()).status).toBe('CANCELLED');
 });

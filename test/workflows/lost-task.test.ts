@@ -3,11 +3,9 @@ import { expect } from 'vitest';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
 import { requestIdOf } from '../../src/orders/commands.ts';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/queries.ts';
 import { CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
-import { directOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -17,7 +15,16 @@ const test = serviceTest({
   time: 'real',
   settings: { SWEEP_AFTER_SECONDS: '0.001' },
   callbacks: false,
-});
+})
+  /** A command is carried out by a workflow task that is lost after its step was written. */
+  .extend(
+    'lose',
+    ({ service }) =>
+      async (order: DirectOrder, command: Command) =>
+        writeAsLost(service, order, await changeOf(service, order, command), {
+          requestId: `${command.type}:${randomUUID()}`,
+        }),
+  );
 
 /** The order as its last step in the book left it. */
 async function stateOf(
@@ -54,18 +61,14 @@ async function changeOf(
   throw decision.error;
 }
 
-const lose = async (service: TestService, order: DirectOrder, command: Command) =>
-  writeAsLost(service, order, await changeOf(service, order, command), {
-    requestId: `${command.type}:${randomUUID()}`,
-  });
-
-test('an order that nobody told of its delivery hears of it from the sweeper, and goes on', async ({
+test('the sweeper tells an order of its lost delivery, and it goes on', async ({
   service,
   merchant,
   orders,
+  lose,
 }) => {
   const order = await orders.in('PAID');
-  await lose(service, order, { type: 'deliver' });
+  await lose(order, { type: 'deliver' });
   await sweep(service);
   await merchant.receiver.until(
     1,
@@ -77,21 +80,17 @@ test('an order that nobody told of its delivery hears of it from the sweeper, an
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED', webhookEvents: 4 });
 });
 
-test('a refund that began with a lost task is made, once', async ({ service, orders }) => {
+test('a refund that began with a lost task is made, once', async ({ service, orders, lose }) => {
   const order = await orders.in('DISPUTE_OPEN');
-  await lose(service, order, { type: 'accept' });
+  await lose(order, { type: 'accept' });
   await Promise.all([sweep(service), sweep(service)]);
   await order.untilStatus('REFUNDED');
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
 
-test('a dispute that the book allows is never refused by a workflow that has fallen behind', async ({
-  service,
-  merchant,
-  orders,
-}) => {
+test('a workflow that has fallen behind refuses no dispute', async ({ merchant, orders, lose }) => {
   const order = await orders.in('DISPUTE_OPEN');
-  await lose(service, order, { type: 'resolve' });
+  await lose(order, { type: 'resolve' });
   const reason = 'It broke again on the second day';
   const answer = await merchant.sandbox.help({ order_number: order.orderNumber }, 'dispute', {
     reason,
@@ -100,11 +99,7 @@ test('a dispute that the book allows is never refused by a workflow that has fal
   expect(await order.row()).toMatchObject({ disputeCount: 2, disputeReason: reason });
 });
 
-test('a command is refused only after the order has caught up with the book', async ({
-  service,
-  merchant,
-  orders,
-}) => {
+test('no command is refused before the order caught up', async ({ service, merchant, orders }) => {
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
   await writeAsLost(service, order, await changeOf(service, order, { type: 'pay' }), {
@@ -119,17 +114,14 @@ test('a command is refused only after the order has caught up with the book', as
 
 test('a cancel is answered when its last step was written by a task that was lost', async ({
   service,
-  merchant,
+  orders,
   gateway,
 }) => {
-  const { order_number } = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order_number}/payment-sessions`);
-  const order = directOrder(service, await findOrderByNumber(service.sql, order_number));
+  const { order_number, cancel } = await orders.beingPaid();
+  const order = await orders.workflowOf({ order_number });
   const { mend } = await gateway.addFault({ kind: 'late', path: CLOSING, delayMs: 3000 });
   const key = randomUUID();
-  const cancelling = merchant.sandbox.post(`/orders/${order_number}/cancel`, undefined, {
-    'Idempotency-Key': key,
-  });
+  const cancelling = cancel({ 'Idempotency-Key': key });
   await order.untilStep('CLOSING_PAYMENT');
   const cancelled = await changeOf(service, order, { type: 'sessionClosed' });
   await writeAsLost(service, order, cancelled, {

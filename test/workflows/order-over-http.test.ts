@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
+import type { Gateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -65,6 +66,18 @@ async function untilTold(merchant: Merchant, order: Order, event: string) {
   return receiver.received.filter(isMine).find((webhook) => webhook.event === event)!;
 }
 
+/** Asks for a refund that the gateway makes only a second later. */
+async function slowRefund<Answer>(
+  gateway: Gateway,
+  askFor: () => Promise<Answer>,
+): Promise<Answer> {
+  const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
+  const { mend } = await gateway.addFault({ ...late, work: 'after' });
+  const answer = await askFor();
+  await mend();
+  return answer;
+}
+
 describe('each row of the transition table, over HTTP', () => {
   test('(none) · create order via API → 201, ACCEPTED, ORDER_CREATED', async ({ merchant }) => {
     const { status, body } = await merchant.sandbox.post('/orders', {
@@ -122,10 +135,7 @@ describe('each row of the transition table, over HTTP', () => {
     '%s · accept → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
     async (from, { service, merchant, gateway }) => {
       const order = await orderIn(service, merchant, from);
-      const refund = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
-      const { mend } = await gateway.addFault({ ...refund, work: 'after' });
-      const { status, body } = await ask(merchant, order, 'accept');
-      await mend();
+      const { status, body } = await slowRefund(gateway, () => ask(merchant, order, 'accept'));
       expect([status, body.data.status]).toEqual([200, from]);
       expect(body.data.refund).toEqual({
         amount: order.amount,
@@ -151,10 +161,7 @@ describe('each row of the transition table, over HTTP', () => {
     '%s · refund → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
     async (from, { service, merchant, gateway }) => {
       const order = await orderIn(service, merchant, from);
-      const fault = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
-      const { mend } = await gateway.addFault({ ...fault, work: 'after' });
-      const { status, body } = await ask(merchant, order, 'refund');
-      await mend();
+      const { status, body } = await slowRefund(gateway, () => ask(merchant, order, 'refund'));
       const refund = { amount: order.amount, reason: 'merchant_refund', processed_at: null };
       expect([status, body.data.status, body.data.refund]).toEqual([200, from, refund]);
       await merchant.sandbox.untilStatus(order, 'REFUNDED');

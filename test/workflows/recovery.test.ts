@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { OrderStatus } from '../../src/domain/index.ts';
 import { notePayment } from '../../src/payments/captures.ts';
 import { attemptScheduled } from '../../src/webhooks/deliver.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
@@ -17,7 +18,18 @@ const test = serviceTest({
   time: 'real',
   callbacks: false,
   settings: { SWEEP_AFTER_SECONDS: '0.001' },
-});
+})
+  /** An order in a status, whose workflow is terminated. */
+  .extend('withoutWorkflow', ({ orders }) => async (status: OrderStatus) => {
+    const order = await orders.in(status);
+    await terminate(order);
+    return order;
+  })
+  /** An order that is backed up in a status; `restore` puts the backup in the place of its rows. */
+  .extend('backedUp', ({ service, orders }) => async (status: OrderStatus) => {
+    const order = await orders.in(status);
+    return { order, restore: await backUp(service, order.orderNumber) };
+  });
 
 const alertsAbout = async ({ sql }: TestService, subject: string) =>
   (await listAlerts(sql, { subject, withCleared: true }, 100)).alerts.map(
@@ -43,10 +55,9 @@ async function complete(order: DirectOrder): Promise<void> {
 test('a command brings a missing workflow back first, and is then carried out', async ({
   service,
   merchant,
-  orders,
+  withoutWorkflow,
 }) => {
-  const order = await orders.in('PAID');
-  await terminate(order);
+  const order = await withoutWorkflow('PAID');
   const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
   expect([status, body.data.status]).toEqual([200, 'DELIVERED']);
   expect(await alertsAbout(service, order.orderNumber)).toEqual(['workflow_missing: recovery']);
@@ -61,9 +72,11 @@ test('a command brings a missing workflow back first, and is then carried out', 
   ]);
 });
 
-test('a dispute is taken by an order whose workflow is missing', async ({ merchant, orders }) => {
-  const order = await orders.in('DELIVERED');
-  await terminate(order);
+test('a dispute is taken by an order whose workflow is missing', async ({
+  merchant,
+  withoutWorkflow,
+}) => {
+  const order = await withoutWorkflow('DELIVERED');
   const reason = 'The parcel was empty when it came';
   const { status } = await merchant.sandbox.help(order, 'dispute', { reason });
   expect([status, (await order.row()).status]).toEqual([200, 'DISPUTE_OPEN']);
@@ -131,10 +144,9 @@ test('the comparison goes on where one order cannot be recovered', async ({ serv
 test('a database that has lost the payment gets it back, once, under the same event id', async ({
   service,
   merchant,
-  orders,
+  backedUp,
 }) => {
-  const order = await orders.in('ACCEPTED');
-  const restore = await backUp(service, order.orderNumber);
+  const { order, restore } = await backedUp('ACCEPTED');
   await order.pay();
   const before = await eventIdsOf(service, order);
   const { gatewayPaymentId: paymentId } = await order.row();
@@ -158,12 +170,10 @@ test('a database that has lost the payment gets it back, once, under the same ev
 });
 
 test('a command that the row would take and the workflow refuses brings them together', async ({
-  service,
   merchant,
-  orders,
+  backedUp,
 }) => {
-  const order = await orders.in('PAID');
-  const restore = await backUp(service, order.orderNumber);
+  const { order, restore } = await backedUp('PAID');
   await order.update('deliver');
   await restore();
   expect((await order.row()).status).toBe('PAID');
@@ -176,11 +186,9 @@ test('a command that the row would take and the workflow refuses brings them tog
 
 test('an order that had ended before the backup was restored ends again, and moves no money twice', async ({
   service,
-  orders,
+  backedUp,
 }) => {
-  const order = await orders.in('DELIVERED');
-  const restore = await backUp(service, order.orderNumber);
-  const { gatewayPaymentId: paymentId } = await order.row();
+  const { order, restore } = await backedUp('DELIVERED');
   await complete(order);
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED' });
   await restore();
@@ -194,16 +202,13 @@ test('an order that had ended before the backup was restored ends again, and mov
   expect([code, stdout.trim()]).toEqual([0, 'Its workflow was missing, and is started again.']);
   await order.untilStatus('COMPLETED');
   expect((await order.kinds()).slice(-2)).toEqual(['RELEASE_STARTED', 'ORDER_COMPLETED']);
-  expect(await madeAtGateway(service, paymentId ?? '', 'transfers')).toHaveLength(1);
+  expect(await order.made('transfers')).toHaveLength(1);
 });
 
 test('an order that was refunded after both were backed up is not refunded again', async ({
-  service,
-  orders,
+  backedUp,
 }) => {
-  const order = await orders.in('DISPUTE_OPEN');
-  const restore = await backUp(service, order.orderNumber);
-  const { gatewayPaymentId: paymentId } = await order.row();
+  const { order, restore } = await backedUp('DISPUTE_OPEN');
   await order.update('accept');
   await order.untilStatus('REFUNDED');
   await order.handle.result();
@@ -212,16 +217,15 @@ test('an order that was refunded after both were backed up is not refunded again
   await order.start();
   await order.update('accept');
   await order.untilStatus('REFUNDED');
-  expect(await madeAtGateway(service, paymentId ?? '', 'refunds')).toHaveLength(1);
+  expect(await order.made('refunds')).toHaveLength(1);
 });
 
 test('a workflow that was restored from a backup takes over what the database knows', async ({
   merchant,
-  orders,
+  withoutWorkflow,
 }) => {
   // It starts as it was when the order was created, and the row is further.
-  const order = await orders.in('DELIVERED');
-  await terminate(order);
+  const order = await withoutWorkflow('DELIVERED');
   await order.start();
   const { body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
   expect(body.message).toBe('Cannot mark as delivered; order must be in PAID status');
