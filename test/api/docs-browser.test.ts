@@ -52,7 +52,7 @@ test('/docs tells a newcomer how to begin, what errors there are, and the rules 
     `BASE=${service.origin}/sandbox/api/merchant/v1`,
     'more than 300 seconds',
     'constant time',
-    'remember each event_id',
+    'store each event_id',
     'must be greater than or equal to 5.0',
     'Cannot mark as delivered; order must be in PAID status',
   ]) {

@@ -57,12 +57,12 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
     {
       rule: 'workflow',
       subject: lost.orderNumber,
-      fault: 'ACCEPTED, but it has no workflow: admin order recover brings it back',
+      fault: 'ACCEPTED, but it has no workflow: run admin order recover',
     },
     {
       rule: 'workflow',
       subject: neverStarted.orderNumber,
-      fault: 'ACCEPTED, but it has no workflow: admin order recover brings it back',
+      fault: 'ACCEPTED, but it has no workflow: run admin order recover',
     },
   ]);
   const { code, stdout } = await cli.run('ledger', 'verify');
