@@ -207,11 +207,11 @@ test.each([
       status: 200,
       body: success('', null),
     })),
-    answer: async () => reply,
+    handle: async () => reply,
   };
   await using strict = await serve({ routes: [route] });
   expect((await strict.call(`${SANDBOX}/odd`)).status).toBe(500);
-  expect(JSON.stringify(strict.logged)).toContain('odd answered');
+  expect(JSON.stringify(strict.logged)).toContain('odd responded with');
   await using lenient = await serve({ routes: [route], checkResponses: false });
   expect((await lenient.call(`${SANDBOX}/odd`)).status).toBe(reply.status);
 });
