@@ -15,7 +15,7 @@ export const README = new URL('../README.md', import.meta.url);
 export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...VERSION_SETTINGS },
   'Durations:': DURATION_SETTINGS,
-  'The gateway of each environment, given whole or not at all. `npm start` gives the sandbox the simulator; without a gateway, payment sessions answer 502:':
+  'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(
       (['sandbox', 'production'] as const)
         .flatMap(gatewaySettings)
