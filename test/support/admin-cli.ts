@@ -5,9 +5,9 @@ import { runPart, type PartResult } from './run-part.ts';
 type Settings = Record<string, string>;
 
 /**
- * The operators' command line, all but its process: to start one takes longer than most commands.
+ * The operators' command line, run in this process: starting a process takes longer than most commands.
  *
- * @param env the settings of the service; nothing of this process's environment is used
+ * @param env the service's settings; this process's environment is not used
  */
 export const adminCli = (env: Settings) =>
   commandsOf(async (...args) => {
@@ -18,7 +18,7 @@ export const adminCli = (env: Settings) =>
 /** As `src/main/admin/main.ts` prints it. */
 const lineOf = (text: string) => (text === '' ? '' : `${text}\n`);
 
-/** The same as a process of its own. */
+/** The same in a separate process. */
 export const adminProcess = (env: Settings) =>
   commandsOf((...args) => runPart('dev/admin.ts', env, args));
 
@@ -31,12 +31,12 @@ function commandsOf(run: (...args: string[]) => Promise<PartResult>) {
 
   return {
     run,
-    /** Runs a command that must succeed, and reads its one JSON document. */
+    /** Runs a command that must succeed, and parses its JSON output. */
     json: <Data = Record<string, unknown>>(...args: string[]) => jsonWithCode<Data>(0, args),
-    /** The same for one that did its work, and says with exit 1 that it found something wrong. */
+    /** The same for a command that completed and reports a finding with exit code 1. */
     jsonOfFailure: <Data = Record<string, unknown>>(...args: string[]) =>
       jsonWithCode<Data>(1, args),
-    /** The one line with which a command must fail. */
+    /** Runs a command that must fail, and returns its one error line. */
     async refusal(...args: string[]): Promise<string> {
       const { code, stdout, stderr } = await run(...args);
       expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({

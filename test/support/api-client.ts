@@ -5,7 +5,7 @@ import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import { until } from './until.ts';
 
-/** An answer of the API, read whole. */
+/** A complete response of the API. */
 export interface ApiAnswer<Data = Order> {
   status: number;
   headers: Headers;
@@ -26,7 +26,7 @@ export interface PaymentSession {
   expires_at: string;
 }
 
-/** What names an order: one of the API, a row, or a workflow's. */
+/** Identifies an order: one from the API, a row, or a workflow's. */
 export interface OrderRef {
   order_number: string;
 }
@@ -89,12 +89,12 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
       command<PaymentSession>(order, 'payment-sessions', undefined, headers),
     session: ({ order_number }: OrderRef, sessionId: string) =>
       call<PaymentSession>('GET', `/orders/${order_number}/payment-sessions/${sessionId}`),
-    /** Creates an order and answers it. */
+    /** Creates an order and returns it. */
     async create(overrides: Record<string, unknown> = {}, headers?: Record<string, string>) {
       const { body } = await call('POST', '/orders', anOrder(overrides), headers);
       return body.data;
     },
-    /** A sandbox test helper, as the buyer. */
+    /** Calls a sandbox test helper that acts as the buyer. */
     help: (order: OrderRef, helper: string, body?: unknown) =>
       call('POST', `/test-helpers/orders/${order.order_number}/${helper}`, body),
   };

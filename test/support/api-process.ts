@@ -35,14 +35,14 @@ function settingsOf({ config, temporal }: TestService, port: number): Record<str
   };
 }
 
-/** An API process of its own, `src/main/api.ts`, beside the one inside the test's service. */
+/** A separate API process, `src/main/api.ts`, beside the API inside the test's service. */
 export type ApiProcess = Awaited<ReturnType<typeof startApiProcess>>;
 
 /**
- * Starts it and waits until it answers. It ends with the test's process, however that ends.
+ * Starts the process and waits until it responds. It ends when the test's process ends, even if that is killed.
  *
  * @param overrides settings that differ from the service's
- * @param wrapped the command by which another one is started, in a folder of its own
+ * @param wrapped wraps the command that starts the process; receives its temporary folder
  */
 export async function startApiProcess(
   service: TestService,
@@ -78,7 +78,7 @@ export async function startApiProcess(
     exited: child.exited,
     as: (keys: Record<Environment, KeyPair>, environment: Environment = 'sandbox') =>
       createApiClient(origin, keys[environment], environment),
-    /** Ends it between two instructions, as a power cut would. */
+    /** Kills the process without notice, as a power cut would. */
     async kill() {
       process.kill(child.pid, 'SIGKILL');
       await child.exited;

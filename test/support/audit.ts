@@ -8,7 +8,7 @@ export interface AuditRow {
   details: Record<string, unknown>;
 }
 
-/** What was done to a merchant, or to what is theirs, in order. */
+/** The audit rows about a merchant and everything that belongs to it, oldest first. */
 export async function auditOf(sql: Sql, merchantId: string): Promise<AuditRow[]> {
   return sql<AuditRow[]>`
     SELECT actor, action, subject, details FROM audit_log

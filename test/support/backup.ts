@@ -3,13 +3,13 @@ import type { TestService } from './service.ts';
 
 const EVENTS = 'event_id IN (SELECT event_id FROM order_events WHERE order_number = $1)';
 
-/** How to find the rows of an order in a table that does not name it. */
+/** Finds the rows of an order in a table without an order number. */
 const WITHOUT_ORDER_NUMBER: Record<string, string> = {
   webhook_attempts: `delivery_id IN (SELECT delivery_id FROM webhook_deliveries WHERE ${EVENTS})`,
   webhook_deliveries: EVENTS,
 };
 
-/** Every table with rows of an order, and how to find them; those that others point to come last. */
+/** Every table with rows of an order, and how to find them; referenced tables come last. */
 async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; where: string }[]> {
   const tables = await sql<{ table: string; columns: string; hasNumber: boolean }[]>`
     SELECT table_name AS table, bool_or(column_name = 'order_number') AS has_number,
@@ -27,7 +27,7 @@ async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; whe
 /**
  * Backs up the rows of one order, in every table.
  *
- * @returns what restores them: everything that was written about the order since is lost then
+ * @returns a function that restores them; everything written about the order since is lost then
  */
 export async function backUp(
   { sql }: Pick<TestService, 'sql'>,
@@ -45,7 +45,7 @@ export async function backUp(
   return () => replaceRows(sql, orderNumber, tables, rows);
 }
 
-/** As after a database was restored from a backup that knows nothing of the order. */
+/** Deletes an order, as if the database had been restored from a backup made before it was created. */
 export async function loseOrder(
   { sql }: Pick<TestService, 'sql'>,
   orderNumber: string,
@@ -61,7 +61,7 @@ async function replaceRows(
   rows: ReadonlyMap<string, string>,
 ): Promise<void> {
   await sql.begin(async (tx) => {
-    // No trigger and no foreign key stands in the way, as in a database that is restored.
+    // Disables triggers and foreign keys, as a restore does.
     await tx`SET LOCAL session_replication_role = replica`;
     for (const { table, where } of tables) {
       await tx.unsafe(`DELETE FROM ${table} WHERE ${where}`, [orderNumber]);

@@ -1,5 +1,5 @@
 /**
- * The workflows of a checkout in which `order` has become another one: it sets a timer before it does
+ * The workflows of a checkout with an incompatible `order`: it sets a timer before it does
  * anything else. Bundled by `test/replay/live-orders.test.ts`.
  */
 import { sleep } from '@temporalio/workflow';

@@ -5,7 +5,7 @@ import { databaseUrl } from '../../dev/postgres/databases.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { SERVICE_LOGIN } from './service-login.ts';
 
-/** A migrated database of a test's own, dropped at the end. */
+/** A separate migrated database for a test, dropped at the end. */
 export async function createTestDatabase() {
   const adminUrl = inject('postgresAdminUrl');
   const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
@@ -17,11 +17,11 @@ export async function createTestDatabase() {
   const sql = connectDatabase(ownerUrl.href, { name: 'test', maxConnections: 10 });
   const serviceSql = connectDatabase(url, { name: 'test-service', maxConnections: 20 });
   return {
-    /** The service's address. */
+    /** The URL with which the service connects. */
     url,
-    /** The owner of all: tests look at what the service wrote, and damage it. */
+    /** Connects as the owner, so that tests can read and damage what the service wrote. */
     sql,
-    /** What the service under test uses. */
+    /** The connections of the service under test. */
     serviceSql,
     async drop() {
       await Promise.all([sql.end({ timeout: 1 }), serviceSql.end({ timeout: 1 })]);
@@ -33,8 +33,8 @@ export async function createTestDatabase() {
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
 /**
- * Lets the database's clock be moved, as Temporal's is by skipped time: replaces the one function
- * that tells the time of receipt.
+ * Makes the database's clock movable, as Temporal's clock is by skipped time: replaces the one function
+ * that supplies times of receipt.
  */
 export async function installTestClock({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql.unsafe(`
@@ -47,10 +47,10 @@ export async function installTestClock({ sql }: Pick<TestDatabase, 'sql'>) {
     /** @param aheadMs how far the database's clock is ahead of real time from now on */
     set: (aheadMs: number) =>
       sql`UPDATE test_clock SET ahead = ${aheadMs} * interval '1 millisecond', stopped_at = NULL`,
-    /** Lets so much more time pass for it. */
+    /** Moves the clock forward. */
     advance: (ms: number) =>
       sql`UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
-    /** Stops it at a moment, to the millisecond, until it is set again. */
+    /** Stops the clock at a moment, to the millisecond, until it is set again. */
     stopAt: (moment: Date) => sql`UPDATE test_clock SET stopped_at = ${moment}`,
   };
 }

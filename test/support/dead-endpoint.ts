@@ -9,7 +9,7 @@ import { serviceTest } from './service-test.ts';
 import type { TestService } from './service.ts';
 import { startWorkerProcess } from './worker-process.ts';
 
-/** A server that takes connections and never answers, at every address of this machine's loopback. */
+/** A server that accepts connections and never responds, on every loopback address. */
 export async function startDeadEndpoint() {
   const held: Socket[] = [];
   const server = createServer((socket) => {
@@ -19,9 +19,9 @@ export async function startDeadEndpoint() {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    /** Connections so far. */
+    /** The number of connections so far. */
     held,
-    /** Addresses differ in origin, so that their places are their own. */
+    /** Each number gives another address and so another origin, with separate places. */
     urlAt: (address: string) => `http://${address}:${port}/hook`,
     async stop() {
       for (const socket of held) socket.destroy();
@@ -48,7 +48,7 @@ export function deadEndpointTest(settings: Record<string, string> = {}) {
   return test;
 }
 
-/** A merchant whose webhooks of the sandbox go to an URL. */
+/** A merchant whose sandbox webhooks are sent to a URL. */
 export async function merchantWithEndpoint(service: TestService, url: string): Promise<Merchant> {
   const merchant = await service.newMerchant({ webhooks: false });
   const { sql, config, deps } = service;

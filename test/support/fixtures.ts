@@ -3,13 +3,13 @@ import { createTestDatabase } from './database.ts';
 
 export type OnCleanup = (cleanup: () => Promise<void>) => void;
 
-/** vitest sets up the fixtures of each `test.extend` anew; a file has one part for all of them. */
+/** vitest sets up the fixtures of each `test.extend` again; all of them share one part of the file. */
 export function once<Args extends unknown[], Part>(start: (...args: Args) => Promise<Part>) {
   let started: Promise<Part> | undefined;
   return (...args: Args): Promise<Part> => (started ??= start(...args));
 }
 
-/** A part of a file's tests that is stopped after the last of them. */
+/** Something that all tests of a file share and that is stopped after the last of them. */
 export async function stoppedAtEnd<Part extends { stop(): Promise<unknown> }>(
   starting: Promise<Part>,
   onCleanup: OnCleanup,
@@ -19,7 +19,7 @@ export async function stoppedAtEnd<Part extends { stop(): Promise<unknown> }>(
   return part;
 }
 
-/** The `test` of a file whose tests need a database of the service, and nothing that runs. */
+/** The `test` of a file whose tests need a database of the service, and no running process. */
 export function databaseTest() {
   const createDatabase = once(async (onCleanup: OnCleanup) => {
     const database = await createTestDatabase();

@@ -9,10 +9,10 @@ import type { TestService } from './service.ts';
 
 type Paid = Pick<OrderRow, 'orderNumber' | 'amountPaise'>;
 
-/** What says where the gateway is. */
+/** The settings that say where the gateway is. */
 type Configured = Pick<TestService, 'config'>;
 
-/** Asks the gateway itself, past the adapter: Razorpay's API, or a lever of the simulator. */
+/** Calls the gateway without the adapter: Razorpay's API, or a control route of the simulator. */
 export async function askGateway<Answer>(
   { config }: Configured,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -33,7 +33,7 @@ export async function askGateway<Answer>(
   return (await response.json()) as Answer;
 }
 
-/** Pulls one of the simulator's levers: see `dev/gateway-simulator/control-routes.ts`. */
+/** Calls a control route of the simulator: see `dev/gateway-simulator/control-routes.ts`. */
 export function simulator<Answer = unknown>(
   service: Configured,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -52,7 +52,7 @@ interface Made {
   on_hold?: boolean;
 }
 
-/** What the gateway has made of a payment, the newest first. */
+/** The refunds or transfers that the gateway has made from a payment, newest first. */
 export async function madeAtGateway(
   service: TestService,
   gatewayPaymentId: string,
@@ -63,7 +63,7 @@ export async function madeAtGateway(
   return items;
 }
 
-/** The buyer pays, or tries to: answers the gateway's id of the payment. */
+/** The buyer pays, or tries to. Returns the gateway's payment id. */
 export async function payAtGateway(
   service: TestService,
   gatewaySessionId: string,
@@ -127,28 +127,28 @@ export async function orderBeingPaid(
 }
 export type OrderBeingPaid = Awaited<ReturnType<typeof orderBeingPaid>>;
 
-/** From now on the order hears of a payment only from the test. */
+/** Stops callbacks: from now on only the test reports payments to the order. */
 export const withoutCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
 
-/** Callbacks arrive again, once and at once. */
+/** Callbacks arrive normally again, once and without delay. */
 export const withCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 0, duplicateProbability: 0 });
 
 /** The path of each call that closes a payment session. */
 export const CLOSING = '/v1/payments/qr_codes/*/close';
 
-/** What goes wrong, and at which calls: see `dev/gateway-simulator/control-routes.ts`. */
+/** A fault and the calls that it affects: see `dev/gateway-simulator/control-routes.ts`. */
 interface GatewayFault {
   kind: 'reset' | 'error' | 'late' | 'drop_answer';
   [lever: string]: unknown;
 }
 
-/** The faults of one test at the gateway. */
+/** The gateway faults of one test. */
 export function gatewayOf(service: TestService) {
   let isBroken = false;
   return {
-    /** Lets something go wrong from now until the test ends; answers how to end it earlier. */
+    /** Starts a fault that lasts until the test ends; returns a function that ends it earlier. */
     addFault(fault: GatewayFault) {
       isBroken = true;
       return breakGateway(service, fault);
@@ -162,12 +162,12 @@ export function gatewayOf(service: TestService) {
 }
 export type Gateway = ReturnType<typeof gatewayOf>;
 
-/** Lets something go wrong at the gateway from now on; answers how to put it right. */
+/** Starts a fault at the gateway; returns how to end it. */
 export async function breakGateway(service: TestService, fault: GatewayFault) {
   const { id } = await simulator<{ id: string }>(service, 'POST', '/faults', fault);
   return {
     mend: () => simulator(service, 'DELETE', `/faults/${id}`),
-    /** How many calls it has struck. */
+    /** How many calls the fault has affected. */
     async hits(): Promise<number> {
       const { faults } = await simulator<{ faults: { id: string; hits: number }[] }>(
         service,
@@ -179,7 +179,7 @@ export async function breakGateway(service: TestService, fault: GatewayFault) {
   };
 }
 
-/** Alerts of this name that the service has logged about a payment or an order. */
+/** The alerts of this kind that the service has logged about a payment or an order. */
 export const alerts = ({ logged }: TestService, alert: string, about: string) =>
   logged.filter(
     (line) =>
@@ -187,7 +187,7 @@ export const alerts = ({ logged }: TestService, alert: string, about: string) =>
       [line.gatewayPaymentId, line.orderNumber, line.subject].includes(about),
   );
 
-/** An order's newest session in our book. */
+/** An order's newest payment session in the database. */
 export async function sessionOf(
   { sql }: TestService,
   { order_number }: { order_number: string },
@@ -199,7 +199,7 @@ export async function sessionOf(
   return row;
 }
 
-/** What the gateway says of a payment when all of its money is there. */
+/** The gateway's fields of a payment that is captured in full. */
 export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => ({
   gatewayPaymentId,
   amountPaise,
@@ -209,7 +209,7 @@ export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => 
   utr: null,
 });
 
-/** A buyer pays at the gateway, and the capture is in our book; the order has not heard of it. */
+/** A buyer pays at the gateway and the capture is recorded; the order has not been notified. */
 export async function captureAtGateway(service: TestService, order: Paid): Promise<string> {
   const { orderNumber, amountPaise } = order;
   const gateway = service.deps.gateways.sandbox;
@@ -238,14 +238,14 @@ export async function refundInDashboard(
   await simulator(service, 'POST', '/callbacks/settled');
 }
 
-/** Runs what the Schedule runs every minute. */
+/** Runs reconciliation, as its Schedule does every minute. */
 export const reconcile = ({ temporal }: TestService) =>
   temporal.client.workflow.execute<() => Promise<{ sessions: number; captures: number }>>(
     RECONCILE_WORKFLOW,
     { workflowId: `reconcile-${randomUUID()}`, taskQueue: TASK_QUEUE },
   );
 
-/** Runs what the Schedule of the sweeper runs. */
+/** Runs the sweeper, as its Schedule does. */
 export const sweep = ({ temporal }: TestService) =>
   temporal.client.workflow.execute<() => Promise<{ started: number }>>(SWEEP_WORKFLOW, {
     workflowId: `sweep-${randomUUID()}`,
@@ -253,15 +253,15 @@ export const sweep = ({ temporal }: TestService) =>
   });
 
 /**
- * Lets two minutes pass for the database, and runs what the Schedule runs every minute: the gateway
- * is asked about a session when it has been silent for so long. A little more, for what is due then.
+ * Moves the database's clock forward by two minutes and runs reconciliation, which asks the gateway
+ * about a session after two minutes without news. A little more, so that the session is due.
  */
 export async function reconcileLater(service: TestService) {
   await service.clock.advance(121_000);
   return reconcile(service);
 }
 
-/** What the ledger says of an order: each line, and how much stands on each account. */
+/** An order's ledger: each line, and the balance of each account. */
 export async function ledgerOf({ sql }: TestService, orderNumber: string) {
   const lines = await sql<{ line: string; amountPaise: number }[]>`
     SELECT operation || ': ' || debit_account || ' → ' || credit_account AS line, amount_paise

@@ -21,11 +21,11 @@ import { findTimeSkippingServer } from './time-skipping-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A superuser's address on the run's own PostgreSQL, for tests to make databases with. */
+    /** A superuser's URL of the run's PostgreSQL, with which tests create databases. */
     postgresAdminUrl: string;
-    /** A migrated database of which tests make copies: that takes a fifth of the time. */
+    /** A migrated database that tests copy: that takes a fifth of the time of migrating one. */
     templateDatabase: string;
-    /** host:port of the run's own Temporal server, which keeps real time. */
+    /** host:port of the run's Temporal server, which runs in real time. */
     temporalAddress: string;
     /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
     timeSkippingServerPath: string;
@@ -34,7 +34,7 @@ declare module 'vitest' {
   }
 }
 
-/** Nothing of a test run outlives it, so nothing waits for a disk. */
+/** No data of a test run is kept, so PostgreSQL does not wait for the disk. */
 const POSTGRES_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -50,7 +50,7 @@ async function bundleWorkflows(file: string): Promise<string> {
   return file;
 }
 
-/** Migrates a database of which each test file has a copy. */
+/** Migrates the database that each test file copies. */
 async function prepareTemplate(adminUrl: string): Promise<string> {
   await ensureLogin(adminUrl, SERVICE_LOGIN);
   const name = 'service_template';
@@ -65,8 +65,8 @@ async function prepareTemplate(adminUrl: string): Promise<string> {
 }
 
 /**
- * Starts one PostgreSQL and one Temporal server for the whole run, on ports that are free and with
- * data that is thrown away, and removes all of it, also if the run is killed.
+ * Starts one PostgreSQL and one Temporal server for the whole run, on free ports and with temporary
+ * data, and removes all of it, also if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { temporalProgramsDir, temporalTestServerPath, cacheHome } = loadDevConfig();
@@ -91,7 +91,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgresStarting = startPostgres();
   const startTemporal = async () => {
     const programs = await findTemporalServer({ ...shared, temporalProgramsDir });
-    // Tests start it, and do not wait until it is built.
+    // Started without waiting: only tests that need it wait until it is built.
     await findTemporalUi({ ...shared, temporalProgramsDir });
     const { adminUrl } = await postgresStarting;
     return startTemporalServer({
@@ -116,7 +116,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const teardown = async () => {
     const started = await Promise.allSettled([starting[0], starting[1]]);
     const running = started.filter((server) => server.status === 'fulfilled');
-    // Temporal before the PostgreSQL that keeps its data.
+    // Temporal stops before the PostgreSQL that holds its data.
     for (const { value } of running.toReversed()) await value.stop();
     await guard.release();
     await rm(folder, { recursive: true, force: true });

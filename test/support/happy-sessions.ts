@@ -8,10 +8,10 @@ import type { TestService } from './service.ts';
 const AMOUNT_PAISE = 50_000;
 const AT_ONCE = 16;
 const SESSION_MINUTES = 15;
-/** When reconciliation runs: each minute until the sessions are over, and once an hour later. */
+/** When reconciliation runs: each minute until the sessions have ended, and once an hour later. */
 const RUN_MINUTES = [...Array.from({ length: SESSION_MINUTES + 1 }, (_, index) => index + 1), 77];
 
-/** The minutes after which buyers pay, and how often the gateway is asked about such an order. */
+/** The minutes after which buyers pay, and how many queries to the gateway such an order costs. */
 const PAYING: readonly { afterMinutes: number; questions: number }[] = [
   { afterMinutes: 1, questions: 1 },
   { afterMinutes: 4, questions: 2 },
@@ -24,7 +24,7 @@ interface OpenSession {
   gatewaySessionId: string;
 }
 
-/** Orders with an open payment session each, at the gateway too; no workflow is started for them. */
+/** Orders with one open payment session each, also at the gateway; their workflows are not started. */
 async function openSessions(
   { sql, deps }: TestService,
   { merchantId }: Merchant,
@@ -60,7 +60,7 @@ async function openSessions(
   return opened;
 }
 
-/** The buyer pays, and a callback tells of it: the order is PAID, and its money set aside. */
+/** The buyer pays and a callback reports it: the order is PAID, and its money is set aside. */
 async function payAndCallBack(service: TestService, session: OpenSession): Promise<void> {
   const { sql } = service;
   const { orderNumber, sessionId, gatewaySessionId } = session;
@@ -77,11 +77,11 @@ async function payAndCallBack(service: TestService, session: OpenSession): Promi
 }
 
 /**
- * Lets orders be paid sooner and later within their sessions' time, with callbacks that arrive, and
- * reconciliation run each minute beside them.
+ * Has orders paid at different times within their sessions' time, with callbacks that arrive, while
+ * reconciliation runs each minute.
  *
- * @returns how many calls the gateway got by reconciliation, and how many it should have got: about
- *   the orders, and one in each run for the newest chargebacks
+ * @returns how many calls reconciliation has made to the gateway, and how many it should have made:
+ *   about the orders, and one in each run for the newest chargebacks
  */
 export async function askAboutHappyOrders(service: TestService, merchant: Merchant, count: number) {
   const sessions = await openSessions(service, merchant, count);
@@ -90,7 +90,7 @@ export async function askAboutHappyOrders(service: TestService, merchant: Mercha
     sessions: sessions.filter((_, position) => position % PAYING.length === index),
   }));
   let calls = 0;
-  // Not on the minute: a question is due a minute after that in which it was asked last.
+  // Not on the full minute: a query is due a minute after the one in which it was last made.
   await service.clock.advance(20_000);
   let nowMinutes = 0;
   for (const minute of RUN_MINUTES) {

@@ -12,7 +12,7 @@ export async function eventNames(handle: WorkflowHandle): Promise<string[]> {
   );
 }
 
-/** What Temporal Cloud bills as one action each, as far as the order workflow uses it. */
+/** The events that Temporal Cloud bills as one action each, of those that the order workflow uses. */
 const BILLED = [
   'WORKFLOW_EXECUTION_STARTED',
   'TIMER_STARTED',
@@ -24,7 +24,7 @@ const BILLED = [
 ];
 
 /**
- * Billable actions of a history. The local activities of one workflow task are one action
+ * Counts the billable actions of a history. The local activities of one workflow task are one action
  * together: their markers follow the task's completion.
  */
 export function billableActions(names: readonly string[]): number {
@@ -41,7 +41,7 @@ export function billableActions(names: readonly string[]): number {
   return actions;
 }
 
-/** Payloads of a history as the text an operator sees in the Temporal UI. */
+/** The payloads of a history, as the text that an operator sees in the Temporal UI. */
 export function payloadTexts(events: readonly HistoryEvent[]): string {
   return JSON.stringify(events, (_key, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value,

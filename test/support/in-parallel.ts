@@ -1,4 +1,4 @@
-/** Runs the work over all items, so many at a time. */
+/** Processes all items, at most `width` at a time. */
 export async function inParallel<Item>(
   items: readonly Item[],
   width: number,

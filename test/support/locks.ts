@@ -1,7 +1,7 @@
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
-/** Waits until a statement with this text in it waits for a lock that somebody else has. */
+/** Waits until a statement that contains this text waits for a lock of another transaction. */
 export async function untilBlocked({ sql }: TestService, text: string): Promise<void> {
   await until(async () => {
     const rows = await sql`

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** A line of a part's log. */
 export type PartLine = Record<string, unknown> & { level: number; msg: string };
 
-/** The whole lines of a log. @throws Error at the first that is no JSON object of a log */
+/** Parses the complete lines of a log. @throws Error at the first that is not a JSON log object */
 export function linesOf(text: string): PartLine[] {
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   return whole
@@ -24,5 +24,5 @@ function parse(line: string): PartLine | undefined {
   }
 }
 
-/** The same of a file, as it is now. */
+/** The same for a file as it is now. */
 export const linesIn = (file: string): PartLine[] => linesOf(readFileSync(file, 'utf8'));

@@ -14,19 +14,19 @@ interface LongOrderParts {
   orders: Orders;
 }
 
-/** What one order is sent before it is paid: each message is accepted and makes a step. */
+/** The messages sent to one order before it is paid: each is accepted and makes a step. */
 interface Messages {
   updates: number;
   signals: number;
-  /** So many in turn, so that a machine that is starved finishes a workflow task in its time. */
+  /** Few at a time, so that a busy machine finishes a workflow task within its time-out. */
   rounds: number;
 }
 
 /**
- * An order takes so many messages across continue-as-new, with a webhook waiting all the while. Then
- * it is paid, delivered and completed as if it had taken none.
+ * Sends many messages to an order across continue-as-new, while a webhook waits for its retry. Then
+ * the order is paid, delivered and completed like any other.
  *
- * @param onRound told after each round how many messages the order has taken
+ * @param onRound called after each round with the number of messages so far
  */
 export async function liveThroughMessages(
   { service, merchant, orders }: LongOrderParts,
@@ -50,7 +50,7 @@ export async function liveThroughMessages(
   }
   expect(runIds.size).toBeGreaterThan(1);
 
-  // A repeat of a request that an earlier run has carried out changes nothing.
+  // Repeating a command that an earlier run has carried out changes nothing.
   await order.update('advance', { seconds: 1, requestId: 'u-0-0' });
   expect(await countAdvances(service, order)).toBe(updates + signals);
 
@@ -59,7 +59,7 @@ export async function liveThroughMessages(
   await order.update('advance', { seconds: DAY_SECONDS });
   await order.untilStatus('COMPLETED');
   await until(async () => (await deliveriesOf(service, order)).at(-1)?.state === 'DELIVERED');
-  // The webhook that was refused waits for its next attempt, as it did before.
+  // The refused webhook still waits for its next attempt.
   expect(await deliveriesOf(service, order)).toEqual([
     { state: 'PENDING', attempts: 1 },
     { state: 'DELIVERED', attempts: 1 },
@@ -86,8 +86,8 @@ const deliveriesOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
     WHERE e.order_number = ${orderNumber} GROUP BY d.delivery_id, e.sequence, d.state
     ORDER BY e.sequence`;
 
-/** A client's patience: on a starved machine the server may take too long to answer. */
-const persistently = (work: () => Promise<unknown>) =>
+/** Repeats as a client does: on a busy machine the server may take too long to respond. */
+const withRetries = (work: () => Promise<unknown>) =>
   until(() =>
     work().then(
       () => true,
@@ -98,8 +98,8 @@ const persistently = (work: () => Promise<unknown>) =>
     ),
   );
 
-/** Does something so many times, a few at once. */
+/** Repeats an action `count` times, a few in parallel. */
 async function times(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   const indexes = Array.from({ length: count }, (_, index) => index);
-  await inParallel(indexes, 4, (index) => persistently(() => work(index)));
+  await inParallel(indexes, 4, (index) => withRetries(() => work(index)));
 }

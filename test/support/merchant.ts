@@ -11,16 +11,16 @@ import { startWebhookReceiver } from './webhook-receiver.ts';
 
 export interface MerchantOptions {
   name?: string;
-  /** Whether the sandbox has an endpoint: the merchant's receiver. */
+  /** Whether the sandbox has an endpoint, the merchant's receiver. */
   webhooks?: boolean;
-  /** The account to which the gateway of production pays out. */
+  /** The linked account to which production's gateway pays out. */
   linkedAccountId?: string;
 }
 
 interface MerchantDeps {
   config: Config;
   sql: Sql;
-  /** Of the API that the merchant calls. */
+  /** The origin of the API that the merchant calls. */
   origin: string;
   now: () => Promise<number>;
 }

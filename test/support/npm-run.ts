@@ -6,12 +6,12 @@ import { readDevFacts, type DevFacts } from '../../dev/dev-facts.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { describeProcess, findProcesses, isRunning } from '../../dev/processes/process-table.ts';
 
-/** The repository: where a newcomer types the commands. */
+/** The repository's folder, in which a developer runs the commands. */
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
 const READY_TIMEOUT_MS = 110_000;
 
-/** What a terminal brings along that matters here; of the test run itself, nothing. */
+/** The variables of a terminal that matter here, and none of the test run. */
 const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_PROGRAMS_DIR'];
 
 const PORT_SETTINGS = [
@@ -24,7 +24,7 @@ const PORT_SETTINGS = [
 
 type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;
 
-/** Settings that move every port to one that nobody uses. */
+/** Settings that move every port to a free one. */
 export async function freePorts(): Promise<PortSettings> {
   const ports = new Set<number>();
   while (ports.size < PORT_SETTINGS.length) ports.add(await freePort());
@@ -32,7 +32,7 @@ export async function freePorts(): Promise<PortSettings> {
   return Object.fromEntries(settings) as PortSettings;
 }
 
-/** A process with everything that it started, and what those did: each by its id. */
+/** The ids of a process and of all its descendants. */
 function withDescendants(pid: number): number[] {
   const parents = new Map(findProcesses().map((id) => [id, describeProcess(id)?.parentPid]));
   const family = new Set([pid]);
@@ -42,13 +42,13 @@ function withDescendants(pid: number): number[] {
   return [...family];
 }
 
-/** A command of npm as somebody typed it. */
+/** A running npm command. */
 export type NpmRun = ReturnType<typeof runNpm>;
 
 /**
- * Runs npm in a terminal of its own.
+ * Runs npm in a separate process group, as a terminal does.
  *
- * @param settings all that is set in that terminal
+ * @param settings the variables that are set in that terminal
  */
 export function runNpm(args: readonly string[], settings: Record<string, string>) {
   const terminal = TERMINAL.map((name) => [name, process.env[name]]);
@@ -56,7 +56,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
     cwd: REPOSITORY,
     env: { ...Object.fromEntries(terminal), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // What a terminal is to them: a process group that Ctrl-C reaches as a whole.
+    detached: true, // A process group, so that a signal reaches all of it, as Ctrl-C does.
   });
   let stdout = '';
   let stderr = '';
@@ -64,7 +64,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const { pid } = child;
   if (pid === undefined) throw new Error('There is no npm on the PATH');
-  /** How npm ended, once nobody can write to its terminal any more: not even what it ran. */
+  /** How npm ended, once npm and everything that it ran have closed their output. */
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   return {
     pid,
@@ -77,12 +77,12 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
     stdout: () => stdout,
     /** The lines that the command wrote to standard error, without npm's own. */
     errorLines: () => stderr.split('\n').filter((line) => line !== '' && !line.startsWith('npm ')),
-    /** npm and all that runs under it at this moment. */
+    /** The ids of npm and all processes that currently run under it. */
     family: () => withDescendants(pid),
   };
 }
 
-/** Waits until `npm start` has said the last line of what it says when all is ready. */
+/** Waits until `npm start` has printed the last line of its message that everything is ready. */
 export async function untilReady(run: NpmRun, dataDir: string): Promise<DevFacts> {
   const isReady = () => /^curl .*\n/m.test(run.stdout());
   const deadline = Date.now() + READY_TIMEOUT_MS;

@@ -25,7 +25,7 @@ import { until } from './until.ts';
 
 export type OrderOverrides = Partial<NewOrder> & { merchantId: string; paymentLinkMs?: number };
 
-/** An order's row as POST /orders writes it, without its workflow: what a killed API leaves. */
+/** An order's row as POST /orders writes it, without a workflow: as a killed API leaves it. */
 export async function writeOrder(
   { sql, config }: TestService,
   { merchantId, paymentLinkMs = config.durations.paymentLinkMs, ...overrides }: OrderOverrides,
@@ -38,7 +38,7 @@ export async function writeOrder(
   return order;
 }
 
-/** Writes a capture into the book that no gateway knows of: enough for PAID, not for settling. */
+/** Records a capture that no gateway has: enough for PAID, not for a release or refund. */
 export async function writePayment(
   { sql }: TestService,
   order: Pick<OrderRow, 'orderNumber' | 'environment' | 'amountPaise'>,
@@ -56,7 +56,7 @@ export async function writePayment(
 
 const ON_A_PERSONS_WORD: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
 
-/** The workflow of one order, spoken to without the API. */
+/** The workflow of one order, called without the API. */
 export function directOrder(service: TestService, order: OrderRow) {
   const { orderNumber } = order;
   const { sql, temporal } = service;
@@ -66,8 +66,8 @@ export function directOrder(service: TestService, order: OrderRow) {
     SELECT kind, status, at FROM order_steps
     WHERE order_number = ${orderNumber} ORDER BY step_number`;
 
-  /** What moves money on a person's word is asked for by a row, as the API and `admin` do. */
-  async function asked(name: OrderMessageName, message: unknown): Promise<unknown> {
+  /** Writes the row that a command which moves money needs, as the API and `admin` do. */
+  async function withRequestRow(name: OrderMessageName, message: unknown): Promise<unknown> {
     const isBare = typeof message === 'object' && message !== null && !('requestId' in message);
     if (!isBare || !ON_A_PERSONS_WORD.includes(name)) return message;
     const requestId = `req_${randomUUID()}`;
@@ -77,7 +77,9 @@ export function directOrder(service: TestService, order: OrderRow) {
   }
 
   async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {
-    await handle.executeUpdate<void, [unknown]>(name, { args: [await asked(name, message)] });
+    await handle.executeUpdate<void, [unknown]>(name, {
+      args: [await withRequestRow(name, message)],
+    });
   }
 
   /** The gateway's id of the payment that made the order PAID. */
@@ -98,17 +100,17 @@ export function directOrder(service: TestService, order: OrderRow) {
           SELECT kind FROM alerts
           WHERE subject = ${orderNumber} AND cleared_at IS NULL ORDER BY kind`
       ).map(({ kind }) => kind),
-    /** As the API calls it, for whoever takes an order of the API. */
+    /** The order number in the API's form, for functions that take an order of the API. */
     order_number: orderNumber,
     handle,
     row,
     steps,
     update,
     async signal(name: OrderMessageName, ...message: unknown[]): Promise<void> {
-      const said = await asked(name, message[0] ?? {});
-      await handle.signal(name, ...(ON_A_PERSONS_WORD.includes(name) ? [said] : message));
+      const sent = await withRequestRow(name, message[0] ?? {});
+      await handle.signal(name, ...(ON_A_PERSONS_WORD.includes(name) ? [sent] : message));
     },
-    /** As somebody types it into the Temporal UI. @returns the words in which it is refused */
+    /** Sends an Update as from the Temporal UI. @returns the message with which it is rejected */
     async refusalOfBare(name: OrderMessageName, message: object = {}) {
       const sent = handle.executeUpdate<void, [object]>(name, { args: [message] });
       return sent.then(
@@ -119,7 +121,7 @@ export function directOrder(service: TestService, order: OrderRow) {
     async start() {
       await service.deps.workflows.start(orderInputOf(order));
     },
-    /** The words in which an Update is refused, or undefined if it is not. */
+    /** The message with which an Update is rejected, or undefined if it is accepted. */
     async refusalOf(name: OrderMessageName, message: unknown = {}) {
       try {
         await update(name, message);
@@ -130,14 +132,14 @@ export function directOrder(service: TestService, order: OrderRow) {
       }
     },
     kinds: async () => (await steps()).map(({ kind }) => kind),
-    /** Webhook events with their sequence numbers, whether or not anybody is told. */
+    /** Webhook events with their sequence numbers, whether or not they are sent. */
     events: async () =>
       (
         await sql<{ type: string; sequence: number }[]>`
           SELECT type, sequence FROM order_events
           WHERE order_number = ${orderNumber} ORDER BY sequence`
       ).map(({ type, sequence }) => `${sequence} ${type}`),
-    /** The buyer pays at the gateway; the order has not heard of it. */
+    /** The buyer pays at the gateway; the order has not been notified. */
     capture: () => captureAtGateway(service, order),
     async pay(): Promise<void> {
       await update('pay', { gatewayPaymentId: await captureAtGateway(service, order) });
@@ -149,7 +151,7 @@ export function directOrder(service: TestService, order: OrderRow) {
 }
 export type DirectOrder = ReturnType<typeof directOrder>;
 
-/** A started order, by default of the sandbox. */
+/** A started order, by default in the sandbox. */
 export async function startOrder(
   service: TestService,
   overrides: OrderOverrides,
@@ -159,7 +161,7 @@ export async function startOrder(
   return order;
 }
 
-/** How an order gets to each status, by Updates and skipped time. */
+/** Brings an order to each status, by Updates and skipped time. */
 const WAYS: Record<OrderStatus, (order: DirectOrder, service: TestService) => Promise<unknown>> = {
   ACCEPTED: (order) => order.untilStep('ORDER_CREATED'),
   async PAID(order, service) {
@@ -194,7 +196,7 @@ const WAYS: Record<OrderStatus, (order: DirectOrder, service: TestService) => Pr
   },
 };
 
-/** An order that was brought to a status. */
+/** An order in the given status. */
 export async function startOrderIn(
   service: TestService,
   status: OrderStatus,
@@ -205,7 +207,7 @@ export async function startOrderIn(
   return order;
 }
 
-/** Cancels an order, and again after a 500 or 502, as the specification wants of clients. */
+/** Cancels an order, and retries after a 500 or 502, as the specification asks of clients. */
 export async function cancelPatiently(
   api: ApiClient,
   { order_number }: { order_number: string },
@@ -220,16 +222,16 @@ export function ordersOf(service: TestService, merchant: Merchant) {
   const { merchantId } = merchant;
   type Overrides = Partial<OrderOverrides>;
   return {
-    /** An order that was brought to a status, by Updates and skipped time. */
+    /** An order in the given status, reached by Updates and skipped time. */
     in: (status: OrderStatus, overrides?: Overrides) =>
       startOrderIn(service, status, { merchantId, ...overrides }),
-    /** An order whose workflow is started, and has perhaps not run yet. */
+    /** An order whose workflow is started; it may not have run yet. */
     start: (overrides?: Overrides) => startOrder(service, { merchantId, ...overrides }),
     /** An order of the API whose buyer has an open payment session. */
     beingPaid: (environment?: Environment) => orderBeingPaid(service, merchant, environment),
     /** An order's row without its workflow. */
     write: (overrides?: Overrides) => writeOrder(service, { merchantId, ...overrides }),
-    /** The workflow of an order that came over HTTP. */
+    /** The workflow of an order that was created over HTTP. */
     workflowOf: async ({ order_number }: { order_number: string }) =>
       directOrder(service, await findOrderByNumber(service.sql, order_number)),
   };

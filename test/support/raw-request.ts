@@ -6,10 +6,10 @@ import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { ApiAnswer } from './api-client.ts';
 
-/** A request that `fetch` would mend or refuse: the path and the bytes go out as they are. */
+/** A request that `fetch` would change or refuse: the path and the bytes are sent as they are. */
 export interface RawRequest {
   method: string;
-  /** Below the base path, not encoded any further. */
+  /** Below the base path, sent without further encoding. */
   path: string;
   body?: string | Buffer;
   headers?: Record<string, string>;
@@ -18,7 +18,7 @@ export interface RawRequest {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 
-/** Sends it as a merchant, as JSON unless its headers say otherwise. */
+/** Sends a request as a merchant, as JSON unless its headers say otherwise. */
 export async function rawRequest<Data = never>(
   origin: string,
   { apiKey, apiSecret }: KeyPair,

@@ -4,7 +4,7 @@ import type { TestService } from './service.ts';
 
 export interface WorkerSetup {
   options?: Partial<WorkerOptions>;
-  /** Activities in the place of the service's own. */
+  /** Activities that replace the service's own. */
   activities?: (service: TestService) => Partial<Activities>;
 }
 
@@ -24,7 +24,7 @@ export function restartableWorker(service: TestService, setup: WorkerSetup = {})
   return {
     start,
     stop,
-    /** Does something while no worker runs; a worker is back afterwards, whatever came of it. */
+    /** Runs an action while no worker runs; the worker is started again, even if the action fails. */
     async whileStopped<T>(action: () => Promise<T>): Promise<T> {
       await stop();
       try {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 
-/** What a part of the service printed, and how it ended. */
+/** The output and exit code of a process. */
 export interface PartResult {
   code: number | null;
   stdout: string;
@@ -13,10 +13,10 @@ export interface PartResult {
 }
 
 /**
- * Runs a file of the service as a process of its own, to its end.
+ * Runs a file of the service as a separate process until it ends.
  *
- * @param file from the top of the repository
- * @param env its settings; nothing else of this process's environment is handed on
+ * @param file relative to the repository
+ * @param env its settings; nothing else of this process's environment is passed on
  */
 export async function runPart(
   file: string,

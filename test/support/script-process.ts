@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 
-/** The address of a module of this repository, to be imported by a script. */
+/** The URL of a module of this repository, for a script to import. */
 export function moduleUrl(path: string): string {
   return `file://${join(import.meta.dirname, '../..', path)}`;
 }
 
-/** A process of its own that runs a script, killed after the test if it still runs. */
+/** A separate process that runs a script; killed after the test if it still runs. */
 export interface ScriptProcess {
   readonly pid: number;
-  /** The next line that it writes. */
+  /** The next line that the script writes. */
   nextLine(): Promise<string>;
   kill(): Promise<void>;
 }
 
-/** Runs an ES module given as text. Guarantees about killed processes need a process to kill. */
+/** Runs an ES module given as text. A test about killed processes needs a process to kill. */
 export function runScript(script: string): ScriptProcess {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit'],

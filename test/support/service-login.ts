@@ -1,2 +1,2 @@
-/** The login of the service under test: it has the privileges of production, and no others. */
+/** The login of the service under test: it has exactly the privileges of production. */
 export const SERVICE_LOGIN = { name: 'test_service', password: 'test_service' };

@@ -15,10 +15,7 @@ const services = new Set<TestService>();
 const listSessions = (service: TestService) =>
   askGateway(service, 'GET', '/v1/payments/qr_codes?count=1');
 
-test('a fault at the gateway strikes in the test that asked for it', async ({
-  service,
-  gateway,
-}) => {
+test('a gateway fault affects only the test that started it', async ({ service, gateway }) => {
   services.add(service);
   await gateway.addFault({ kind: 'error' });
   await expect(listSessions(service)).rejects.toThrow('503');
@@ -34,7 +31,10 @@ extended(
   },
 );
 
-test('without a worker nothing happens until a test starts it', async ({ orders, worker }) => {
+test('without a worker an order does not move until the test starts one', async ({
+  orders,
+  worker,
+}) => {
   const order = await orders.start();
   await order.signal('pay', { gatewayPaymentId: await order.capture() });
   expect((await order.row()).status).toBe('ACCEPTED');

@@ -9,13 +9,13 @@ import { restartableWorker } from './restartable-worker.ts';
 import type { TestServiceOptions } from './service.ts';
 import { startTestService } from './service.ts';
 
-/** What runs for the tests of a file. */
+/** The processes that run for the tests of a file. */
 export interface ServiceTestOptions extends TestServiceOptions {
   /** The file's worker in this process. `false`: none runs until a test starts it. */
   worker?: boolean | WorkerSetup;
-  /** The file's merchant, who exists from the first test that asks for it. */
+  /** The file's merchant, created for the first test that uses it. */
   merchant?: MerchantOptions;
-  /** `false`: the gateway calls nobody back, so an order hears of a payment only from the test. */
+  /** `false`: the gateway sends no callbacks, so only the test reports payments to an order. */
   callbacks?: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface ServiceTestOptions extends TestServiceOptions {
  * the first test and stopped after the last one; a file that needs more extends what this returns.
  *
  * - `service`, `worker`, `merchant`: one for the file
- * - `orders`: the merchant's orders, brought to a status past the API
- * - `gateway`: faults at the gateway's simulator, which are over with the test
+ * - `orders`: the merchant's orders, brought to a status without the API
+ * - `gateway`: faults at the gateway simulator, which end with the test
  */
 export function serviceTest({
   worker = true,

@@ -17,8 +17,8 @@ import { createTestMerchant } from './merchant.ts';
 import { realTemporal, skippingTemporal } from './temporal.ts';
 
 /**
- * On a starved machine Temporal may take longer than the contract's 5 s, which the tests of outages ask
- * of API processes of their own.
+ * On a busy machine Temporal may take longer than the contract's 5 s. The tests of outages check that
+ * limit with separate API processes.
  */
 const ANSWER_WITHIN_MS = 20_000;
 
@@ -38,18 +38,18 @@ const PRODUCTION_KEYS = {
 };
 
 export interface TestServiceOptions {
-  /** `skipping`: deadlines come in no time. `real`: everything else of a real server works. */
+  /** `skipping`: time can be skipped to deadlines. `real`: a complete server in real time. */
   time: 'skipping' | 'real';
   settings?: Record<string, string>;
-  /** How long a request may take in all, for tests of one that takes too long. */
+  /** How long a request may take in total, for tests of one that takes too long. */
   responseTimeoutMs?: number;
-  /** A second simulator, with keys of its own, in the place of production's gateway. */
+  /** A second simulator, with separate keys, as production's gateway. */
   productionGateway?: boolean;
 }
 
 /**
- * The whole service in this process, with a database of its own and real HTTP. Tests have it from
- * `serviceTest`, which also starts a worker and stops all of it.
+ * The whole service in this process, with a separate database and real HTTP. Tests get it from
+ * `serviceTest`, which also starts a worker and stops everything.
  */
 export async function startTestService({
   time,
@@ -94,7 +94,7 @@ export async function startTestService({
   const production = productionGateway
     ? await startSimulator('production', PRODUCTION_KEYS)
     : undefined;
-  // Behind the settings' back: they want https there, which no simulator speaks.
+  // Not through the settings: they require https in production, and the simulator has only http.
   if (production) {
     config.gateways.production.razorpay = { ...PRODUCTION_KEYS, baseUrl: production.url };
   }
@@ -133,7 +133,7 @@ export async function startTestService({
     const workflowBundle = { codePath: inject('workflowBundlePath') };
     const workers = await Promise.all([
       Worker.create({ workflowBundle, ...shared, taskQueue: TASK_QUEUE }),
-      // Its queue has nothing but activities.
+      // The money queue has only activities.
       ...(options.enableNonLocalActivities === false
         ? []
         : [Worker.create({ ...shared, taskQueue: MONEY_TASK_QUEUE })]),
@@ -158,9 +158,9 @@ export async function startTestService({
   return {
     origin,
     config,
-    /** The settings of this service, for other processes of it. */
+    /** The settings of this service, for its other processes. */
     env,
-    /** The tables as their owner sees them, for tests to look at and to damage. */
+    /** Connects as the tables' owner, so that tests can read and damage them. */
     sql,
     clock,
     log,
@@ -172,12 +172,12 @@ export async function startTestService({
     startWorker,
     /** An approved merchant with keys, and a webhook receiver in the sandbox. */
     newMerchant,
-    /** Lets time pass, for Temporal and for the database alike. */
+    /** Skips time for Temporal and for the database alike. */
     async skip(ms: number) {
       const aheadMs = async () => (await temporal.nowMs()) - Date.now();
       await clock.set((await aheadMs()) + ms);
       await temporal.skip(ms);
-      // Real time that passes while the server fires what fell due on the way is lost to its clock.
+      // The server's clock does not count the real time in which it fires the timers that fell due.
       await clock.set(await aheadMs());
     },
     async stop() {

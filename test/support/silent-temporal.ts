@@ -8,7 +8,7 @@ import { composeApi } from '../../src/main/compose.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { TestService } from './service.ts';
 
-/** The same API once more, for one test, with a Temporal that takes connections and says nothing. */
+/** A second API for one test, with a Temporal that accepts connections and never responds. */
 export async function startApiWithSilentTemporal({ config, sql, log, temporal }: TestService) {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');

@@ -3,29 +3,29 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 
-/** Shows a test as skipped, with the reason, where this user or container may not mount a disk. */
+/** Skips a test, with the reason, if this user or container may not mount a disk. */
 export function requireMounting({ skip }: Pick<TestContext, 'skip'>): void {
   const { status } = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
   skip(status !== 0, 'No tmpfs can be mounted here: this test needs root and CAP_SYS_ADMIN');
 }
 
 /**
- * The command that runs another one with a small disk of its own in a folder, which only that
- * process sees, and which is gone with it.
+ * Wraps a command so that it runs with a small separate disk in a folder. Only that process sees the
+ * disk, and the disk disappears with it.
  */
 export function onSmallDisk(folder: string, sizeKiB: number, command: readonly string[]): string[] {
   const script = `mount -t tmpfs -o size=${sizeKiB}k tmpfs "$0" && exec "$@"`;
   return ['unshare', '--mount', 'sh', '-c', script, folder, ...command];
 }
 
-/** The small disk of a process, seen from outside. */
+/** The small disk of a process, as seen from another process. */
 export function smallDiskOf(pid: number, folder: string) {
   const root = join('/proc', String(pid), 'root', folder);
   const filler = join(root, 'filler');
   return {
-    /** A file on it. */
+    /** The path of a file on the disk. */
     path: (name: string) => join(root, name),
-    /** Takes all space that is left, to the last byte. */
+    /** Fills the disk to the last byte. */
     fill() {
       const descriptor = openSync(filler, 'a');
       try {

@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What stands between two programs and can be cut. */
+/** A TCP proxy between two programs that a test can interrupt. */
 export interface TcpProxy {
-  /** host:port of this side. */
+  /** host:port on which the proxy listens. */
   readonly address: string;
   readonly port: number;
-  /** Takes connections and bytes, and passes nothing on: a network that swallows. */
+  /** Accepts connections and bytes and forwards nothing, like a network that drops packets. */
   hang(): void;
-  /** Closes every connection and refuses new ones: a server that is down. */
+  /** Closes every connection and refuses new ones, like a server that is down. */
   refuse(): Promise<void>;
-  /** Passes on again, also what was held back. */
+  /** Forwards again, also what was held back. */
   forward(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param target host:port of the other side */
+/** @param target host:port of the server behind the proxy */
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname: host, port: targetPort } = new URL(`tcp://${target}`);
   const sockets = new Set<Socket>();

@@ -3,10 +3,10 @@ import { basename, isAbsolute, join, normalize } from 'node:path';
 import { z } from 'zod';
 import { downloadFile, extractFiles, fetchText } from '../../dev/files/archives.ts';
 
-/** Where Temporal publishes its programs; the SDKs' own test support asks there, too. */
+/** Where Temporal publishes its programs; the SDKs' test support uses it too. */
 const TEMPORAL_DOWNLOADS = 'https://temporal.download';
 
-/** Node's names for what the download service calls otherwise. */
+/** Node's names of platforms and architectures, mapped to those of the download service. */
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64' };
 
 const downloadInfo = z.object({
@@ -16,20 +16,20 @@ const downloadInfo = z.object({
     .refine((path) => !isAbsolute(path) && !normalize(path).startsWith('..')),
 });
 
-/** The test server that fits a version of the SDK. */
+/** The test server for a version of the SDK. */
 interface TestServerDownload {
   readonly sdkVersion: string;
   /** The program's name in the folder. */
   readonly program: string;
-  /** Another service than Temporal's, with the same answers. */
+  /** Another download service, with the same responses as Temporal's. */
   readonly baseUrl?: string | undefined;
 }
 
 /**
- * Downloads Temporal's time-skipping test server into a folder: asks for its archive's address,
- * fetches that, and takes the one file out.
+ * Downloads Temporal's time-skipping test server into a folder: requests the address of its archive,
+ * fetches the archive, and extracts the one file.
  *
- * @throws when there is no internet (within 5 s) or no such version.
+ * @throws if the internet cannot be reached (within 5 s) or there is no such version.
  */
 export async function downloadTestServer(
   folder: string,

@@ -7,7 +7,7 @@ import { inject } from 'vitest';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 
-/** Temporal, real or with time that can be skipped. */
+/** Temporal, in real time or with time that can be skipped. */
 export interface TestTemporal {
   client: Client;
   nativeConnection: NativeConnectionType;
@@ -18,7 +18,7 @@ export interface TestTemporal {
   close(): Promise<void>;
 }
 
-/** The SDK gives the server five seconds to start, which a machine that is starved may not have. */
+/** The SDK gives the server five seconds to start, which is too short on a busy machine. */
 async function startSkippingServer(triesLeft = 3): Promise<TestWorkflowEnvironment> {
   const path = inject('timeSkippingServerPath');
   const server = { executable: { type: 'existing-path', path } } as const;
@@ -45,7 +45,7 @@ export async function skippingTemporal(): Promise<TestTemporal> {
   };
 }
 
-/** A namespace of its own on the run's one server. */
+/** A separate namespace on the run's one server. */
 export async function realTemporal(): Promise<TestTemporal> {
   installQuietRuntime();
   const address = inject('temporalAddress');

@@ -12,16 +12,16 @@ import { startServerProcess } from '../../dev/processes/server-process.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { downloadTestServer } from './temporal-download.ts';
 
-/** What Maven fetches where Temporal's own download cannot be reached. */
+/** The version that Maven fetches if Temporal's download cannot be reached. */
 const MAVEN_VERSION = '1.35.0';
 const LAUNCHER = 'temporal-test-server';
 const CLASS_ARCHIVE = 'classes.jsa';
 
 export interface TimeSkippingServerOptions {
-  /** The setting of that name, if it is given. */
+  /** The setting TEMPORAL_TEST_SERVER_PATH, if it is given. */
   readonly temporalTestServerPath: string | undefined;
   readonly cacheRoot: string;
-  /** Handed on to `mvn`, `java` and `tar`. */
+  /** Passed on to `mvn`, `java` and `tar`. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
   readonly downloadBaseUrl?: string;
@@ -44,8 +44,8 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 `;
 
 /**
- * The SDK kills the server it started, but nothing kills it when a test process itself is killed:
- * the launcher sees to that.
+ * The SDK kills the server it started, but not if the test process itself is killed:
+ * the launcher does it then.
  */
 const launcherScript = (command: string) => `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
@@ -57,12 +57,12 @@ server=$$ starter=$PPID
 exec ${command} "$@"
 `;
 
-/** Starts in half the time and two thirds of the memory of a plain `java`: measured. */
+/** Measured: starts in half the time and with two thirds of the memory of a plain `java`. */
 function javaCommand(jars: readonly string[]): string {
   return [
     '"${JAVA_HOME:+$JAVA_HOME/bin/}java"',
     '-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx512m',
-    // Quiet, for an archive of another Java version is simply not used.
+    // Without log, because an archive of another Java version is simply not used.
     `-Xlog:disable -Xshare:auto -XX:\${ARCHIVE_OPTION:-SharedArchiveFile}=${CLASS_ARCHIVE}`,
     `-cp ${jars.map((jar) => `jars/${jar}`).join(':')} io.temporal.testserver.TestServer`,
   ].join(' ');
@@ -74,7 +74,7 @@ async function writeLauncher(folder: string, command: string): Promise<void> {
   await chmod(launcher, 0o755);
 }
 
-/** Has one run write down the classes it loaded, which makes every later start faster. */
+/** Runs the server once to archive its loaded classes, which makes every later start faster. */
 async function archiveClasses(folder: string, options: TimeSkippingServerOptions): Promise<void> {
   const port = await freePort();
   const server = await startServerProcess({
@@ -119,7 +119,7 @@ async function fetchWithMaven(folder: string, options: TimeSkippingServerOptions
   await archiveClasses(folder, options);
 }
 
-/** The version of the SDK, which decides what server fits. */
+/** The version of the SDK, which determines the version of the server. */
 function sdkVersion(): string {
   const testing = createRequire(import.meta.url)('@temporalio/testing/package.json') as {
     version: string;
@@ -144,10 +144,10 @@ async function fetchServer(folder: string, options: TimeSkippingServerOptions): 
 /**
  * The server on which workflow tests skip time, for
  * `TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`:
- * TEMPORAL_TEST_SERVER_PATH, else the project's cache, filled by Temporal's download or by Maven.
+ * TEMPORAL_TEST_SERVER_PATH, or else the project's cache, filled by Temporal's download or by Maven.
  *
- * @returns the path of something that can be executed with a port as its argument.
- * @throws SetupError that says what can be done when no way is left.
+ * @returns the path of an executable that takes a port as its argument.
+ * @throws SetupError that names the remedies if no way succeeds.
  */
 export async function findTimeSkippingServer(options: TimeSkippingServerOptions): Promise<string> {
   const { temporalTestServerPath, cacheRoot, log } = options;

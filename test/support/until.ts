@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMEOUT_MS = 90_000;
-/** Short at first, for most waits are; longer later, for each look costs time that others need. */
+/** Short at first, because most waits are short; longer later, because each check takes processor time. */
 const FIRST_INTERVAL_MS = 10;
 const LAST_INTERVAL_MS = 100;
 
-/** Waits until something has become true, looking again and again; fails after a minute and a half. */
+/** Checks a condition repeatedly until it is true; fails after a minute and a half. */
 export async function until<T>(condition: () => T | Promise<T>): Promise<T> {
   const deadline = Date.now() + TIMEOUT_MS;
   for (

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A webhook as it arrived. */
+/** A webhook as the endpoint received it. */
 export interface ReceivedWebhook {
   headers: IncomingHttpHeaders;
   rawBody: string;
@@ -18,7 +18,7 @@ export interface ReceivedWebhook {
   at: number;
 }
 
-/** A merchant's endpoint over real HTTP; answers 200 unless told otherwise. */
+/** A merchant's endpoint over real HTTP; responds 200 unless `answerWith` changes it. */
 export async function startWebhookReceiver(now: () => number | Promise<number> = Date.now) {
   const received: ReceivedWebhook[] = [];
   let waiting: (() => void)[] = [];
@@ -40,11 +40,11 @@ export async function startWebhookReceiver(now: () => number | Promise<number> =
   return {
     url: `http://127.0.0.1:${port}/webhooks`,
     received,
-    /** Decides the status of each answer from now on; a promise lets the sender wait for it. */
+    /** Sets the status of each response from now on; a promise makes the sender wait for it. */
     answerWith(decide: (webhook: ReceivedWebhook) => number | Promise<number>) {
       answer = decide;
     },
-    /** Resolves once so many webhooks that match have arrived. */
+    /** Resolves once `count` matching webhooks have arrived. */
     async until(count: number, matches: (webhook: ReceivedWebhook) => boolean = () => true) {
       while (received.filter(matches).length < count) {
         await new Promise<void>((resolve) => waiting.push(resolve));

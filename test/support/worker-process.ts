@@ -12,7 +12,7 @@ const WORKER_THAT_DIES = join(import.meta.dirname, 'worker-that-dies.ts');
 interface ProcessOptions {
   args?: string[];
   settings?: Record<string, string>;
-  /** An open file for all that it prints. */
+  /** An open file for the process's output. */
   output?: number | 'ignore';
 }
 
@@ -30,7 +30,7 @@ async function startProcess(
   if (message !== 'ready') throw new Error(`${script} ended with ${message}`);
   return {
     exited,
-    /** Asks it to end, and answers its exit code. */
+    /** Stops the process with SIGTERM and returns its exit code. */
     async stop(): Promise<number | null> {
       child.kill('SIGTERM');
       const [code] = (await exited) as [number | null];
@@ -43,10 +43,10 @@ async function startProcess(
   };
 }
 
-/** A worker in a process of its own, which can be killed in the middle of anything. */
+/** A worker in a separate process, which can be killed at any moment. */
 export const startWorkerProcess = (service: TestService, options?: ProcessOptions) =>
   startProcess(service, WORKER, options);
 
-/** A worker that dies by itself as soon as a step of that kind is in the book. */
+/** A worker that kills itself as soon as it has recorded a step of this kind. */
 export const startWorkerThatDiesAfter = (service: TestService, kind: StepKind) =>
   startProcess(service, WORKER_THAT_DIES, { args: [inject('workflowBundlePath'), kind] });

@@ -1,6 +1,6 @@
 /**
- * A worker that dies right after it has recorded a step of the kind named on its command line: the
- * book has it, and Temporal does not know. Run by `startWorkerProcess`.
+ * A worker that kills itself right after it has recorded a step of the kind named on its command line:
+ * the database has the step, and Temporal does not. Run by `startWorkerThatDiesAfter`.
  */
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
