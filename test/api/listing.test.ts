@@ -154,14 +154,14 @@ async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchan
 
 const seal = (service: TestService) => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
 
+async function shopWithPast(service: TestService, count: number): Promise<Merchant> {
+  const shop = await service.newMerchant({ webhooks: false });
+  await writePastOrders(service, shop, count);
+  return shop;
+}
+
 describe('a list with blocks', () => {
   /** A merchant with so many orders of the past. */
-  async function shopWithPast(service: TestService, count: number): Promise<Merchant> {
-    const shop = await service.newMerchant({ webhooks: false });
-    await writePastOrders(service, shop, count);
-    return shop;
-  }
-
   test('is exact for every filter and page, before and after its orders are cut into blocks', async ({
     service,
   }) => {

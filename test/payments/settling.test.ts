@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/queries.ts';
+import { writeDispute } from '../../src/orders/request-queries.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

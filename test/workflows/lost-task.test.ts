@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
 import { requestIdOf } from '../../src/orders/commands.ts';
-import { writeDispute } from '../../src/orders/queries.ts';
+import { writeDispute } from '../../src/orders/request-queries.ts';
 import { CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
