@@ -11,7 +11,7 @@ import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import { createOrder, decide } from '../src/domain/index.ts';
 import { SetupError } from '../src/setup-error.ts';
-import { newOrderOf } from '../src/orders/commands.ts';
+import { newOrderOf } from '../src/orders/create-order.ts';
 import { compareOrders } from '../src/orders/compare-orders.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import type { OrderRow } from '../src/orders/rows.ts';

@@ -13,7 +13,7 @@ import { createKeyPair } from '../src/merchants/keys.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import { insertOrder } from '../src/orders/insert-order.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { newOrderOf } from '../src/orders/commands.ts';
+import { newOrderOf } from '../src/orders/create-order.ts';
 import { orderInputOf } from '../src/orders/recovery.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
 import { ORDER, timed, VALID_ORDER } from './load.ts';

@@ -14,7 +14,7 @@ import { startGuard } from '../dev/processes/guard.ts';
 import { freePort } from '../dev/processes/ports.ts';
 import { createMerchant } from '../src/merchants/commands.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { newOrderOf } from '../src/orders/commands.ts';
+import { newOrderOf } from '../src/orders/create-order.ts';
 import { listOrders, orderPageQuery } from '../src/orders/list-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import { timed, VALID_ORDER } from './load.ts';

@@ -14,7 +14,7 @@ import { createVersionRegistry } from '../src/http/versions.ts';
 import { readDevFacts } from '../dev/dev-facts.ts';
 import { SetupError } from '../src/setup-error.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import { newOrderOf } from '../src/orders/commands.ts';
+import { newOrderOf } from '../src/orders/create-order.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { insertOrder } from '../src/orders/insert-order.ts';
 import { createStepRecorder, readOrder } from '../src/orders/record-step.ts';

@@ -42,19 +42,28 @@ export async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
+export interface Extraction {
+  archive: string;
+  /** The folder that receives the files. */
+  folder: string;
+  names: readonly string[];
+  env: NodeJS.ProcessEnv;
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * Extracts the named files from a `.tar.gz`.
  *
  * @throws when the archive is damaged or lacks one of them.
  */
-export async function extractFiles(
-  archive: string,
-  folder: string,
-  names: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stop?: AbortSignal,
-): Promise<void> {
+export async function extractFiles({
+  archive,
+  folder,
+  names,
+  env,
+  signal,
+}: Extraction): Promise<void> {
   const args = ['-xzf', archive, '-C', folder, '--', ...names];
-  const { succeeded, output } = await runCommand('tar', args, { env, signal: stop });
+  const { succeeded, output } = await runCommand('tar', args, { env, signal });
   if (!succeeded) throw new Error(`tar failed: ${output.trim()}`);
 }

@@ -17,23 +17,32 @@ export function isCached(root: string, name: string): boolean {
   return existsSync(join(root, name));
 }
 
+/** A folder of the cache and what fills it. */
+export interface CachedFolder {
+  root: string;
+  name: string;
+  /** Fills the given folder. */
+  fill: (folder: string) => Promise<void>;
+  /** Receives a line when another process is filling the folder. */
+  log: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * A folder of the cache, filled on first use.
  *
  * It is filled under another name and renamed, so a folder with this name is always complete. A lock
  * makes a second process wait instead of doing the same work; it is free again if the first dies.
  *
- * @param fill fills the folder that it receives.
- * @param log receives a line when another process holds the lock.
  * @throws what `fill` throws, or the reason of `signal`.
  */
-export async function cachedFolder(
-  root: string,
-  name: string,
-  fill: (folder: string) => Promise<void>,
-  log: (line: string) => void,
-  signal?: AbortSignal,
-): Promise<string> {
+export async function cachedFolder({
+  root,
+  name,
+  fill,
+  log,
+  signal,
+}: CachedFolder): Promise<string> {
   const folder = join(root, name);
   if (existsSync(folder)) return folder;
   await mkdir(root, { recursive: true });

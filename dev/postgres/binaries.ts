@@ -98,7 +98,7 @@ async function copyTo(
     await linkLibraries(native);
     await makeReadableByAll(native);
   };
-  return join(await cachedFolder(root, name, fill, log), 'native');
+  return join(await cachedFolder({ root, name, fill, log }), 'native');
 }
 
 /** Whether the account may enter a folder and all its parents. */

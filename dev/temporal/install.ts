@@ -56,7 +56,7 @@ async function download(
     throw new Error(`${file} has the checksum ${actual} instead of ${expected}`);
   }
   const names = programs.map(({ name }) => name);
-  await extractFiles(archive, folder, names, env, signal);
+  await extractFiles({ archive, folder, names, env, signal });
   await rm(archive);
   await Promise.all(names.map((name) => chmod(join(folder, name), 0o755)));
 }

@@ -49,7 +49,13 @@ async function installInCache(
   for (const release of candidates) {
     const fill = (folder: string) => installRelease(folder, artifact, release, options);
     try {
-      const folder = await cachedFolder(cacheRoot, nameOf(release.version), fill, log, signal);
+      const folder = await cachedFolder({
+        root: cacheRoot,
+        name: nameOf(release.version),
+        fill,
+        log,
+        signal,
+      });
       return artifact.programs.map(({ name }) => join(folder, name));
     } catch (error) {
       signal?.throwIfAborted();

@@ -33,7 +33,7 @@ export interface CheckoutDeps {
    *
    * @throws DomainError `INVALID_STATE`
    */
-  raiseDispute(order: OrderRow, requestId: string, reason: string): Promise<unknown>;
+  raiseDispute(dispute: { order: OrderRow; requestId: string; reason: string }): Promise<unknown>;
 }
 
 /** Allows resources of this origin only, and nothing inline. */

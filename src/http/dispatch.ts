@@ -67,12 +67,17 @@ async function readInput(ctx: RouteContext, route: Route) {
   return { input, rawBody };
 }
 
+interface RouteRun {
+  caller: Pick<RequestContext, 'environment' | 'merchant'>;
+  /** Undefined outside the versioned API. */
+  version: NegotiatedVersion | undefined;
+  within: Deadline;
+}
+
 async function runRoute(
   ctx: RouteContext,
   route: Route,
-  caller: Pick<RequestContext, 'environment' | 'merchant'>,
-  version: NegotiatedVersion | undefined,
-  within: Deadline,
+  { caller, version, within }: RouteRun,
 ): Promise<Reply> {
   const { input, rawBody } = await readInput(ctx, route);
   const upgraded = version?.upgrade(route.operationId, input);
@@ -126,7 +131,7 @@ export function createDispatch({
     if (entry) addRequestFields({ merchantId: entry.merchant.id });
     const caller = { environment, merchant: entry?.merchant };
     const reply = await respond(ctx, route, () =>
-      runRoute(ctx, route, caller, entry?.version, within),
+      runRoute(ctx, route, { caller, version: entry?.version, within }),
     );
     const downgraded = entry?.version.downgrade(route.operationId, reply);
     send(ctx, { ...reply, ...downgraded }, reply.contentType);

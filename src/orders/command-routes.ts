@@ -3,8 +3,8 @@ import type { ErrorCode } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
-import { requestIdOf } from './commands.ts';
 import { authorizeOrder } from './authorize-order.ts';
+import { requestIdOf } from './request-ids.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import {
   commandAnswer,
@@ -122,7 +122,12 @@ function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): R
   }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, action, headers['Idempotency-Key']);
-    const result = await commands.send(order, message, { requestId }, givenTexts(texts));
+    const result = await commands.send({
+      order,
+      name: message,
+      message: { requestId },
+      body: givenTexts(texts),
+    });
     return commandReply(done, result);
   });
 }

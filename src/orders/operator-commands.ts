@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
-import { newRequestId } from './commands.ts';
 import { findOrderAnywhere } from './find-orders.ts';
+import { newRequestId } from './request-ids.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
@@ -27,7 +27,12 @@ export async function raiseDisputeForBuyer(
   const dispute = parseReason(disputeSchema, reason);
   const order = await findOrderAnywhere(sql, orderNumber);
   const requestId = newRequestId();
-  const result = await commands.raiseDispute(order, requestId, dispute.reason, actor);
+  const result = await commands.raiseDispute({
+    order,
+    requestId,
+    reason: dispute.reason,
+    operator: actor,
+  });
   return result.order;
 }
 
@@ -56,13 +61,13 @@ export async function decideDispute(
   const requestId = newRequestId();
   const audited = { actor, action: 'dispute.decide', details: { requestId, for: winner, reason } };
   await writeAudit(sql, order, audited);
-  const result = await commands.send(
+  const result = await commands.send({
     order,
-    'decide',
-    { requestId, for: winner },
-    { reason },
+    name: 'decide',
+    message: { requestId, for: winner },
+    body: { reason },
     actor,
-  );
+  });
   return result.order;
 }
 
@@ -82,7 +87,14 @@ export async function refundForMerchant(
   const order = await findOrderAnywhere(sql, orderNumber);
   const requestId = newRequestId();
   await writeAudit(sql, order, { actor, action: 'order.refund', details: { requestId, reason } });
-  return (await commands.send(order, 'refund', { requestId }, { reason }, actor)).order;
+  const result = await commands.send({
+    order,
+    name: 'refund',
+    message: { requestId },
+    body: { reason },
+    actor,
+  });
+  return result.order;
 }
 
 function writeAudit(

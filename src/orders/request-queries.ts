@@ -14,13 +14,18 @@ export interface Responsible {
   reason: string;
 }
 
-/** Writes down what a request asks for, before the workflow hears of it. A repeat keeps the first. */
+/** A request to be recorded. */
+export interface NewRequest {
+  orderNumber: string;
+  requestId: string;
+  body: RequestBody;
+  responsible?: Responsible;
+}
+
+/** Records a request before the workflow receives its message. A repeat leaves the first one's row. */
 export async function writeRequest(
   sql: Sql,
-  orderNumber: string,
-  requestId: string,
-  body: RequestBody,
-  responsible?: Responsible,
+  { orderNumber, requestId, body, responsible }: NewRequest,
 ): Promise<KnownRequest> {
   const { actor = null, reason = null } = responsible ?? {};
   // A row that this very statement has inserted has no xmax.
@@ -125,8 +130,11 @@ export async function findCarriedOut(
   return row;
 }
 
-/** The same, for whoever has heard that the order carried it out: it knows its steps until then. */
-export async function hearCarriedOut(
+/**
+ * The same, after the workflow has answered the Update: it has the steps up to this request, which are
+ * marked as acknowledged.
+ */
+export async function acknowledgeCommand(
   sql: Sql,
   orderNumber: string,
   requestId: string,
@@ -135,7 +143,7 @@ export async function hearCarriedOut(
     WITH answered AS (
       SELECT order_number, step_number FROM order_steps
       WHERE order_number = ${orderNumber} AND request_id = ${requestId}
-    ), heard AS (
+    ), acknowledged AS (
       UPDATE order_steps s SET unheard = false FROM answered a
       WHERE s.order_number = ${orderNumber} AND s.unheard AND s.step_number <= a.step_number
     )

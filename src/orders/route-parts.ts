@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
-import type { CommandResult, OrderCommands } from './commands.ts';
+import type { OrderCommands } from './commands.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
 import type { PresentOrder } from './presenter.ts';
 import { orderSchema } from './schemas.ts';
+import type { CommandResult } from './send-command.ts';
 
 /** What the routes of orders need. */
 export interface OrderRouteDeps {

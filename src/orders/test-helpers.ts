@@ -3,8 +3,8 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
-import { requestIdOf } from './commands.ts';
 import { authorizeOrder } from './authorize-order.ts';
+import { requestIdOf } from './request-ids.ts';
 import { commandAnswer, commandReply, orderErrors, orderParams } from './route-parts.ts';
 import type { OrderRow } from './rows.ts';
 import { advanceSchema, disputeSchema } from './schemas.ts';
@@ -46,7 +46,11 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
     const requestId = requestIdOf(order, 'pay', headers['Idempotency-Key']);
     const result =
       (await commands.findRepeated(order, requestId)) ??
-      (await commands.send(order, 'pay', { requestId, ...(await pay(order, requestId)) }));
+      (await commands.send({
+        order,
+        name: 'pay',
+        message: { requestId, ...(await pay(order, requestId)) },
+      }));
     return commandReply('Order paid', result);
   });
 }
@@ -64,7 +68,12 @@ function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'fail-payment', headers['Idempotency-Key']);
-    const result = await commands.send(order, 'failPayment', { requestId }, { reason: DECLINED });
+    const result = await commands.send({
+      order,
+      name: 'failPayment',
+      message: { requestId },
+      body: { reason: DECLINED },
+    });
     return commandReply('Payment failed', result);
   });
 }
@@ -80,7 +89,7 @@ function disputeRoute({ sql, commands }: TestHelperDeps): Route {
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'dispute', headers['Idempotency-Key']);
-    const result = await commands.raiseDispute(order, requestId, body.reason);
+    const result = await commands.raiseDispute({ order, requestId, reason: body.reason });
     return commandReply('Dispute raised', result);
   });
 }
@@ -97,7 +106,12 @@ function advanceRoute({ sql, commands }: TestHelperDeps): Route {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const requestId = requestIdOf(order, 'advance', headers['Idempotency-Key']);
     const { seconds } = body;
-    const result = await commands.send(order, 'advance', { requestId, seconds }, { seconds });
+    const result = await commands.send({
+      order,
+      name: 'advance',
+      message: { requestId, seconds },
+      body: { seconds },
+    });
     return commandReply('Clock advanced', result);
   });
 }

@@ -178,7 +178,7 @@ async function noteFailure(
   if (await queries.isFailureKnown(sql, gatewayPaymentId)) return;
   const requestId = `failed:${gatewayPaymentId}`;
   const reason = failure?.description || failure?.code;
-  if (reason) await writeRequest(sql, orderNumber, requestId, { reason });
+  if (reason) await writeRequest(sql, { orderNumber, requestId, body: { reason } });
   await signalOrder(deps, orderNumber, 'failPayment', { requestId });
   await queries.writeFailure(sql, gatewayPaymentId, orderNumber);
 }

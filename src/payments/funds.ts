@@ -136,7 +136,7 @@ export async function refundOrder(
     const leftPaise = await leftToRefund(deps.sql, funds);
     if (leftPaise <= 0) return null;
     try {
-      await refundPayment(deps, environment, lease, leftPaise, reason);
+      await refundPayment(deps, { environment, lease, amountPaise: leftPaise, reason });
       return null;
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
@@ -174,7 +174,7 @@ export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): 
   });
   if (leftPaise > 0) {
     await withMoneyLease(deps.sql, gatewayPaymentId, (lease) =>
-      refundPayment(deps, environment, lease, leftPaise, reason),
+      refundPayment(deps, { environment, lease, amountPaise: leftPaise, reason }),
     );
   }
   await queries.finishSurplus(deps.sql, gatewayPaymentId);
@@ -185,11 +185,9 @@ export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): 
 
 async function refundPayment(
   { sql, gateways }: FundsDeps,
-  environment: Environment,
-  lease: MoneyLease,
-  amountPaise: number,
-  reason: string,
+  refunded: { environment: Environment; lease: MoneyLease; amountPaise: number; reason: string },
 ): Promise<void> {
+  const { environment, lease, amountPaise, reason } = refunded;
   const { gatewayPaymentId } = lease;
   const refund = await gatewayOf(gateways, environment).refund({
     gatewayPaymentId,

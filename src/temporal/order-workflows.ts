@@ -118,7 +118,9 @@ export function createOrderWorkflows(
     listEnded: (since) => listEnded(client, since),
     update: (orderNumber, name, message, updateId = message.requestId) =>
       withinTimeout(() =>
-        limited(orderNumber, () => update(client, orderNumber, name, updateId, [message])),
+        limited(orderNumber, () =>
+          update(client, orderNumber, { name, updateId, args: [message] }),
+        ),
       ),
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
@@ -138,14 +140,12 @@ export function createOrderWorkflows(
 async function update(
   client: Client,
   orderNumber: string,
-  name: string,
-  updateId: string,
-  args: [unknown],
+  { name, ...options }: { name: string; updateId: string; args: [unknown] },
 ): Promise<'done' | 'gone'> {
   const handle = client.workflow.getHandle(orderNumber);
   for (;;) {
     try {
-      await handle.executeUpdate<void, [unknown]>(name, { updateId, args });
+      await handle.executeUpdate<void, [unknown]>(name, options);
       return 'done';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'gone';

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { SEAL_BLOCKS_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
-import { newOrderOf } from '../../src/orders/commands.ts';
+import { newOrderOf } from '../../src/orders/create-order.ts';
 import type { OrderFilter } from '../../src/orders/list-orders.ts';
 import { listOrders, orderPageQuery } from '../../src/orders/list-orders.ts';
 import {

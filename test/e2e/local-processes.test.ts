@@ -146,7 +146,7 @@ describe('a folder of the cache', () => {
       await writeFile(join(folder, 'tool'), 'made');
     };
     const folders = await Promise.all(
-      [1, 2, 3].map(() => cachedFolder(root, 'tool-1', fill, quiet)),
+      [1, 2, 3].map(() => cachedFolder({ root, name: 'tool-1', fill, log: quiet })),
     );
     expect(new Set(folders)).toEqual(new Set([join(root, 'tool-1')]));
     expect(fills).toBe(1);
@@ -155,14 +155,14 @@ describe('a folder of the cache', () => {
 
   test('is not there after a failure, and neither are its remains', async () => {
     const root = join(temporaryFolder(), 'cache');
-    const broken = cachedFolder(
+    const broken = cachedFolder({
       root,
-      'tool-1',
-      async () => {
+      name: 'tool-1',
+      fill: async () => {
         throw new Error('No way left');
       },
-      quiet,
-    );
+      log: quiet,
+    });
     await expect(broken).rejects.toThrow('No way left');
     expect(readdirSync(root)).toEqual(['tool-1.lock']);
   });
@@ -171,14 +171,15 @@ describe('a folder of the cache', () => {
     const root = join(temporaryFolder(), 'cache');
     const killed = runScript(`
       import { cachedFolder } from '${moduleUrl('dev/files/cache.ts')}';
-      await cachedFolder('${root}', 'tool-1', async () => {
+      const fill = async () => {
         console.log('filling');
         await new Promise((resolve) => setTimeout(resolve, 1e6));
-      }, console.log);
+      };
+      await cachedFolder({ root: '${root}', name: 'tool-1', fill, log: console.log });
     `);
     expect(await killed.nextLine()).toBe('filling');
     await killed.kill();
-    await cachedFolder(root, 'tool-1', async () => undefined, quiet);
+    await cachedFolder({ root, name: 'tool-1', fill: async () => undefined, log: quiet });
     expect(readdirSync(root).toSorted()).toEqual(['tool-1', 'tool-1.lock']);
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
-import { newOrderOf } from '../../src/orders/commands.ts';
+import { newOrderOf } from '../../src/orders/create-order.ts';
 import { orderInputOf } from '../../src/orders/recovery.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { NewOrder } from '../../src/orders/insert-order.ts';
@@ -72,7 +72,7 @@ export function directOrder(service: TestService, order: OrderRow) {
     if (!isBare || !ON_A_PERSONS_WORD.includes(name)) return message;
     const requestId = `req_${randomUUID()}`;
     const responsible = { actor: 'test', reason: 'A test asks for it' };
-    await writeRequest(sql, orderNumber, requestId, {}, responsible);
+    await writeRequest(sql, { orderNumber, requestId, body: {}, responsible });
     return { ...message, requestId };
   }
 

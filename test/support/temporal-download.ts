@@ -47,7 +47,7 @@ export async function downloadTestServer(
   const { archiveUrl, fileToExtract } = downloadInfo.parse(JSON.parse(await fetchText(url.href)));
   const archive = join(folder, 'archive.tar.gz');
   await downloadFile(archiveUrl, archive);
-  await extractFiles(archive, folder, [fileToExtract], env);
+  await extractFiles({ archive, folder, names: [fileToExtract], env });
   await rm(archive);
   const path = join(folder, program);
   if (fileToExtract !== basename(path)) await rename(join(folder, fileToExtract), path);

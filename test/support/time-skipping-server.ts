@@ -158,11 +158,11 @@ export async function findTimeSkippingServer(options: TimeSkippingServerOptions)
     );
   }
   const name = `time-skipping-server-sdk-${sdkVersion()}`;
-  const folder = await cachedFolder(
-    cacheRoot,
+  const folder = await cachedFolder({
+    root: cacheRoot,
     name,
-    (partial) => fetchServer(partial, options),
+    fill: (partial) => fetchServer(partial, options),
     log,
-  );
+  });
   return join(folder, LAUNCHER);
 }

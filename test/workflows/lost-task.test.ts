@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
-import { requestIdOf } from '../../src/orders/commands.ts';
+import { requestIdOf } from '../../src/orders/request-ids.ts';
 import { writeDispute } from '../../src/orders/request-queries.ts';
 import { CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';

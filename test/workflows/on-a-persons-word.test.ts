@@ -65,10 +65,19 @@ describe("what moves money on a person's word, sent from the Temporal UI", () =>
     const order = await orders.in('PAID');
     const other = await orders.in('PAID');
     const anonymous = `req_${randomUUID()}`;
-    await writeRequest(service.sql, order.orderNumber, anonymous, { reason: 'Why not' });
+    await writeRequest(service.sql, {
+      orderNumber: order.orderNumber,
+      requestId: anonymous,
+      body: { reason: 'Why not' },
+    });
     const foreign = `req_${randomUUID()}`;
     const responsible = { actor: 'cli:asha', reason: 'Sold out' };
-    await writeRequest(service.sql, other.orderNumber, foreign, {}, responsible);
+    await writeRequest(service.sql, {
+      orderNumber: other.orderNumber,
+      requestId: foreign,
+      body: {},
+      responsible,
+    });
     for (const requestId of [anonymous, foreign]) {
       expect(await order.refusalOfBare('refund', { requestId })).toBe(
         'Cannot refund from here; use admin order refund',

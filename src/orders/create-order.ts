@@ -1,0 +1,86 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { ulid } from 'ulid';
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { paiseFromRupees } from '../domain/index.ts';
+import { addRequestFields } from '../http/request-context.ts';
+import type { OrderWorkflows } from '../temporal/order-workflows.ts';
+import type { NewOrder } from './insert-order.ts';
+import { insertOrder } from './insert-order.ts';
+import type { PresentOrder } from './presenter.ts';
+import { orderInputOf } from './recovery.ts';
+import type { CreateOrder } from './schemas.ts';
+import type { CommandResult } from './send-command.ts';
+
+/** The lengths of an order's deadlines, in milliseconds. */
+export interface OrderDurations {
+  paymentLinkMs: number;
+  completionWindowMs: number;
+  disputeAnswerMs: number;
+}
+
+/** What the creation of orders needs. */
+export interface CreateOrderDeps {
+  sql: Sql;
+  workflows: OrderWorkflows;
+  durations: OrderDurations;
+  present: PresentOrder;
+}
+
+/** A merchant's request for an order, with its Idempotency-Key. */
+export interface CreateOrderRequest {
+  merchantId: string;
+  environment: Environment;
+  idempotencyKey: string;
+  body: CreateOrder;
+  log: Logger;
+}
+
+/** Writes the order's row, then starts its workflow; a repeat returns the existing order. */
+export async function createOrder(
+  { sql, workflows, durations, present }: CreateOrderDeps,
+  request: CreateOrderRequest,
+): Promise<CommandResult> {
+  const newOrder = newOrderOf(request, durations);
+  const { order, isInserted, isUnstarted } = await insertOrder(sql, newOrder, {
+    paymentLinkMs: durations.paymentLinkMs,
+    present,
+  });
+  addRequestFields({ orderNumber: order.orderNumber });
+  // After the workflow has begun, a repeat starts nothing: Temporal frees the workflow id after its
+  // retention. Before, a repeat starts the workflow that a process which died did not start.
+  if (isUnstarted) await workflows.start(orderInputOf(order));
+  const mismatch = !isInserted && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
+  if (mismatch) {
+    request.log.warn({ orderNumber: order.orderNumber }, 'Idempotency-Key used for another body');
+  }
+  return { order: present(order), replayed: !isInserted, mismatch };
+}
+
+/** The row of a request: amounts in paise, a new order number and payment token. */
+export function newOrderOf(
+  request: Omit<CreateOrderRequest, 'log'>,
+  durations: Omit<OrderDurations, 'paymentLinkMs'>,
+): NewOrder {
+  const { merchantId, environment, idempotencyKey, body } = request;
+  const { completionWindowMs, disputeAnswerMs } = durations;
+  const content = {
+    merchantOrderId: body.merchantOrderId ?? null,
+    amountPaise: paiseFromRupees(body.amount) ?? 0,
+    description: body.description,
+    buyerEmail: body.buyerEmail,
+    buyerPhone: body.buyerPhone,
+    buyerName: body.buyerName ?? '',
+  };
+  return {
+    ...content,
+    orderNumber: `ORD${ulid()}`,
+    merchantId,
+    environment,
+    idempotencyKey,
+    requestHash: createHash('sha256').update(JSON.stringify(content)).digest(),
+    paymentToken: randomBytes(24).toString('base64url'),
+    terms: { environment, completionWindowMs, disputeAnswerMs },
+  };
+}
