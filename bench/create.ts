@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { loadDevConfig } from '../dev/config.ts';
@@ -8,29 +7,28 @@ import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import { readDevFacts } from '../dev/dev-facts.ts';
 import { freePort } from '../dev/processes/ports.ts';
-import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
+import type { KeyPair } from '../src/merchants/credentials.ts';
 import { createKeyPair } from '../src/merchants/keys.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
-import { insertOrder } from '../src/orders/insert-order.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { newOrderOf } from '../src/orders/create-order.ts';
 import { orderInputOf } from '../src/orders/recovery.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
-import { ORDER, timed, VALID_ORDER } from './load.ts';
+import { ORDER, registerMerchant, writeOrder } from './fixtures.ts';
+import { timed } from './load.ts';
 import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
 
 const CONCURRENCY = 32;
 const ORDERS_PER_ROUND = 500;
 const BATCH = { count: ORDERS_PER_ROUND, concurrency: CONCURRENCY };
 const ROUNDS = 4;
-/** The orders of a benchmark end by themselves soon. */
+/** Short, so that the orders of a benchmark expire soon. */
 const PAYMENT_LINK_SECONDS = 120;
 const TARGET_RATIO = 0.8;
 
 /**
- * POST /orders beside a bare `client.workflow.start` of the same workflow on the same server, in
- * turns, against the service that runs on the same DATA_DIR. The API is a process of its own, as it
- * is in service, but without the rate limit; the bare starts have their rows written beforehand.
+ * Compares POST /orders with a bare `client.workflow.start` of the same workflow on the same server,
+ * in alternation, against the service that runs on the same DATA_DIR. The API is a separate process,
+ * as in production, but without the rate limit. The rows of the bare starts are written before.
  */
 export async function run(): Promise<void> {
   const facts = readDevFacts(loadDevConfig().dataDir);
@@ -38,41 +36,15 @@ export async function run(): Promise<void> {
   const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench' });
   const { temporalAddress: address = '', temporalNamespace: namespace } = config;
   const workflows = createOrderWorkflows(connectTemporal({ address, namespace }));
+  const merchantId = await registerMerchant(sql);
   const admin = { sql, pepper: config.apiSecretPepper ?? '', actor: 'bench' };
-  const merchant = { name: 'Benchmark', email: 'bench@example.com' };
-  const { merchantId } = await createMerchant(admin, merchant);
-  await changeMerchantStatus(admin, merchantId, 'approve');
   const keys = await createKeyPair(admin, merchantId, 'sandbox');
   const api = await startApi(facts.environment);
-
-  const dispatcher = new Agent({ connections: CONCURRENCY });
-  const post = async () => {
-    const answer = await request(`${api.url}${facts.sandboxBasePath}/orders`, {
-      method: 'POST',
-      dispatcher,
-      headers: {
-        'content-type': 'application/json',
-        'x-api-key': keys.apiKey,
-        'x-api-secret': keys.apiSecret,
-      },
-      body: JSON.stringify(ORDER),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 201) throw new Error(`POST /orders: ${answer.statusCode} ${text}`);
-  };
-  const writeRow = async () => {
-    const idempotencyKey = randomUUID();
-    const order = {
-      merchantId,
-      environment: 'sandbox' as const,
-      idempotencyKey,
-      body: VALID_ORDER,
-    };
-    const row = newOrderOf(order, config.durations);
-    const present = createOrderPresenter(config.publicBaseUrl);
-    return (await insertOrder(sql, row, { paymentLinkMs: PAYMENT_LINK_SECONDS * 1000, present }))
-      .order;
-  };
+  const post = createPost(`${api.url}${facts.sandboxBasePath}/orders`, keys);
+  const { durations } = config;
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const paymentLinkMs = PAYMENT_LINK_SECONDS * 1000;
+  const writeRow = () => writeOrder(merchantId, { sql, durations, present, paymentLinkMs });
 
   const seconds = { post: 0, start: 0 };
   console.log(`${ROUNDS} rounds of ${ORDERS_PER_ROUND} each, concurrency ${CONCURRENCY}\n`);
@@ -99,7 +71,24 @@ export async function run(): Promise<void> {
   if (ratio < TARGET_RATIO) process.exitCode = 1;
 }
 
-/** The worker's share of one phase must not slow the next one: waits until it has caught up. */
+/** @returns a function that creates an order over HTTP. It throws unless the response is 201 */
+function createPost(url: string, { apiKey, apiSecret }: KeyPair): () => Promise<void> {
+  const dispatcher = new Agent({ connections: CONCURRENCY });
+  const headers = {
+    'content-type': 'application/json',
+    'x-api-key': apiKey,
+    'x-api-secret': apiSecret,
+  };
+  const body = JSON.stringify(ORDER);
+  return async () => {
+    const response = await request(url, { method: 'POST', dispatcher, headers, body });
+    const text = await response.body.text();
+    if (response.statusCode !== 201)
+      throw new Error(`POST /orders: ${response.statusCode} ${text}`);
+  };
+}
+
+/** Waits until the worker has started all orders, so that one phase does not slow the next one. */
 async function waitUntilIdle(sql: Sql, merchantId: string): Promise<void> {
   for (;;) {
     const unstarted = await sql`

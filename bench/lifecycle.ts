@@ -9,22 +9,22 @@ import { printReport } from './lifecycle/report.ts';
 import type { ProcessKind, Side } from './lifecycle/side.ts';
 import { PROCESS_KINDS, startSide } from './lifecycle/side.ts';
 
-/** So many lives for each place, of which two go by while not all places are taken. */
+/** Lifecycles of each concurrent client, two of which run while not all clients are busy. */
 const LIFECYCLES_PER_CLIENT = 7;
-/** In the first round everything is compiled and every connection opened: it does not count. */
+/** The first round compiles code and opens connections; it is not measured. */
 const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
 
 /**
- * Whole lives a second: POST /orders, paid with the sandbox's test helper, delivered, moved on by a
- * day, until the merchant has the ORDER_COMPLETED webhook; so many at once, over HTTP. Beside it, in
- * alternating rounds, the same of another checkout.
+ * Measures order lifecycles per second over HTTP: POST /orders, pay with the sandbox's test helper,
+ * deliver, advance a day, until the merchant has the ORDER_COMPLETED webhook. Optionally compares
+ * them with another checkout, in alternating rounds.
  *
- * Both services are up all the time, and one of them is under load: started in turns, each round
- * would measure caches that are cold and code that is not compiled yet. What the waiting one uses
- * meanwhile is measured and announced, as is what everything else on the machine uses: with much of that,
- * the figures say nothing. A round begins when the other side has gone idle.
+ * Both services run all the time, and one of them is under load: a restart before each round would
+ * measure cold caches and code that is not compiled. The CPU time of the idle service and of
+ * everything else on the machine is reported too: if it is high, the figures are not meaningful. A
+ * round begins when the other side is idle.
  *
- * Five rounds of both sides with 32 at once take 7 to 9 minutes on two processors.
+ * Five rounds of both sides with a concurrency of 32 take 7 to 9 minutes on two processors.
  */
 export async function run(args: readonly string[]): Promise<void> {
   const { folders, rounds, concurrency, orders } = await readOptions(args);
@@ -35,16 +35,16 @@ export async function run(args: readonly string[]): Promise<void> {
     names.forEach((name, index) => {
       console.log(`${name.padEnd(9)}${sides[index]?.folder} (${sides[index]?.commit})`);
     });
-    console.log(`${rounds} rounds of ${orders} lives, ${concurrency} at once\n`);
+    console.log(`${rounds} rounds of ${orders} lifecycles, concurrency ${concurrency}\n`);
     const titles = names.map((name) => `${name.padStart(10)}   others`).join('');
-    console.log(`lives a second${titles}`);
+    console.log(`per second    ${titles}`);
     const results: RoundResult[][] = sides.map(() => []);
     for (let round = 0; round <= rounds; round += 1) {
       const count = round === 0 ? WARM_UP_LIFECYCLES_PER_CLIENT * concurrency : orders;
       const rates: string[] = [];
       for (const [index, side] of sides.entries()) {
         const others = sides.filter((other) => other !== side);
-        const result = await liveThrough(side, others, count, concurrency);
+        const result = await measureRound(side, others, count, concurrency);
         rates.push(
           result.lifecyclesPerSecond.toFixed(2).padStart(10),
           `${(result.othersCpuMsPerSecond / 10).toFixed(0)} %`.padStart(9),
@@ -80,7 +80,7 @@ async function readOptions(args: readonly string[]) {
   const orders = positive('orders', values.orders ?? String(LIFECYCLES_PER_CLIENT * concurrency));
   if (orders < 3 * concurrency) {
     throw new SetupError(
-      `--orders has to be at least 3 × --at-once: the ends of a round count not`,
+      `--orders has to be at least 3 × --at-once: the ends of a round are not measured`,
     );
   }
   const { against } = values;
@@ -91,8 +91,8 @@ async function readOptions(args: readonly string[]) {
   return { folders, rounds: positive('rounds', values.rounds), concurrency, orders };
 }
 
-/** One round of one side. */
-async function liveThrough(
+/** Measures one round of one side. */
+async function measureRound(
   side: Side,
   others: readonly Side[],
   count: number,
@@ -101,15 +101,15 @@ async function liveThrough(
   const seen = newObservations();
   const before = readCpuTimes(side, others);
   const endedAt: number[] = [];
-  const lives = Array.from({ length: count }).keys();
-  const takePlace = async () => {
-    for (const _ of lives) {
+  const remaining = Array.from({ length: count }).keys();
+  const runClient = async () => {
+    for (const _ of remaining) {
       await side.runLifecycle(seen).catch((error: unknown) => seen.failures.push(String(error)));
       endedAt.push(performance.now());
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, takePlace));
-  // What the calls have begun belongs to their lives: the last workflows end only now.
+  await Promise.all(Array.from({ length: concurrency }, runClient));
+  // The last workflows end after the last webhook; their CPU time counts.
   await side.waitUntilIdle();
   const after = readCpuTimes(side, others);
   const used = (kind: keyof typeof after) => after[kind] - before[kind];
@@ -128,7 +128,7 @@ async function liveThrough(
   };
 }
 
-/** Milliseconds so far: of time, and of CPU time of whatever may use any. */
+/** Milliseconds so far: the time, and the CPU time of each process, the benchmark and the machine. */
 function readCpuTimes(side: Side, others: readonly Side[]) {
   const { user, system } = process.cpuUsage();
   const waiting = others.flatMap((other) => Object.values(other.cpuMs()));
@@ -142,8 +142,8 @@ function readCpuTimes(side: Side, others: readonly Side[]) {
 }
 
 /**
- * Lives a second while all places were taken and lives ended as fast as they began: after the first
- * life of every place, and before the first place found none left to begin.
+ * Lifecycles per second under full load: after the first lifecycle of each client, and before the
+ * first client had none left to start.
  */
 function rateUnderFullLoad(endedAt: readonly number[], concurrency: number): number {
   const [from = NaN, to = NaN] = [endedAt[concurrency - 1], endedAt[endedAt.length - concurrency]];

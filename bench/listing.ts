@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,13 +11,11 @@ import type { OrderStatus } from '../src/domain/index.ts';
 import { cacheRoot } from '../dev/files/cache.ts';
 import { startGuard } from '../dev/processes/guard.ts';
 import { freePort } from '../dev/processes/ports.ts';
-import { createMerchant } from '../src/merchants/commands.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { newOrderOf } from '../src/orders/create-order.ts';
 import { listOrders, orderPageQuery } from '../src/orders/list-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
-import { timed, VALID_ORDER } from './load.ts';
-import { insertOrder } from '../src/orders/insert-order.ts';
+import { newSandboxOrder, registerMerchant, writeOrder } from './fixtures.ts';
+import { percentile, timed } from './load.ts';
 
 const FEW = 10_000;
 const MANY = 1_000_000;
@@ -29,6 +26,7 @@ const CONCURRENCY = 16;
 const ORDERS_PER_ROUND = 2000;
 const ROUNDS = 8;
 const DAY_MS = 24 * 3_600_000;
+const DURATIONS = { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS };
 
 const TARGET_MS = 25;
 const TARGET_RATIO = 3;
@@ -39,9 +37,9 @@ interface Merchants {
 }
 
 /**
- * GET /orders and creating orders, for a merchant with a million orders beside one with ten
- * thousand, in turns, on a PostgreSQL of the benchmark's own. The statements are the service's; the
- * time of a page is the database's, for planning and execution.
+ * Compares GET /orders and the creation of orders between a merchant with a million orders and one
+ * with ten thousand, in alternation, on a separate PostgreSQL. The statements are the service's; the
+ * time of a page is PostgreSQL's planning and execution time.
  */
 export async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-bench-'));
@@ -58,7 +56,7 @@ export async function run(): Promise<void> {
   try {
     await migrate(server.adminUrl);
     const sql = connectDatabase(server.adminUrl, { maxConnections: CONCURRENCY, name: 'bench' });
-    const merchants = { few: await newMerchant(sql), many: await newMerchant(sql) };
+    const merchants = { few: await registerMerchant(sql), many: await registerMerchant(sql) };
     await load(server.adminUrl, sql, merchants);
     const areGood = [await comparePages(sql, merchants), await compareCreating(sql, merchants)];
     await sql.end();
@@ -70,12 +68,6 @@ export async function run(): Promise<void> {
   }
 }
 
-async function newMerchant(sql: Sql): Promise<string> {
-  const admin = { sql, pepper: 'not used', actor: 'bench' };
-  const merchant = { name: 'Benchmark', email: 'bench@example.com' };
-  return (await createMerchant(admin, merchant)).merchantId;
-}
-
 async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<void> {
   const startedAt = performance.now();
   await loadOrders(sql, few, FEW);
@@ -83,18 +75,18 @@ async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<vo
   const loadedAt = performance.now();
   const blocks = await sealOrderBlocks(sql);
   const sealedAt = performance.now();
-  // Without the service's time-out.
-  const patient = postgres(url, { max: 1 });
-  await patient`VACUUM ANALYZE`;
-  await patient.end();
+  // The service's connections have a statement time-out.
+  const withoutTimeout = postgres(url, { max: 1 });
+  await withoutTimeout`VACUUM ANALYZE`;
+  await withoutTimeout.end();
   const seconds = (ms: number) => `${(ms / 1000).toFixed(0)} s`;
   console.log(`\n${FEW + MANY} orders loaded in ${seconds(loadedAt - startedAt)}`);
-  console.log(`${blocks} blocks of them cut in ${seconds(sealedAt - loadedAt)}\n`);
+  console.log(`${blocks} blocks of them sealed in ${seconds(sealedAt - loadedAt)}\n`);
 }
 
-/** One order a second until an hour ago; most COMPLETED, the newest still PAID. */
+/** Inserts one order for each second until an hour ago: most COMPLETED, the newest PAID. */
 async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise<void> {
-  const template = newOrder(merchantId);
+  const template = newSandboxOrder(merchantId, DURATIONS);
   const common = jsonRow(sql, { ...template, requestHash: '' });
   for (let from = 0; from < orders; from += ORDERS_PER_STATEMENT) {
     await sql`
@@ -115,19 +107,6 @@ async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise
   }
 }
 
-function newOrder(merchantId: string) {
-  const durations = { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS };
-  return newOrderOf(
-    {
-      merchantId,
-      environment: 'sandbox',
-      idempotencyKey: randomUUID(),
-      body: VALID_ORDER,
-    },
-    durations,
-  );
-}
-
 async function comparePages(sql: Sql, merchants: Merchants): Promise<boolean> {
   console.log('milliseconds in PostgreSQL    10,000 orders       1,000,000 orders    ratio of');
   console.log('list       page               p50       p99       p50       p99       p50   p99');
@@ -146,7 +125,7 @@ async function comparePages(sql: Sql, merchants: Merchants): Promise<boolean> {
   return isGood;
 }
 
-/** The same page of both merchants in turns, so that a busy machine disturbs both alike. */
+/** Measures the same page of both merchants in alternation, so that other load affects both. */
 async function measurePage(
   sql: Sql,
   merchants: Merchants,
@@ -168,7 +147,7 @@ async function measurePage(
   return { few: percentiles(few.times), many: percentiles(many.times) };
 }
 
-/** What PostgreSQL says it took to plan and to execute, in milliseconds. */
+/** PostgreSQL's planning and execution time of a query, in milliseconds. */
 async function databaseTime(sql: Sql, query: ReturnType<typeof orderPageQuery>): Promise<number> {
   const lines = await sql<Record<'QUERY PLAN', string>[]>`
     EXPLAIN (ANALYZE, TIMING off, BUFFERS off, SUMMARY) ${query}`;
@@ -177,12 +156,14 @@ async function databaseTime(sql: Sql, query: ReturnType<typeof orderPageQuery>):
   return timeOf('Planning') + timeOf('Execution');
 }
 
-/** The merchant with a million orders beside the other, with the blocks and then without them. */
+/** Compares both merchants, and the larger one also without the trigger that counts orders. */
 async function compareCreating(sql: Sql, { few, many }: Merchants): Promise<boolean> {
-  console.log(`orders created a second, ${CONCURRENCY} at once, best of ${ROUNDS} rounds each\n`);
+  console.log(
+    `orders created per second, concurrency ${CONCURRENCY}, best of ${ROUNDS} rounds each\n`,
+  );
   const present = createOrderPresenter('http://localhost');
   const create = (merchantId: string) =>
-    insertOrder(sql, newOrder(merchantId), { paymentLinkMs: DAY_MS, present });
+    writeOrder(merchantId, { sql, durations: DURATIONS, present, paymentLinkMs: DAY_MS });
   const rates = { few: 0, many: 0, without: 0 };
   const measure = async (name: keyof typeof rates, merchantId: string) => {
     rates[name] = Math.max(rates[name], await ratePerSecond(() => create(merchantId)));
@@ -209,7 +190,5 @@ async function ratePerSecond(work: () => Promise<unknown>): Promise<number> {
 }
 
 function percentiles(numbers: readonly number[]) {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: percentile(numbers, 0.5), p99: percentile(numbers, 0.99) };
 }

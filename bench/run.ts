@@ -1,6 +1,6 @@
 import { SetupError } from '../src/setup-error.ts';
 
-/** Each benchmark is a file of its own, which exports `run`. */
+/** Each benchmark is a file that exports `run`. */
 const BENCHMARKS: Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>> = {
   comparison: () => import('./comparison.ts'),
   create: () => import('./create.ts'),

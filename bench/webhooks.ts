@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,17 +13,15 @@ import { createOrder, decide } from '../src/domain/index.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { readDevFacts } from '../dev/dev-facts.ts';
 import { SetupError } from '../src/setup-error.ts';
-import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import { newOrderOf } from '../src/orders/create-order.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { insertOrder } from '../src/orders/insert-order.ts';
 import { createStepRecorder, readOrder } from '../src/orders/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/attempt-log.ts';
 import { attemptScheduled } from '../src/webhooks/deliver.ts';
 import { createSecretBox } from '../src/webhooks/secret-box.ts';
 import { createWebhookSender } from '../src/webhooks/sender.ts';
-import { timed, VALID_ORDER } from './load.ts';
+import { registerMerchant, writeOrder } from './fixtures.ts';
+import { timed } from './load.ts';
 
 const CONCURRENCY = 32;
 const WEBHOOKS_PER_ROUND = 2000;
@@ -31,18 +29,18 @@ const WEBHOOKS_PER_ROUND = 2000;
 const WEBHOOKS_PER_ORDER = 2;
 const ROUNDS = 4;
 const TARGET_RATIO = 0.5;
-/** With so many rounds or more, the last fifth must be about as fast as the first one. */
+/** From this number of rounds on, the last fifth must be about as fast as the first one. */
 const ROUNDS_TO_COMPARE = 20;
 const TARGET_FLATNESS = 0.8;
 const SECRET = 'whsec_benchmark';
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Deliveries per second, each one taken from the database, signed, sent through the guard and
- * recorded, beside a bare loop of signed POSTs (Node's own `fetch`) to the same local receiver, in
- * turns. They are the webhooks of cancelled orders, which nobody has to see to afterwards.
+ * Compares deliveries per second, each leased in the database, signed, sent through the address guard
+ * and recorded, with a bare loop of signed POSTs (Node's `fetch`) to the same local receiver, in
+ * alternation. They are the webhooks of cancelled orders, which have no further steps.
  *
- * @param args `--deliveries 100000` for as many, to see whether the rate stays what it is
+ * @param args `--deliveries 100000`: their number, to check that the rate does not decline
  */
 export async function run(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { deliveries: { type: 'string' } } });
@@ -52,7 +50,7 @@ export async function run(args: readonly string[]): Promise<void> {
   if (!(rounds >= 1)) throw new SetupError('--deliveries takes a whole number');
   const service = openService();
   const receiver = await startReceiver();
-  const merchantId = await registerMerchant(service, receiver.url);
+  const merchantId = await createEndpoint(service, receiver.url);
   console.log(`${rounds} rounds of ${WEBHOOKS_PER_ROUND} each, concurrency ${CONCURRENCY}\n`);
   console.log('round     deliveries   bare signed POSTs');
   const measured: RoundSeconds[] = [];
@@ -75,7 +73,7 @@ interface RoundSeconds {
 
 type Service = ReturnType<typeof openService>;
 
-/** What a worker of the service that runs on the same DATA_DIR delivers webhooks with. */
+/** The dependencies of webhook deliveries, for the service that runs on the same DATA_DIR. */
 function openService() {
   const config = loadConfig(readDevFacts(loadDevConfig().dataDir).environment);
   const sql = connectDatabase(config.databaseUrl ?? '', { name: 'bench', maxConnections: 20 });
@@ -89,7 +87,7 @@ function openService() {
     sender: createWebhookSender({
       allowedCidrs: ['127.0.0.0/8'],
       deniedPorts: DEFAULT_DENIED_PORTS,
-      // All of them go to one receiver: on a starved machine they wait longer than others may.
+      // One receiver gets all webhooks: on a busy machine they wait longer than the default.
       queueTimeoutMs: 60_000,
     }),
     secretBox: createSecretBox(config.webhookSecretKeys ?? ''),
@@ -117,24 +115,17 @@ async function measureRound(
   return { delivery, bare };
 }
 
-/** An order in every one of its tables, as the service writes it; its two webhooks wait. */
-async function writeCancelledOrder(
-  { sql, durations, present, recordStep }: Service,
-  merchantId: string,
-): Promise<void> {
-  const environment = 'sandbox' as const;
-  const request = { merchantId, environment, idempotencyKey: randomUUID(), body: VALID_ORDER };
+/** Writes a cancelled order as the service does; its two webhooks are pending. */
+async function writeCancelledOrder(service: Service, merchantId: string): Promise<void> {
+  const { sql, recordStep } = service;
   const paymentLinkMs = DAY_MS;
-  const { order } = await insertOrder(sql, newOrderOf(request, durations), {
-    paymentLinkMs,
-    present,
-  });
+  const order = await writeOrder(merchantId, { ...service, paymentLinkMs });
   const createdAtMs = order.createdAt.getTime();
   const { state } = createOrder(order.terms, createdAtMs, createdAtMs + paymentLinkMs);
   const closing = changeBy(state, { type: 'cancel' });
   const closed = changeBy({ ...state, busy: closing.state.busy }, { type: 'sessionClosed' });
   await recordStep({ orderNumber: order.orderNumber, step: closed.step });
-  // It is over: no workflow of it has to begin.
+  // Reading a final order marks it as started, so the sweep does not start a workflow.
   await readOrder(sql, { orderNumber: order.orderNumber, afterStep: closed.step.number });
 }
 
@@ -176,7 +167,7 @@ function isFastEnough(rounds: readonly RoundSeconds[]): boolean {
   return ratio >= TARGET_RATIO;
 }
 
-/** Each part against the bare loop beside it, so that a machine that is busy with more disturbs both. */
+/** Compares the ratios to the bare loop, so that other load on the machine affects both. */
 function isFlat(rounds: readonly RoundSeconds[]): boolean {
   const fifth = Math.floor(rounds.length / 5);
   const [first, last] = [rounds.slice(0, fifth), rounds.slice(-fifth)].map(
@@ -193,17 +184,15 @@ async function startReceiver() {
   const server = createServer((incoming, answer) => {
     incoming.resume().once('end', () => answer.writeHead(200).end());
   }).listen(0, '127.0.0.1');
-  // Connections outlive the writing of the next round's orders.
+  // Keeps connections open while the next round's orders are written.
   server.keepAliveTimeout = 0;
   await once(server, 'listening');
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-async function registerMerchant({ sql, secretBox }: Service, url: string): Promise<string> {
-  const admin = { sql, actor: 'bench' };
-  const merchant = { name: 'Benchmark', email: 'bench@example.com' };
-  const { merchantId } = await createMerchant(admin, merchant);
-  await changeMerchantStatus(admin, merchantId, 'approve');
+/** Registers a merchant with a webhook endpoint. @returns its id */
+async function createEndpoint({ sql, secretBox }: Service, url: string): Promise<string> {
+  const merchantId = await registerMerchant(sql);
   const sealed = secretBox.seal(SECRET, [merchantId, 'sandbox', 'webhook_secret']);
   await sql`
     INSERT INTO merchant_environments (merchant_id, environment, webhook_url, webhook_secret_sealed)

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux counts CPU time in, on every machine that Node runs on. */
+/** The unit of CPU time in Linux's /proc. */
 const TICKS_PER_SECOND = 100;
 
-/** Whether this system tells the CPU time of other processes in files. */
+/** Whether this system has the CPU times of other processes in /proc. */
 export const HAS_CPU_TIMES = existsSync('/proc/self/stat');
 
 interface ProcessTimes {
@@ -17,20 +17,20 @@ function readTimes(): Map<number, ProcessTimes> {
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // After the process's name, which may hold blanks: its state, its parent, …
+      // The fields after the process's name, which may contain blanks: its state, its parent, …
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
       times.set(Number(name), { parentPid: Number(fields[1]), ticks });
     } catch {
-      // It ended between the listing and this read; its parent has its time.
+      // It ended between the listing and this read; its time counts for its parent.
     }
   }
   return times;
 }
 
 /**
- * CPU milliseconds so far of each of these processes with all that it has started: PostgreSQL has a
- * process for each connection. All 0 where the system does not tell.
+ * CPU milliseconds so far of each process with its descendants: PostgreSQL has a process for each
+ * connection. All 0 on a system without /proc.
  */
 export function cpuMsOf<Kind extends string>(pids: Record<Kind, number>): Record<Kind, number> {
   const times = HAS_CPU_TIMES ? readTimes() : new Map<number, ProcessTimes>();
@@ -45,7 +45,7 @@ export function cpuMsOf<Kind extends string>(pids: Record<Kind, number>): Record
   return Object.fromEntries(entries) as Record<Kind, number>;
 }
 
-/** CPU milliseconds so far of everything on this machine. 0 where the system does not tell. */
+/** CPU milliseconds so far of everything on this machine. 0 on a system without /proc. */
 export function machineCpuMs(): number {
   if (!HAS_CPU_TIMES) return 0;
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');

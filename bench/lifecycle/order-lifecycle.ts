@@ -2,50 +2,54 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
-import { ORDER } from '../load.ts';
+import { ORDER } from '../fixtures.ts';
 import type { Receiver } from './receiver.ts';
 
-/** What one client does, in this order; then the completion window ends and the rest is ours. */
+/** The calls of one client, in this order; after them the order completes by itself. */
 export const CALLS = ['create', 'pay', 'deliver', 'advance'] as const;
+/** The name of a call. */
 export type CallName = (typeof CALLS)[number];
 
-/** The completion window, which `advance` lets pass. */
+/** The completion window, by which `advance` moves the order's clock. */
 const WINDOW_SECONDS = 24 * 3600;
 
-/** What a patient client does about a 500: the same request with the same Idempotency-Key. */
+/** After a 5xx, the client repeats the request with the same Idempotency-Key. */
 const MAX_ATTEMPTS = 10;
-const REPEAT_AFTER_MS = 250;
+const RETRY_AFTER_MS = 250;
 const CALL_TIMEOUT_MS = 30_000;
 
-/** From `advance` to the webhook, the repetition of an activity that was lost included. */
+/** From `advance` to the webhook, including the retry of a lost activity. */
 const WEBHOOK_TIMEOUT_MS = 120_000;
 
+/** A merchant's access to the sandbox API. */
 export interface Merchant extends KeyPair {
   /** The sandbox's address with its base path. */
   url: string;
 }
 
-/** What a round has seen so far. */
+/** The measurements of a round. */
 export interface Observations {
-  /** Milliseconds of each call, repeats included, and of whole lives. */
-  readonly ms: Record<CallName | 'life', number[]>;
-  /** Answers that were not 2xx, and calls without an answer, by call and status. */
+  /** Milliseconds of each call, including its retries, and of whole lifecycles. */
+  readonly ms: Record<CallName | 'lifecycle', number[]>;
+  /** The number of responses other than 2xx, and of calls without one, by call and status. */
   readonly errors: Map<string, number>;
-  /** Lives that did not end as they should, each with the reason. */
+  /** The reasons of failed lifecycles. */
   readonly failures: string[];
 }
 
+/** The measurements of a round that has not started. */
 export function newObservations(): Observations {
   return {
-    ms: { create: [], pay: [], deliver: [], advance: [], life: [] },
+    ms: { create: [], pay: [], deliver: [], advance: [], lifecycle: [] },
     errors: new Map(),
     failures: [],
   };
 }
 
 /**
- * @param concurrency connections that are kept open, one for each life under way
- * @returns lives one whole life: create, pay, deliver, a day, and ORDER_COMPLETED at the receiver
+ * @param concurrency the number of connections, one for each concurrent lifecycle
+ * @returns a function that runs one lifecycle: create, pay, deliver, advance a day, and wait for
+ *   ORDER_COMPLETED at the receiver
  */
 export function createLifecycleClient(merchant: Merchant, receiver: Receiver, concurrency: number) {
   const dispatcher = new Agent({ connections: concurrency, bodyTimeout: CALL_TIMEOUT_MS });
@@ -77,13 +81,13 @@ export function createLifecycleClient(merchant: Merchant, receiver: Receiver, co
       }
       const error = `${name} ${status === 0 ? 'without an answer' : status}`;
       seen.errors.set(error, (seen.errors.get(error) ?? 0) + 1);
-      const mayPass = status === 0 || status >= 500;
-      if (!mayPass || attempts === MAX_ATTEMPTS) throw new Error(`${error}: ${text}`);
-      await delay(REPEAT_AFTER_MS);
+      const isRetryable = status === 0 || status >= 500;
+      if (!isRetryable || attempts === MAX_ATTEMPTS) throw new Error(`${error}: ${text}`);
+      await delay(RETRY_AFTER_MS);
     }
   }
 
-  /** @throws Error when a call or a webhook does not come, with the reason */
+  /** @throws Error when a call fails or a webhook does not arrive */
   return async function runLifecycle(seen: Observations): Promise<void> {
     const startedAt = performance.now();
     const { data } = await call(seen, 'create', '/orders', ORDER);
@@ -92,7 +96,7 @@ export function createLifecycleClient(merchant: Merchant, receiver: Receiver, co
     await call(seen, 'deliver', `/orders/${id}/deliver`, {});
     await call(seen, 'advance', `/test-helpers/orders/${id}/advance`, { seconds: WINDOW_SECONDS });
     await withinTimeout(receiver.untilCompleted(id), `ORDER_COMPLETED of ${id} did not arrive`);
-    seen.ms.life.push(performance.now() - startedAt);
+    seen.ms.lifecycle.push(performance.now() - startedAt);
     await withinTimeout(receiver.untilAll(id), `One of the four webhooks of ${id} did not arrive`);
   };
 }

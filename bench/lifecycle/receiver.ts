@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 /** The four webhooks of an order that is created, paid, delivered and completed. */
 const WEBHOOKS_PER_ORDER = 4;
 
-/** What has arrived of one order. */
+/** The webhooks of one order that have arrived. */
 interface Arrivals {
   readonly eventIds: Set<string>;
   readonly completed: PromiseWithResolvers<void>;
   readonly all: PromiseWithResolvers<void>;
 }
 
-/** A merchant's endpoint on loopback, which answers 200 at once. */
+/** Starts a merchant's endpoint on the loopback interface, which responds with 200 immediately. */
 export async function startReceiver() {
   const orders = new Map<string, Arrivals>();
   const arrivalsOf = (orderNumber: string): Arrivals => {
@@ -23,7 +23,7 @@ export async function startReceiver() {
       completed: Promise.withResolvers<void>(),
       all: Promise.withResolvers<void>(),
     };
-    // The first webhook may be faster than the answer to POST /orders.
+    // The first webhook may arrive before the response to POST /orders.
     orders.set(orderNumber, arrivals);
     return arrivals;
   };
@@ -54,4 +54,5 @@ export async function startReceiver() {
     },
   };
 }
+/** See {@link startReceiver}. */
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;

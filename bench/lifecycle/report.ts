@@ -1,25 +1,26 @@
 import type { CallName, Observations } from './order-lifecycle.ts';
 import { CALLS } from './order-lifecycle.ts';
+import { percentile } from '../load.ts';
 import type { ProcessKind } from './side.ts';
 import { PROCESS_KINDS } from './side.ts';
 
-/** What one side did in one round. */
+/** The measurements of one side in one round. */
 export interface RoundResult {
   readonly seen: Observations;
   readonly lifecyclesPerSecond: number;
-  /** What the rest of the machine used meanwhile: of a busy one the figures say nothing. */
+  /** CPU time of everything else on the machine. If it is high, the figures are not meaningful. */
   readonly othersCpuMsPerSecond: number;
   readonly cpuMsPerLifecycle: Record<ProcessKind, number>;
-  /** CPU of the benchmark's own process: its client and its receiver. */
+  /** CPU time of the benchmark's process, which runs the clients and the receiver. */
   readonly ownCpuMsPerLifecycle: number;
-  /** What the other side used meanwhile, which had nothing to do. */
+  /** CPU time of the other side, which is idle. */
   readonly waitingCpuMsPerSecond: number;
 }
 
-/** What the service itself costs: the gateway is simulated. */
+/** The processes of the service, without the simulated gateway. */
 const SERVICE_KINDS = PROCESS_KINDS.filter((kind) => kind !== 'gateway simulator');
 
-/** Prints the figures of one side, or of two with what the first is to the second. */
+/** Prints the figures of one side, or of two with the ratio of the first to the second. */
 export function printReport(names: readonly string[], sides: readonly RoundResult[][]): void {
   const line = (title: string, pick: (rounds: RoundResult[]) => number, digits = 0) => {
     const figures = sides.map(pick);
@@ -32,23 +33,22 @@ export function printReport(names: readonly string[], sides: readonly RoundResul
   };
 
   heading('median of the rounds');
-  const lives = ({ lifecyclesPerSecond }: RoundResult) => lifecyclesPerSecond;
-  line('whole lives a second', medianOf(lives), 2);
+  const rate = ({ lifecyclesPerSecond }: RoundResult) => lifecyclesPerSecond;
+  line('lifecycles per second', medianOf(rate), 2);
   const [these = [], those] = sides;
   if (those) {
-    const ratios = these.map((round, index) => lives(round) / lives(those[index] ?? round));
-    const announced = `${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(' ')})`;
-    console.log(`The median of each round's own ratio: ${announced}`);
+    const ratios = these.map((round, index) => rate(round) / rate(those[index] ?? round));
+    const text = `${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(' ')})`;
+    console.log(`The median of each round's own ratio: ${text}`);
   }
 
   heading('milliseconds of all rounds');
-  for (const call of [...CALLS, 'life'] as const) {
-    const title = call === 'life' ? 'whole life' : call;
-    line(`${title} p50`, percentileOf(call, 0.5));
-    line(`${title} p99`, percentileOf(call, 0.99));
+  for (const call of [...CALLS, 'lifecycle'] as const) {
+    line(`${call} p50`, percentileOf(call, 0.5));
+    line(`${call} p99`, percentileOf(call, 0.99));
   }
 
-  heading('CPU milliseconds a life');
+  heading('CPU ms per lifecycle');
   const ofKind = (kind: ProcessKind) =>
     medianOf(({ cpuMsPerLifecycle }) => cpuMsPerLifecycle[kind]);
   for (const kind of SERVICE_KINDS) line(kind, ofKind(kind), 1);
@@ -78,8 +78,8 @@ function printErrors(name: string, rounds: readonly RoundResult[]): void {
   for (const { seen } of rounds) {
     for (const [error, count] of seen.errors) counts.set(error, (counts.get(error) ?? 0) + count);
   }
-  const announced = [...counts].map(([error, count]) => `${count} × ${error}`).join(', ');
-  console.log(`Answers that were not 2xx, ${name}: ${announced === '' ? 'none' : announced}`);
+  const text = [...counts].map(([error, count]) => `${count} × ${error}`).join(', ');
+  console.log(`Responses other than 2xx, ${name}: ${text === '' ? 'none' : text}`);
   for (const { seen } of rounds) seen.failures.forEach((failure) => console.log(`  ${failure}`));
 }
 
@@ -93,11 +93,12 @@ function medianOf(pick: (round: RoundResult) => number) {
   return (rounds: readonly RoundResult[]) => median(rounds.map(pick));
 }
 
-function percentileOf(call: CallName | 'life', share: number) {
-  return (rounds: readonly RoundResult[]) => {
-    const sorted = rounds.flatMap(({ seen }) => seen.ms[call]).toSorted((a, b) => a - b);
-    return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
-  };
+function percentileOf(call: CallName | 'lifecycle', share: number) {
+  return (rounds: readonly RoundResult[]) =>
+    percentile(
+      rounds.flatMap(({ seen }) => seen.ms[call]),
+      share,
+    );
 }
 
 function ratioOf([first = Number.NaN, second]: readonly number[]): string {

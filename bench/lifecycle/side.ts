@@ -11,7 +11,7 @@ import { startReceiver } from './receiver.ts';
 
 const run = promisify(execFile);
 
-/** Whose CPU time is announced. The gateway simulator stands for a gateway elsewhere. */
+/** The processes whose CPU time is reported. The simulator replaces an external gateway. */
 export const PROCESS_KINDS = [
   'API',
   'worker',
@@ -19,18 +19,19 @@ export const PROCESS_KINDS = [
   'PostgreSQL',
   'gateway simulator',
 ] as const;
+/** The name of a process in the report. */
 export type ProcessKind = (typeof PROCESS_KINDS)[number];
 
-/** A service with nothing to do uses less, of one processor, Temporal's own housekeeping included. */
+/** An idle service uses a smaller share of one processor, including Temporal's housekeeping. */
 const IDLE_SHARE = 0.15;
 const IDLE_POLL_MS = 500;
 const IDLE_TIMEOUT_MS = 15_000;
 
 /**
- * Starts the whole service of a checkout from its own code: PostgreSQL, Temporal, API, worker and
- * gateway simulator, each a process of its own, and a merchant with a webhook endpoint.
+ * Starts the whole service of a checkout: PostgreSQL, Temporal, API, worker and gateway simulator in
+ * separate processes, and a merchant with a webhook endpoint.
  *
- * @param folder a checkout with its own `node_modules`, by its real path
+ * @param folder the real path of a checkout with `node_modules`
  */
 export async function startSide(folder: string, concurrency: number) {
   const settings = { RATE_LIMIT_PER_SECOND: '1000000' };
@@ -60,9 +61,10 @@ export async function startSide(folder: string, concurrency: number) {
     throw error;
   }
 }
+/** See {@link startSide}. */
 export type Side = Awaited<ReturnType<typeof startSide>>;
 
-/** By the checkout's own command: how it is stored is its own affair. */
+/** Uses the checkout's admin command, because checkouts may store the URL differently. */
 async function saveWebhookUrl(folder: string, dataDir: string, merchantId: string, url: string) {
   const ownAdmin = join(folder, 'dev/admin.ts');
   const admin = existsSync(ownAdmin) ? ownAdmin : join(folder, 'src/main/admin.ts');
@@ -74,7 +76,7 @@ async function saveWebhookUrl(folder: string, dataDir: string, merchantId: strin
 function findPids(folder: string, dataDir: string): Record<ProcessKind, number> {
   const one = (name: string, ...found: number[]) => {
     const [pid] = found;
-    if (pid === undefined) throw new Error(`The process of ${name} is not to be found`);
+    if (pid === undefined) throw new Error(`The process of ${name} was not found`);
     return pid;
   };
   const part = (...entries: string[]) =>
@@ -92,7 +94,7 @@ function findPids(folder: string, dataDir: string): Record<ProcessKind, number> 
   };
 }
 
-/** What a round leaves behind must not slow the other side's: waits until it is done. */
+/** Waits until the side is idle, so that the rest of its round does not slow the other side. */
 async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void> {
   const total = () => Object.values(cpuMs()).reduce((sum, ms) => sum + ms, 0);
   const deadline = performance.now() + IDLE_TIMEOUT_MS;
@@ -105,7 +107,7 @@ async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void>
   }
 }
 
-/** The commit of a checkout, and whether it has changes beside it. */
+/** The commit of a checkout, marked when it has uncommitted changes. */
 async function describeCommit(folder: string): Promise<string> {
   try {
     const { stdout } = await run('git', ['-C', folder, 'describe', '--always', '--dirty']);

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import type { Sql } from '../src/db/client.ts';
+import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
+import type { OrderDurations } from '../src/orders/create-order.ts';
+import { newOrderOf } from '../src/orders/create-order.ts';
+import type { NewOrder } from '../src/orders/insert-order.ts';
+import { insertOrder } from '../src/orders/insert-order.ts';
+import type { PresentOrder } from '../src/orders/presenter.ts';
+import type { OrderRow } from '../src/orders/rows.ts';
+
+/** The body of POST /orders. */
+export const ORDER = {
+  amount: 499.5,
+  buyerEmail: 'asha@example.com',
+  buyerPhone: '+919876543210',
+  description: 'Blue kurta, size M',
+};
+
+/** The same body after validation. */
+const VALID_ORDER = { ...ORDER, buyerName: null, merchantOrderId: null, currency: null };
+
+/** Creates an approved merchant. @returns its id */
+export async function registerMerchant(sql: Sql): Promise<string> {
+  const admin = { sql, actor: 'bench' };
+  const merchant = { name: 'Benchmark', email: 'bench@example.com' };
+  const { merchantId } = await createMerchant(admin, merchant);
+  await changeMerchantStatus(admin, merchantId, 'approve');
+  return merchantId;
+}
+
+/** A new sandbox order, not written yet. */
+export function newSandboxOrder(
+  merchantId: string,
+  durations: Omit<OrderDurations, 'paymentLinkMs'>,
+): NewOrder {
+  const environment = 'sandbox' as const;
+  const request = { merchantId, environment, idempotencyKey: randomUUID(), body: VALID_ORDER };
+  return newOrderOf(request, durations);
+}
+
+/** Inserts a sandbox order as POST /orders does, without starting its workflow. */
+export async function writeOrder(
+  merchantId: string,
+  options: {
+    sql: Sql;
+    durations: Omit<OrderDurations, 'paymentLinkMs'>;
+    present: PresentOrder;
+    paymentLinkMs: number;
+  },
+): Promise<OrderRow> {
+  const { sql, durations, present, paymentLinkMs } = options;
+  const order = newSandboxOrder(merchantId, durations);
+  return (await insertOrder(sql, order, { paymentLinkMs, present })).order;
+}
