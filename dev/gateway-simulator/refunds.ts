@@ -1,21 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { NewEvent } from './callbacks.ts';
-import {
-  type Notes,
-  type Payment,
-  RazorpayError,
-  type Refund,
-  type Transfer,
-  badRequest,
-} from './entities.ts';
+import type { Notes, Payment, Refund, Transfer } from './entities.ts';
+import { RazorpayError, badRequest } from './entities.ts';
 import { assertNotRefused } from './faults.ts';
-import {
-  type SimulatedGateway,
-  balanceChange,
-  requireRow,
-  platformBalancePaise,
-  publish,
-} from './gateway.ts';
+import type { SimulatedGateway } from './gateway.ts';
+import { balanceChange, requireRow, platformBalancePaise, publish } from './gateway.ts';
 import { newId } from './random.ts';
 import type { Changes, Row } from './store.ts';
 import { reverseTransfer, transfersOf, unreversedPaise } from './transfers.ts';

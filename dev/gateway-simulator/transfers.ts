@@ -1,18 +1,8 @@
-import {
-  type LinkedAccount,
-  type Notes,
-  type Payment,
-  type Transfer,
-  badRequest,
-} from './entities.ts';
+import type { LinkedAccount, Notes, Payment, Transfer } from './entities.ts';
+import { badRequest } from './entities.ts';
 import { assertNotRefused } from './faults.ts';
-import {
-  type SimulatedGateway,
-  balanceChange,
-  requireRow,
-  platformBalancePaise,
-  publish,
-} from './gateway.ts';
+import type { SimulatedGateway } from './gateway.ts';
+import { balanceChange, requireRow, platformBalancePaise, publish } from './gateway.ts';
 import { newId } from './random.ts';
 import type { Row } from './store.ts';
 
