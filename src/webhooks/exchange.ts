@@ -24,8 +24,8 @@ export interface WebhookResponse {
 
 /** Reads a response up to a number of bytes and discards the rest. */
 class ResponseReader implements Dispatcher.DispatchHandler {
-  readonly answer: Promise<WebhookResponse>;
-  readonly #settle: (answer: WebhookResponse) => void;
+  readonly response: Promise<WebhookResponse>;
+  readonly #settle: (response: WebhookResponse) => void;
   readonly #maxResponseBytes: number;
   readonly #chunks: Buffer[] = [];
   #byteCount = 0;
@@ -33,7 +33,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 
   constructor(maxResponseBytes: number) {
     const { promise, resolve } = Promise.withResolvers<WebhookResponse>();
-    this.answer = promise;
+    this.response = promise;
     this.#settle = resolve;
     this.#maxResponseBytes = maxResponseBytes;
   }
@@ -89,8 +89,8 @@ export async function exchange(
   const leftMs = startedAtMs + totalTimeoutMs - performance.now();
   const timer = setTimeout(endOnTimeout, leftMs);
   connection.client.dispatch({ ...request, method: 'POST' }, reader);
-  const answer = await reader.answer;
+  const response = await reader.response;
   clearTimeout(timer);
   connection.exchangeCount += 1;
-  return answer;
+  return response;
 }

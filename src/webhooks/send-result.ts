@@ -23,15 +23,15 @@ function errorOf({ statusCode, fault }: WebhookResponse): string | null {
 }
 
 /** The result of an exchange that began at `startedAtMs` on the clock of `performance.now()`. */
-export function resultOf(answer: WebhookResponse, startedAtMs: number): SendResult {
-  const error = errorOf(answer);
+export function resultOf(response: WebhookResponse, startedAtMs: number): SendResult {
+  const error = errorOf(response);
   return {
     outcome: error === null ? 'delivered' : 'refused',
-    statusCode: answer.statusCode,
+    statusCode: response.statusCode,
     durationMs: Math.round(performance.now() - startedAtMs),
-    responseBody: answer.body,
+    responseBody: response.body,
     error,
-    isTimedOut: answer.fault !== null && isTimeout(answer.fault),
+    isTimedOut: response.fault !== null && isTimeout(response.fault),
   };
 }
 

@@ -132,15 +132,15 @@ async function attempt(
 ): Promise<WebhookResponse> {
   const limits = { ...settings, startedAtMs };
   let connection = connections.take(origin);
-  let answer = await exchange(connection, request, limits);
-  if (wasClosedWhileIdle(connection, answer)) {
+  let response = await exchange(connection, request, limits);
+  if (wasClosedWhileIdle(connection, response)) {
     connections.discard(connection);
     connection = connections.open(origin);
-    answer = await exchange(connection, request, limits);
+    response = await exchange(connection, request, limits);
   }
-  if (answer.reusable) connections.keep(connection);
+  if (response.reusable) connections.keep(connection);
   else connections.discard(connection);
-  return answer;
+  return response;
 }
 
 /**
@@ -178,9 +178,9 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     const startedAtMs = performance.now();
     try {
       const post = { path: `${pathname}${search}`, headers, body };
-      const answer = await attempt(origin, post, { connections, settings, startedAtMs });
-      throwIfNotAttempted(answer);
-      return resultOf(answer, startedAtMs);
+      const response = await attempt(origin, post, { connections, settings, startedAtMs });
+      throwIfNotAttempted(response);
+      return resultOf(response, startedAtMs);
     } finally {
       release();
     }
