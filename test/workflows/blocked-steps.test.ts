@@ -14,7 +14,7 @@ const test = serviceTest({
   worker: { options: { maxConcurrentWorkflowTaskExecutions: SLOTS } },
 });
 
-/** From now on the order's next event cannot be written: there is another one under its number. */
+/** Makes the order's next event impossible to write: another event already has its number. */
 async function breakNextEvent({ sql }: TestService, { orderNumber }: DirectOrder) {
   const eventId = `evt_broken_${orderNumber}`;
   await sql`
@@ -34,7 +34,7 @@ async function currentDetailsOf({ handle }: DirectOrder): Promise<string> {
   return currentDetails;
 }
 
-test('more orders than the worker has slots stand still, and the others live on', async ({
+test('more blocked orders than the worker has slots do not block other orders', async ({
   service,
   merchant,
   orders,

@@ -16,7 +16,7 @@ const REASON = 'It never arrived at my door';
 const REFUSAL = 'Cannot raise dispute; order must be in PAID or DELIVERED status';
 const REFUSAL_WHILE_RELEASING = `${REFUSAL}; the funds are being released to the merchant`;
 
-/** Orders whose release a test holds up before it asks the database. */
+/** Orders whose release a test delays before it reaches the database. */
 const heldUp = new Map<string, ReturnType<typeof newHold>>();
 const newHold = () => ({
   letGo: Promise.withResolvers<void>(),
@@ -41,7 +41,7 @@ const test = serviceTest({
   },
 });
 
-/** The database's clock runs again, with Temporal's. */
+/** Sets the database's clock to Temporal's and lets it run again. */
 const letClocksAgree = (service: TestService) => service.skip(1);
 test.beforeEach(({ service }) => letClocksAgree(service));
 
@@ -65,19 +65,19 @@ const rowOf = (service: TestService, { order_number }: Order) =>
 const dispute = (merchant: Merchant, order: Order) =>
   merchant.sandbox.help(order, 'dispute', { reason: REASON });
 
-/** Stops the database's clock so many seconds before (negative) or after a window's end. */
+/** Stops the database's clock at a number of seconds before (negative) or after the window's end. */
 const receiveAt = (service: TestService, endsAtMs: number, seconds: number) =>
   service.clock.stopAt(new Date(endsAtMs + seconds * 1000));
 
-/** The API wrote the dispute down and died before it told the workflow. */
+/** The API has written the dispute and died before it notified the workflow. */
 const writeDownOnly = (service: TestService, { order_number }: Order) =>
   writeDispute(service.sql, order_number, {
     requestId: `dispute:${randomUUID()}`,
     reason: REASON,
   });
 
-describe('a dispute and the end of the window, by the clock of the database', () => {
-  test('1 s before the end: it counts', async ({ service, merchant }) => {
+describe('a dispute near the end of the window, by the database’s clock', () => {
+  test('received 1 s before the end, it counts', async ({ service, merchant }) => {
     const order = await deliveredOrder(merchant);
     await receiveAt(service, order.endsAtMs, -1);
     const { status, body } = await dispute(merchant, order);
@@ -85,7 +85,7 @@ describe('a dispute and the end of the window, by the clock of the database', ()
     expect(body.data.dispute?.reason).toBe(REASON);
   });
 
-  test('1 s after the end, though the workflow has not noticed the end yet: it is refused', async ({
+  test('received 1 s after the end, it is refused, even if the workflow has not processed the end yet', async ({
     service,
     merchant,
   }) => {
@@ -101,7 +101,7 @@ describe('a dispute and the end of the window, by the clock of the database', ()
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
   });
 
-  test('1 s before the end, but the workflow hears of it only when it releases: it counts', async ({
+  test('received 1 s before the end, it counts, even if the workflow learns of it only at the release', async ({
     service,
     merchant,
   }) => {
@@ -128,7 +128,7 @@ describe('a dispute and the end of the window, by the clock of the database', ()
     ]);
   });
 
-  test('1 s after the end, and the workflow never heard of it: the order completes', async ({
+  test('received 1 s after the end without notifying the workflow, it does not stop the completion', async ({
     service,
     merchant,
   }) => {
@@ -140,14 +140,14 @@ describe('a dispute and the end of the window, by the clock of the database', ()
     expect((await merchant.sandbox.read(order)).dispute_count).toBe(0);
   });
 
-  test('on the very millisecond of the end it is too late', async ({ service, merchant }) => {
+  test('received in the millisecond of the end, it is too late', async ({ service, merchant }) => {
     const order = await deliveredOrder(merchant);
     await receiveAt(service, order.endsAtMs, 0);
     expect((await dispute(merchant, order)).body.message).toBe(REFUSAL);
   });
 });
 
-describe('a dispute that meets the release under way', () => {
+describe('a dispute while the release is being started', () => {
   test('1 s before the end stops the release and is raised once', async ({ service, merchant }) => {
     const order = await deliveredOrder(merchant);
     const { letGo, released } = holdUp(order);
@@ -165,7 +165,7 @@ describe('a dispute that meets the release under way', () => {
     });
   });
 
-  test('received 1 s after the end it is refused, and the release goes on', async ({
+  test('received 1 s after the end, it is refused and the release continues', async ({
     service,
     merchant,
   }) => {
@@ -179,7 +179,7 @@ describe('a dispute that meets the release under way', () => {
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
   });
 
-  test('once the release has started nothing stops it, however long the gateway takes', async ({
+  test('after the release has started no dispute stops it, however long the gateway takes', async ({
     service,
     merchant,
     gateway,

@@ -19,7 +19,7 @@ const CANNOT_DELIVER = 'Cannot mark as delivered; order must be in PAID status';
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
 const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
-/** Does some work for each item, for so many items at a time. */
+/** Processes all items, a limited number at a time. */
 async function inTurns<T, R>(
   atOnce: number,
   items: T[],
@@ -45,7 +45,7 @@ async function paidOrder(merchant: Merchant) {
   return order;
 }
 
-/** What Temporal's retention does one day: nothing will be left of an order's workflow. */
+/** Deletes an order's workflow, as Temporal's retention does. */
 async function askToForget(service: TestService, orderNumber: string): Promise<void> {
   const { client, namespace } = service.temporal;
   await client.workflow.getHandle(orderNumber).result();
@@ -75,17 +75,17 @@ const test = serviceTest({
   await askToForget(service, body.data.order_number);
   return body.data;
 });
-// Early, for Temporal takes its time.
+// Started early, because Temporal needs some time for it.
 test.beforeAll(({ forgotten }) => void forgotten);
 
-describe('an order is created once for each key', () => {
-  test('100 keys, each posted 20 times at once, make 100 orders and 100 workflows', async ({
+describe('an order is created once for each Idempotency-Key', () => {
+  test('100 keys, each posted 20 times concurrently, make 100 orders and 100 workflows', async ({
     service,
   }) => {
     const shop = await service.newMerchant({ webhooks: false });
     const keys = many(100, () => randomUUID());
-    // All twenty of a key at once, and five keys at once: more would wait for a slow machine's
-    // Temporal for longer than the API waits.
+    // All twenty of a key concurrently, and five keys at a time: with more, a slow machine's Temporal
+    // would take longer than the API waits.
     const post = (key: string) => shop.sandbox.post('/orders', anOrder(), withKey(key));
     const answers = await inTurns(5, keys, (key) => Promise.all(many(20, () => post(key))));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -105,7 +105,7 @@ describe('an order is created once for each key', () => {
   }, 400_000);
 });
 
-describe('what an API process left behind when it died', () => {
+describe('what an API process leaves when it dies', () => {
   test('the sweeper starts an order without a workflow, once', async ({ service, merchant }) => {
     const key = randomUUID();
     const { merchantId } = merchant;
@@ -126,7 +126,7 @@ describe('what an API process left behind when it died', () => {
     expect((await order.handle.describe()).runId).toBe(runId);
   });
 
-  test('a dispute that was written down and told to nobody is raised by the sweeper, once', async ({
+  test('the sweeper raises a dispute that was written without notifying the workflow, once', async ({
     service,
     merchant,
     orders,
@@ -144,7 +144,7 @@ describe('what an API process left behind when it died', () => {
 });
 
 describe('a command is carried out once', () => {
-  /** Thirty commands at once on one PAID order, over HTTP. */
+  /** Sends thirty concurrent commands to one PAID order over HTTP. */
   async function thirtyAtOnce(
     service: TestService,
     merchant: Merchant,
@@ -168,9 +168,9 @@ describe('a command is carried out once', () => {
     };
   }
 
-  // A refused Update is in no history, unless the server dropped a workflow task: then some were
-  // accepted that should not have been.
-  test('of 30 deliveries at once exactly one wins, and the rest are refused', async ({
+  // A rejected Update is not in the history, unless the server dropped a workflow task: then some
+  // Updates were accepted that should have been rejected.
+  test('of 30 concurrent deliveries exactly one succeeds, and the rest are refused', async ({
     service,
     merchant,
   }) => {
@@ -183,7 +183,7 @@ describe('a command is carried out once', () => {
     });
   });
 
-  test('of 15 deliveries and 15 cancellations at once exactly one delivery wins', async ({
+  test('of 15 concurrent deliveries and 15 cancellations exactly one delivery succeeds', async ({
     service,
     merchant,
   }) => {
@@ -203,7 +203,7 @@ describe('a command is carried out once', () => {
     ['deliver', 'DELIVERED', paidOrder],
     ['cancel', 'CANCELLED', (merchant: Merchant) => merchant.sandbox.create()],
   ] as const)(
-    'a %s repeated with its key is answered with the order as it is now',
+    'a %s repeated with its key returns the order as it is now',
     async ([path, status, make], { merchant }) => {
       const order = await make(merchant);
       const ask = () =>
@@ -222,14 +222,14 @@ describe('a command is carried out once', () => {
   );
 });
 
-describe('an order that Temporal has forgotten', () => {
-  // Temporal takes half a minute for it, and longer on a busy machine.
+describe('an order whose workflow Temporal has deleted', () => {
+  // Temporal needs half a minute for the deletion, and longer on a busy machine.
   const PATIENT = { timeout: 100_000, interval: 100 };
   test.beforeAll(({ service, forgotten }) =>
     vi.waitUntil(() => isUnknown(service, forgotten.order_number), PATIENT),
   );
 
-  test('is answered to a replay of its key, which starts nothing', async ({
+  test('is returned for a repeated key, which starts no workflow', async ({
     service,
     merchant,
     forgotten,
@@ -242,7 +242,7 @@ describe('an order that Temporal has forgotten', () => {
     expect(await isUnknown(service, forgotten.order_number)).toBe(true);
   });
 
-  test('is answered to a repeated command as it is now, and refuses a new one', async ({
+  test('is returned as it is now for a repeated command, and refuses a new one', async ({
     merchant,
     forgotten,
   }) => {

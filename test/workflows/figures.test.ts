@@ -5,7 +5,7 @@ import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
-/** The figures that the happy path must not exceed, with its four webhooks delivered. */
+/** The figures that an order without complications must not exceed, with its four webhooks delivered. */
 const MOST_EVENTS = 46;
 const MOST_ACTIONS = 14;
 
@@ -14,12 +14,12 @@ const test = serviceTest({
   settings: { COMPLETION_WINDOW_SECONDS: '2' },
   callbacks: false,
   worker: {
-    // The endpoint answers at once; how long that takes on a busy machine must not count.
+    // The endpoint responds immediately; a busy machine's delay must not change the figures.
     activities: ({ deps }) => createActivities({ ...deps, firstAttemptWaitMs: 30_000 }),
   },
 }).extend('lived', { scope: 'file' }, async ({ service, merchant }) => {
   const told = (event: string) => merchant.receiver.until(1, (webhook) => webhook.event === event);
-  // As it happens in life: each webhook has arrived long before the next thing happens.
+  // As in production, each webhook has arrived long before the next step.
   const order = await startOrder(service, merchant);
   await told('ORDER_CREATED');
   await order.pay();
@@ -30,7 +30,7 @@ const test = serviceTest({
   return { order, result: await order.handle.result() };
 });
 
-describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
+describe('an order without complications: create, pay, deliver, 24 hours, complete', () => {
   test('costs at most 46 history events and 14 billable actions', async ({
     lived: { order, result },
   }) => {
@@ -42,7 +42,7 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     expect(result).toMatchObject({ status: 'COMPLETED', disputeCount: 0, webhookEvents: 4 });
   });
 
-  test('leaves nothing personal in Temporal: no email, phone, name, text or URL', async ({
+  test('leaves no personal data in Temporal: no email, phone, name, text or URL', async ({
     lived: { order },
   }) => {
     const { events } = await order.handle.fetchHistory();
@@ -55,7 +55,7 @@ describe('the happy path: create, pay, deliver, 24 hours, complete', () => {
     expect(texts).not.toMatch(/https?:/);
   });
 
-  test('can be found and understood by an operator in the Temporal UI', async ({
+  test('can be found and understood in the Temporal UI by an operator', async ({
     service,
     lived: { order },
   }) => {

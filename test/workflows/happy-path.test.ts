@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000;
 
 const test = serviceTest({ time: 'skipping' });
 
-test('an order that is paid and delivered completes after 24 hours, and tells its merchant', async ({
+test('a delivered order completes after 24 hours without a dispute, and its merchant is notified', async ({
   service,
 }) => {
   const { sandbox, receiver } = await service.newMerchant();

@@ -24,7 +24,7 @@ function limitedCalls(maxConcurrent: number) {
   };
 }
 
-test('so many calls for one key are under way at once, and the others come in their order', async () => {
+test('at most so many calls for one key run at the same time, and the others start in their order of arrival', async () => {
   const { call, begun, end } = limitedCalls(2);
   const calls = ['a', 'b', 'c', 'd'].map((name) => call('one', name));
   expect(begun).toEqual(['a', 'b']);
@@ -39,7 +39,7 @@ test('so many calls for one key are under way at once, and the others come in th
   expect(await Promise.all([...calls, late])).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-test('a call that fails makes room, and its caller hears of it', async () => {
+test('a call that fails makes room, and its caller gets the error', async () => {
   const { call, begun, end } = limitedCalls(1);
   const failing = call('one', 'a').catch((error: unknown) => `failed: ${String(error)}`);
   const next = call('one', 'b');
@@ -50,7 +50,7 @@ test('a call that fails makes room, and its caller hears of it', async () => {
   expect(await next).toBe('b');
 });
 
-test('calls for other keys wait for nobody', async () => {
+test('calls for other keys do not wait', async () => {
   const { call, begun, end } = limitedCalls(1);
   const calls = [call('one', 'a'), call('other', 'b')];
   expect(begun).toEqual(['a', 'b']);

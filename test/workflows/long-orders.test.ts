@@ -4,25 +4,25 @@ import { liveThroughMessages } from '../support/long-order.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
-/** More than the server takes in one run, and then none, for ever: 2,000 Updates. */
+/** More than the 2,000 Updates after which the server accepts no more in one run. */
 const MESSAGES = { updates: 2500, signals: 2500, rounds: 50 };
 
 const test = serviceTest({
   time: 'real',
   callbacks: false,
-  // On a slow machine it takes longer than the five minutes after which the webhook is tried again.
+  // A slow machine needs longer than the five minutes after which the webhook is retried.
   settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '86400,86400,86400,86400' },
 });
 
 test(
-  'an order takes 2,500 Updates and as many Signals, with a webhook waiting, and then lives on',
+  'an order with a waiting webhook accepts 2,500 Updates and as many Signals, and then continues normally',
   { timeout: 900_000 },
   async ({ service, merchant, orders }) => {
     await liveThroughMessages({ service, merchant, orders }, MESSAGES);
   },
 );
 
-test('after a cancel that failed at the gateway, further ones are refused without an event', async ({
+test('after a cancel has failed at the gateway, further cancels are refused without a history event', async ({
   orders,
   gateway,
 }) => {
@@ -35,7 +35,7 @@ test('after a cancel that failed at the gateway, further ones are refused withou
   expect(await Promise.all([cancel(), cancel(), cancel()])).toEqual([502, 502, 502]);
   expect((await handle.describe()).historyLength).toBe(before);
   await fault.mend();
-  // Some seconds later the gateway is asked again.
+  // Some seconds later the service asks the gateway again.
   await until(async () => (await cancel()) === 200);
   expect((await order.read()).status).toBe('CANCELLED');
 });

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false });
 
-/** What an operator does after a backup was restored; the alerts that it raises are printed, too. */
+/** Recovers as an operator does after restoring a backup, and returns the output with its alerts. */
 async function recoverAll({ env }: TestService) {
   const { code, stdout } = await adminCli(env).run('order', 'recover', '--all', '--json');
   expect(code).toBe(0);
@@ -21,7 +21,7 @@ async function recoverAll({ env }: TestService) {
 const openAlerts = async ({ sql }: TestService, subject: string) =>
   (await listAlerts(sql, { subject }, 100)).alerts.map(({ kind }) => kind);
 
-/** An order with a payment session of which a restored database knows nothing. */
+/** An order with a payment session that a restored database has lost. */
 async function withLostSession(
   service: TestService,
   { sandbox }: Awaited<ReturnType<TestService['newMerchant']>>,
@@ -36,7 +36,7 @@ async function withLostSession(
   return { order, gatewaySessionId };
 }
 
-test('a payment of which a restored database knows nothing reaches its order', async ({
+test('a payment that a restored database has lost reaches its order', async ({
   service,
   merchant,
 }) => {
@@ -48,7 +48,7 @@ test('a payment of which a restored database knows nothing reaches its order', a
   await merchant.sandbox.untilStatus(order, 'PAID');
 });
 
-test('one that its order cannot take is given back', async ({ service, merchant }) => {
+test('a lost payment that its order cannot take is refunded', async ({ service, merchant }) => {
   let second = '';
   const { order } = await withLostSession(service, merchant, async (gatewaySessionId) => {
     await payAtGateway(service, gatewaySessionId);
@@ -59,7 +59,7 @@ test('one that its order cannot take is given back', async ({ service, merchant 
   await until(async () => (await madeAtGateway(service, second, 'refunds')).length === 1);
 });
 
-test('a session of which a restored database knows nothing can be paid no more', async ({
+test('a payment session that a restored database has lost can no longer be paid', async ({
   service,
   merchant,
 }) => {
@@ -70,7 +70,7 @@ test('a session of which a restored database knows nothing can be paid no more',
   expect(status).toBe(201);
   const { gatewaySessionId: next } = await sessionOf(service, order);
   await recoverAll(service);
-  // One that the database knows stays open.
+  // A session that the database has stays open.
   await payAtGateway(service, next);
 });
 
@@ -94,7 +94,7 @@ test('a payment of an order that a restored database has lost raises an alert th
   expect(await simulator(service, 'GET', '/totals')).toMatchObject({ isBalanced: true });
 });
 
-test('an order that has ended, and that a restored database has lost, raises an alert', async ({
+test('a finished order that a restored database has lost raises an alert', async ({
   service,
   merchant,
   orders,
@@ -121,7 +121,7 @@ test('an order that has ended, and that a restored database has lost, raises an 
   expect((await recoverAll(service)).lost).toBe(1);
 });
 
-test('an order that waits only for its webhooks, and that a restored database has lost, raises an alert', async ({
+test('a lost order whose workflow waits only for its webhooks raises an alert', async ({
   service,
   merchant,
   orders,
@@ -146,7 +146,7 @@ test.for([
   ['CANCELLED', 'ORDER_CANCELLED', 'whose workflow has ended'],
   ['PAID', 'PAYMENT_SUCCESS', 'whose workflow runs'],
 ] as const)(
-  'a webhook of which a restored database has forgotten that it arrived is sent again: of a %s order, %s, %s',
+  'a webhook whose arrival a restored database has lost is sent again: of a %s order, %s, %s',
   async ([status, event], { service, merchant, orders }) => {
     const order = await orders.in(status);
     const attempts = async () => service.sql<{ state: string; count: number }[]>`

@@ -26,7 +26,7 @@ const test = serviceTest({
         }),
   );
 
-/** The order as its last step in the book left it. */
+/** The order after its last step in the database. */
 async function stateOf(
   service: TestService,
   { orderNumber, row }: DirectOrder,
@@ -40,7 +40,7 @@ async function stateOf(
   return { terms, status, busy, deadline, disputeCount, stepNumber: number, eventSequence };
 }
 
-/** What a lost workflow task leaves: its step is in the book, and the Update is gone with it. */
+/** Does what a lost workflow task does: its step is recorded, and its Update is lost. */
 async function writeAsLost(
   service: TestService,
   { orderNumber }: DirectOrder,
@@ -80,7 +80,11 @@ test('the sweeper tells an order of its lost delivery, and it goes on', async ({
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED', webhookEvents: 4 });
 });
 
-test('a refund that began with a lost task is made, once', async ({ service, orders, lose }) => {
+test('a refund that began with a lost workflow task is made, once', async ({
+  service,
+  orders,
+  lose,
+}) => {
   const order = await orders.in('DISPUTE_OPEN');
   await lose(order, { type: 'accept' });
   await Promise.all([sweep(service), sweep(service)]);
@@ -112,7 +116,7 @@ test('no command is refused before the order caught up', async ({ service, merch
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
 });
 
-test('a cancel is answered when its last step was written by a task that was lost', async ({
+test('a cancel succeeds even if the workflow task that wrote its last step is lost', async ({
   service,
   orders,
   gateway,
@@ -134,7 +138,7 @@ test('a cancel is answered when its last step was written by a task that was los
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });
 
-test('a dispute that was carried out does not wait a second time', async ({ service, orders }) => {
+test('a dispute that was raised does not wait a second time', async ({ service, orders }) => {
   const order = await orders.in('DELIVERED');
   const requestId = `dispute:${randomUUID()}`;
   const raise = () => writeDispute(service.sql, order.orderNumber, { requestId, reason: 'Torn' });
@@ -145,7 +149,7 @@ test('a dispute that was carried out does not wait a second time', async ({ serv
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', waitingDisputeId: null });
 });
 
-test('an order is not settled by a message alone: the settlement must be in the book', async ({
+test('a message alone does not settle an order: the settlement must be in the database', async ({
   orders,
   gateway,
 }) => {

@@ -13,7 +13,7 @@ const REFUSAL = 'Cannot refund; order must be in PAID or DELIVERED status';
 const refund = ({ sandbox }: Merchant, { orderNumber }: DirectOrder, key: string = randomUUID()) =>
   sandbox.post(`/orders/${orderNumber}/refund`, { reason: 'Sold out' }, { 'Idempotency-Key': key });
 
-test('a refund repeated with its key is answered 200, and the buyer gets the money once', async ({
+test('a refund repeated with its key responds 200, and the buyer gets the money once', async ({
   service,
   merchant,
   orders,
@@ -31,7 +31,7 @@ test('a refund repeated with its key is answered 200, and the buyer gets the mon
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
 
-test('a refund is refused while a dispute received in time is waiting, and the dispute goes on', async ({
+test('a refund is refused while a dispute received in time is waiting, and the dispute continues', async ({
   service,
   merchant,
   orders,
@@ -45,7 +45,7 @@ test('a refund is refused while a dispute received in time is waiting, and the d
   expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', refundReason: null });
 });
 
-test('once a release or a refund has begun, a refund is refused and says why', async ({
+test('after a release or a refund has begun, a refund is refused with the reason', async ({
   service,
   merchant,
   orders,
@@ -70,7 +70,7 @@ test('once a release or a refund has begun, a refund is refused and says why', a
   await Promise.all([refunding.untilStatus('REFUNDED'), releasing.untilStatus('COMPLETED')]);
 });
 
-test('a release that meets a refund at its window’s end moves the money one way only', async ({
+test('a release and a refund at the end of the window move the money one way only', async ({
   service,
   merchant,
   orders,

@@ -11,7 +11,7 @@ import type { TestService } from '../support/service.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-/** Each message that moves money on a person's word, sent bare, and where it sends its sender. */
+/** Each message that moves money, sent without a row, and the command that its refusal names. */
 const BARE: [OrderStatus, OrderMessageName, object, string][] = [
   ['PAID', 'refund', {}, 'Cannot refund from here; use admin order refund'],
   ['DELIVERED', 'refund', {}, 'Cannot refund from here; use admin order refund'],
@@ -42,19 +42,19 @@ const BARE: [OrderStatus, OrderMessageName, object, string][] = [
   ],
 ];
 
-describe("what moves money on a person's word, sent from the Temporal UI", () => {
+describe('a message that moves money, sent from the Temporal UI', () => {
   test.for(BARE)(
     '%s · %s %o is refused: %s',
     async ([status, name, message, words], { orders }) => {
       const order = await orders.in(status);
       const before = await order.row();
       expect(await order.refusalOfBare(name, message)).toBe(words);
-      // A request that has no row is no word either.
+      // An id without a row does not authorise it either.
       const requestId = `req_${randomUUID()}`;
       expect(await order.refusalOfBare(name, { ...message, requestId })).toBe(words);
       expect(await order.row()).toEqual(before);
       await order.handle.signal(name, message);
-      // What comes after it finds it dropped.
+      // The next message is handled after it was dropped.
       await order.update('advance', { seconds: 1 });
       expect(await order.row()).toMatchObject({ status, busy: null });
       expect((await order.kinds()).at(-1)).toBe('CLOCK_ADVANCED');
@@ -92,7 +92,7 @@ const requestsOf = ({ sql }: TestService, orderNumber: string) =>
     SELECT actor, reason FROM order_requests
     WHERE order_number = ${orderNumber} AND actor <> 'test' ORDER BY received_at`;
 
-describe('the row of a request names who asks and why', () => {
+describe('the row of a command contains its actor and reason', () => {
   test('the merchant through the API', async ({ service, merchant, orders }) => {
     const { merchantId } = merchant;
     const disputed = await orders.in('DISPUTE_OPEN');

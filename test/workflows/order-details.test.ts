@@ -5,7 +5,7 @@ import { orderIn } from '../domain/order-states.ts';
 const AT = '**2026-11-20T13:00:00.000Z**';
 const UNRESOLVED = 'the dispute counts as unresolved and the buyer is refunded';
 
-describe('the Temporal UI tells an operator what an order waits for', () => {
+describe('the Temporal UI shows an operator what an order waits for', () => {
   test.each([
     [
       'ACCEPTED',

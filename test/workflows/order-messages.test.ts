@@ -13,12 +13,12 @@ const CANNOT_DELIVER = 'Cannot mark as delivered; order must be in PAID status';
 const test = serviceTest({
   time: 'real',
   callbacks: false,
-  // What a stopped worker had in memory is handed to another one soon. What happens while it is
-  // stopped reaches the order in one activation.
+  // The server soon gives the orders of a stopped worker to another one. Messages that arrive while
+  // it is stopped reach the order in one activation.
   worker: { options: { stickyQueueScheduleToStartTimeout: 200 } },
 });
 
-/** It still does what it should: the law is asked as if nothing had happened. */
+/** The order still works as the lifecycle table says. */
 async function assertAlive(order: DirectOrder): Promise<void> {
   await order.pay();
   await order.update('deliver');
@@ -38,8 +38,8 @@ const orderSent = (
 const sendPayment = async (order: DirectOrder) =>
   order.signal('pay', { gatewayPaymentId: await order.capture() });
 
-describe('messages that come at an unusual time', () => {
-  test('a payment Signal that came before the first workflow task makes the order PAID', async ({
+describe('messages that arrive at an unusual time', () => {
+  test('a payment Signal that arrives before the first workflow task makes the order PAID', async ({
     worker,
     orders,
   }) => {
@@ -48,7 +48,7 @@ describe('messages that come at an unusual time', () => {
     expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 PAYMENT_SUCCESS']);
   });
 
-  test('a payment and a delivery in one activation are both carried out, in their order', async ({
+  test('a payment and a delivery in one activation are both carried out, in their order of arrival', async ({
     worker,
     orders,
   }) => {
@@ -94,7 +94,7 @@ describe('messages that come at an unusual time', () => {
     expect(await order.events()).toHaveLength(3);
   });
 
-  test('a deadline that passes while no worker runs is kept when one is back', async ({
+  test('a deadline that passes while no worker runs takes effect when a worker is back', async ({
     worker,
     orders,
   }) => {
@@ -111,7 +111,7 @@ describe('messages that come at an unusual time', () => {
     await order.untilStatus('COMPLETED');
   });
 
-  test('an Update on a finished order is refused, and its workflow is gone', async ({
+  test('an Update of a finished order is refused, because its workflow has closed', async ({
     merchant,
     orders,
   }) => {
@@ -127,8 +127,8 @@ describe('messages that come at an unusual time', () => {
   });
 });
 
-describe('messages that cannot be done', () => {
-  test('an illegal Signal is dropped, and the workflow lives', async ({ orders }) => {
+describe('messages that cannot be carried out', () => {
+  test('an illegal Signal is dropped, and the workflow continues', async ({ orders }) => {
     const order = await orders.in('ACCEPTED');
     for (const name of ['deliver', 'dispute', 'resolve', 'accept', 'submitEvidence', 'settle']) {
       await order.signal(name as OrderMessageName);
@@ -138,7 +138,7 @@ describe('messages that cannot be done', () => {
     expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
   });
 
-  /** What an operator may type into the Temporal UI, and worse. */
+  /** Messages that an operator may type into the Temporal UI, and worse. */
   const MALFORMED: [string, OrderMessageName, unknown][] = [
     ['null', 'pay', null],
     ['a number', 'pay', 7],
@@ -173,7 +173,7 @@ describe('messages that cannot be done', () => {
       const order = await orders.in('ACCEPTED');
       const before = await order.row();
       await order.signal(name, message);
-      // A second one finds the first one handled: nothing is in its way.
+      // A second Signal is handled too, so the first one does not block the order.
       await order.signal(name, message);
       expect(await order.refusalOf('deliver')).toBe(CANNOT_DELIVER);
       expect(await order.row()).toEqual(before);
@@ -192,14 +192,16 @@ describe('messages that cannot be done', () => {
     },
   );
 
-  test('an Update of no known name is refused, and the workflow lives', async ({ orders }) => {
+  test('an Update with an unknown name is refused, and the workflow continues', async ({
+    orders,
+  }) => {
     const order = await orders.in('ACCEPTED');
     expect(await order.refusalOf('explode' as OrderMessageName)).toEqual(expect.any(String));
     await order.signal('explode' as OrderMessageName);
     await assertAlive(order);
   });
 
-  test('a request to cancel the workflow does not drop the order, at any stage', async ({
+  test('a cancellation request for the workflow does not end the order, in any status', async ({
     worker,
     orders,
   }) => {
@@ -253,7 +255,7 @@ describe('a forged payment', () => {
 });
 
 describe('the sandbox clock', () => {
-  test('does not exist for a production order: the workflow refuses, HTTP knows no such path', async ({
+  test('does not exist for a production order: the workflow refuses it, and HTTP has no such path', async ({
     merchant,
     orders,
   }) => {

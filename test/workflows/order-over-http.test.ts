@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 
 const test = serviceTest({ time: 'skipping' });
 
-/** What can be asked over HTTP: the merchant's operations, and the sandbox's stand-in buyer. */
+/** The commands available over HTTP: the merchant's operations, and the sandbox helpers for the buyer. */
 const OPERATIONS = {
   deliver: { path: '/deliver', body: { trackingId: 'IN123' } },
   cancel: { path: '/cancel', body: { reason: 'Sold out' } },
@@ -33,7 +33,7 @@ function ask(merchant: Merchant, order: Order, operation: Operation) {
     : merchant.sandbox.help(order, path, body);
 }
 
-/** The operations that lead to each status; time does the rest for COMPLETED. */
+/** The operations that lead to each status; COMPLETED also needs time to pass. */
 const WAYS: Record<OrderStatus, Operation[]> = {
   ACCEPTED: [],
   PAID: ['pay'],
@@ -57,7 +57,7 @@ async function orderIn(
   return order;
 }
 
-/** Webhooks of one order, in the order of their sequence. */
+/** The webhooks of one order, sorted by their sequence. */
 async function untilTold(merchant: Merchant, order: Order, event: string) {
   const isMine = ({ body }: { body: { data: Record<string, unknown> } }) =>
     body.data['order_number'] === order.order_number;
@@ -132,7 +132,7 @@ describe('each row of the transition table, over HTTP', () => {
   );
 
   test.for(['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const)(
-    '%s · accept → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
+    '%s · accept → 200 immediately, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
     async (from, { service, merchant, gateway }) => {
       const order = await orderIn(service, merchant, from);
       const { status, body } = await slowRefund(gateway, () => ask(merchant, order, 'accept'));
@@ -158,7 +158,7 @@ describe('each row of the transition table, over HTTP', () => {
   );
 
   test.for(['PAID', 'DELIVERED'] as const)(
-    '%s · refund → 200 at once, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
+    '%s · refund → 200 immediately, REFUNDED and REFUND_PROCESSED when the gateway has refunded',
     async (from, { service, merchant, gateway }) => {
       const order = await orderIn(service, merchant, from);
       const { status, body } = await slowRefund(gateway, () => ask(merchant, order, 'refund'));
@@ -220,10 +220,7 @@ describe('each row of the transition table, over HTTP', () => {
     },
   );
 
-  test('advance brings the deadline of one order nearer, and of no other', async ({
-    service,
-    merchant,
-  }) => {
+  test('advance brings only the deadline of its order nearer', async ({ service, merchant }) => {
     const [order, other] = [
       await orderIn(service, merchant, 'DELIVERED'),
       await orderIn(service, merchant, 'DELIVERED'),
@@ -238,7 +235,7 @@ describe('each row of the transition table, over HTTP', () => {
   });
 });
 
-describe('each refusal over HTTP, word for word: 400 in the standard body', () => {
+describe('the exact message of each refusal over HTTP: 400 in the standard body', () => {
   const DISPUTED: OrderStatus[] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
   const FINAL: OrderStatus[] = ['COMPLETED', 'REFUNDED', 'CANCELLED'];
   const STATUSES = Object.keys(WAYS) as OrderStatus[];
@@ -292,14 +289,14 @@ describe('each refusal over HTTP, word for word: 400 in the standard body', () =
   test.for(STATUSES)('in %s', async (status, { service, merchant }) => {
     const order = await orderIn(service, merchant, status);
     if (FINAL.includes(status)) {
-      // The webhooks have arrived, so the workflow is over: the row has the last word.
+      // The webhooks have arrived, so the workflow has closed and the row decides.
       await service.temporal.client.workflow.getHandle(order.order_number).result();
     }
     await assertRefusals(merchant, order, status);
   });
 
   test.for(FINAL)(
-    'in %s, while its webhooks still wait for a dead endpoint',
+    'in %s, while its webhooks still wait for an endpoint that does not respond',
     async (status, { service }) => {
       const deaf = await service.newMerchant();
       deaf.receiver.answerWith(() => 500);

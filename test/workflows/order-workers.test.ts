@@ -13,7 +13,7 @@ const test = serviceTest({
   time: 'real',
   worker: false,
   callbacks: false,
-  // An attempt that is cut off comes again after a minute.
+  // An interrupted attempt is retried after a minute.
   merchant: { webhooks: false },
 });
 
@@ -26,7 +26,7 @@ async function runWorker(service: TestService, options: Partial<WorkerOptions> =
   return { stop };
 }
 
-/** The rest of an order's life from a status: delivered and undisputed from now on. */
+/** Brings an order from a status to its end, with a delivery and without a dispute. */
 async function liveOn(order: DirectOrder, from: OrderStatus): Promise<void> {
   if (from === 'ACCEPTED') await order.pay();
   if (from === 'ACCEPTED' || from === 'PAID') await order.update('deliver');
@@ -36,7 +36,7 @@ async function liveOn(order: DirectOrder, from: OrderStatus): Promise<void> {
   await order.untilStatus('COMPLETED');
 }
 
-/** Nothing was done twice and nothing was left out. */
+/** Checks that each step was made exactly once. */
 async function assertWhole(order: DirectOrder, from: OrderStatus): Promise<void> {
   const disputed = from.startsWith('DISPUTE_');
   const types = [
@@ -53,7 +53,7 @@ async function assertWhole(order: DirectOrder, from: OrderStatus): Promise<void>
 
 const STAGES = ['ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
 
-test('a worker that is killed loses nothing: another one goes on with every order', async ({
+test('a killed worker loses no order: another worker continues every one', async ({
   service,
   orders,
 }) => {
@@ -65,7 +65,7 @@ test('a worker that is killed loses nothing: another one goes on with every orde
     })),
   );
   await doomed.kill();
-  // It knows none of them: it replays what has happened.
+  // The new worker has none of them in its cache: it replays their histories.
   await runWorker(service);
   await Promise.all(started.map(({ order, from }) => liveOn(order, from)));
   for (const { order, from } of started) await assertWhole(order, from);
@@ -87,7 +87,7 @@ test('a worker whose cache holds two orders serves six in turn, replaying each',
   for (const order of started) await assertWhole(order, 'ACCEPTED');
 });
 
-test('a dispute written down while no worker runs counts, though heard of after the window', async ({
+test('a dispute received while no worker runs counts, though the workflow handles it after the window', async ({
   service,
   merchant,
   orders,
@@ -112,21 +112,21 @@ test('a dispute written down while no worker runs counts, though heard of after 
   expect([200, 500]).toContain((await asked).status);
 });
 
-test('a step recorded by a worker that died at once is never taken for another step', async ({
+test('a step recorded by a worker that died right after is never mistaken for another step', async ({
   service,
   orders,
 }) => {
-  // The book says CANCELLED, and Temporal does not know.
+  // The database has CANCELLED, and Temporal does not.
   const doomed = await startWorkerThatDiesAfter(service, 'ORDER_CANCELLED');
   const order = await orders.start({ paymentLinkMs: 1000 });
   await doomed.exited;
   expect((await order.row()).status).toBe('CANCELLED');
 
-  // The next worker sees the payment and the expiry at once, and could begin with either.
+  // The next worker gets the payment and the expiry together, and could handle either first.
   const gatewayPaymentId = await order.capture();
   await order.signal('pay', { gatewayPaymentId });
   await runWorker(service);
-  // The link has expired, says the book: the buyer gets the money back.
+  // The database says that the link has expired, so the buyer gets the money back.
   await until(async () => (await order.row()).refundProcessedAt !== null);
   expect(await order.row()).toMatchObject({ status: 'CANCELLED', gatewayPaymentId: null });
   expect(await order.events()).toEqual(['1 ORDER_CREATED', '2 ORDER_CANCELLED']);

@@ -13,7 +13,7 @@ const test = serviceTest({ time: 'skipping', callbacks: false });
 
 const orderIn = (orders: Orders, status: OrderStatus) => orders.in(status);
 
-/** An operator's `decide` says for whom; the others need nothing but their name. */
+/** An operator's `decide` has an argument, for whom; the others have only their name. */
 const messageOf = (what: string): [OrderMessageName, object] => {
   const [name, how] = what.split(/ for | as /);
   if (name === 'decide') return ['decide', { for: how }];
@@ -61,7 +61,7 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
   });
 });
 
-describe('each row that time brings', () => {
+describe('each transition that time causes', () => {
   test('(none) · create → ACCEPTED, ORDER_CREATED', async ({ orders }) => {
     const order = await orderIn(orders, 'ACCEPTED');
     expect(await order.row()).toMatchObject({ status: 'ACCEPTED', stepNumber: 1 });
@@ -89,7 +89,7 @@ describe('each row that time brings', () => {
   );
 });
 
-describe('each refusal, word for word, leaving no trace', () => {
+describe('the exact message of each refusal, which leaves no history event', () => {
   const DISPUTED: OrderStatus[] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
   const CANNOT_SETTLE =
     'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
@@ -125,7 +125,7 @@ describe('each refusal, word for word, leaving no trace', () => {
   ];
 
   test.for(STATUSES)('in %s', async (status, { service }) => {
-    // Whose webhooks fail, so that an order in a final status still waits for its retries.
+    // Its webhooks fail, so that an order in a final status still waits for their retries.
     const { merchantId: deafMerchant, receiver } = await service.newMerchant();
     receiver.answerWith(() => 500);
     const order = await startOrderIn(service, status, { merchantId: deafMerchant });

@@ -36,7 +36,7 @@ const alertsAbout = async ({ sql }: TestService, subject: string) =>
     ({ kind, clearedBy }) => `${kind}: ${clearedBy ?? 'open'}`,
   );
 
-/** The order's webhooks, as its merchant has received them: event id and event, in their order. */
+/** The order's webhooks in the order in which its merchant received them: event id and event. */
 const eventIdsOf = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
   sql<{ eventId: string; type: string }[]>`
     SELECT event_id, type FROM order_events WHERE order_number = ${orderNumber} ORDER BY sequence`;
@@ -46,13 +46,13 @@ const terminate = async ({ handle }: DirectOrder) => {
   await until(async () => (await handle.describe()).status.name === 'TERMINATED');
 };
 
-/** Delivered and undisputed from now on. */
+/** Brings an order to its end, with a delivery and without a dispute. */
 async function complete(order: DirectOrder): Promise<void> {
   await order.update('advance', { seconds: DAY_SECONDS });
   await order.untilStatus('COMPLETED');
 }
 
-test('a command brings a missing workflow back first, and is then carried out', async ({
+test('a command recovers a missing workflow first and is then carried out', async ({
   service,
   merchant,
   withoutWorkflow,
@@ -72,7 +72,7 @@ test('a command brings a missing workflow back first, and is then carried out', 
   ]);
 });
 
-test('a dispute is taken by an order whose workflow is missing', async ({
+test('an order whose workflow is missing accepts a dispute', async ({
   merchant,
   withoutWorkflow,
 }) => {
@@ -82,7 +82,7 @@ test('a dispute is taken by an order whose workflow is missing', async ({
   expect([status, (await order.row()).status]).toEqual([200, 'DISPUTE_OPEN']);
 });
 
-test('a capture of an order whose workflow is missing makes it PAID, and is not given back', async ({
+test('a capture of an order whose workflow is missing makes it PAID and is not refunded', async ({
   service,
   orders,
 }) => {
@@ -95,20 +95,20 @@ test('a capture of an order whose workflow is missing makes it PAID, and is not 
   expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);
 });
 
-test('a webhook that a restored database does not know ends with an alert', async ({ service }) => {
+test('a webhook that a restored database has lost ends with an alert', async ({ service }) => {
   const deliveryId = 'dlv_lost';
   expect(await attemptScheduled(service.deps, deliveryId)).toMatchObject({ outcome: 'failed' });
   expect(await alertsAbout(service, deliveryId)).toEqual(['delivery_unknown: open']);
 });
 
-test('the comparison finds missing workflows, each by itself, and their deadlines come', async ({
+test('the comparison recovers each missing workflow, and its deadlines take effect', async ({
   service,
   orders,
 }) => {
   const [delivered, disputed] = [await orders.in('DELIVERED'), await orders.in('DISPUTE_OPEN')];
   const healthy = await orders.in('PAID');
   for (const order of [delivered, disputed]) await terminate(order);
-  // What Temporal lists lags behind.
+  // Temporal's list of workflows lags behind.
   await until(async () => {
     await compareOrders(service.deps);
     return (await disputed.handle.describe()).status.name === 'RUNNING';
@@ -120,7 +120,7 @@ test('the comparison finds missing workflows, each by itself, and their deadline
   await disputed.untilStatus('REFUNDED');
 });
 
-test('the comparison goes on where one order cannot be recovered', async ({ service, orders }) => {
+test('the comparison continues if one order cannot be recovered', async ({ service, orders }) => {
   const [broken, other] = [await orders.in('PAID'), await orders.in('PAID')];
   for (const order of [broken, other]) await terminate(order);
   const { workflows } = service.deps;
@@ -141,7 +141,7 @@ test('the comparison goes on where one order cannot be recovered', async ({ serv
   expect((await broken.handle.describe()).status.name).toBe('TERMINATED');
 });
 
-test('a database that has lost the payment gets it back, once, under the same event id', async ({
+test('a database that has lost a payment step gets it back once, under the same event id', async ({
   service,
   merchant,
   backedUp,
@@ -169,7 +169,7 @@ test('a database that has lost the payment gets it back, once, under the same ev
   });
 });
 
-test('a command that the row would take and the workflow refuses brings them together', async ({
+test('a command that the row allows and the workflow refuses makes both agree', async ({
   merchant,
   backedUp,
 }) => {
@@ -178,13 +178,13 @@ test('a command that the row would take and the workflow refuses brings them tog
   await restore();
   expect((await order.row()).status).toBe('PAID');
   const deliver = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
-  // It was delivered before the backup was restored, and now the row says so again.
+  // The order was delivered before the backup was restored; now the row shows it again.
   expect([deliver.status, (await order.row()).status]).toEqual([400, 'DELIVERED']);
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
   await complete(order);
 });
 
-test('an order that had ended before the backup was restored ends again, and moves no money twice', async ({
+test('an order that had ended before a backup was restored ends again and moves no money twice', async ({
   service,
   backedUp,
 }) => {
@@ -205,7 +205,7 @@ test('an order that had ended before the backup was restored ends again, and mov
   expect(await order.made('transfers')).toHaveLength(1);
 });
 
-test('an order that was refunded after both were backed up is not refunded again', async ({
+test('an order that was refunded after the backup of both sides is not refunded again', async ({
   backedUp,
 }) => {
   const { order, restore } = await backedUp('DISPUTE_OPEN');
@@ -213,18 +213,18 @@ test('an order that was refunded after both were backed up is not refunded again
   await order.untilStatus('REFUNDED');
   await order.handle.result();
   await restore();
-  // Its workflow knows nothing of the refund either, as one from a backup of the same time.
+  // Its workflow has no refund either, like one from a backup of the same time.
   await order.start();
   await order.update('accept');
   await order.untilStatus('REFUNDED');
   expect(await order.made('refunds')).toHaveLength(1);
 });
 
-test('a workflow that was restored from a backup takes over what the database knows', async ({
+test('a workflow that was restored from a backup adopts the steps of the database', async ({
   merchant,
   withoutWorkflow,
 }) => {
-  // It starts as it was when the order was created, and the row is further.
+  // The workflow starts as it was at the order's creation, and the row is ahead.
   const order = await withoutWorkflow('DELIVERED');
   await order.start();
   const { body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
@@ -233,7 +233,7 @@ test('a workflow that was restored from a backup takes over what the database kn
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED', webhookEvents: 4 });
 });
 
-test('a workflow whose order is not in the database raises an alert, and nothing else', async ({
+test('a workflow whose order is not in the database only raises an alert', async ({
   service,
   merchant,
 }) => {

@@ -25,7 +25,7 @@ async function runProcess(service: TestService, queues: string) {
   onTestFinished(() => worker.kill());
 }
 
-/** The window of a DELIVERED order passes, and whatever that entails begins. */
+/** Lets the window of a DELIVERED order pass, which starts its release. */
 const endWindow = (order: DirectOrder) => order.update('advance', { seconds: DAY_SECONDS });
 
 const attemptsOf = async (service: TestService, { orderNumber }: DirectOrder) => {
@@ -36,7 +36,9 @@ const attemptsOf = async (service: TestService, { orderNumber }: DirectOrder) =>
   return row.count;
 };
 
-test('a worker of the money queue alone moves money and sends no webhook', async ({ service }) => {
+test('a worker that serves only the money queue moves money and sends no webhook', async ({
+  service,
+}) => {
   const { merchantId, receiver } = await service.newMerchant();
   const silent = createActivities({ ...service.deps, sendsWebhooks: false });
   await runWorker(service, silent, NOTHING_BUT_WORKFLOWS);
@@ -53,7 +55,7 @@ test('a worker of the money queue alone moves money and sends no webhook', async
   expect(await attemptsOf(service, order)).toBe(0);
 });
 
-test('a worker of the orders queue alone sends webhooks and moves no money', async ({
+test('a worker that serves only the orders queue sends webhooks and moves no money', async ({
   service,
 }) => {
   const { merchantId, receiver } = await service.newMerchant();
@@ -70,13 +72,13 @@ test('a worker of the orders queue alone sends webhooks and moves no money', asy
   await receiver.until(4);
 });
 
-/** What an order's workflow waits for. */
+/** The activities that an order's workflow waits for. */
 async function pendingActivities({ handle }: DirectOrder) {
   const { raw } = await handle.describe();
   return raw.pendingActivities?.map(({ activityType }) => activityType?.name) ?? [];
 }
 
-/** The webhooks among them, and whether they have a worker's slot. */
+/** The webhook activities among them, and whether they have a worker's slot. */
 async function webhooksOf(service: TestService, { orderNumber }: DirectOrder) {
   const view = await createWorkflowInspector(service.temporal.client).inspect(orderNumber);
   const pending = (view?.pending ?? []).map(
@@ -85,7 +87,7 @@ async function webhooksOf(service: TestService, { orderNumber }: DirectOrder) {
   return pending.filter((name) => name.startsWith('sendWebhook'));
 }
 
-test('with every slot for webhooks taken by a dead endpoint, money is moved all the same', async ({
+test('money is moved even if an endpoint that does not respond has taken every webhook slot', async ({
   service,
 }) => {
   const slots = 3;
@@ -93,7 +95,7 @@ test('with every slot for webhooks taken by a dead endpoint, money is moved all 
   dead.receiver.answerWith(() => new Promise(() => {}));
   const { merchantId } = dead;
   await runWorker(service, {}, { maxConcurrentActivityTaskExecutions: slots });
-  onTestFinished(() => dead.receiver.stop()); // Before the worker, which lets attempts end.
+  onTestFinished(() => dead.receiver.stop()); // Before the worker, which waits for its attempts to end.
 
   const order = await startOrder(service, { merchantId });
   await order.pay();
@@ -103,8 +105,8 @@ test('with every slot for webhooks taken by a dead endpoint, money is moved all 
   await endWindow(order);
   await order.untilStatus('COMPLETED');
 
-  // The fourth webhook was begun with the release, which did not wait for it; then it has found no
-  // slot, and the first three have not given theirs back.
+  // The fourth webhook was started with the release, which did not wait for it. It has found no slot,
+  // because the first three still hold theirs.
   const withLast = [...running, 'sendWebhook due'];
   await until(async () => (await webhooksOf(service, order)).join() === withLast.join());
   expect(dead.receiver.received).toHaveLength(slots + 1);

@@ -5,9 +5,9 @@ import { startWorkerProcess } from '../support/worker-process.ts';
 import { untilTemporalWaits } from '../webhooks/deliveries.ts';
 
 const SECOND_MS = 1000;
-/** The time-out of an attempt, by which Temporal notices that its worker is dead. */
+/** The time-out of an attempt, after which Temporal assumes that its worker is dead. */
 const ATTEMPT_TIMEOUT_MS = 30 * SECOND_MS;
-/** The wait after a fault of our own. */
+/** The wait after a fault of the service itself. */
 const OWN_FAULT_MS = 30 * SECOND_MS;
 /** Seconds from each attempt to the next. */
 const WAITS = [300, 1800, 7200, 43_200];
@@ -19,7 +19,7 @@ interface Delivery {
   scheduled: number;
 }
 
-test('a worker killed in the middle of an attempt uses up none of the five', async ({
+test('a worker that is killed during an attempt uses up none of the five', async ({
   service,
   worker,
 }) => {

@@ -10,7 +10,7 @@ import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import { untilTemporalWaits } from '../webhooks/deliveries.ts';
 
 const SECOND_MS = 1000;
-/** Seconds between an event and each of the five attempts to tell it: 0, 5 m, 30 m, 2 h, 12 h. */
+/** Seconds from an event to each of its five attempts, with delays of 0, 5 m, 30 m, 2 h and 12 h. */
 const SCHEDULE = [0, 300, 2100, 9300, 52_500];
 const TOLERANCE_SECONDS = 2;
 
@@ -19,7 +19,7 @@ const test = serviceTest({ time: 'skipping' });
 const isOf = (order: Order, event: string) => (webhook: ReceivedWebhook) =>
   webhook.event === event && webhook.body.data['order_number'] === order.order_number;
 
-/** Lets time pass until each attempt of the schedule has come. */
+/** Skips time until every scheduled attempt has been made. */
 async function untilAllAttempts(
   service: TestService,
   { receiver }: Merchant,
@@ -49,7 +49,7 @@ const stateOf = async (merchant: Merchant, order: Order, kind: string) =>
 describe('a webhook whose receiver refuses', () => {
   let order: Order;
   let attempts: ReceivedWebhook[];
-  /** What all of it really took: that passes on the clock that is skipped, too. */
+  /** The real time that all attempts took: it passes on the skipped clock, too. */
   let tookSeconds: number;
 
   test.beforeAll(async ({ service, merchant }) => {
@@ -57,7 +57,7 @@ describe('a webhook whose receiver refuses', () => {
     merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CREATED' ? 503 : 200));
     order = await merchant.sandbox.create();
     await merchant.receiver.until(1, isOf(order, 'ORDER_CREATED'));
-    // The order lives on meanwhile.
+    // The order continues meanwhile.
     await merchant.sandbox.help(order, 'pay');
     await merchant.receiver.until(1, isOf(order, 'PAYMENT_SUCCESS'));
     attempts = await untilAllAttempts(service, merchant, order, 'ORDER_CREATED');
@@ -74,7 +74,7 @@ describe('a webhook whose receiver refuses', () => {
     }
   });
 
-  test('is marked FAILED after the fifth attempt, and never attempted again', async ({
+  test('is marked FAILED after the fifth attempt and never attempted again', async ({
     service,
     merchant,
   }) => {
@@ -88,7 +88,7 @@ describe('a webhook whose receiver refuses', () => {
     expect(merchant.receiver.received.filter(isOf(order, 'ORDER_CREATED'))).toHaveLength(5);
   });
 
-  test('does not hold back the next event, which arrived at once', async ({ merchant }) => {
+  test('does not delay the next event, which arrived immediately', async ({ merchant }) => {
     const paid = merchant.receiver.received.find(isOf(order, 'PAYMENT_SUCCESS'));
     const [first, second] = attempts;
     expect(paid!.at).toBeGreaterThanOrEqual(first!.at);
@@ -96,7 +96,7 @@ describe('a webhook whose receiver refuses', () => {
     expect(await stateOf(merchant, order, 'PAYMENT_SUCCESS')).toBe('DELIVERED');
   });
 
-  test('sends the same bytes each time, though the order has changed meanwhile', () => {
+  test('sends the same bytes at each attempt, though the order has changed meanwhile', () => {
     expect(new Set(attempts.map(({ rawBody }) => rawBody)).size).toBe(1);
     expect(attempts[4]?.body.data).toMatchObject({ status: 'ACCEPTED' });
     expect(new Set(attempts.map(({ headers }) => headers['x-service-event-id']))).toEqual(
@@ -113,12 +113,12 @@ describe('a webhook whose receiver refuses', () => {
       expect(headers['x-service-signature']).toBe(expected);
       expect(headers['x-service-event']).toBe('ORDER_CREATED');
       expect(headers['content-type']).toBe('application/json');
-      // Sent in the real seconds of this test, whatever the skipped time says.
+      // Sent at the real time of this test, independent of the skipped time.
       expect(Math.abs(Date.now() / SECOND_MS - Number(timestamp))).toBeLessThan(120);
     }
   });
 
-  test('keeps a finished order waiting for its schedule, and then lets it end', async ({
+  test('keeps the workflow of a finished order open until its attempts are over', async ({
     service,
     merchant,
   }) => {
@@ -131,7 +131,10 @@ describe('a webhook whose receiver refuses', () => {
     expect(await stateOf(merchant, cancelled, 'ORDER_CANCELLED')).toBe('FAILED');
   });
 
-  test('stops at the first success, whichever attempt it is', async ({ service, merchant }) => {
+  test('is not attempted again after its first success, whichever attempt that is', async ({
+    service,
+    merchant,
+  }) => {
     merchant.receiver.answerWith(() => 500);
     const lucky = await merchant.sandbox.create();
     await untilTemporalWaits(service, lucky.order_number, 1);

@@ -34,7 +34,7 @@ const test = serviceTest({ time: 'real', worker: false })
   });
 test.beforeAll(({ workerProcess }) => void workerProcess);
 
-/** The log so far, each line of which must be a line of a log. */
+/** The log so far; each line must be a JSON log object. */
 const lines = (logFile: string) => linesIn(logFile);
 
 /** Waits for a line with all of these fields. */
@@ -44,7 +44,7 @@ async function untilLine(logFile: string, fields: Partial<PartLine>): Promise<Pa
   return (await until(() => lines(logFile).find(fits))) as PartLine;
 }
 
-test('a failed webhook attempt is a line with its order, merchant, event, status and duration', async ({
+test('a failed webhook attempt is logged with its order, merchant, event, status and duration', async ({
   merchant,
   workerProcess,
 }) => {
@@ -71,7 +71,7 @@ test('a failed webhook attempt is a line with its order, merchant, event, status
   merchant.receiver.answerWith(() => 200);
 });
 
-test('a gateway call and an alert of an order are lines with its number', async ({
+test('a gateway call and an alert of an order are logged with its number', async ({
   service,
   merchant,
   workerProcess,
@@ -109,7 +109,7 @@ test('a gateway call and an alert of an order are lines with its number', async 
   ).toMatchObject({ method: 'POST', status: 200, activityType: 'refundPayment' });
 });
 
-test('what a workflow logs is a line with the number of its order', async ({
+test('a workflow’s log lines have the number of its order', async ({
   service,
   merchant,
   workerProcess,
@@ -124,7 +124,7 @@ test('what a workflow logs is a line with the number of its order', async ({
   });
 });
 
-test("the SDK's own lines and those of its native half are lines of the log, to the last one", async ({
+test('every line of the SDK and of its native part is a line of the log', async ({
   merchant,
   temporal,
   workerProcess,

@@ -19,7 +19,7 @@ const settingsOf = (buildId: string) => ({
   TEMPORAL_WORKER_BUILD_ID: buildId,
 });
 
-/** A worker of a build in this process, as `npm run worker` makes it of the settings. */
+/** A worker of a build in this process, as `npm run worker` creates it from the settings. */
 async function runBuild(
   service: TestService,
   buildId: string,
@@ -52,14 +52,14 @@ const makeCurrent = ({ temporal }: TestService, buildId: string) =>
 const promote = ({ env }: TestService, buildId: string) =>
   adminProcess({ ...env, ...settingsOf(buildId) }).json('worker', 'promote');
 
-/** The build that has carried out an order's last workflow task, and how it gets to another one. */
+/** The build that ran an order's last workflow task, and how the order moves to another build. */
 async function buildOf({ handle }: DirectOrder) {
   const { raw } = await handle.describe();
   const { deploymentVersion, behavior } = raw.workflowExecutionInfo?.versioningInfo ?? {};
   return { build: deploymentVersion?.buildId, behavior };
 }
 
-test('an order that one build has begun is finished by the next, once that is current', async ({
+test('an order that one build has begun is finished by the next build once that is current', async ({
   service,
 }) => {
   const { merchantId, receiver } = await service.newMerchant();
@@ -71,7 +71,7 @@ test('an order that one build has begun is finished by the next, once that is cu
 
   const next = await startWorkerProcess(service, { settings: settingsOf('2') });
   onTestFinished(() => next.kill());
-  // It runs, and gets nothing yet: the order's next task is the old one's.
+  // The new build runs and gets no task yet: the order's next task goes to the old build.
   await order.update('dispute');
   expect((await buildOf(order)).build).toBe('1');
 
@@ -86,7 +86,7 @@ test('an order that one build has begun is finished by the next, once that is cu
 });
 
 test('a version that leaves a task queue unserved is not made current', async ({ service }) => {
-  await runBuild(service, '3', { enableNonLocalActivities: false }); // The orders' queue alone.
+  await runBuild(service, '3', { enableNonLocalActivities: false }); // Only the orders' queue.
   const admin = adminProcess({ ...service.env, ...settingsOf('3') });
   expect(await admin.refusal('worker', 'promote')).toBe(
     `No worker of build 3 serves ${MONEY_TASK_QUEUE}: start one first`,
@@ -100,7 +100,9 @@ test('a version that leaves a task queue unserved is not made current', async ({
   expect(current?.buildId).not.toBe('3');
 });
 
-test('without a version in the settings there is nothing to make current', async ({ service }) => {
+test('without a version in the settings the command has nothing to make current', async ({
+  service,
+}) => {
   expect(await adminProcess(service.env).refusal('worker', 'promote')).toBe(
     'TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID are not set',
   );
