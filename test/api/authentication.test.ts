@@ -58,7 +58,7 @@ const keyOf = (apiKey: string, apiSecret: string) => ({
   'X-API-Secret': apiSecret,
 });
 
-/** The ways to be nobody, which a caller must not be able to tell apart. */
+/** Invalid credentials of every kind, whose responses must not differ. */
 function nobodies(merchant: Merchant, other: Merchant): Record<string, Record<string, string>> {
   const { sandbox, production } = merchant.keys;
   const utf8AsLatin1 = Buffer.from('mk_test_₹ключ😀').toString('latin1');
@@ -83,7 +83,7 @@ function nobodies(merchant: Merchant, other: Merchant): Record<string, Record<st
 }
 
 describe('who may call', () => {
-  test('whatever is wrong with the credentials, the 401 is one and the same, headers and all', async ({
+  test('every kind of invalid credentials gets the same 401, headers included', async ({
     service,
     merchant,
     other,
@@ -106,7 +106,7 @@ describe('who may call', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
-  test('over 10,000 tries an unknown key takes as long as a wrong secret or another environment', async ({
+  test('over 10,000 requests an unknown key takes as long as a wrong secret or another environment', async ({
     service,
     merchant,
   }) => {
@@ -131,7 +131,7 @@ describe('who may call', () => {
       await authenticate(credentials).catch(() => undefined);
       timesMs[kind]?.push(performance.now() - startedAtMs);
     }
-    // Lower quartiles: what else this machine does only ever makes a try slower.
+    // Lower quartiles, because other load on this machine can only make a request slower.
     const quartiles = timesMs.map(
       (times) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 4)] ?? 0,
     );
@@ -142,7 +142,7 @@ describe('who may call', () => {
     ['reject', 'Merchant must be approved first'],
     ['suspend', 'Merchant account is not active'],
   ] as const)(
-    'a merchant after %s is 403 "%s", and an approved one again at once',
+    'a merchant after %s is 403 "%s", and is accepted immediately after its approval',
     async ([change, message], { service }) => {
       const { merchantId, sandbox, production } = await newMerchant(service);
       await changeMerchantStatus(admin(service), merchantId, change, {
@@ -157,7 +157,7 @@ describe('who may call', () => {
     },
   );
 
-  test('a merchant that nobody has decided about is 403 "Merchant must be approved first"', async ({
+  test('a merchant whose approval is pending is 403 "Merchant must be approved first"', async ({
     service,
   }) => {
     const { merchantId, sandbox } = await newMerchant(service);
@@ -165,7 +165,7 @@ describe('who may call', () => {
     expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
   });
 
-  test('a wrong secret of a merchant that is not approved is 401: nobody learns of it', async ({
+  test('a wrong secret of a merchant that is not approved is 401, which does not reveal its status', async ({
     service,
   }) => {
     const { merchantId, keys } = await newMerchant(service);
@@ -210,7 +210,7 @@ describe('the approved-domain list', () => {
     expectSuccess(await sandbox.get('/orders'), 200);
   });
 
-  test('each environment has a list of its own', async ({ service }) => {
+  test('each environment has a separate list', async ({ service }) => {
     const { merchantId, sandbox, production } = await newMerchant(service);
     await setOrigins(admin(service), merchantId, 'production', ['https://shop.example']);
     expectSuccess(await callFrom(sandbox, 'https://test.example'), 200);
@@ -247,7 +247,7 @@ describe('rotation', () => {
 });
 
 describe('the order of the checks', () => {
-  /** A request that is wrong in every way, mended from the front, one fault at a time. */
+  /** A request with every fault; the faults are corrected one by one, from the first check on. */
   async function callWith(service: TestService, other: Merchant, mended: number) {
     const wrong = await newMerchant(service);
     const theirs = await other.sandbox.create();
@@ -276,13 +276,13 @@ describe('the order of the checks', () => {
     [5, 404, 'Order not found: ORD0'],
     [6, 403, 'Access denied: this order does not belong to your merchant account'],
   ] as const)(
-    'with %i faults mended the next one answers: %i %s',
+    'with %i faults corrected, the response is about the next one: %i %s',
     async ([mended, status, message], { service, other }) => {
       expectRefusal(await callWith(service, other, mended), status, message);
     },
   );
 
-  test('with the version mended the input answers: 400 with its violations', async ({
+  test('with the version corrected, the response is about the input: 400 with its violations', async ({
     service,
     other,
   }) => {
@@ -291,14 +291,17 @@ describe('the order of the checks', () => {
     });
   });
 
-  test('the state of the order comes last: 400 in its own words', async ({ service, other }) => {
+  test('the status of the order is checked last: 400 with its message', async ({
+    service,
+    other,
+  }) => {
     const worker = await service.startWorker();
     const answer = await callWith(service, other, 7);
     await worker.stop();
     expectRefusal(answer, 400, 'Cannot resolve; order must be in DISPUTE status');
   });
 
-  test('the rate limit comes before all of them', async ({ service }) => {
+  test('the rate limit is checked before all of them', async ({ service }) => {
     const limited = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: '10' });
     const nobody = createApiClient(limited.origin, { apiKey: 'x', apiSecret: 'y' }, 'sandbox');
     const answers = await Promise.all(Array.from({ length: 60 }, () => nobody.get('/nothing')));

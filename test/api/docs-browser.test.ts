@@ -18,7 +18,7 @@ interface OpenApi {
 const readDocument = async (service: TestService) =>
   (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApi;
 
-test('/docs shows every operation and event under its own Content-Security-Policy, and asks nobody else', async ({
+test('/docs shows every operation and event under its own Content-Security-Policy and calls no other host', async ({
   service,
   newPhone,
 }) => {
@@ -41,7 +41,7 @@ test('/docs shows every operation and event under its own Content-Security-Polic
   expect(complaints).toEqual([]);
 });
 
-test('/docs tells a newcomer how to begin, what errors there are, and the rules of webhooks', async ({
+test('/docs explains to a new developer how to begin, the errors, and the rules of webhooks', async ({
   service,
   newPhone,
 }) => {
@@ -71,7 +71,7 @@ test.for(
     (['light', 'dark'] as const).map((scheme) => [scheme, name, size] as const),
   ),
 )(
-  '/docs in %s on %s: axe-core finds nothing, and nothing is wider than the screen',
+  '/docs in %s on %s is accessible to axe-core and not wider than the screen',
   async ([colorScheme, _name, viewport], { service, newPhone }) => {
     const { page } = await newPhone({ colorScheme, viewport });
     await page.goto(`${service.origin}/docs`);

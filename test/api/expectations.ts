@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../support/api-client.ts';
 
 const TIMESTAMP: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-/** The standard error body, whole: not a field more or less. */
+/** The standard error body with exactly its fields. */
 export function expectRefusal(answer: ApiAnswer<unknown>, status: number, message: string): void {
   expect([answer.status, answer.body]).toEqual([
     status,
@@ -12,7 +12,7 @@ export function expectRefusal(answer: ApiAnswer<unknown>, status: number, messag
   expectApiHeaders(answer);
 }
 
-/** The validation error body, whole. */
+/** The validation error body with exactly its fields. */
 export function expectViolations(
   answer: ApiAnswer<unknown>,
   validationErrors: Record<string, string>,
@@ -30,7 +30,7 @@ export function expectViolations(
   expectApiHeaders(answer);
 }
 
-/** The standard envelope around what was asked for. */
+/** The standard envelope around the requested data. */
 export function expectSuccess(answer: ApiAnswer<unknown>, status: number): void {
   const { body } = answer;
   expect([answer.status, body.success, body.data]).toEqual([status, true, expect.anything()]);
@@ -47,7 +47,7 @@ export function expectTooManyRequests(answers: readonly ApiAnswer<unknown>[]): v
   if (refused) expectApiHeaders(refused);
 }
 
-/** What every answer carries, refusals included. */
+/** The headers of every response, errors included. */
 export function expectApiHeaders({ headers }: Pick<ApiAnswer<unknown>, 'headers'>): void {
   expect(headers.get('X-API-Version')).toBe('2026-11-20');
   expect(headers.get('Content-Type')).toBe('application/json; charset=utf-8');

@@ -14,14 +14,14 @@ import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 import { expectSuccess } from './expectations.ts';
 
-/** Enough lines to fill what the API keeps for a log that takes none. */
+/** Enough lines to fill the API's buffer for a log that accepts none. */
 const MANY = 2500;
 const WITHIN_MS = 5_000;
 const INFO = { LOG_LEVEL: 'info' };
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-/** Runs a command with its output, errors too, in this file. */
+/** Runs a command with its output and errors redirected to this file. */
 const printingTo = (file: string, command: string[]) => [
   'sh',
   '-c',
@@ -30,7 +30,7 @@ const printingTo = (file: string, command: string[]) => [
   ...command,
 ];
 
-/** Requests that are refused without much work, each with a line in the log. */
+/** Requests that are cheap to refuse, each with a line in the log. */
 async function sendMany({ origin }: ApiProcess): Promise<void> {
   const queue = Array.from({ length: MANY }).values();
   const send = async () => {
@@ -43,7 +43,7 @@ async function sendMany({ origin }: ApiProcess): Promise<void> {
   await Promise.all(Array.from({ length: 16 }, send));
 }
 
-/** What a merchant does, each step within the contract's 5 s. */
+/** A merchant's operations, each within the contract's 5 s. */
 async function useApi(merchant: Merchant, api: ApiProcess): Promise<void> {
   const client = api.as(merchant.keys);
   const startedAtMs = performance.now();
@@ -59,7 +59,7 @@ const requestsIn = (lines: PartLine[]) =>
 const droppedIn = (lines: PartLine[]) =>
   lines.reduce((sum, { droppedLines = 0 }) => sum + Number(droppedLines), 0);
 
-test('the API serves and stops as ever while its log can take no line', async ({
+test('the API serves and stops as usual while its log accepts no line', async ({
   service,
   merchant,
 }) => {
@@ -72,7 +72,7 @@ test('the API serves and stops as ever while its log can take no line', async ({
   await api.stop();
 });
 
-test('a worker does its work while its log can take no line', async ({
+test('a worker does its work while its log accepts no line', async ({
   service,
   worker,
   merchant,
@@ -88,7 +88,7 @@ test('a worker does its work while its log can take no line', async ({
   await worker.start();
 });
 
-test('when the disk is full requests are answered, and the log goes on when there is space', async ({
+test('the API responds while the disk is full, and logging resumes when there is space', async ({
   skip,
   service,
   merchant,
@@ -116,7 +116,7 @@ test('when the disk is full requests are answered, and the log goes on when ther
   await api.stop();
 });
 
-/** What can be read of a pipe at this moment. */
+/** Everything that can be read from a pipe at this moment. */
 function readAvailable(descriptor: number): string {
   const buffer = Buffer.alloc(64 * 1024);
   try {
@@ -128,7 +128,7 @@ function readAvailable(descriptor: number): string {
   }
 }
 
-test('a reader of the log that sleeps holds nobody up, and gets whole lines when it wakes', async ({
+test('a blocked log reader delays no request and gets complete lines when it continues', async ({
   service,
   merchant,
 }) => {

@@ -30,7 +30,7 @@ const headOf = (line: string, headers: Record<string, string>) =>
     '\r\n',
   );
 
-/** Opens a connection that sends a byte every now and then and never gets to an end. */
+/** Opens a connection that sends a byte from time to time and never finishes. */
 async function drip(port: number, start: string): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -41,7 +41,7 @@ async function drip(port: number, start: string): Promise<void> {
   clearInterval(timer);
 }
 
-test('500 sockets that drip headers or bodies are gone within 15 s while a healthy client is served', async ({
+test('500 sockets that send headers or bodies very slowly are closed within 15 s while a normal client is served', async ({
   merchant,
   api,
 }) => {
@@ -50,7 +50,7 @@ test('500 sockets that drip headers or bodies are gone within 15 s while a healt
   const starts = [
     `GET ${ORDERS} HTTP/1.1\r\nHost: a\r\nX-Drip: `,
     `${headOf(`POST ${ORDERS} HTTP/1.1`, body)}{`,
-    // Nothing at all, and only a byte of it.
+    // One sends nothing, the other a single byte.
     '',
     'G',
   ];
@@ -70,7 +70,7 @@ test('500 sockets that drip headers or bodies are gone within 15 s while a healt
   expect(goneAfterMs).toBeLessThan(15_000);
 });
 
-/** A client with one kept connection, which it uses until it is told to close it. */
+/** A client with one keep-alive connection, which it uses until a response closes it. */
 async function useUntilClosed(
   merchant: Merchant,
   port: number,
@@ -95,12 +95,12 @@ async function useUntilClosed(
   }
 }
 
-test('SIGTERM: not ready at once, every request that was sent is answered, and the process ends', async ({
+test('after SIGTERM the API is not ready, responds to every request that was sent, and exits', async ({
   service,
   merchant,
 }) => {
   const stopping = await startApiProcess(service);
-  // A body of which the second half comes after the signal.
+  // A body whose second half arrives after the signal.
   const text = JSON.stringify(anOrder());
   const slow = connect(stopping.port, '127.0.0.1');
   const received: Buffer[] = [];

@@ -23,7 +23,7 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend
 const send = (service: TestService, merchant: Merchant, request: RawRequest): Promise<ApiAnswer> =>
   rawRequest(service.origin, merchant.keys.sandbox, request);
 
-/** Every POST, each with the name of a text field that it reads, if it reads one. */
+/** Every POST operation, with the name of a text field that it reads, if there is one. */
 const POSTS: readonly (readonly [path: string, field: string])[] = [
   ['/orders', 'description'],
   ['/orders/{id}/deliver', 'note'],
@@ -43,7 +43,7 @@ const nested = (open: string, close: string) => open.repeat(LEVELS) + close.repe
 const aroundText = (field: string, bytes: readonly number[]) =>
   Buffer.concat([Buffer.from(`{"${field}":"long enough `), Buffer.from(bytes), Buffer.from('"}')]);
 
-/** Bodies that nobody sends by accident. */
+/** Bodies that only an attacker sends. */
 const hostileBodies = (field: string): Record<string, string | Buffer> => ({
   nothing: '',
   nonsense: '\u0001\u0002',
@@ -70,7 +70,7 @@ const hostileBodies = (field: string): Record<string, string | Buffer> => ({
   '32 KiB and a byte': `{"${field}":"${'x'.repeat(32_768)}"}`,
 });
 
-describe('hostile bodies are never a fault of ours', () => {
+describe('hostile bodies never cause a server error', () => {
   test.for(POSTS)('POST %s', async ([path, field], { service, merchant, orderNumber }) => {
     for (const [what, body] of Object.entries(hostileBodies(field || 'x'))) {
       const answer = await send(service, merchant, {
@@ -84,7 +84,9 @@ describe('hostile bodies are never a fault of ours', () => {
     }
   });
 
-  test('what they meant has not happened, and the service is as before', async ({ merchant }) => {
+  test('the hostile bodies have had no effect, and the service works as before', async ({
+    merchant,
+  }) => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
     expectSuccess(await merchant.sandbox.post('/orders', anOrder()), 201);
   });
@@ -181,7 +183,7 @@ describe('the form of a body', () => {
     },
   );
 
-  test('a compressed body is refused before it can unpack, in words that say so', async ({
+  test('a compressed body is refused before it is decompressed, with a message that says so', async ({
     service,
     merchant,
   }) => {
@@ -195,7 +197,7 @@ describe('the form of a body', () => {
     );
   });
 
-  test('a body in UTF-16 is refused in words that say so', async ({ service, merchant }) => {
+  test('a body in UTF-16 is refused with a message that says so', async ({ service, merchant }) => {
     const headers = { 'Content-Type': 'application/json; charset=utf-16' };
     const answer = await post(service, merchant, headers, Buffer.from(body, 'utf16le'));
     expectRefusal(answer, 400, 'The charset of the request body must be UTF-8');
@@ -279,13 +281,13 @@ describe('hostile queries and paths', () => {
   });
 
   test.for(['/', '//', '/orders/', '/Orders', '/orders//', '/orders/x/y/z', '/..', '/%2e%2e'])(
-    'a path that is none of ours is 404: %s',
+    'an unknown path is 404: %s',
     async (path, { service, merchant }) =>
       expectRefusal(await send(service, merchant, { method: 'GET', path }), 404, 'Not found'),
   );
 
   test.for(['PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE'])(
-    '%s is 405 and names what there is',
+    '%s is 405 and names the allowed methods',
     async (method, { service, merchant, orderNumber }) => {
       const answer = await send(service, merchant, { method, path: `/orders/${orderNumber}` });
       expectRefusal(answer, 405, 'Method not allowed');

@@ -42,7 +42,7 @@ const standardError = (message: string) => ({
   timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
 });
 
-test('a request with the right credentials is answered in the standard envelope', async () => {
+test('a request with valid credentials gets the standard envelope', async () => {
   await using server = await serve();
   const answer = await server.call(`${SANDBOX}/things/T1`);
   expect(answer.status).toBe(200);
@@ -54,7 +54,7 @@ test('a request with the right credentials is answered in the standard envelope'
   });
 });
 
-test('a path decides the environment, so a sandbox key is unknown under the production path', async () => {
+test('the path determines the environment, so a sandbox key is unknown under the production path', async () => {
   await using server = await serve();
   const answer = await server.call(`${PRODUCTION}/things/T1`);
   expect([answer.status, answer.json]).toEqual([
@@ -70,7 +70,7 @@ test('a test helper does not exist under the production path', async () => {
   expect([inSandbox.status, inProduction.status]).toEqual([200, 404]);
 });
 
-test('checks come in the order of the contract: each row has all the later faults too', async () => {
+test('checks run in the order of the contract: each row has all the later faults too', async () => {
   const stages = { admitted: false };
   const rateLimiter = {
     admit: async () =>
@@ -109,7 +109,7 @@ test('an unknown path is 404 "Not found", under the merchant paths only with cre
 });
 
 test.each(['/SANDBOX/api/merchant/v1/things/T1', '/sandbox/api/merchant/v1/things/T1/'])(
-  'a path that only resembles a route is no way around the credentials: %s',
+  'a path that only resembles a route does not bypass the credentials: %s',
   async (path) => {
     await using server = await serve();
     const answer = await fetch(server.url + path);
@@ -124,7 +124,7 @@ test('a wrong method is 405 and names the right ones', async () => {
   expect(answer.headers.get('Allow')).toBe('GET, HEAD, OPTIONS');
 });
 
-test('401 says how to authenticate', async () => {
+test('a 401 says how to authenticate', async () => {
   await using server = await serve();
   const answer = await server.call(`${PRODUCTION}/things/T1`);
   expect(answer.status).toBe(401);
@@ -160,7 +160,7 @@ test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'POST'])(
   },
 );
 
-test('OPTIONS names the methods of a path, HEAD answers like GET without a body', async () => {
+test('OPTIONS names the methods of a path, HEAD responds like GET without a body', async () => {
   await using server = await serve();
   const options = await server.call(`${SANDBOX}/things`, { method: 'OPTIONS' });
   expect([options.status, options.headers.get('Allow')]).toEqual([204, 'OPTIONS, POST']);
@@ -169,7 +169,7 @@ test('OPTIONS names the methods of a path, HEAD answers like GET without a body'
   expect(Number(head.headers.get('Content-Length'))).toBeGreaterThan(50);
 });
 
-test('an unexpected error is a 500 that tells the caller nothing and the log everything', async () => {
+test('an unexpected error is a 500 without details, and the log has all of them', async () => {
   const failure = new Error('relation "orders" does not exist at 10.0.0.5');
   await using server = await serve({ routes: [faulty(failure)] });
   const answer = await server.call(`${SANDBOX}/odd`);
@@ -178,7 +178,7 @@ test('an unexpected error is a 500 that tells the caller nothing and the log eve
   expect(line?.['err']).toMatchObject({ message: failure.message, stack: failure.stack });
 });
 
-test('a route that throws something that is no error is a 500 too', async () => {
+test('a route that throws something other than an Error is a 500 too', async () => {
   await using server = await serve({ routes: [faulty(null)] });
   expect((await server.call(`${SANDBOX}/odd`)).status).toBe(500);
 });
@@ -249,7 +249,7 @@ test('a page is sent as it is, and its errors are JSON like all others', async (
   expect(await seen('none')).toEqual([404, 'application/json; charset=utf-8', '{"suc']);
 });
 
-test('every kind of answer carries the version, forbids caching and has no ETag', async () => {
+test('every kind of response has the version, forbids caching and has no ETag', async () => {
   await using server = await serve({ routes: [createThing, faulty(new Error('x'))] });
   const answers = await everyKindOfAnswer(server, '/odd');
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 500, 400, 204, 405, 401, 413]);
@@ -262,7 +262,7 @@ test('every kind of answer carries the version, forbids caching and has no ETag'
   }
 });
 
-/** fetch normalizes targets; a plain client sends them as they are. */
+/** Sends a request target as it is; `fetch` would normalise it. */
 async function getTarget(port: number, path: string): Promise<number | undefined> {
   const headers = { ...CREDENTIALS };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -295,7 +295,7 @@ test.each(['http://[::1', 'http://a:99999999/x', '*', 'no-slash', 'http:///', '/
   },
 );
 
-test('a request log line names the operation and never the path, which can hold a token', async () => {
+test('a request’s log line names the operation and never the path, which can contain a token', async () => {
   await using server = await serve();
   await server.call(`${SANDBOX}/things/T1`);
   await server.call('/pay/secret-token');
@@ -304,7 +304,7 @@ test('a request log line names the operation and never the path, which can hold 
   expect(JSON.stringify(server.logged)).not.toContain('secret-token');
 });
 
-test('/healthz asks nobody, /readyz says which check failed', async () => {
+test('/healthz depends on no other server, /readyz names the check that failed', async () => {
   const readiness = createReadiness({
     database: async () => 'fine',
     temporal: async () => {
@@ -329,7 +329,7 @@ test('/readyz is 200 when all checks pass', async () => {
   ]);
 });
 
-test('a declaration whose params do not match its path stops the start', () => {
+test('a route whose params do not match its path prevents the start', () => {
   expect(() => defineRoute({ ...facts, path: '/odd/{id}', responses: { 200: nothing } })).toThrow(
     '/odd/{id}',
   );

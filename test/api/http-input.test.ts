@@ -74,7 +74,7 @@ test.each(['iso-8859-1', 'utf-16', 'UTF-16LE', '""'])(
 );
 
 test.each(['gzip', 'br', 'deflate'])(
-  'a compressed body is a 400 that says so, so that none can unpack to more than the limit: %s',
+  'a compressed body is a 400 that says so, because it could decompress to more than the limit: %s',
   async (encoding) => {
     const headers = { ...JSON_TYPE, 'Content-Encoding': encoding };
     expect(await messageOf(JSON.stringify(VALID), headers)).toEqual([
@@ -84,14 +84,14 @@ test.each(['gzip', 'br', 'deflate'])(
   },
 );
 
-test('a body may have 32 KiB and not a byte more', async () => {
+test('a body may have 32 KiB and no more', async () => {
   const withNote = (length: number) => JSON.stringify({ ...VALID, note: 'x'.repeat(length) });
   const room = 32 * 1024 - withNote(0).length;
   expect((await post(withNote(room))).status).toBe(201);
   expect(await messageOf(withNote(room + 1))).toEqual([413, 'Request body is larger than 32 KiB']);
 });
 
-test('a body that does not announce its length is cut off at 32 KiB, and the caller reads why', async () => {
+test('a body without Content-Length is cut off at 32 KiB, and the caller gets the reason', async () => {
   const chunk = new TextEncoder().encode('x'.repeat(10_000));
   let sent = 0;
   const body = new ReadableStream({
@@ -105,7 +105,7 @@ test('a body that does not announce its length is cut off at 32 KiB, and the cal
   expect((await server.call(`${SANDBOX}/things`, init)).status).toBe(413);
 });
 
-test('a caller that goes away half-way is no fault of the service', async () => {
+test('a caller that disconnects during its request causes no server error', async () => {
   await using server = await serve();
   const socket = connect(server.port, '127.0.0.1');
   const headers = Object.entries({ ...CREDENTIALS, ...JSON_TYPE, Host: 'a', 'Content-Length': 50 });
@@ -143,11 +143,11 @@ test.each([
   expect((await post(body)).status).toBe(status);
 });
 
-test('10,000 levels of objects are more than 32 KiB', async () => {
+test('10,000 nested objects are more than 32 KiB', async () => {
   expect((await post(nested('{"a":', '}'))).status).toBe(413);
 });
 
-test('the last of duplicate keys counts, as in every JSON parser of JavaScript', async () => {
+test('of duplicate keys the last one counts, as in every JSON parser of JavaScript', async () => {
   const { json } = await post('{"amount":1,"amount":7,"description":"x"}');
   expect(json['data']).toMatchObject({ amount: 7 });
 });
@@ -175,13 +175,13 @@ test.each(['\\ud800', '\\udc00', 'a\\ud83d', '\\u0000', 'a\\u0000b'])(
   },
 );
 
-test('the same text in a field that nobody reads does no harm', async () => {
+test('the same text in a field that the route does not read does no harm', async () => {
   expect((await post('{"amount":5,"description":"x","unknown":"\\u0000\\ud800"}')).status).toBe(
     201,
   );
 });
 
-test('all violations of all parts are told at once, one message for each field', async () => {
+test('all violations of all parts are reported together, one message for each field', async () => {
   const headers = { ...JSON_TYPE, 'Idempotency-Key': 'with blank' };
   const { status, json } = await post('{"description":null,"note":5}', headers);
   expect([status, json]).toEqual([
@@ -245,7 +245,7 @@ test('an optional body may be absent, with and without a Content-Type', async ()
   ]);
 });
 
-test('an optional body is validated when it is there', async () => {
+test('an optional body is validated if it is sent', async () => {
   expect(await cancel({ headers: JSON_TYPE, body: '{"reason":"late"}' })).toEqual([
     200,
     { reason: 'late' },
@@ -285,6 +285,6 @@ test('a POST that needs no body refuses another media type', async () => {
   expect([status, json['message']]).toEqual([400, 'Content-Type must be application/json']);
 });
 
-test('a POST that needs no body cuts one off at 32 KiB that does not announce its length', async () => {
+test('a POST that needs no body cuts off a body without Content-Length at 32 KiB', async () => {
   expect((await pay(new Blob(['x'.repeat(40 * 1024)]).stream())).status).toBe(413);
 });

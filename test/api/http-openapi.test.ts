@@ -44,7 +44,7 @@ const options = {
   description: 'An example',
 };
 
-/** The document as a reader of the JSON sees it. */
+/** The document as a reader of its JSON gets it. */
 const documentOf = (overrides: Partial<Parameters<typeof createOpenApiDocument>[0]> = {}) =>
   JSON.parse(JSON.stringify(createOpenApiDocument({ ...options, ...overrides })));
 
@@ -83,11 +83,11 @@ test('both credential headers are required together', () => {
   });
 });
 
-test('two methods of one path stand beside each other', () => {
+test('two methods of one path are both in the document', () => {
   expect(Object.keys(document.paths['/things'])).toEqual(['post', 'get']);
 });
 
-test('every operation documents what it and what every merchant route can answer', () => {
+test('every operation documents its own responses and those of every merchant route', () => {
   const statusesOf = (path: string, method: string) =>
     Object.keys(document.paths[path][method].responses);
   const common = ['400', '401', '403', '405', '408', '413', '429', '431', '500'];
@@ -97,7 +97,7 @@ test('every operation documents what it and what every merchant route can answer
   );
 });
 
-test('every answer documents its version header, 429 its Retry-After, 201 its key', () => {
+test('every response documents its version header, 429 its Retry-After, 201 its key', () => {
   for (const path of Object.values<Record<string, { responses?: object }>>(document.paths)) {
     for (const { responses = {} } of Object.values(path)) {
       for (const answer of Object.values(responses)) {
@@ -132,7 +132,7 @@ test('a body is required exactly when the route requires it', () => {
   expect(document.paths['/things/{id}'].get.requestBody).toBeUndefined();
 });
 
-test('the constraints of input are the ones that are validated', () => {
+test('the documented constraints of the input are the validated ones', () => {
   const { properties, required } = document.components.schemas.CreateThing;
   expect(required).toEqual(['amount', 'description']);
   expect(properties.amount).toEqual({ type: 'number', minimum: 5 });
@@ -153,7 +153,7 @@ test('the constraints of input are the ones that are validated', () => {
   );
 });
 
-test('each event has its entry in webhooks, with the same objects as the answers', () => {
+test('each event has an entry in `webhooks`, with the same schemas as the responses', () => {
   expect(Object.keys(document.webhooks)).toEqual(['THING_CREATED', 'THING_GONE']);
   const { requestBody, parameters } = document.webhooks.THING_CREATED.post;
   const reference = requestBody.content['application/json'].schema.$ref;
@@ -168,13 +168,13 @@ test('each event has its entry in webhooks, with the same objects as the answers
   ).toEqual(['Thing', 'ThingCreatedEvent', 'ThingGoneEvent']);
 });
 
-test('one name for two different schemas stops the start', () => {
+test('one name for two different schemas prevents the start', () => {
   const payload = z.object({ data: z.object({ other: z.string() }).meta({ id: 'Thing' }) });
   const webhook = { event: 'ODD', description: '', headers: z.object({}), payload };
   expect(() => documentOf({ webhooks: [webhook] })).toThrow('Thing');
 });
 
-test('every reference leads somewhere, and public routes are no part of the merchant API', () => {
+test('every reference resolves, and public routes are not part of the merchant API', () => {
   const references = [...JSON.stringify(document).matchAll(/"#\/([^"]+)"/g)];
   expect(references.length).toBeGreaterThan(50);
   for (const [, path = ''] of references) {
@@ -193,7 +193,7 @@ const anyText = fc.oneof(
   }),
 );
 
-/** What a reader of the document would accept. */
+/** Validates as a reader of the document would. */
 function documentedText(schema: z.ZodType) {
   const { pattern, minLength = 0, maxLength = Infinity } = z.toJSONSchema(schema, { io: 'input' });
   return (value: string) =>
@@ -277,14 +277,14 @@ test.each([
   expect(schema.safeParse(value).error?.issues.map(({ message }) => message)).toEqual(['wrong']);
 });
 
-test('the document is served to everyone, as JSON', async () => {
+test('the document is served without credentials, as JSON', async () => {
   await using server = await serve({ routes: docsRoutes(document) });
   const response = await fetch(`${server.url}/openapi.json`);
   expect(response.headers.get('Content-Type')).toMatch(/^application\/json/);
   expect(await response.json()).toEqual(document);
 });
 
-test('the docs page has nothing inline, and all that it needs comes from us', async () => {
+test('the docs page has nothing inline, and this service serves everything that it needs', async () => {
   await using server = await serve({ routes: docsRoutes(document) });
   const response = await fetch(`${server.url}/docs`);
   const policy = response.headers.get('Content-Security-Policy');

@@ -9,7 +9,7 @@ const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const facts = { base: 'root', caller: 'public', summary: '', description: '', tags: [] } as const;
 const html = { description: '', contentType: 'text/html', schema: z.string() };
 
-/** Answers what it was sent. */
+/** Returns the fields that it was sent. */
 const echo = defineRoute({
   ...facts,
   method: 'POST',
@@ -20,7 +20,7 @@ const echo = defineRoute({
   responses: { 200: { description: '', schema: z.looseObject({}) } },
 }).handledBy(async ({ body }) => ({ status: 200, body }));
 
-/** A page for people: it greets whoever says a short name. */
+/** An HTML page with a form: it greets a short name. */
 const page = defineRoute({
   ...facts,
   method: 'POST',
@@ -67,7 +67,7 @@ test('a form may name its charset, as long as it is UTF-8', async () => {
 });
 
 test.each(['application/json', 'multipart/form-data; boundary=x', 'text/plain', ''])(
-  'a form route accepts nothing but forms: %j',
+  'a form route accepts only forms: %j',
   async (type) => {
     const { status, json } = await send('{"reason":"a"}', { 'Content-Type': type });
     expect([status, json['message']]).toEqual([
@@ -85,13 +85,13 @@ test('a form without its field, or with what PostgreSQL cannot hold, names the f
   });
 });
 
-test('a form may have 32 KiB and not a byte more', async () => {
+test('a form may have 32 KiB and no more', async () => {
   const ofLength = (bytes: number) => send('reason='.padEnd(bytes, 'x'));
   expect((await ofLength(32 * 1024)).status).toBe(200);
   expect((await ofLength(32 * 1024 + 1)).status).toBe(413);
 });
 
-test('a route for people shows its refusals as pages, whatever the cause', async () => {
+test('an HTML route shows every error as a page', async () => {
   await using server = await serve({ routes: [page] });
   const post = async (body: string, headers: Record<string, string> = FORM_TYPE) => {
     const answer = await server.call('/page', { method: 'POST', headers, body });
@@ -105,7 +105,7 @@ test('a route for people shows its refusals as pages, whatever the cause', async
   expect((await post('name=fault')).text).toBe('<h1>500 Internal server error</h1>');
 });
 
-test('a public route can have a limit of its own, which leaves the merchants alone', async () => {
+test('a public route can have a separate limit, which does not affect merchants', async () => {
   await using server = await serve();
   await using limited = await serve({
     routes: [
@@ -123,7 +123,7 @@ test('a public route can have a limit of its own, which leaves the merchants alo
   expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
 });
 
-test('a limit that fails lets requests through, and the log says so', async () => {
+test('a limiter that fails lets requests through, and the log says so', async () => {
   const rateLimiter = { admit: () => Promise.reject(new Error('no memory')) };
   await using server = await serve({ routes: [{ ...page, rateLimiter }] });
   const init = { method: 'POST', headers: FORM_TYPE, body: 'name=Asha' };
@@ -148,6 +148,6 @@ test.each([
   expect((await server.call(after.path)).status).toBe(404);
 });
 
-test('a file of a kind that nobody has thought of stops the start', () => {
+test('a file of an unknown type prevents the start', () => {
   expect(() => createAsset('/files', 'page.exe', '')).toThrow('no content type for .exe');
 });

@@ -19,7 +19,7 @@ test.beforeEach(async ({ database }) => {
   await database.sql`TRUNCATE rate_limits`;
 });
 
-/** Two API processes are two limiters: they have nothing in common but the table. */
+/** Two API processes are two limiters that share only the table. */
 function twoProcesses(database: TestDatabase, limitPerSecond = 10) {
   const limiters = [1, 2].map(() =>
     createPostgresRateLimiter(database.sql, { limitPerSecond, log }),
@@ -28,7 +28,7 @@ function twoProcesses(database: TestDatabase, limitPerSecond = 10) {
     (await limiters[index % 2]?.admit(ip))?.admitted === true;
 }
 
-/** Instead of waiting, everything that was admitted becomes older. */
+/** Makes everything that was admitted older, instead of waiting. */
 const age = async (database: TestDatabase, ms: number) =>
   database.sql`
     UPDATE rate_limits
@@ -63,7 +63,7 @@ test('never an eleventh within any one second under sustained load from two proc
   expect(admitted).toBeLessThanOrEqual(10 * windows);
 });
 
-test('the window slides: what is older than a second makes room', async ({ database }) => {
+test('the window slides: a request older than a second no longer counts', async ({ database }) => {
   const admit = twoProcesses(database, 2);
   expect([await admit(0), await admit(1), await admit(0)]).toEqual([true, true, false]);
   await age(database, 600);
@@ -72,7 +72,7 @@ test('the window slides: what is older than a second makes room', async ({ datab
   expect([await admit(0), await admit(1), await admit(0)]).toEqual([true, true, false]);
 });
 
-test('each address has its own limit, an IPv6 customer one for the whole /64', async ({
+test('each address has its own limit, an IPv6 client one for the whole /64', async ({
   database,
 }) => {
   const admit = twoProcesses(database, 1);
@@ -81,14 +81,14 @@ test('each address has its own limit, an IPv6 customer one for the whole /64', a
   expect(await admit(1, '2001:db8:1:3::1')).toBe(true);
 });
 
-test('a database clock that was set back shuts nobody out', async ({ database }) => {
+test('a database clock that was set back locks no client out', async ({ database }) => {
   const admit = twoProcesses(database, 1);
   expect([await admit(0), await admit(0)]).toEqual([true, false]);
   await age(database, -3_600_000);
   expect(await admit(0)).toBe(true);
 });
 
-test('rows of clients that went away are removed, those of others stay', async ({ database }) => {
+test('the rows of inactive clients are removed, those of others stay', async ({ database }) => {
   let nowMs = 0;
   const limiter = createPostgresRateLimiter(database.sql, {
     limitPerSecond: 1,
@@ -107,7 +107,9 @@ test('rows of clients that went away are removed, those of others stay', async (
   await expect.poll(clients).toEqual(['192.0.2.2', '192.0.2.3']);
 });
 
-test('without its table the limiter fails, and the API serves on', async ({ database }) => {
+test('without its table the limiter fails, and the API continues to serve', async ({
+  database,
+}) => {
   await database.sql`DROP TABLE rate_limits`;
   const rateLimiter = createPostgresRateLimiter(database.sql, { limitPerSecond: 1, log });
   await using server = await serve({ rateLimiter });

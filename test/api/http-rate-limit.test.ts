@@ -11,7 +11,7 @@ import { PRODUCTION, SANDBOX, serve } from './http-support.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** A limiter whose clock only the test moves. */
+/** A limiter whose clock is moved only by the test. */
 function limiterAt(limitPerSecond = 10, maxClients?: number) {
   const clock = { ms: 0 };
   const limiter = createMemoryRateLimiter({
@@ -66,14 +66,14 @@ test('never an eleventh within any one second, whenever requests come', async ()
   );
 });
 
-test('refused requests do not count, so a hasty client is not shut out for ever', async () => {
+test('refused requests do not count, so a client with too many requests is not locked out indefinitely', async () => {
   const { clock, admit } = limiterAt();
   let admitted = 0;
   for (clock.ms = 0; clock.ms < 10_000; clock.ms += 10) if (await admit()) admitted += 1;
   expect(admitted).toBeGreaterThanOrEqual(90);
 });
 
-test('each address has its own limit, an IPv6 customer one for the whole /64', async () => {
+test('each address has its own limit, an IPv6 client one for the whole /64', async () => {
   const { admit } = limiterAt(1);
   expect(await admit('192.0.2.1')).toBe(true);
   expect(await admit('192.0.2.2')).toBe(true);
@@ -89,7 +89,7 @@ test('an IPv4-mapped IPv6 address is the IPv4 address', async () => {
   expect(limitKeyOf('::ffff:192.0.2.1')).toBe('192.0.2.1');
 });
 
-test('memory is bounded: the client that was admitted longest ago is forgotten first', async () => {
+test('memory is bounded: the client that was admitted longest ago is removed first', async () => {
   const { clock, admit } = limiterAt(1, 3);
   for (const ip of ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']) {
     clock.ms += 1;
@@ -99,7 +99,7 @@ test('memory is bounded: the client that was admitted longest ago is forgotten f
   expect(await admit('192.0.2.1')).toBe(true);
 });
 
-test('idle clients are forgotten by themselves', async () => {
+test('idle clients are removed automatically', async () => {
   const clock = { ms: 0 };
   const limiter = createMemoryRateLimiter({ limitPerSecond: 10, nowMs: () => clock.ms });
   collectGarbage();
@@ -112,7 +112,7 @@ test('idle clients are forgotten by themselves', async () => {
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
 });
 
-/** A request as it arrives from a peer with some X-Forwarded-For. */
+/** A request from a peer address with an X-Forwarded-For header. */
 function requestFrom(peer: string, forwarded?: string) {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: peer });
@@ -165,7 +165,7 @@ test.each([
   expect(createClientIp(proxies)(requestFrom(peer, forwarded))).toBe(expected);
 });
 
-test('a trusted proxy that is no address stops the start', () => {
+test('a trusted proxy that is not an address prevents the start', () => {
   expect(() => createClientIp(['proxy.internal'])).toThrow();
 });
 
@@ -184,7 +184,7 @@ test('the eleventh request is a 429 with exactly the specified body and Retry-Af
   expect(refused[0]?.headers.get('X-API-Version')).toBe('2026-11-20');
 });
 
-test('the limit comes before the credentials and covers both environments and unknown paths together', async () => {
+test('the limit is checked before the credentials and covers both environments and unknown paths together', async () => {
   const rateLimiter = createMemoryRateLimiter({ limitPerSecond: 2, nowMs: () => 0 });
   await using server = await serve({ rateLimiter });
   expect((await server.call(`${PRODUCTION}/things/T1`)).status).toBe(401);
@@ -193,14 +193,14 @@ test('the limit comes before the credentials and covers both environments and un
   expect((await server.call(`${SANDBOX}/nowhere`)).status).toBe(429);
 });
 
-test('nothing outside of the merchant paths is limited', async () => {
+test('paths other than the merchant paths are not limited', async () => {
   const rateLimiter = createMemoryRateLimiter({ limitPerSecond: 1, nowMs: () => 0 });
   await using server = await serve({ rateLimiter });
   const answers = await burst(server, '/healthz');
   expect(answers.every(({ status }) => status === 200)).toBe(true);
 });
 
-test('a configured proxy spreads its clients over limits of their own', async () => {
+test('clients behind a configured proxy have separate limits', async () => {
   const rateLimiter = createMemoryRateLimiter({ limitPerSecond: 1, nowMs: () => 0 });
   await using server = await serve({ rateLimiter, trustedProxies: ['127.0.0.1'] });
   const from = async (ip: string) =>

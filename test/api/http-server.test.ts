@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
 import { MALFORMED_REQUESTS, PRODUCTION, SANDBOX, sendRaw, serve } from './http-support.ts';
 
-/** A route that answers when the test says so. */
+/** A route that responds when the test lets it. */
 function slowRoute() {
   const entered = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ function slowRoute() {
   return { route, entered: entered.promise, release: released.resolve };
 }
 
-/** GET over an agent of the test's own, to see connections being kept or closed. */
+/** GET over the test's own agent, to see whether connections are kept or closed. */
 async function getOver(agent: Agent, port: number, path: string) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   get({ agent, port, path, host: '127.0.0.1' }, resolve).on('error', reject);
@@ -61,7 +61,7 @@ test.each([
     400,
   ],
 ] as const)(
-  '%s is answered in the standard form and the connection closed',
+  '%s gets the standard error body, and the connection is closed',
   async (_what, bytes, status) => {
     await using server = await serve();
     const answer = await sendRaw(server.port, bytes);
@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test('a refused connection gets a whole JSON answer', async () => {
+test('a refused connection gets a complete JSON response', async () => {
   await using server = await serve();
   const answer = await sendRaw(server.port, 'nonsense\r\n\r\n');
   expect(bodyOf(answer)).toEqual({
@@ -83,7 +83,7 @@ test('a refused connection gets a whole JSON answer', async () => {
   });
 });
 
-test('HTTP/1.0 needs no Host: the health checks of old balancers speak it', async () => {
+test('HTTP/1.0 needs no Host, because the health checks of old load balancers use it', async () => {
   await using server = await serve();
   const answer = await sendRaw(server.port, 'GET /healthz HTTP/1.0\r\n\r\n');
   expect(answer).toContain('200 OK');
@@ -96,14 +96,14 @@ test('an Upgrade or an unknown expectation is an ordinary request', async () => 
   expect(answer).toContain('200 OK');
 });
 
-test('100-continue is honoured', async () => {
+test('Expect: 100-continue is honoured', async () => {
   await using server = await serve();
   const head = `POST ${PRODUCTION}/things HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\n`;
   const answer = await sendRaw(server.port, `${head}Content-Length: 2\r\n\r\n{}`);
   expect(answer).toMatch(/^HTTP\/1\.1 100 Continue[^]+401 Unauthorized/);
 });
 
-/** Opens a connection that sends one byte every now and then and never gets to an end. */
+/** Opens a connection that sends one byte from time to time and never finishes. */
 function drip(port: number, start: string) {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -117,7 +117,7 @@ function drip(port: number, start: string) {
   });
 }
 
-test('500 sockets that drip or stay silent are gone within 15 s while others are served', async () => {
+test('500 sockets that send slowly or nothing are closed within 15 s while others are served', async () => {
   await using server = await serve();
   const startedAtMs = performance.now();
   const starts = [
@@ -142,13 +142,13 @@ test('500 sockets that drip or stay silent are gone within 15 s while others are
   const firstLines = answers.map((answer) => answer.split('\r\n')[0]);
   expect(new Set(firstLines)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
   const ids = answers.map((answer) => /^X-Request-Id: (\S+)\r$/m.exec(answer)?.[1]);
-  // Those whose head has arrived keep the id in it; the others have one each.
+  // Requests whose head has arrived keep its id; each of the others gets a generated one.
   expect(ids.filter((id) => id === 'slow')).toHaveLength(250);
   expect(new Set(ids).size).toBe(251);
   expect(ids).not.toContain(undefined);
 });
 
-test('stop says not ready at once, and what is in flight is finished', async () => {
+test('after stop, /readyz fails immediately, and requests in progress are finished', async () => {
   const { route, entered, release } = slowRoute();
   const server = await serve({ routes: [route], readinessGraceMs: 300 });
   const inFlight = server.call('/slow');
@@ -164,7 +164,7 @@ test('stop says not ready at once, and what is in flight is finished', async () 
   await expect(server.call('/healthz')).rejects.toThrow('fetch failed');
 });
 
-test('kept connections are served once more while stopping and told to close', async () => {
+test('keep-alive connections are served once more while stopping, with Connection: close', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const server = await serve({ readinessGraceMs: 300 });
   expect(await getOver(agent, server.port, '/healthz')).toEqual({
@@ -180,7 +180,7 @@ test('kept connections are served once more while stopping and told to close', a
   agent.destroy();
 });
 
-test('idle connections do not hold up a stop', async () => {
+test('idle connections do not delay a stop', async () => {
   const agent = new Agent({ keepAlive: true });
   const server = await serve();
   await getOver(agent, server.port, '/healthz');
@@ -190,7 +190,7 @@ test('idle connections do not hold up a stop', async () => {
   agent.destroy();
 });
 
-test('what does not finish in time is cut off, and the log says so', async () => {
+test('a request that does not finish in time is cut off, and the log says so', async () => {
   const { route, entered } = slowRoute();
   const server = await serve({ routes: [route], stopTimeoutMs: 200 });
   const cut = expect(server.call('/slow')).rejects.toThrow('fetch failed');
@@ -200,12 +200,12 @@ test('what does not finish in time is cut off, and the log says so', async () =>
   expect(server.logged).toContainEqual(expect.objectContaining({ inFlight: 1 }));
 });
 
-test('a second stop waits for the same end', async () => {
+test('a second stop waits for the first one', async () => {
   const server = await serve();
   expect(await Promise.all([server.stop(), server.stop()])).toEqual([undefined, undefined]);
 });
 
-test('nothing is dropped: fifty kept connections that speak up after the stop are all answered', async () => {
+test('fifty keep-alive connections that send a request after the stop all get a response', async () => {
   const agent = new Agent({ keepAlive: true });
   const server = await serve({ readinessGraceMs: 300 });
   const everyone = async () =>
@@ -218,7 +218,7 @@ test('nothing is dropped: fifty kept connections that speak up after the stop ar
   agent.destroy();
 });
 
-test('an address in use is an error and not a crash', async () => {
+test('an address in use is an error, not a crash', async () => {
   await using server = await serve();
   await expect(serve({ port: server.port })).rejects.toThrow('EADDRINUSE');
 });

@@ -20,7 +20,7 @@ export const PRODUCTION = '/api/merchant/v1';
 export const CREDENTIALS = { 'X-API-Key': 'mk_test_1', 'X-API-Secret': 'sk_test_1' };
 export const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** What the example routes answer with. */
+/** The data that the example routes return. */
 export const thing = z
   .object({ id: z.string(), amount: z.number(), environment: z.string() })
   .meta({ id: 'Thing' });
@@ -28,7 +28,7 @@ const amountRule = { error: 'must be greater than or equal to 5.0' };
 const facts = { caller: 'merchant', base: 'merchant', description: '', tags: ['Things'] } as const;
 const idParams = z.object({ id: z.string() });
 
-/** POST /things: the shape of POST /orders in small. */
+/** POST /things: like POST /orders, with fewer fields. */
 export const createThing = defineRoute({
   ...facts,
   method: 'POST',
@@ -61,7 +61,7 @@ export const createThing = defineRoute({
   headers: { 'Idempotency-Key': headers['Idempotency-Key'] ?? 'generated' },
 }));
 
-/** GET /things/{id}: knows T1 only. */
+/** GET /things/{id}: only T1 exists. */
 export const getThing = defineRoute({
   ...facts,
   method: 'GET',
@@ -115,7 +115,7 @@ const authenticate: AppOptions['authenticate'] = async (credentials) => {
   return { id: 'M1', name: 'Merchant' };
 };
 
-/** Starts a real server around example routes; any part of it can be replaced. */
+/** Starts a real server with example routes; any part of it can be replaced. */
 export async function serve(overrides: Partial<AppOptions> & Partial<HttpServerOptions> = {}) {
   const logged: Record<string, unknown>[] = [];
   const write = (line: string) => void logged.push(JSON.parse(line));
@@ -182,7 +182,7 @@ function parse(body: string): Record<string, unknown> {
   }
 }
 
-/** Sends bytes that no HTTP client would and reads until the server closes. */
+/** Sends bytes that no HTTP client would send, and reads until the server closes. */
 export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];

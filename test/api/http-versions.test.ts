@@ -3,7 +3,7 @@ import { createVersionRegistry } from '../../src/http/versions.ts';
 import type { ApiVersion } from '../../src/http/versions.ts';
 import { CREDENTIALS, JSON_TYPE, SANDBOX, serve } from './http-support.ts';
 
-/** What adding a version takes: one entry, which says how to serve those who stayed behind. */
+/** Adding a version takes one entry, which says how to serve clients of the older version. */
 const NEXT: ApiVersion = {
   version: '2027-03-01',
   changeFromPrevious: {
@@ -47,7 +47,7 @@ test('a request that pins the current version is the same', async () => {
   expect([answer.status, answer.headers.get('Sunset')]).toEqual([201, null]);
 });
 
-test('a superseded version is served in its own shape and says until when', async () => {
+test('a superseded version is served in its own shape with the date of its end', async () => {
   await using server = await serve(during);
   const init = post({ price: 7, description: 'x' }, '2026-11-20');
   const answer = await server.call(`${SANDBOX}/things`, init);
@@ -59,7 +59,7 @@ test('a superseded version is served in its own shape and says until when', asyn
   expect(answer.headers.get('Sunset')).toBe('Wed, 01 Mar 2028 00:00:00 GMT');
 });
 
-test('refusals to a superseded version carry the notice too, matched or not', async () => {
+test('errors to a superseded version have the notice too, also on unknown paths', async () => {
   await using server = await serve(during);
   const headers = { 'X-API-Version': '2026-11-20' };
   const unknown = await server.call(`${SANDBOX}/nowhere`, { headers });
@@ -69,7 +69,7 @@ test('refusals to a superseded version carry the notice too, matched or not', as
   expect(invalid.headers.get('Sunset')).not.toBeNull();
 });
 
-test('twelve months after it was superseded a version is unknown', async () => {
+test('a version is unknown twelve months after it was superseded', async () => {
   await using server = await serve(after);
   const init = post({ price: 7, description: 'x' }, '2026-11-20');
   const answer = await server.call(`${SANDBOX}/things`, init);
@@ -86,13 +86,13 @@ test.each(['1999-01-01', 'v1', '', '2026-11-20, 2026-11-20', 'latest'])(
   },
 );
 
-test('credentials are looked at before the version', async () => {
+test('credentials are checked before the version', async () => {
   await using server = await serve();
   const headers = { ...CREDENTIALS, 'X-API-Secret': 'wrong', 'X-API-Version': '1999-01-01' };
   expect((await fetch(`${server.url}${SANDBOX}/things/T1`, { headers })).status).toBe(401);
 });
 
-test('changes of several versions apply one after the other, oldest first on the way in', () => {
+test('the changes of several versions are applied one after the other, oldest first for requests', () => {
   const step = (version: string, letter: string): ApiVersion => ({
     version,
     changeFromPrevious: {

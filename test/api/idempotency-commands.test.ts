@@ -13,13 +13,13 @@ const test = twoProcessTest();
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
-/** An operation as a client repeats it: where it fits, and what it leaves in the timeline. */
+/** An operation that a client repeats: the status in which it fits, and its timeline entry. */
 interface Operation {
   path: string;
   body?: Record<string, unknown>;
   fits: OrderStatus;
   step: string;
-  /** Other commands, after which this one would be refused. */
+  /** Other commands, after which this one is refused. */
   afterwards?: string[];
 }
 
@@ -100,14 +100,14 @@ async function orderIn(api: ApiClient, status: OrderStatus): Promise<Order> {
 const read = async (api: ApiClient, { order_number }: Order) =>
   (await api.get(`/orders/${order_number}`)).body.data;
 
-/** What an answer says of its key. */
+/** What a response says of its key. */
 const replayOf = ({ headers }: { headers: Headers }) => ({
   replayed: headers.get('Idempotent-Replayed'),
   mismatch: headers.get('Idempotency-Key-Mismatch'),
 });
 
 describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards = [] }) => {
-  test('fifty equal commands at once, over two processes, happen once: one is no repeat', async ({
+  test('fifty equal concurrent commands over two processes take effect once, and one response is no replay', async ({
     api,
     both,
     stepsOf,
@@ -130,7 +130,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards 
     expect(steps.filter((kind) => kind === step)).toHaveLength(1);
   });
 
-  test('a repeat with the same key is answered with the order as it is now', async ({
+  test('a repeat with the same key returns the order as it is now', async ({
     api,
     both,
     stepsOf,
@@ -152,7 +152,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards 
   });
 });
 
-/** Waits until a refund that has begun is done, so that the order stays what it is. */
+/** Waits until a refund that has begun is finished, so that the order no longer changes. */
 const untilSettled = (api: ApiClient, order: Order) =>
   until(async () => {
     const { refund } = await read(api, order);
@@ -182,7 +182,7 @@ describe('a repeat with the same key and another body', () => {
     },
   );
 
-  test('an absent field, null and an unknown field make no other body', async ({ api }) => {
+  test('an absent field, null and an unknown field do not make another body', async ({ api }) => {
     const order = await orderIn(api, 'PAID');
     const path = `/orders/${order.order_number}/deliver`;
     const key = withKey(randomUUID());
@@ -193,7 +193,7 @@ describe('a repeat with the same key and another body', () => {
 });
 
 describe('keys of commands', () => {
-  test('a repeat without a key, or with another one, is refused about the state', async ({
+  test('a repeat without a key, or with another one, is refused because of the status', async ({
     api,
   }) => {
     const order = await orderIn(api, 'PAID');
@@ -213,7 +213,7 @@ describe('keys of commands', () => {
     }
   });
 
-  test('a refused command leaves nothing behind: with the same key it succeeds once it fits', async ({
+  test('a refused command does not use up its key: it succeeds with the same key once it fits', async ({
     api,
   }) => {
     const order = await orderIn(api, 'ACCEPTED');
@@ -247,7 +247,7 @@ describe('payment sessions', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('a repeat with the same key is the same session as it is now: open, then paid', async ({
+  test('a repeat with the same key returns the same session as it is now: open, then paid', async ({
     api,
   }) => {
     const order = await api.create();
@@ -264,7 +264,7 @@ describe('payment sessions', () => {
     expect(replayOf(paid).replayed).toBe('true');
   });
 
-  test('a repeat whose session has expired meanwhile is 408, and opens nothing', async ({
+  test('a repeat whose session has expired meanwhile is 408 and opens no session', async ({
     api,
     both,
   }) => {

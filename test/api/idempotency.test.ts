@@ -22,7 +22,7 @@ const countOrders = async (service: TestService, key: string) =>
   (await service.sql`SELECT FROM orders WHERE idempotency_key = ${key}`).length;
 
 describe('POST /orders', () => {
-  test('the same key twice answers the existing order, as it stands now, and creates no other', async ({
+  test('the same key twice returns the existing order as it is now, and creates no other', async ({
     service,
     api,
   }) => {
@@ -39,7 +39,7 @@ describe('POST /orders', () => {
     expect(await countOrders(service, key)).toBe(1);
   });
 
-  test('without a key one is generated and named, and a repeat with it answers that order', async ({
+  test('without a key one is generated and returned, and a repeat with it returns that order', async ({
     api,
   }) => {
     const [one, other] = await Promise.all([
@@ -55,7 +55,7 @@ describe('POST /orders', () => {
     ]);
   });
 
-  test('another body under the same key answers the existing order, says so, and is logged', async ({
+  test('another body under the same key returns the existing order, says so, and is logged', async ({
     both,
     second,
   }) => {
@@ -71,7 +71,7 @@ describe('POST /orders', () => {
     expect(await log()).not.toContain('asha@example.com');
   });
 
-  test('the same order written differently is no other body', async ({ api }) => {
+  test('the same order in another notation is not another body', async ({ api }) => {
     const key = randomUUID();
     await api.post('/orders', anOrder(), withKey(key));
     const { description, ...rest } = anOrder();
@@ -104,7 +104,7 @@ describe('POST /orders', () => {
     expect(new Set(answers.map(({ body }) => body.data.order_number)).size).toBe(3);
   });
 
-  test('fifty equal posts at once, over two processes, are one order and one workflow', async ({
+  test('fifty equal concurrent posts over two processes make one order and one workflow', async ({
     service,
     api,
     both,
@@ -127,7 +127,7 @@ describe('POST /orders', () => {
     expect((await handle.describe()).status.name).toBe('RUNNING');
   });
 
-  test('a replay starts no second workflow, also when Temporal has forgotten the first', async ({
+  test('a replay starts no second workflow, even if Temporal has deleted the first', async ({
     service,
     merchant,
     api,
@@ -135,7 +135,7 @@ describe('POST /orders', () => {
     const key = randomUUID();
     const { body } = await api.post('/orders', anOrder(), withKey(key));
     await api.post(`/orders/${body.data.order_number}/cancel`);
-    // A namespace that does not exist remembers nothing, and refuses to start anything.
+    // A namespace that does not exist has no workflows and cannot start any.
     const forgetful = await startApiProcess(service, { TEMPORAL_NAMESPACE: 'forgotten' });
     const client = forgetful.as(merchant.keys);
     const again = await client.post('/orders', anOrder(), withKey(key));

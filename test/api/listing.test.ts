@@ -37,7 +37,7 @@ const filterOf = ({ merchantId }: Merchant): OrderFilter => ({
   environment: 'sandbox',
 });
 
-/** Orders of the past hours with any status, several of them of the same moment. */
+/** Orders of the past hours in any status, several of them created at the same moment. */
 async function writePastOrders(
   service: TestService,
   { merchantId }: Merchant,
@@ -66,7 +66,7 @@ interface Listed {
   createdAt: Date;
 }
 
-/** The list as the contract describes it, by looking at every order. */
+/** The list as the contract describes it, computed from all orders. */
 async function everyMatching(service: TestService, filter: OrderFilter): Promise<string[]> {
   const rows = await service.sql<Listed[]>`
     SELECT order_number, status, merchant_order_id, buyer_email, created_at FROM orders
@@ -89,7 +89,7 @@ async function everyMatching(service: TestService, filter: OrderFilter): Promise
     .map(({ orderNumber }) => orderNumber);
 }
 
-/** A filter of any kind; its times lie on, between and beyond the orders'. */
+/** A random filter; its times are equal to, between and beyond the orders' times. */
 async function anyFilter(service: TestService, base: OrderFilter): Promise<OrderFilter> {
   const rows = await service.sql<{ createdAt: Date }[]>`
     SELECT created_at FROM orders WHERE merchant_id = ${base.merchantId}`;
@@ -133,7 +133,7 @@ async function assertListsAreExact(
   }
 }
 
-/** What the blocks say beside what is true. */
+/** The counts of the blocks beside the true counts. */
 async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchant): Promise<void> {
   const wrong = await service.sql`
     SELECT b.ends_at, b.orders, b.by_status, counted.* FROM (
@@ -173,7 +173,7 @@ describe('a list with blocks', () => {
     await assertListsAreExact(service, filterOf(shop), 60);
   });
 
-  test('stays exact when orders change, new ones come, and old ones are imported', async ({
+  test('stays exact when orders change, new ones are created, and old ones are imported', async ({
     service,
   }) => {
     const shop = await shopWithPast(service, 80);
@@ -192,7 +192,7 @@ describe('a list with blocks', () => {
     await assertListsAreExact(service, filterOf(shop), 40);
   });
 
-  test('stays exact while orders are written and changed as blocks are cut', async ({
+  test('stays exact while orders are written and changed as blocks are created', async ({
     service,
   }) => {
     const shop = await shopWithPast(service, 60);
@@ -218,7 +218,7 @@ describe('a list with blocks', () => {
     await assertListsAreExact(service, filterOf(shop), 20);
   });
 
-  test('is cut by the workflow that the Schedule runs', async ({ service }) => {
+  test('is divided into blocks by the workflow that the Schedule runs', async ({ service }) => {
     const shop = await service.newMerchant({ webhooks: false });
     await writePastOrders(service, shop, ORDERS_PER_BLOCK_IN_SERVICE + 1);
     const worker = await service.startWorker();
@@ -230,12 +230,12 @@ describe('a list with blocks', () => {
     await worker.stop();
     const [block] = await service.sql<{ orders: number }[]>`
       SELECT orders FROM order_blocks WHERE merchant_id = ${shop.merchantId}`;
-    // Orders of the same moment are never parted.
+    // Orders of the same moment are always in the same block.
     expect(block?.orders).toBeGreaterThanOrEqual(ORDERS_PER_BLOCK_IN_SERVICE);
     await assertListsAreExact(service, filterOf(shop), 5);
   });
 
-  test('cuts no orders of the last minute, nor any while a transaction of then is open', async ({
+  test('puts no orders of the last minute into blocks, and none while a transaction of that time is open', async ({
     service,
   }) => {
     const shop = await service.newMerchant({ webhooks: false });
@@ -280,7 +280,7 @@ describe('GET /orders', () => {
     });
   });
 
-  test('keeps its order while new orders arrive', async ({ merchant }) => {
+  test('keeps its order while new orders are created', async ({ merchant }) => {
     const before = await list(merchant, 'size=100');
     const more = await Promise.all(Array.from({ length: 10 }, () => merchant.sandbox.create()));
     const after = await list(merchant, 'size=100');
@@ -288,7 +288,7 @@ describe('GET /orders', () => {
     expect(after.metadata).toMatchObject({ totalElements: before.metadata.totalElements + 10 });
   });
 
-  test('filters by status, by the merchant’s own id and by time', async ({ service }) => {
+  test('filters by status, by merchant order id and by time', async ({ service }) => {
     const shop = await service.newMerchant({ webhooks: false });
     const worker = await service.startWorker();
     const merchantOrderId = randomUUID();
@@ -313,7 +313,7 @@ describe('GET /orders', () => {
     );
   });
 
-  test('filters by the buyer’s e-mail address, in any case, and by nothing that is like it', async ({
+  test('filters by the buyer’s exact email address, without regard to case', async ({
     service,
   }) => {
     const shop = await service.newMerchant({ webhooks: false });
@@ -339,7 +339,7 @@ describe('GET /orders', () => {
     ]);
   });
 
-  test('takes every filter as requests and as answers spell it; of two, the request’s counts', async ({
+  test('accepts every filter in the spelling of requests and of responses; of two, the request’s counts', async ({
     service,
   }) => {
     const shop = await service.newMerchant({ webhooks: false });
@@ -364,7 +364,7 @@ describe('GET /orders', () => {
     }
   });
 
-  test('of one buyer counts and skips in an index alone, however many other orders there are', async ({
+  test('of one buyer counts and skips in an index only, however many other orders there are', async ({
     service,
   }) => {
     const shop = await shopWithPast(service, 3000);
@@ -378,7 +378,7 @@ describe('GET /orders', () => {
     expect(lines.filter((line) => counted.test(line))).toHaveLength(2);
   });
 
-  test('shows nothing of another merchant or environment', async ({ service, merchant }) => {
+  test('shows no orders of another merchant or environment', async ({ service, merchant }) => {
     const stranger = await service.newMerchant({ webhooks: false });
     expect(await list(stranger, '')).toEqual({
       metadata: { totalElements: 0, totalPages: 0, number: 0, size: 20 },

@@ -26,11 +26,11 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend
     stoppedAtEnd(startApiProcess(service, { LOG_LEVEL: 'info' }), onCleanup),
 );
 
-/** The lines about one request; each line of the whole log must be one. */
+/** The log lines of one request; each line of the log must be a JSON log object. */
 const linesOfRequest = (api: ApiProcess, id: string) =>
   linesIn(api.logFile).filter(({ requestId }) => requestId === id);
 
-test('a request is a line with order number, merchant, route, status, duration and request id', async ({
+test('a request is logged with order number, merchant, route, status, duration and request id', async ({
   merchant,
   api,
 }) => {
@@ -58,7 +58,7 @@ test('a request is a line with order number, merchant, route, status, duration a
   expect(linesOfRequest(api, lost)[0]).not.toHaveProperty('orderNumber');
 });
 
-test("a buyer's page is a line with its order, and never with the buyer's link", async ({
+test('a buyer’s page is logged with its order, and never with the buyer’s link', async ({
   merchant,
   api,
 }) => {
@@ -73,7 +73,7 @@ test("a buyer's page is a line with its order, and never with the buyer's link",
   expect(JSON.stringify(linesIn(api.logFile))).not.toContain(token);
 });
 
-test('each call of the gateway is a line of the request that made it, at warn when it fails', async ({
+test('each gateway call is logged with the request that made it, at warn if it fails', async ({
   service,
   merchant,
   gateway,
@@ -104,11 +104,7 @@ test('each call of the gateway is a line of the request that made it, at warn wh
   expect(JSON.stringify(linesIn(api.logFile))).not.toContain(gatewaySessionId);
 });
 
-test("a gateway's callback is a line with the order that it is about", async ({
-  service,
-  merchant,
-  api,
-}) => {
+test('a gateway’s callback is logged with its order', async ({ service, merchant, api }) => {
   const kit = createCallbackKit(service, merchant);
   const { order, body } = await kit.aPaymentNotYetHeardOf();
   const { status, headers } = await kit.callBack(body, { origin: api.origin });
@@ -125,7 +121,7 @@ test("a gateway's callback is a line with the order that it is about", async ({
   await kit.release('as_created');
 });
 
-test('what ends a part is a line of its log, unless the person at the terminal can repair it', async ({
+test('the error that ends a process is a line of its log, unless the user at the terminal can repair it', async ({
   service,
 }) => {
   const noSuchDatabase = new URL(service.config.databaseUrl ?? '');
@@ -152,7 +148,7 @@ test('what ends a part is a line of its log, unless the person at the terminal c
   expect(await runPart('src/main/worker.ts', {})).toMatchObject({ code: 1, stdout: '' });
 });
 
-test('what Node and libraries print becomes lines of the log', async ({ service }) => {
+test('output of Node and of libraries becomes lines of the log', async ({ service }) => {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-logs-'));
   const library = join(folder, 'library.mjs');
   const speak = "process.emitWarning('an old API'); console.error('a library says %s', 'hello');";

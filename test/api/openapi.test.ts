@@ -29,7 +29,7 @@ interface Operation extends Body {
   responses: Record<string, Answer>;
 }
 
-/** As much of an OpenAPI document as is looked at here. */
+/** The parts of an OpenAPI document that these tests read. */
 interface OpenApi {
   openapi: string;
   servers: { url: string }[];
@@ -77,10 +77,10 @@ test('the document has every operation of the contract, relative to the two base
   );
 });
 
-/** Whatever is asked: some of them are said before there is a route. */
+/** Statuses that every operation can return; some are returned before a route is chosen. */
 const ALWAYS_POSSIBLE = ['400', '401', '403', '405', '408', '413', '429', '431', '500'];
 
-test('every operation documents what every operation can answer', ({ document }) => {
+test('every operation documents the responses that all operations share', ({ document }) => {
   for (const methods of Object.values(document.paths)) {
     for (const { operationId, responses } of Object.values(methods)) {
       if (operationId === undefined) continue;
@@ -92,7 +92,7 @@ test('every operation documents what every operation can answer', ({ document })
   }
 });
 
-/** What brings an order, created for it, to send each event. */
+/** How a new order is made to send each event. */
 const WAYS: Record<string, (merchant: Merchant, order: Order) => Promise<unknown>> = {
   ORDER_CREATED: async () => undefined,
   PAYMENT_SUCCESS: (merchant, order) => help(merchant, order, 'pay'),
@@ -130,7 +130,7 @@ test('the nine events of the specification are in the document', ({ document }) 
 });
 
 test.for(WEBHOOK_EVENTS)(
-  'a $event that was sent is what the document says, to the last field and header',
+  'a sent $event has exactly the documented fields and headers',
   async ({ event, payload, headers }, { merchant, document }) => {
     const order = await merchant.sandbox.create({ merchantOrderId: 'shop-1', buyerName: 'Asha' });
     await WAYS[event]?.(merchant, order);
@@ -148,7 +148,7 @@ test.for(WEBHOOK_EVENTS)(
   },
 );
 
-test('the order in a webhook and in an answer is one and the same schema', ({ document }) => {
+test('the order in a webhook and in a response has the same schema', ({ document }) => {
   const { schemas } = document.components;
   const references = JSON.stringify(document).match(/#\/components\/schemas\/Order"/g) ?? [];
   expect(schemas).toHaveProperty('Order');
@@ -170,7 +170,7 @@ const operations = (document: OpenApi) =>
     Object.values(methods).filter(({ operationId }) => operationId !== undefined),
   );
 
-/** A reader of a part of the document, who knows nothing else of the service. */
+/** A client that has only a part of the document. */
 function readerOf(document: OpenApi, schema: Schema) {
   const whole = { ...schema, $defs: document.components.schemas };
   const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
@@ -178,7 +178,7 @@ function readerOf(document: OpenApi, schema: Schema) {
 }
 
 describe('amounts', () => {
-  /** JSON Schema as validators do it: `multipleOf` divides in floating point. */
+  /** JSON Schema as validators implement it: `multipleOf` divides in floating point. */
   const accepts = (schema: Schema, amount: number) =>
     Object.entries(schema).every(([keyword, limit]) => {
       switch (keyword) {
@@ -198,7 +198,7 @@ describe('amounts', () => {
       }
     });
 
-  test('every one from 5.00 to 10000.00 with two decimals is valid by the document, and for us', ({
+  test('every amount from 5.00 to 10000.00 with two decimals is valid by the document and for the service', ({
     document,
   }) => {
     const schema = document.components.schemas['CreateOrder']?.properties['amount'] ?? {};
@@ -214,7 +214,7 @@ describe('amounts', () => {
     expect(schema['description']).toContain('at most two decimals');
   });
 
-  test('those that floating point cannot hold exactly are taken as they were written', async ({
+  test('amounts that floating point cannot represent exactly are taken as they were written', async ({
     merchant,
   }) => {
     for (const amount of [5.1, 8.29, 19.99, 64.1, 1001.1, 4096.03, 9999.99]) {
@@ -246,7 +246,7 @@ test('every pattern in the document compiles with and without the u flag, and me
 });
 
 describe('examples', () => {
-  test('every body and every answer has one, and it is valid by the document', ({ document }) => {
+  test('every body and every response has one, and it is valid by the document', ({ document }) => {
     for (const { operationId, requestBody, responses } of operations(document)) {
       const bodies = requestBody ? [['body', requestBody] as const] : [];
       for (const [place, { content }] of [...bodies, ...Object.entries(responses)]) {
@@ -261,7 +261,7 @@ describe('examples', () => {
     }
   });
 
-  test('all tell of one order, whose status fits the event, with times in their order', ({
+  test('all describe one order, whose status fits the event, with times in their order', ({
     document,
   }) => {
     const STATUS_AFTER: Record<string, string> = {
@@ -288,14 +288,14 @@ describe('examples', () => {
     expect(numbers.size).toBe(1);
   });
 
-  test('name no year that is far away and no largest integer of JavaScript', ({ document }) => {
+  test('contain no distant year and no maximum integer of JavaScript', ({ document }) => {
     const text = JSON.stringify(document);
     expect(text).not.toContain('9007199254740991');
     const years = [...text.matchAll(/"(\d{4})-\d\d-\d\dT/g)].map(([, year]) => year);
     expect(new Set(years)).toEqual(new Set(['2026']));
   });
 
-  test('of an answer to a command say what the service says', async ({ merchant, document }) => {
+  test('of a command’s response have the service’s message', async ({ merchant, document }) => {
     const order = await merchant.sandbox.create();
     const { body } = await help(merchant, order, 'pay');
     const pay = operations(document).find(({ operationId }) => operationId === 'testPay');
@@ -308,7 +308,7 @@ describe('examples', () => {
 });
 
 describe('links', () => {
-  test('lead from a new order to all that can be asked of it, each by its own parameters', ({
+  test('lead from a new order to all of its operations, each with its own parameters', ({
     document,
   }) => {
     const known = new Map(
@@ -337,7 +337,7 @@ describe('links', () => {
     }
   });
 
-  test('of an operation that there is not stop the start', () => {
+  test('to an operation that does not exist prevent the start', () => {
     const notes = { createOrder: { next: [{ operationId: 'no-such', parameters: {} }] } };
     const options = { routes: [], webhooks: [], version: '2026-11-20', supportedVersions: [] };
     expect(() => createOpenApiDocument({ ...options, title: '', description: '', notes })).toThrow(
@@ -346,7 +346,7 @@ describe('links', () => {
   });
 });
 
-test('the sample receiver in the guide believes what we send, and nothing else', async ({
+test('the sample receiver in the guide accepts the service’s webhooks and nothing else', async ({
   merchant,
   document,
 }) => {

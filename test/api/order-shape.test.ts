@@ -45,7 +45,7 @@ const post = async (merchant: Merchant, { order_number }: Order, path: string, b
 const help = async (merchant: Merchant, order: Order, helper: string, body?: unknown) =>
   (await merchant.sandbox.help(order, helper, body)).body.data;
 
-/** The webhook of an order's event of this type. */
+/** The webhook of this type that an order sent. */
 async function told(merchant: Merchant, { order_number: orderNumber }: Order, type: string) {
   const [webhook] = await merchant.receiver.until(
     1,
@@ -62,7 +62,7 @@ async function entryOf(merchant: Merchant, { order_number }: Order, kind: string
 const DISPUTE = { reason: 'It never arrived at my door' };
 
 describe('one shape of the order', () => {
-  test('every answer and event lists the same fields in the same order', async ({ merchant }) => {
+  test('every response and event lists the same fields in the same order', async ({ merchant }) => {
     const order = await create(merchant);
     const { order_number: number } = order;
     const { body: list } = await merchant.sandbox.get<{ content: Order[] }>('/orders?size=1');
@@ -92,7 +92,7 @@ describe('one shape of the order', () => {
     ]);
   });
 
-  test('a command answers exactly what GET shows', async ({ merchant }) => {
+  test('a command returns exactly what GET returns', async ({ merchant }) => {
     const order = await create(merchant);
     expect(JSON.stringify(await help(merchant, order, 'pay'))).toBe(
       JSON.stringify(await merchant.sandbox.read(order)),
@@ -120,7 +120,7 @@ describe('the payment', () => {
     });
   });
 
-  test('PAYMENT_FAILED carries the reason that the gateway gave', async ({ service, merchant }) => {
+  test('PAYMENT_FAILED has the gateway’s reason', async ({ service, merchant }) => {
     const order = await create(merchant);
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
     const { gatewaySessionId: id } = await sessionOf(service, order);
@@ -132,7 +132,7 @@ describe('the payment', () => {
 });
 
 describe('the cancellation', () => {
-  test('says that it was the merchant, and why', async ({ merchant }) => {
+  test('names the merchant and the reason', async ({ merchant }) => {
     const order = await create(merchant);
     expect(order.cancellation).toBeNull();
     const cancelled = await post(merchant, order, 'cancel', { reason: 'Sold out' });
@@ -145,7 +145,7 @@ describe('the cancellation', () => {
     });
   });
 
-  test('is the merchant’s also when a payment session had to be closed first', async ({
+  test('names the merchant also if a payment session had to be closed first', async ({
     merchant,
   }) => {
     const order = await create(merchant);
@@ -154,7 +154,7 @@ describe('the cancellation', () => {
     expect(cancellation).toEqual({ by: 'merchant', reason: 'Sold out', cancelled_at: aTime });
   });
 
-  test('says that it was the expiry of the payment link', async ({ merchant }) => {
+  test('names the expiry of the payment link', async ({ merchant }) => {
     const order = await create(merchant);
     await help(merchant, order, 'advance', { seconds: DAY_SECONDS });
     const cancellation = { by: 'expiry', reason: null, cancelled_at: aTime };
@@ -163,7 +163,7 @@ describe('the cancellation', () => {
   });
 });
 
-describe('a dispute stays readable after it ended', () => {
+describe('a dispute can be read after it has ended', () => {
   async function disputed(merchant: Merchant): Promise<Order> {
     const order = await create(merchant);
     await help(merchant, order, 'pay');
@@ -179,7 +179,7 @@ describe('a dispute stays readable after it ended', () => {
     ended_at: aTime,
   };
 
-  test('while it runs it has a deadline and no end', async ({ merchant }) => {
+  test('has a deadline and no end while it runs', async ({ merchant }) => {
     expect((await disputed(merchant)).dispute).toEqual({
       ...ended,
       respond_by: aTime,
@@ -187,7 +187,7 @@ describe('a dispute stays readable after it ended', () => {
     });
   });
 
-  test('resolved by the merchant: with the resolution', async ({ merchant }) => {
+  test('has its resolution after the merchant has resolved it', async ({ merchant }) => {
     const order = await disputed(merchant);
     await post(merchant, order, 'dispute/evidence', { text: 'Signed for' });
     const resolution = 'A new one is on its way';
@@ -215,7 +215,7 @@ describe('a dispute stays readable after it ended', () => {
     expect((await told(merchant, order, 'REFUND_PROCESSED'))['dispute']).toEqual(dispute);
   });
 
-  test('a second one takes its place, with nothing left of the first', async ({ merchant }) => {
+  test('is replaced completely by a second dispute', async ({ merchant }) => {
     const order = await disputed(merchant);
     await post(merchant, order, 'dispute/evidence', { text: 'Signed for' });
     await post(merchant, order, 'dispute/resolve', { resolution: 'A new one is on its way' });
@@ -229,13 +229,13 @@ describe('a dispute stays readable after it ended', () => {
 });
 
 describe('the timeline', () => {
-  test('CLOCK_ADVANCED says by how many seconds', async ({ merchant }) => {
+  test('CLOCK_ADVANCED has the number of seconds', async ({ merchant }) => {
     const order = await create(merchant);
     await help(merchant, order, 'advance', { seconds: 3600 });
     expect((await entryOf(merchant, order, 'CLOCK_ADVANCED'))?.details).toEqual({ seconds: 3600 });
   });
 
-  test('an operator’s message without any text still says what it did', async ({
+  test('an operator’s command without a text still says what it did', async ({
     service,
     merchant,
   }) => {

@@ -14,9 +14,9 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
 
-/** The contract's bound for an answer when the database or Temporal cannot be reached. */
+/** The contract's time limit of a response when the database or Temporal cannot be reached. */
 const WITHIN_MS = 5_000;
-/** The service answers half a second before the bound: a machine that is too busy gets another try. */
+/** The service responds half a second before the limit; a machine that is too busy gets another try. */
 const TIMED = { retry: 2 };
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
@@ -43,7 +43,7 @@ function proxied(
   return { TEMPORAL_ADDRESS: temporal.address, DATABASE_URL: databaseUrl.href };
 }
 
-// Also after a failure: the next test must not find the network cut.
+// Also after a failure: the next test needs the network.
 test.afterEach(async ({ temporal, postgres }) => {
   await temporal.forward();
   await postgres.forward();
@@ -72,7 +72,7 @@ async function expectReadable(api: ApiClient, path: string): Promise<void> {
   expectSuccess(await api.get('/orders'), 200);
 }
 
-/** An answer, and how long it took. */
+/** A response, and how long it took. */
 async function timed<T>(asked: Promise<T>): Promise<{ answer: T; ms: number }> {
   const startedAtMs = performance.now();
   return { answer: await asked, ms: performance.now() - startedAtMs };
@@ -84,7 +84,7 @@ async function expectFault(asked: Promise<ApiAnswer>): Promise<void> {
   expect(ms).toBeLessThan(WITHIN_MS);
 }
 
-/** The key's one order, which has begun: its row and its workflow are there. */
+/** The one order of a key, once its row and its workflow exist. */
 async function expectOneOrder(service: TestService, key: string): Promise<void> {
   const rows = await rowsOf(service, key);
   expect(rows).toHaveLength(1);
@@ -99,7 +99,7 @@ const OUTAGES = {
 } as const;
 
 describe.each(Object.entries(OUTAGES))('Temporal %s', TIMED, (_how, cut) => {
-  test('writing is 500 within 5 s, reading goes on, and a retry with the same key happens once', async ({
+  test('writing is 500 within 5 s, reading works, and a retry with the same key takes effect once', async ({
     service,
     temporal,
     behindProxies,
@@ -112,7 +112,7 @@ describe.each(Object.entries(OUTAGES))('Temporal %s', TIMED, (_how, cut) => {
     const cancel = () => expectFault(api.post(`${path}/cancel`, undefined, withKey('cancel')));
     await Promise.all([
       expectFault(api.post('/orders', anOrder(), withKey(key))),
-      // More than may be under way at once: those that wait for their turn are answered in time, too.
+      // More than may run at the same time: those that wait also get their response in time.
       ...Array.from({ length: 10 }, cancel),
       expectReadable(api, path),
       expectUnready(behindProxies, { database: 'up', temporal: 'down' }),
@@ -129,7 +129,7 @@ describe.each(Object.entries(OUTAGES))('Temporal %s', TIMED, (_how, cut) => {
 });
 
 describe.each(Object.entries(OUTAGES))('PostgreSQL %s', TIMED, (_how, cut) => {
-  test('every request is 500 within 5 s, many at once too, and it recovers by itself', async ({
+  test('every request is 500 within 5 s, also many concurrent ones, and the service recovers by itself', async ({
     service,
     postgres,
     behindProxies,
@@ -155,7 +155,7 @@ describe.each(Object.entries(OUTAGES))('PostgreSQL %s', TIMED, (_how, cut) => {
 });
 
 test(
-  'the gateway hangs: opening a session and cancelling are 502 within 5 s, and nothing has changed',
+  'while the gateway hangs, opening a session and cancelling are 502 within 5 s and change nothing',
   TIMED,
   async ({ gateway, api }) => {
     const [fresh, withSession] = [await api.create(), await api.create()];
@@ -179,12 +179,12 @@ test(
       expect((await api.get(`/orders/${order.order_number}`)).body.data.status).toBe('ACCEPTED');
     }
     expectSuccess(await api.post(pathOf(fresh, 'payment-sessions')), 201);
-    // For some seconds after it failed a cancel is refused without asking the gateway.
+    // For some seconds after a failed cancel, further ones are refused without asking the gateway.
     await until(async () => (await api.post(pathOf(withSession, 'cancel'))).status === 200);
   },
 );
 
-/** Retries as the specification asks of clients, only faster. */
+/** Retries as the specification asks of clients, but faster. */
 async function retryUntilCreated(api: ApiClient, key: string): Promise<ApiAnswer> {
   let answer = await api.post('/orders', anOrder(), withKey(key));
   await until(async () => {
@@ -195,7 +195,7 @@ async function retryUntilCreated(api: ApiClient, key: string): Promise<ApiAnswer
   return answer;
 }
 
-/** The texts of a command are written down before its order hears of it. */
+/** Waits until the texts of a command are recorded, which happens before its order is notified. */
 const requestHasArrived = (service: TestService, orderNumber: string) =>
   until(
     async () =>
@@ -203,9 +203,7 @@ const requestHasArrived = (service: TestService, orderNumber: string) =>
       0,
   );
 
-test('SIGTERM while Temporal is down ends the process as at any other time', async ({
-  service,
-}) => {
+test('SIGTERM ends the process as usual while Temporal is down', async ({ service }) => {
   const stopping = await startApiProcess(service, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
   expect((await fetch(`${stopping.origin}/readyz`)).status).toBe(503);
   await stopping.stop();
@@ -213,7 +211,7 @@ test('SIGTERM while Temporal is down ends the process as at any other time', asy
 });
 
 describe('an API process that is killed', () => {
-  test('between the row and the workflow: a retry with the same key on another process repairs it', async ({
+  test('between the row and the workflow is repaired by a retry with the same key on another process', async ({
     service,
     merchant,
     api,
@@ -236,7 +234,7 @@ describe('an API process that is killed', () => {
     await expectOneOrder(service, key);
   });
 
-  test('in the middle of forty requests: each key has one order after a retry, and no more', async ({
+  test('during forty requests leaves exactly one order for each key after a retry', async ({
     service,
     merchant,
     api,
@@ -258,7 +256,7 @@ describe('an API process that is killed', () => {
     for (const key of keys) await expectOneOrder(service, key);
   });
 
-  test('in the middle of a delivery: a retry with the same key gets the answer', async ({
+  test('during a delivery is repaired by a retry with the same key', async ({
     service,
     merchant,
     api,

@@ -25,14 +25,14 @@ const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: fa
   );
 
 let clients = 0;
-/** An address that no other test uses: each has a limit of its own. */
+/** An address that no other test uses: each address has a separate limit. */
 const freshAddress = () => `203.0.113.${(clients += 1)}`;
 const ask = (client: ApiClient, address: string, path = '/orders?size=1') =>
   client.call<unknown>('GET', path, undefined, { 'X-Forwarded-For': address });
 const admitted = (answers: readonly { status: number }[]) =>
   answers.filter(({ status }) => status !== 429).length;
 
-/** So many at once, in turn to each of the processes, and how many windows that took at most. */
+/** Sends concurrent requests, alternating between the processes; returns how many windows they took at most. */
 async function burst(
   merchant: Merchant,
   count: number,
@@ -48,7 +48,7 @@ async function burst(
   return { answers, windows: Math.ceil((performance.now() - startedAtMs) / 1000) };
 }
 
-test('ten requests at once are admitted, more are 429 with exactly the specified body', async ({
+test('ten concurrent requests are admitted, more are 429 with exactly the specified body', async ({
   merchant,
   first,
 }) => {
@@ -71,7 +71,7 @@ test('never an eleventh in any trailing second, under three seconds of load', as
     const { status } = await ask(client, address);
     if (status !== 429) admissions.push({ sentAtMs, answeredAtMs: performance.now() });
   }
-  // The service decided somewhere between sending and answer: ten apart, more than a second.
+  // The service decided between request and response: ten requests apart, more than a second.
   for (const [index, { sentAtMs }] of admissions.entries()) {
     const eleventh = admissions[index + LIMIT];
     if (eleventh) expect(eleventh.answeredAtMs - sentAtMs).toBeGreaterThan(1000);
@@ -90,7 +90,7 @@ test('two API processes that share PostgreSQL share one limit', async ({
   expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
 });
 
-test('every address has its own limit; an IPv6 customer has one for the whole /64', async ({
+test('every address has its own limit; an IPv6 client has one for the whole /64', async ({
   merchant,
   first,
 }) => {
@@ -104,7 +104,7 @@ test('every address has its own limit; an IPv6 customer has one for the whole /6
   expect((await ask(client, freshAddress())).status).toBe(200);
 });
 
-test('a forwarded address is believed only from a configured proxy', async ({
+test('a forwarded address is accepted only from a configured proxy', async ({
   service,
   merchant,
 }) => {
@@ -118,7 +118,7 @@ test('a forwarded address is believed only from a configured proxy', async ({
   expect(admitted(answers)).toBeLessThanOrEqual(LIMIT * windows);
 });
 
-test('the limit covers the merchant API alone: health, document and docs are not counted', async ({
+test('the limit covers only the merchant API: health, document and docs are not counted', async ({
   first,
 }) => {
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs']) {

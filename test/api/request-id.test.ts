@@ -20,15 +20,15 @@ const facts = {
   responses: { 200: { description: '', schema: envelopeOf(z.null()) } },
 } as const;
 
-/** Fails in a way that nobody foresaw. */
+/** Fails with an unexpected error. */
 const faulty = defineRoute({ ...facts, path: '/odd', operationId: 'odd' }).handledBy(async () => {
   throw new Error('boom');
 });
 
-/** The header as an answer that was read as text has it. */
+/** The header in a response that was read as text. */
 const idIn = (answer: string) => /^X-Request-Id: (.*)\r$/im.exec(answer)?.[1];
 
-test('every kind of answer has a request id of its own, errors and unknown paths too', async () => {
+test('every kind of response has a unique request id, errors and unknown paths included', async () => {
   await using server = await serve();
   const answers = await everyKindOfAnswer(server, '/nowhere');
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 404, 400, 204, 405, 401, 413]);
@@ -38,7 +38,7 @@ test('every kind of answer has a request id of its own, errors and unknown paths
 });
 
 test.each(MALFORMED_REQUESTS)(
-  'what never became a request has an id too, in its answer and its log line: %s',
+  'a malformed request has an id too, in its response and its log line: %s',
   async (_what, bytes, status) => {
     await using server = await serve();
     const answer = await sendRaw(server.port, bytes);
@@ -87,14 +87,14 @@ test.each([
   else expect(answered).toMatch(UUID);
 });
 
-test('two ids in one request are none that could be kept', async () => {
+test('two ids in one request are both replaced by a generated one', async () => {
   await using server = await serve();
   const head = 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n';
   const twice = 'X-Request-Id: one\r\nX-Request-Id: two\r\n';
   expect(idIn(await sendRaw(server.port, `${head}${twice}\r\n`))).toMatch(UUID);
 });
 
-test('every log line of a request carries its id, whatever goes on beside it', async () => {
+test('every log line of a request has its id, also with concurrent requests', async () => {
   const gate = Promise.withResolvers<void>();
   const arrived: string[] = [];
   const talking = defineRoute({ ...facts, path: '/talk', operationId: 'talk' }).handledBy(
@@ -117,7 +117,7 @@ test('every log line of a request carries its id, whatever goes on beside it', a
   expect(ofThird.map(({ msg }) => msg)).toEqual(['Unexpected error', 'request']);
 });
 
-test('a request log line has merchant, method, route, status and duration', async () => {
+test('a request’s log line has merchant, method, route, status and duration', async () => {
   await using server = await serve();
   await server.call(`${SANDBOX}/things/T1?secret=1`, { headers: { 'X-Request-Id': 'r-1' } });
   expect(server.logged.filter(({ requestId }) => requestId === 'r-1')).toMatchObject([
@@ -133,7 +133,7 @@ test('a request log line has merchant, method, route, status and duration', asyn
   ]);
 });
 
-test('health checks are logged only for who asks for more than news, failing ones always', async () => {
+test('health checks are logged only at level debug, failing ones always', async () => {
   await using well = await serve();
   await well.call('/healthz');
   const DEBUG = 20;

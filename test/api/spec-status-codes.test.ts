@@ -24,7 +24,7 @@ const NOT_YOURS = 'Access denied: this order does not belong to your merchant ac
 const anotherMerchant = (service: TestService) => service.newMerchant({ webhooks: false });
 const admin = (service: TestService) => ({ sql: service.sql, actor: 'test' });
 
-/** What the API answers with other credential headers; undefined leaves one out. */
+/** The API's response to other credential headers; undefined leaves one out. */
 async function answerTo(
   service: TestService,
   apiKey: string | undefined,
@@ -155,7 +155,7 @@ describe('status codes of the specification', () => {
     expectTooManyRequests(answers);
   });
 
-  test('500 Internal Server Error · Server fault, in words that give nothing away', async ({
+  test('500 Internal Server Error · Server fault, with a message that reveals nothing', async ({
     service,
     merchant,
   }) => {
@@ -195,7 +195,7 @@ describe('messages of the specification', () => {
     expectRefusal(answer, 400, 'Cannot cancel; order must be in ACCEPTED status');
   });
 
-  test('Order of a different merchant, whatever is asked of it', async ({ service, api }) => {
+  test('Order of a different merchant, for every operation', async ({ service, api }) => {
     const { order_number: theirs } = await (await anotherMerchant(service)).sandbox.create();
     const asked = await Promise.all([
       api.get(`/orders/${theirs}`),
@@ -213,7 +213,7 @@ describe('messages of the specification', () => {
     for (const answer of asked) expectRefusal(answer, 403, NOT_YOURS);
   });
 
-  test('Merchant not approved, on every operation and before the input is looked at', async ({
+  test('Merchant not approved, for every operation and before the input is validated', async ({
     service,
   }) => {
     const { merchantId, sandbox } = await anotherMerchant(service);
@@ -224,7 +224,7 @@ describe('messages of the specification', () => {
     }
   });
 
-  test('Unknown order, followed by the order number, whatever is asked of it', async ({ api }) => {
+  test('Unknown order, followed by the order number, for every operation', async ({ api }) => {
     for (const id of [UNKNOWN, 'x', 'ORD', '%E2%82%B9', '%00']) {
       const shown = decodeURIComponent(id).replace('\0', '\uFFFD');
       expectRefusal(await api.get(`/orders/${id}`), 404, `Order not found: ${shown}`);

@@ -8,7 +8,7 @@ const WINDOW_ENDS = '2026-11-22T12:00:00.000Z';
 const ANSWER_ENDS = '2026-11-23T12:00:00.000Z';
 const UPDATED = '2026-11-20T12:00:00.000Z';
 
-/** An order with every date that the timeline looks at, whatever its status. */
+/** An order with every date that the timeline reads, in any status. */
 const nextOf = (status: OrderStatus, busy: Busy | null = null) => {
   const order: Partial<OrderRow> = {
     status,
@@ -23,7 +23,7 @@ const nextOf = (status: OrderStatus, busy: Busy | null = null) => {
 
 const REFUND = 'the dispute is unresolved; the buyer is refunded';
 
-describe('the timeline says what happens next by itself, and when', () => {
+describe('the timeline shows what happens next without a command, and when', () => {
   test.each([
     ['ACCEPTED', LINK_ENDS, 'the payment link expires; the order is cancelled'],
     ['DELIVERED', WINDOW_ENDS, 'the order is completed and the funds are released'],

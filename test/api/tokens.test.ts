@@ -7,7 +7,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const valueOf = (digits: string) =>
   [...digits].reduce((value, digit) => value * 62 + BASE62.indexOf(digit), 0);
 
-/** CRC-32 bit by bit, as its definition has it. */
+/** CRC-32 bit by bit, as it is defined. */
 function crc32(text: string): number {
   let rest = 0xffffffff;
   for (const byte of Buffer.from(text)) {

@@ -5,13 +5,13 @@ import { serviceTest } from '../support/service-test.ts';
 
 export type StepsOf = (orderNumber: string) => Promise<string[]>;
 
-/** The `test` of a file whose service is served by two API processes: this one and its own. */
+/** The `test` of a file whose service has two API processes: this process and a separate one. */
 export const twoProcessTest = () =>
   serviceTest({ time: 'real', merchant: { webhooks: false } })
     .extend('second', { scope: 'file' }, ({ service }, { onCleanup }) =>
       stoppedAtEnd(startApiProcess(service), onCleanup),
     )
-    // The merchant at this process, and at each of the two.
+    // The merchant's client of this process, and one for each of the two.
     .extend('api', { scope: 'file' }, ({ merchant }) => merchant.sandbox)
     .extend(
       'both',

@@ -23,7 +23,7 @@ const PHONE = 'must match "^\\+91[0-9]{10}$"';
 const BLANK = 'must not be blank';
 const ORDER_ID = 'must be 1 to 64 of A-Z a-z 0-9 . _ -';
 
-/** POST /orders with a body that is text, so that numbers stay as they were written. */
+/** POST /orders with a body given as text, so that numbers stay as they were written. */
 const postText = (service: TestService, merchant: Merchant, body: string): Promise<ApiAnswer> =>
   rawRequest(service.origin, merchant.keys.sandbox, { method: 'POST', path: '/orders', body });
 
@@ -105,14 +105,14 @@ describe('amounts', () => {
   });
 
   test.for(['NaN', 'Infinity', '-Infinity', '0x10', '05', '.5', '5.', '5,00', '+5', '5_000'])(
-    '%s is no JSON',
+    '%s is not JSON',
     async (text, { service, merchant }) =>
       expectRefusal(await withAmount(service, merchant, text), 400, 'Malformed JSON'),
   );
 });
 
-describe('every field of an order has its rule and its words', () => {
-  test('a missing, a null and a wrong field are all told at once, with the wrong key beside them', async ({
+describe('every field of an order has its rule and its message', () => {
+  test('missing, null and wrong fields are all reported together, and so is a wrong key', async ({
     api,
   }) => {
     const answer = await api.post(
@@ -155,14 +155,14 @@ describe('every field of an order has its rule and its words', () => {
     }
   });
 
-  /** White_Space of Unicode, and what shows nothing either. */
+  /** Unicode's White_Space, and other characters that show nothing. */
   const UNSEEN = [
     0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0x85, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
     0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0x00ad,
     0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x2060, 0x2800, 0x3164, 0xfeff, 0xe0020,
   ];
 
-  test('a description of nothing but white space of any kind is blank', async ({ api }) => {
+  test('a description that consists only of white space of any kind is blank', async ({ api }) => {
     const blanks = UNSEEN.map((codePoint) => String.fromCodePoint(codePoint));
     for (const description of [...blanks, blanks.join('')]) {
       expectViolations(await api.post('/orders', anOrder({ description })), { description: BLANK });
@@ -179,17 +179,14 @@ describe('every field of an order has its rule and its words', () => {
     ['line separators', 'a\u2028b\u2029c\r\nd'],
     ['control characters', 'a\u0001\u001fb\u007f'],
     ['30,000 characters', 'x'.repeat(30_000)],
-  ] as const)(
-    'a description is kept to the last character: %s',
-    async ([_what, description], { api }) => {
-      const answer = await api.post('/orders', anOrder({ description }));
-      expectSuccess(answer, 201);
-      const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
-      expect(body.data.description).toBe(description);
-    },
-  );
+  ] as const)('a description is kept unchanged: %s', async ([_what, description], { api }) => {
+    const answer = await api.post('/orders', anOrder({ description }));
+    expectSuccess(answer, 201);
+    const { body } = await api.get(`/orders/${answer.body.data.order_number}`);
+    expect(body.data.description).toBe(description);
+  });
 
-  test('what may be left out may be null, and unknown fields are ignored', async ({ api }) => {
+  test('optional fields may be null, and unknown fields are ignored', async ({ api }) => {
     const optional = { buyerName: null, merchantOrderId: null, currency: null };
     const answer = await api.post('/orders', anOrder({ ...optional, status: 'PAID', x: [1] }));
     expectSuccess(answer, 201);
@@ -197,7 +194,7 @@ describe('every field of an order has its rule and its words', () => {
     expect(answer.body.data).not.toHaveProperty('merchant_order_id');
   });
 
-  test('the longest that is allowed is accepted', async ({ api }) => {
+  test('texts of the maximum length are accepted', async ({ api }) => {
     const longest = { buyerName: '😀'.repeat(100), merchantOrderId: 'A.z_9-'.repeat(10) + '1234' };
     const answer = await api.post('/orders', anOrder({ ...longest, currency: 'INR' }));
     expectSuccess(answer, 201);
@@ -208,7 +205,7 @@ describe('every field of an order has its rule and its words', () => {
   });
 });
 
-describe('NUL or half a surrogate pair, in any text, is what the answer speaks of', () => {
+describe('NUL or an unpaired surrogate, in any text, is named in the response', () => {
   const UNSAFE_TEXTS = ['a\0b', '\0', 'long enough \ud800', '\udc00'];
 
   test.for(['buyerEmail', 'buyerPhone', 'description', 'buyerName', 'merchantOrderId', 'currency'])(
@@ -241,12 +238,12 @@ describe('NUL or half a surrogate pair, in any text, is what the answer speaks o
     },
   );
 
-  test('but an amount is no text', async ({ service, merchant }) => {
+  test('but not in an amount, which is not a text', async ({ service, merchant }) => {
     expectViolations(await withAmount(service, merchant, '"5\\u0000"'), { amount: NO_NUMBER });
   });
 });
 
-describe('every other operation has its rules too', () => {
+describe('every other operation validates its input too', () => {
   const AT_MOST = (count: number) => `must be at most ${count} characters`;
   const REQUIRED = (least: number, most: number) =>
     `must be ${least} to ${most} characters and not blank`;
@@ -330,7 +327,7 @@ describe('every other operation has its rules too', () => {
   });
 
   test.for(['1000000001', '9'.repeat(17), '9'.repeat(400)])(
-    'a page beyond what can be counted is told the limit: %s',
+    'a page number that is too large gets the limit: %s',
     async (page, { api }) => {
       expectViolations(await api.get(`/orders?page=${page}`), {
         page: 'must be less than or equal to 1000000000',
@@ -340,7 +337,7 @@ describe('every other operation has its rules too', () => {
   );
 
   test.for(['createdFrom', 'createdTo', 'created_from', 'created_to'])(
-    'an offset of %s whose plus was not encoded is told how to write it',
+    'an offset of %s whose plus was not encoded gets the right spelling',
     async (name, { api }) => {
       for (const moment of ['2026-01-01T00:00:00+05:30', '2026-01-01T00:00:00.5+0530']) {
         expectViolations(await api.get(`/orders?${name}=${moment}`), {
@@ -351,7 +348,7 @@ describe('every other operation has its rules too', () => {
     },
   );
 
-  test('all wrong parameters of a query are told at once', async ({ api }) => {
+  test('all wrong parameters of a query are reported together', async ({ api }) => {
     expectViolations(await api.get('/orders?page=-1&size=1000&status=x'), {
       page: 'must be a whole number from 0',
       size: 'must be a whole number from 1 to 100',
@@ -359,9 +356,7 @@ describe('every other operation has its rules too', () => {
     });
   });
 
-  test('moments that are far away select as they say, and are no fault of ours', async ({
-    api,
-  }) => {
+  test('distant moments select correctly and cause no server error', async ({ api }) => {
     await api.create();
     const far = [
       '0000-01-01T00:00:00Z',
