@@ -21,7 +21,7 @@ const inSandbox = (text: string, rules = CLOSED) =>
 const inProduction = (text: string) =>
   checkWebhookUrl(text, { environment: 'production', ...CLOSED });
 
-/** Written out again on purpose: a range that the source forgets must fail here. */
+/** Repeated here on purpose: a range that is missing in the source must fail here. */
 const DENIED_IPV4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -87,7 +87,7 @@ const groups = (address: bigint) =>
 
 const inBrackets = (host: string) => `[${host}]`;
 
-/** The hosts that the guard lets through, as the connection would see them. */
+/** The hosts that the guard accepts, as the connection would get them. */
 const takenOf = (hosts: string[]) =>
   hosts.flatMap((host) => {
     const checked = inSandbox(`http://${host}/hook`);
@@ -143,7 +143,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  test('while each of those spellings of a public address is taken as that address', () => {
+  test('each of those spellings of a public address is accepted as that address', () => {
     fc.assert(
       fc.property(inRange(numberOf('8.0.0.0'), 8, 32), (address) => {
         const spellings = spellingsOfIpv4(address);
@@ -160,7 +160,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  test('and every other IPv4 address is allowed', () => {
+  test('every other IPv4 address is allowed', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }), (address) => {
         expect(isAddressAllowed(dotted(address), [])).toBe(!isDeniedIpv4(address));
@@ -169,7 +169,7 @@ describe('no webhook reaches a denied address, in any spelling', () => {
     );
   });
 
-  test('and every other IPv6 address is allowed', () => {
+  test('every other IPv6 address is allowed', () => {
     const anywhere = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n });
     const publicBlock = inRange(0x2n << 124n, 3, 128);
     fc.assert(
@@ -214,7 +214,7 @@ describe('what a webhook URL may be', () => {
     expect(inProduction(text)).toMatchObject({ ok: true });
   });
 
-  test('the longest is 2,048 characters', () => {
+  test('has at most 2,048 characters', () => {
     const base = 'https://example.com/';
     expect(inProduction(base.padEnd(2048, 'a')).ok).toBe(true);
     expect(inProduction(base.padEnd(2049, 'a'))).toEqual({
@@ -223,7 +223,7 @@ describe('what a webhook URL may be', () => {
     });
   });
 
-  test('http is for the sandbox only', () => {
+  test('uses http only in the sandbox', () => {
     expect(inSandbox('http://example.com/hook').ok).toBe(true);
     expect(inProduction('http://example.com/hook')).toEqual({
       ok: false,
@@ -231,7 +231,7 @@ describe('what a webhook URL may be', () => {
     });
   });
 
-  test('a trailing dot is taken off the host', () => {
+  test('loses a trailing dot of its host', () => {
     const checked = inProduction('https://example.com./hook');
     expect(checked.ok && checked.url.href).toBe('https://example.com/hook');
   });
@@ -306,12 +306,12 @@ describe('what a webhook URL may be', () => {
     expect(inProduction(text).ok).toBe(false);
   });
 
-  test.each(DEFAULT_DENIED_PORTS)('nowhere takes port %i, where internal services live', (port) => {
+  test.each(DEFAULT_DENIED_PORTS)('never has port %i, which internal services use', (port) => {
     expect(inSandbox(`http://example.com:${port}/`).ok).toBe(false);
     expect(inSandbox(`http://127.0.0.1:${port}/`, LOOPBACK_OPEN).ok).toBe(false);
   });
 
-  test('whatever the text, the check answers and never throws', () => {
+  test('is checked without an exception, whatever the text', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl(), fc.string());
     fc.assert(
       fc.property(text, (tail) => {
@@ -349,20 +349,20 @@ describe('ranges opened for development', () => {
     expect(inSandbox(text, LOOPBACK_OPEN).ok).toBe(false);
   });
 
-  test('localhost needs all that it stands for, IPv4 and IPv6', () => {
+  test('localhost needs all of its addresses to be opened, IPv4 and IPv6', () => {
     for (const cidr of LOOPBACK_OPEN.allowedCidrs) {
       expect(inSandbox('http://localhost/', { ...CLOSED, allowedCidrs: [cidr] }).ok).toBe(false);
     }
   });
 
-  test('production keeps to https on opened addresses too', () => {
+  test('production requires https on opened addresses too', () => {
     const rules = { environment: 'production', ...LOOPBACK_OPEN } as const;
     expect(checkWebhookUrl('http://127.0.0.1:3000/', rules).ok).toBe(false);
     expect(checkWebhookUrl('https://127.0.0.1:3000/', rules).ok).toBe(true);
   });
 
   test.each(['127.0.0.1', 'localhost', '127.0.0.0/33', ''])(
-    '%j is no range, and says so',
+    '%j is refused because it is not a range',
     (cidr) => {
       expect(() => isAddressAllowed('8.8.8.8', [cidr])).toThrow(/is not an address range/);
     },
@@ -379,7 +379,7 @@ describe('saving a webhook URL', () => {
     });
   const neverAsked = () => Promise.reject(new Error('the resolver was asked'));
 
-  test('takes a name whose every address is allowed', async () => {
+  test('accepts a name if all of its addresses are allowed', async () => {
     const saved = await save('https://example.com/', async () => ['8.8.8.8', '2606:4700::1']);
     expect(saved).toMatchObject({ ok: true, warning: null });
   });
@@ -396,7 +396,7 @@ describe('saving a webhook URL', () => {
     });
   });
 
-  test('refuses a name with one denied address among good ones, and does not tell which', async () => {
+  test('refuses a name with one denied address among allowed ones, and does not reveal which', async () => {
     const saved = await save('https://example.com/', async () => ['8.8.8.8', '10.1.2.3']);
     expect(saved).toEqual({
       ok: false,
@@ -404,7 +404,7 @@ describe('saving a webhook URL', () => {
     });
   });
 
-  test('asks no resolver about an address, nor about a URL refused by its text', async () => {
+  test('resolves no address and no URL that is refused by its text', async () => {
     expect(await save('https://8.8.8.8/', neverAsked)).toMatchObject({ ok: true, warning: null });
     expect(await save('https://10.0.0.1/', neverAsked)).toMatchObject({ ok: false });
     expect(await save('http://example.com/', neverAsked)).toMatchObject({ ok: false });

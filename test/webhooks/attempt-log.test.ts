@@ -13,7 +13,7 @@ const test = serviceTest({ time: 'real', worker: false })
     thirtyDeliveries(service, merchant),
   );
 
-/** The deliveries of 30 orders, none of which was attempted. */
+/** The deliveries of 30 orders, without any attempt. */
 async function thirtyDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
   await Promise.all(Array.from({ length: 30 }, () => writeOrder(service, merchant)));
   const rows = await service.sql<{ deliveryId: string }[]>`
@@ -64,7 +64,7 @@ async function beginAfterHung(
   return { hung, second };
 }
 
-test('many attempts at once share statements, and each gets its own delivery and result', async ({
+test('concurrent attempts share statements, and each gets its own delivery and result', async ({
   service,
   attempts,
   deliveryIds,
@@ -93,7 +93,7 @@ test('many attempts at once share statements, and each gets its own delivery and
   expect([...(row?.responseBody ?? [])]).toEqual([0, 255, 10]);
 });
 
-test('of ten attempts of one delivery at once, one is begun', async ({
+test('of ten concurrent attempts of one delivery, one is begun', async ({
   service,
   attempts,
   deliveryIds,
@@ -122,7 +122,7 @@ test('a success outweighs a simultaneous failure', async ({ service, attempts, d
   expect(first?.['statusCodes'].toSorted()).toEqual(last);
 });
 
-test('the late failure of a hung attempt neither ends the one under way nor undoes a success', async ({
+test('the late failure of a hanging attempt neither ends the running attempt nor reverts a success', async ({
   service,
   attempts,
   deliveryIds,
@@ -136,7 +136,7 @@ test('the late failure of a hung attempt neither ends the one under way nor undo
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED', ...FREE });
 });
 
-test('the failure of a manual attempt leaves what is FAILED as it is, and its success ends it', async ({
+test('a FAILED delivery stays so after a failed manual attempt, and becomes DELIVERED after a successful one', async ({
   service,
   attempts,
   deliveryIds,
@@ -155,7 +155,7 @@ test('the failure of a manual attempt leaves what is FAILED as it is, and its su
   }
 });
 
-test('when the database refuses a batch, every one of its callers hears of it', async ({
+test('if the database refuses a batch, every caller of the batch gets the error', async ({
   attempts,
   deliveryIds,
 }) => {

@@ -11,7 +11,7 @@ import type { TestService } from '../support/service.ts';
 
 const DELIVERIES = 20_000;
 const ATTEMPTS_AT_ONCE = 8;
-/** Tables with a row or more for each delivery. */
+/** The tables with at least one row for each delivery. */
 const LARGE_TABLES = ['webhook_deliveries', 'webhook_attempts', 'order_events'];
 
 const test = serviceTest({ time: 'real', worker: false })
@@ -22,7 +22,7 @@ const test = serviceTest({ time: 'real', worker: false })
     statementsOfAttempts(service, deliveryIds),
   );
 
-/** Deliveries that wait, each attempted once, in tables whose statistics are fresh. */
+/** Waiting deliveries with one attempt each, in tables with fresh statistics. */
 async function manyDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
   const { sql } = service;
   const { orderNumber } = await writeOrder(service, merchant);
@@ -43,7 +43,7 @@ async function manyDeliveries(service: TestService, merchant: Merchant): Promise
   return rows.map(({ deliveryId }) => deliveryId);
 }
 
-/** The statements by which some attempts at once are begun and recorded. */
+/** The statements that begin and record a few concurrent attempts. */
 async function statementsOfAttempts(service: TestService, deliveryIds: string[]) {
   const statements: string[] = [];
   const watched = postgres(service.env.DATABASE_URL, {
@@ -82,7 +82,7 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** How a statement reads the large tables when its plan is made for any parameters. */
+/** How a statement reads the large tables under its generic plan. */
 async function readsOf({ sql }: TestService, statement: string | undefined) {
   const [row] = await sql.unsafe<{ 'QUERY PLAN': [{ Plan: Plan }] }[]>(
     `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statement}`,
@@ -95,7 +95,7 @@ async function readsOf({ sql }: TestService, statement: string | undefined) {
 }
 
 test.for(['begin', 'record'] as const)(
-  'however many deliveries there are, to %s a few attempts reads these few rows by their indexes',
+  'to %s a few attempts reads only their rows by index, however many deliveries there are',
   async (name, { service, statements }) => {
     const reads = await readsOf(service, statements[name]);
     expect(reads.filter((read) => read.endsWith('of webhook_deliveries'))).toHaveLength(1);

@@ -7,7 +7,7 @@ import { deliveriesOf } from './deliveries.ts';
 
 const test = serviceTest({
   time: 'real',
-  // The tests attempt by themselves.
+  // The tests make the attempts themselves.
   worker: { activities: () => ({ sendWebhook: async () => {} }) },
 });
 
@@ -21,7 +21,7 @@ async function aDelivery(service: TestService) {
   return { deliveryId, receiver, read };
 }
 
-/** From here to the end of the test this machine's clock is wrong, the database's is not. */
+/** Makes this machine's clock wrong until the end of the test; the database's clock stays right. */
 const setOurClockWrongBy = (ms: number) =>
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
 
@@ -31,7 +31,7 @@ test.for([
   ['manual', 61_000, attemptManually],
   ['manual', -61_000, attemptManually],
 ] as const)(
-  'no %s attempt is made while our clock is %i ms off: nothing counts, and an operator hears of it',
+  'no %s attempt is made or counted while the machine’s clock is %i ms off, and an alert is raised',
   async ([_kind, ms, attempt], { service }) => {
     const { deliveryId, receiver, read } = await aDelivery(service);
     const alertsBefore = service.logged.length;
@@ -42,7 +42,7 @@ test.for([
     vi.useRealTimers();
     expect(receiver.received).toEqual([]);
     expect(await read()).toMatchObject({ state: 'PENDING', attempts: [] });
-    // Nobody has to wait for it either.
+    // The delivery can be attempted again immediately.
     expect(await attemptScheduled(service.deps, deliveryId)).toEqual({ outcome: 'delivered' });
   },
 );

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 const DEAD_ENDPOINTS = 200;
 const ORDERS_EACH = 2;
 const WITHIN_MS = 1000;
-/** Attempts hang for 15 s: how many do so at once depends on how fast orders can be started. */
+/** Attempts hang for 15 s: how many hang at the same time depends on how fast orders can be started. */
 const HANGING_AT_LEAST = 50;
 
 const test = deadEndpointTest();
@@ -30,7 +30,7 @@ async function firstAttemptDelays(service: TestService, merchant: Merchant): Pro
   return delays;
 }
 
-test('with 200 dead endpoints a healthy one has its first attempts at most a second later than without', async ({
+test('with 200 endpoints that never respond, a healthy one gets its first attempts at most a second later than without', async ({
   service,
   endpoint,
 }) => {
@@ -47,8 +47,8 @@ test('with 200 dead endpoints a healthy one has its first attempts at most a sec
   }
   await until(() => held.length > DEAD_ENDPOINTS);
 
-  // Were they in its way, each first attempt would wait until some of theirs end, after 15 s. The
-  // machine may be slow: the median and twice the delays without them leave room for that.
+  // If they blocked it, each first attempt would wait until some of theirs end, after 15 s. The median
+  // and twice the delays without them allow for a slow machine.
   const allowedMs = WITHIN_MS + 2 * Math.max(...aloneMs);
   const delaysMs = (await firstAttemptDelays(service, healthy)).toSorted((a, b) => a - b);
   expect(delaysMs[Math.floor(delaysMs.length / 2)]).toBeLessThan(allowedMs);

@@ -6,7 +6,7 @@ import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** What the manual retry of the dashboard and the command line is called with. */
+/** The dependencies of a manual retry. */
 export function retryDepsOf({ sql, temporal }: TestService): ManualRetryDeps {
   return { sql, retries: createDeliveryRetries(temporal.client), actor: 'test' };
 }
@@ -16,7 +16,7 @@ export async function deliveriesOf({ sql }: TestService, orderNumber: string): P
   return (await listDeliveries(sql, { orderNumber }, 100)).toReversed();
 }
 
-/** The order's first delivery, once it looks as it should. */
+/** The order's first delivery, once it satisfies a condition. */
 export function untilDelivery(
   service: TestService,
   orderNumber: string,
@@ -29,8 +29,8 @@ export function untilDelivery(
 }
 
 /**
- * Temporal has heard that so many attempts of an order's open deliveries were refused, and waits for
- * the next ones: time that is skipped before that would not bring them nearer.
+ * Waits until Temporal has the failure of `attempts` attempts of each open delivery of an order, and
+ * waits for the next ones: time that is skipped earlier would not bring them nearer.
  */
 export async function untilTemporalWaits(
   { temporal }: TestService,
@@ -47,7 +47,7 @@ export async function untilTemporalWaits(
   });
 }
 
-/** The order's first delivery, once so many scheduled attempts of it were refused. */
+/** The order's first delivery, once the given number of scheduled attempts has been refused. */
 export async function untilRefused(
   service: TestService,
   orderNumber: string,
@@ -57,7 +57,7 @@ export async function untilRefused(
   return untilDelivery(service, orderNumber, ({ attempts }) => attempts.length >= count);
 }
 
-/** What an attempt came to, in the words of the tests: `manual 500`. */
+/** The result of an attempt in short: `manual 500`. */
 export function attemptsOf({ attempts }: Delivery): string[] {
   return attempts.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
 }

@@ -30,7 +30,7 @@ function isSignedWith(secret: string, { headers, rawBody }: ReceivedWebhook): bo
   return headers['x-service-signature'] === expected;
 }
 
-test('a secret rotated and a URL changed between attempts 1 and 2: the second uses the new ones', async ({
+test('attempt 2 uses a secret and a URL that were changed after attempt 1', async ({
   service,
   deps,
 }) => {
@@ -53,7 +53,7 @@ test('a secret rotated and a URL changed between attempts 1 and 2: the second us
   expect(second?.rawBody).toBe(first?.rawBody);
 });
 
-test('a URL removed while a delivery waits: FAILED at its next attempt, which is not made', async ({
+test('a delivery whose URL is removed while it waits is FAILED at its next attempt, which is not made', async ({
   service,
   deps,
 }) => {
@@ -69,7 +69,7 @@ test('a URL removed while a delivery waits: FAILED at its next attempt, which is
   expect(receiver.received).toHaveLength(1);
 });
 
-test('an event that happens while there is no URL is in the timeline, and never sent', async ({
+test('an event that happens while no URL is configured is in the timeline and never sent', async ({
   service,
   deps,
 }) => {

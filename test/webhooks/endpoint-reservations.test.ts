@@ -16,7 +16,7 @@ const test = serviceTest({ time: 'real', worker: false }).extend(
   ({ service }) => createAttemptLog(service.sql),
 );
 
-/** A merchant of its own, with deliveries that were not attempted; the database's clock stands. */
+/** A separate merchant with deliveries without attempts; the database's clock is stopped. */
 async function newEndpoint(service: TestService, count: number) {
   await service.clock.stopAt(new Date());
   const merchant = await service.newMerchant();
@@ -35,7 +35,7 @@ async function begin(attempts: AttemptLog, deliveryId = '') {
   return { ...(context as AttemptContext), ...attempt };
 }
 
-/** Takes deliveries, finds no place for any of them, and gives them back with a time each. */
+/** Takes deliveries, finds no place for any of them, and releases each with a reserved time. */
 async function reserveAll(
   attempts: AttemptLog,
   deliveryIds: string[],
@@ -64,7 +64,7 @@ async function noteTimeouts(attempts: AttemptLog, origin: string, count: number)
 const noteSuccess = (attempts: AttemptLog, origin: string) =>
   attempts.recordEndpointResult({ origin, isDelivered: true, isTimedOut: false, durationMs: 20 });
 
-test('the workers share one order of times: none is given twice, and each place is used', async ({
+test('all workers reserve from one sequence of times: no time is given twice, and each place is used', async ({
   service,
   attempts,
 }) => {
@@ -80,7 +80,7 @@ test('the workers share one order of times: none is given twice, and each place 
   expect(seconds).toEqual(Array.from({ length: 20 }, (_, index) => 3 + index));
 });
 
-test('whoever comes while others wait waits behind them, and whose time has come does not', async ({
+test('an attempt that arrives while others wait is placed behind them, and one whose time has come starts', async ({
   service,
   attempts,
 }) => {
@@ -100,7 +100,7 @@ test('whoever comes while others wait waits behind them, and whose time has come
   expect(await begin(attempts, third)).toMatchObject({ mustWait: true });
 });
 
-test('times are reserved at most ten minutes ahead, and what finds none reserves again then', async ({
+test('times are reserved at most ten minutes ahead, and a delivery without a time reserves again then', async ({
   service,
   attempts,
 }) => {
@@ -145,7 +145,7 @@ test('every eight time-outs in a row halve the slots of an endpoint, and one suc
   expect(Math.max(...waits)).toBe(48 * SECOND_MS);
   expect(await begin(attempts, deliveryIds[0])).toMatchObject({ mustWait: true });
   await noteSuccess(attempts, origin);
-  // Those who have a time keep it; whoever comes now finds room.
+  // Attempts with a reserved time keep it; a new attempt finds room.
   expect(await begin(attempts, deliveryIds[1])).toMatchObject({ mustWait: false, slots: 8 });
   const [row] = await service.sql`
     SELECT timeouts, next_free_at < service_now() + interval '1 second' AS is_free
@@ -153,7 +153,7 @@ test('every eight time-outs in a row halve the slots of an endpoint, and one suc
   expect(row).toEqual({ timeouts: 0, isFree: true });
 });
 
-test('a manual retry is made at once, though others wait for the endpoint, and its success counts', async ({
+test('a manual retry is made immediately while others wait for the endpoint, and its success counts', async ({
   service,
   attempts,
 }) => {
@@ -166,7 +166,7 @@ test('a manual retry is made at once, though others wait for the endpoint, and i
   expect(await begin(attempts, deliveryIds[0])).toMatchObject({ slots: 8, mustWait: false });
 });
 
-test('an endpoint that had room all the time has no row', async ({ service }) => {
+test('an endpoint that always had room has no row', async ({ service }) => {
   const { deliveryIds, origin } = await newEndpoint(service, 1);
   await attemptManually(service.deps, deliveryIds[0] ?? '');
   const rows = await service.sql`SELECT FROM webhook_endpoints WHERE origin = ${origin}`;

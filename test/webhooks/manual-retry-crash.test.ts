@@ -10,12 +10,12 @@ import {
   untilRefused,
 } from './deliveries.ts';
 
-/** The activity's time-out, after which Temporal knows that its worker is dead. */
+/** The activity's time-out, after which Temporal assumes that its worker is dead. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 
 const test = serviceTest({ time: 'skipping', worker: false });
 
-test('a worker that is killed in the middle of a manual attempt: it is made again, never two at once', async ({
+test('a manual attempt whose worker is killed is made again, never two at the same time', async ({
   service,
   worker,
 }) => {

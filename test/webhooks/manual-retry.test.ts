@@ -40,7 +40,7 @@ const isSigned = ({ headers, rawBody }: ReceivedWebhook, secret: string): boolea
     .update(`${String(headers['x-service-timestamp'])}.${rawBody}`)
     .digest('hex') === headers['x-service-signature'];
 
-/** Plays the whole schedule to its end. */
+/** Skips time until the last scheduled attempt. */
 async function failForGood(service: TestService, orderNumber: string): Promise<Delivery> {
   for (const [index, delayMs] of WEBHOOK_RETRY_DELAYS_MS.entries()) {
     await untilRefused(service, orderNumber, index + 1);
@@ -49,8 +49,8 @@ async function failForGood(service: TestService, orderNumber: string): Promise<D
   return untilDelivery(service, orderNumber, ({ state }) => state === 'FAILED');
 }
 
-describe('a manual retry that the receiver takes', () => {
-  test('makes the delivery DELIVERED, and the schedule that sleeps ends at its next try', async ({
+describe('a manual retry that the receiver accepts', () => {
+  test('makes the delivery DELIVERED, and the waiting schedule ends at its next attempt', async ({
     service,
     deps,
   }) => {
@@ -69,7 +69,7 @@ describe('a manual retry that the receiver takes', () => {
     expect(receiver.received.filter(({ event }) => event === 'ORDER_CREATED')).toHaveLength(2);
   });
 
-  test('sends the same event and bytes, signed afresh', async ({ service, deps }) => {
+  test('sends the same event and bytes with a new signature', async ({ service, deps }) => {
     const { receiver, webhookSecret, deliveryId, eventId } = await refusedDelivery(service);
     receiver.answerWith(() => 200);
     await retryDelivery(deps, deliveryId);
@@ -79,10 +79,7 @@ describe('a manual retry that the receiver takes', () => {
     expect(second && isSigned(second, webhookSecret)).toBe(true);
   });
 
-  test('works on a FAILED delivery, and once more on a DELIVERED one', async ({
-    service,
-    deps,
-  }) => {
+  test('works for a FAILED delivery, and again for a DELIVERED one', async ({ service, deps }) => {
     const { receiver, orderNumber, deliveryId } = await refusedDelivery(service);
     expect(attemptsOf(await failForGood(service, orderNumber))).toHaveLength(5);
     receiver.answerWith(() => 200);
@@ -98,7 +95,7 @@ describe('a manual retry that the receiver takes', () => {
 });
 
 describe('a manual retry that the receiver refuses', () => {
-  test('changes nothing, and is not one of the five', async ({ service, deps }) => {
+  test('changes nothing and is not one of the five', async ({ service, deps }) => {
     const { orderNumber, deliveryId, nextAttemptAt } = await refusedDelivery(service);
     const refused = { outcome: 'refused', reason: 'answered 500' };
     expect(await retryDelivery(deps, deliveryId)).toEqual(refused);
@@ -127,7 +124,7 @@ describe('never two attempts of one delivery at the same time', () => {
     expect(merchant.receiver.received).toHaveLength(1);
   });
 
-  test('of two retries at once one is refused, and a scheduled attempt waits for its turn', async ({
+  test('of two concurrent retries one is refused, and a scheduled attempt waits', async ({
     service,
     deps,
   }) => {
@@ -147,7 +144,7 @@ describe('never two attempts of one delivery at the same time', () => {
     expect((await again(service, orderNumber)).attempts).toHaveLength(2);
   });
 
-  test('twenty retries at once make one attempt', async ({ service, deps }) => {
+  test('twenty concurrent retries make one attempt', async ({ service, deps }) => {
     const { receiver, orderNumber, deliveryId } = await refusedDelivery(service);
     const { promise: answer, resolve: answerNow } = Promise.withResolvers<number>();
     receiver.answerWith(() => answer);
@@ -161,7 +158,7 @@ describe('never two attempts of one delivery at the same time', () => {
   });
 });
 
-describe('a retry without a receiver', () => {
+describe('a retry that cannot be sent', () => {
   test('is refused until a URL is configured again', async ({ service, deps }) => {
     const { receiver, merchantId, orderNumber, deliveryId } = await refusedDelivery(service);
     const admin = { sql: service.sql, actor: 'test' };
@@ -176,7 +173,7 @@ describe('a retry without a receiver', () => {
     expect(await retryDelivery(deps, deliveryId)).toEqual({ outcome: 'delivered' });
   });
 
-  test('of a delivery that does not exist is refused, here and in the workflow', async ({
+  test('is refused for a delivery that does not exist, here and in the workflow', async ({
     deps,
   }) => {
     await expect(retryDelivery(deps, 'dlv_none')).rejects.toThrow('Delivery not found: dlv_none');
@@ -184,7 +181,7 @@ describe('a retry without a receiver', () => {
   });
 });
 
-test('each retry leaves an audit row, one that is refused does not', async ({ service, deps }) => {
+test('each retry writes an audit row, a refused one does not', async ({ service, deps }) => {
   const { merchantId, receiver, deliveryId } = await refusedDelivery(service);
   await retryDelivery(deps, deliveryId);
   await removeWebhookUrl({ sql: service.sql, actor: 'test' }, merchantId, 'sandbox');
@@ -196,7 +193,7 @@ test('each retry leaves an audit row, one that is refused does not', async ({ se
   expect(receiver.received).toHaveLength(2);
 });
 
-test('all that failed since a time is retried, a few at once, each in its own workflow', async ({
+test('all deliveries that failed since a time are retried, a few at a time, each in its own workflow', async ({
   service,
   deps,
 }) => {

@@ -11,12 +11,12 @@ import { join } from 'node:path';
 import type { TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 
-/** A merchant's server, real, on loopback; it is gone when its test is. */
+/** A real merchant's server on loopback; it is stopped after its test. */
 export interface Receiver {
   port: number;
-  /** Connections made to it so far. */
+  /** The number of connections to it so far. */
   connectionCount: number;
-  /** Bytes written to connections that are closed by now. */
+  /** The number of bytes written to connections that are now closed. */
   closedConnections: { bytesWritten: number }[];
   /** Resolves once this many connections have closed. */
   untilClosed(count: number): Promise<void>;
@@ -29,7 +29,7 @@ export interface Received {
   body: Buffer;
 }
 
-/** A machine without IPv6 cannot run the tests of it. */
+/** False on a machine without IPv6, which cannot run the tests of it. */
 export const hasIpv6Loopback = Object.values(networkInterfaces())
   .flat()
   .some((address) => address?.address === '::1');
@@ -64,7 +64,7 @@ async function listen(server: Server, address: string, event = 'connection'): Pr
   return receiver;
 }
 
-/** A receiver that does what it likes with the bare connection. */
+/** A receiver that handles the raw connection. */
 export function startTcpReceiver(
   onConnection: (socket: Socket, connectionCount: number) => void,
   address = '127.0.0.1',
@@ -76,7 +76,7 @@ export function startTcpReceiver(
   );
 }
 
-/** A receiver that answers HTTP, over TLS when it is given a certificate. */
+/** A receiver that handles HTTP requests, over TLS if it is given a certificate. */
 export function startReceiver(
   listener: RequestListener,
   options: { address?: string; tls?: TlsOptions } = {},
@@ -88,7 +88,7 @@ export function startReceiver(
   return listen(server, address, options.tls ? 'secureConnection' : 'connection');
 }
 
-/** A receiver that keeps what it received, and answers 200. */
+/** A receiver that records what it received and responds 200. */
 export async function startRecordingReceiver(
   options: { address?: string; tls?: TlsOptions } = {},
 ): Promise<Receiver & { received: Received[] }> {
@@ -103,7 +103,7 @@ export async function startRecordingReceiver(
   return Object.assign(receiver, { received });
 }
 
-/** A fresh self-signed certificate for some names, never written into the project. */
+/** A new self-signed certificate for some names, never written into the project. */
 export function createCertificate(...subjectAltNames: string[]): { key: string; cert: string } {
   const directory = mkdtempSync(join(tmpdir(), 'webhook-receiver-'));
   const keyFile = join(directory, 'key.pem');

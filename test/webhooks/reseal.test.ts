@@ -22,7 +22,7 @@ const depsWith = (database: TestDatabase, secretBox: SecretBox) => ({
   actor: 'test',
 });
 
-/** Merchants with a webhook secret each, sealed under the old key. */
+/** Merchants with one webhook secret each, encrypted with the old key. */
 async function merchantsWithSecrets(
   database: TestDatabase,
   count: number,
@@ -56,7 +56,7 @@ async function openAll(database: TestDatabase, secretBox: SecretBox): Promise<Ma
   );
 }
 
-test('a key rotation loses no secret: cut off in the middle, run again, then without the old key', async ({
+test('a key rotation that is interrupted and repeated loses no secret, also without the old key', async ({
   database,
 }) => {
   const secrets = await merchantsWithSecrets(database, 7);
@@ -93,14 +93,12 @@ test('a key rotation loses no secret: cut off in the middle, run again, then wit
   ]);
 });
 
-test('a secret that changes while it is sealed anew stays the changed one', async ({
-  database,
-}) => {
+test('a secret that changes during the key rotation keeps its new value', async ({ database }) => {
   const [[merchantId = ''] = []] = await merchantsWithSecrets(database, 1);
   const both = createSecretBox(`${NEW},${OLD}`);
   const old = depsWith(database, createSecretBox(OLD));
   let rotated: Promise<{ secret: string }> | undefined;
-  // Between what is read and what is written, the merchant rotates through another process.
+  // The merchant rotates the secret through another process between the read and the write.
   const sql = new Proxy(database.sql, {
     apply(target, self, args: [readonly string[], ...unknown[]]) {
       const query = () => Reflect.apply(target, self, args);
@@ -116,7 +114,7 @@ test('a secret that changes while it is sealed anew stays the changed one', asyn
   expect((await openAll(database, createSecretBox(NEW))).get(merchantId)).toBe(secret);
 });
 
-test("a secret that no key opens is reported, left alone, and stands in nobody's way", async ({
+test('a secret that no key decrypts is reported and left unchanged, and does not block the others', async ({
   database,
 }) => {
   const secrets = await merchantsWithSecrets(database, 2);
@@ -141,7 +139,7 @@ test("a secret that no key opens is reported, left alone, and stands in nobody's
   expect(await findEndpoint(database.sql, brokenId, 'sandbox')).toMatchObject({ hasSecret: true });
 });
 
-test('two keys of one id are refused, because one of them would be lost', () => {
+test('two keys with one id are refused, because one of them would be lost', () => {
   const twice = `${NEW},2026:${Buffer.alloc(32, 9).toString('base64')}`;
   expect(() => loadConfig({ WEBHOOK_SECRET_KEYS: twice })).toThrow(/WEBHOOK_SECRET_KEYS is wrong/);
 });

@@ -7,13 +7,13 @@ const TYPE_A = 1;
 const TYPE_AAAA = 28;
 const NAME_ERROR = 3;
 
-/** One answer record: the name of the question (0xc00c), class IN, lives for a second. */
+/** One answer record: the name of the question (0xc00c), class IN, TTL one second. */
 function recordOf(type: number, address: number[]): Buffer {
   const fixed = Buffer.from([0xc0, 0x0c, 0, type, 0, 1, 0, 0, 0, 1, 0, address.length]);
   return Buffer.concat([fixed, Buffer.from(address)]);
 }
 
-/** The question as it came, marked as an answer, with as many records of the type asked for. */
+/** A response to a question, with all records of the requested type. */
 function answerTo(query: Buffer, records: number[][], errorCode = 0): Buffer {
   const questionEnd = query.indexOf(0, 12) + 5;
   const type = query.readUInt16BE(questionEnd - 4);
@@ -25,7 +25,7 @@ function answerTo(query: Buffer, records: number[][], errorCode = 0): Buffer {
   return Buffer.concat([header, query.subarray(12, questionEnd), ...answers]);
 }
 
-/** A name server on loopback that answers each type as told, or keeps silent. */
+/** A name server on loopback that responds to each type as configured, or not at all. */
 async function startNameServer(answer: (type: number, query: Buffer) => Buffer | undefined) {
   const server = createSocket('udp4', (query, sender) => {
     const type = query.readUInt16BE(query.indexOf(0, 12) + 1);
@@ -41,7 +41,7 @@ async function startNameServer(answer: (type: number, query: Buffer) => Buffer |
 const IPV4 = [[93, 184, 215, 14]];
 const IPV6 = [[0x26, 6, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11]];
 
-describe('the lookup by DNS', () => {
+describe('the DNS lookup', () => {
   test('finds the addresses of both families', async () => {
     const server = await startNameServer((type, query) =>
       answerTo(query, type === TYPE_AAAA ? IPV6 : IPV4),
@@ -50,14 +50,14 @@ describe('the lookup by DNS', () => {
     expect(found.toSorted()).toEqual(['2606:4700::1111', '93.184.215.14']);
   });
 
-  test('takes what one family has when the other has an error', async () => {
+  test('returns the addresses of one family if the other fails', async () => {
     const server = await startNameServer((type, query) =>
       type === TYPE_A ? answerTo(query, IPV4) : answerTo(query, [], NAME_ERROR),
     );
     expect(await createDnsLookup(3000, [server])('hooks.example.com')).toEqual(['93.184.215.14']);
   });
 
-  test('takes what one family has when the name server keeps silent about the other', async () => {
+  test('returns the addresses of one family if the name server does not respond for the other', async () => {
     const server = await startNameServer((type, query) =>
       type === TYPE_A ? answerTo(query, IPV4) : undefined,
     );
@@ -66,14 +66,14 @@ describe('the lookup by DNS', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(400);
   });
 
-  test('finds nothing when there is nothing, or only silence', async () => {
+  test('finds nothing if there is no address, or no response', async () => {
     const unknown = await startNameServer((_type, query) => answerTo(query, [], NAME_ERROR));
     expect(await createDnsLookup(3000, [unknown])('hooks.example.com')).toEqual([]);
     const silent = await startNameServer(() => undefined);
     expect(await createDnsLookup(200, [silent])('hooks.example.com')).toEqual([]);
   });
 
-  test('is not held up by other merchants whose name servers keep silent', async () => {
+  test('is not delayed by other merchants whose name servers do not respond', async () => {
     const server = await startNameServer((type, query) =>
       query.includes('silent') ? undefined : answerTo(query, type === TYPE_A ? IPV4 : []),
     );

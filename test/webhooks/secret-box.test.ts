@@ -7,7 +7,7 @@ const NEW = keyOf('2026', 2);
 const SECRET = 'whsec_0123456789abcdefghijABCDEFGHIJ012345';
 const PLACE = ['mer_1', 'sandbox', 'webhook_secret'];
 
-/** The sealed text with one byte of its content changed. */
+/** The encrypted text with one byte of its content changed. */
 function tamper(sealed: string, index: number): string {
   const [id = '', encoded = ''] = sealed.split('.');
   const bytes = Buffer.from(encoded, 'base64');
@@ -16,8 +16,8 @@ function tamper(sealed: string, index: number): string {
   return `${id}.${bytes.toString('base64')}`;
 }
 
-describe('a sealed secret', () => {
-  test('opens in its place, and shows nothing of itself', () => {
+describe('an encrypted secret', () => {
+  test('can be decrypted in its place, and does not contain its plain text', () => {
     const box = createSecretBox(NEW);
     const sealed = box.seal(SECRET, PLACE);
     expect(box.open(sealed, PLACE)).toBe(SECRET);
@@ -27,13 +27,13 @@ describe('a sealed secret', () => {
     );
   });
 
-  test('looks different each time: equal secrets cannot be told', () => {
+  test('differs each time, so that equal secrets cannot be recognised', () => {
     const box = createSecretBox(NEW);
     const seals = Array.from({ length: 1000 }, () => box.seal(SECRET, PLACE));
     expect(new Set(seals).size).toBe(1000);
   });
 
-  test('does not open when any of its bytes is changed: nonce, text and tag', () => {
+  test('cannot be decrypted if any of its bytes is changed: nonce, text or tag', () => {
     const box = createSecretBox(NEW);
     const sealed = box.seal(SECRET, PLACE);
     const { length } = Buffer.from(sealed.split('.')[1] ?? '', 'base64');
@@ -42,12 +42,15 @@ describe('a sealed secret', () => {
     }
   });
 
-  test.each([0, 1, 11, 12, 27, 28, 40])('does not open when cut to %i bytes', (length) => {
-    const box = createSecretBox(NEW);
-    const [id = '', encoded = ''] = box.seal(SECRET, PLACE).split('.');
-    const cut = Buffer.from(encoded, 'base64').subarray(0, length).toString('base64');
-    expect(() => box.open(`${id}.${cut}`, PLACE)).toThrow(SealError);
-  });
+  test.each([0, 1, 11, 12, 27, 28, 40])(
+    'cannot be decrypted if it is cut to %i bytes',
+    (length) => {
+      const box = createSecretBox(NEW);
+      const [id = '', encoded = ''] = box.seal(SECRET, PLACE).split('.');
+      const cut = Buffer.from(encoded, 'base64').subarray(0, length).toString('base64');
+      expect(() => box.open(`${id}.${cut}`, PLACE)).toThrow(SealError);
+    },
+  );
 
   test.each([
     [['mer_2', 'sandbox', 'webhook_secret']],
@@ -59,7 +62,7 @@ describe('a sealed secret', () => {
     expect(() => box.open(box.seal(SECRET, PLACE), place)).toThrow(SealError);
   });
 
-  test('does not open under another key of the same id', () => {
+  test('cannot be decrypted with another key of the same id', () => {
     const sealed = createSecretBox(NEW).seal(SECRET, PLACE);
     expect(() => createSecretBox(keyOf('2026', 3)).open(sealed, PLACE)).toThrow(SealError);
   });
@@ -70,7 +73,7 @@ describe('a sealed secret', () => {
 });
 
 describe('keys', () => {
-  test('the newest seals, older ones still open what they sealed', () => {
+  test('the newest key encrypts, and older keys still decrypt what they encrypted', () => {
     const before = createSecretBox(OLD);
     const sealed = before.seal(SECRET, PLACE);
     const after = createSecretBox(`${NEW},${OLD}`);
@@ -81,14 +84,14 @@ describe('keys', () => {
     expect(createSecretBox(NEW).open(resealed, PLACE)).toBe(SECRET);
   });
 
-  test('a key that is gone is named', () => {
+  test('a missing key is named', () => {
     const sealed = createSecretBox(OLD).seal(SECRET, PLACE);
     expect(() => createSecretBox(NEW).open(sealed, PLACE)).toThrow(
       'No webhook secret key has the id "2025"',
     );
   });
 
-  test('an id that begins like another one is not that one', () => {
+  test('an id that begins like another id is a different id', () => {
     const sealed = createSecretBox(keyOf('2026b', 4)).seal(SECRET, PLACE);
     expect(createSecretBox(NEW).isCurrent(sealed)).toBe(false);
   });

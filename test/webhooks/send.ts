@@ -2,10 +2,10 @@ import { onTestFinished } from 'vitest';
 import { createWebhookSender } from '../../src/webhooks/sender.ts';
 import type { WebhookRequest, WebhookSenderOptions } from '../../src/webhooks/sender.ts';
 
-/** The only address that is opened: other loopback addresses stay denied. */
+/** The only opened address: other loopback addresses stay denied. */
 export const OPENED = '127.0.0.1';
 
-/** A sender that is closed when its test is, with limits short enough for tests. */
+/** A sender that is closed after its test, with limits short enough for tests. */
 export function makeSender(options: Partial<WebhookSenderOptions> = {}) {
   const sender = createWebhookSender({
     allowedCidrs: [`${OPENED}/32`],
@@ -18,7 +18,7 @@ export function makeSender(options: Partial<WebhookSenderOptions> = {}) {
   return sender;
 }
 
-/** A webhook to an address; what a test does not name does not matter to it. */
+/** A webhook to an address, with defaults for everything that a test does not set. */
 export function webhookTo(url: string, overrides: Partial<WebhookRequest> = {}): WebhookRequest {
   return {
     url,

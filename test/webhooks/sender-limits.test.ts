@@ -3,7 +3,7 @@ import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
 import { startReceiver, startRecordingReceiver, startTcpReceiver } from './receivers.ts';
 import { makeSender, webhookTo } from './send.ts';
 
-/** For a machine that has much else to do. */
+/** Long enough for a busy machine. */
 const PATIENT = { timeout: 10_000, interval: 5 };
 const NOTHING_HELD = {
   underWay: { originCount: 0, sendCount: 0 },
@@ -32,7 +32,7 @@ describe('connections are reused', () => {
     expect(receiver.connectionCount).toBe(2);
   });
 
-  test('a connection past its age is not used again, so that a receiver can move', async () => {
+  test('a connection over its maximum age is not used again, so that a receiver can move', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxConnectionAgeMs: 0 });
     await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
@@ -41,13 +41,13 @@ describe('connections are reused', () => {
     await receiver.untilClosed(2);
   });
 
-  test('a receiver that closed its idle connection has refused nothing', async () => {
+  test('a receiver that closes its idle connection has not refused a webhook', async () => {
     const receiver = await startTcpReceiver((socket) => {
       let requestCount = 0;
       socket.on('data', (data) => {
         if (!data.includes('POST')) return;
         requestCount += 1;
-        // The second request on a connection meets a receiver that is just closing it.
+        // The receiver closes the connection just as the second request is sent on it.
         if (requestCount === 2) socket.destroy();
         else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
       });
@@ -60,7 +60,7 @@ describe('connections are reused', () => {
     expect(receiver.connectionCount).toBe(3);
   });
 
-  test('but one that closes a fresh connection has, and gets the webhook once', async () => {
+  test('a receiver that closes a new connection has refused the webhook, and gets it once', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.once('data', () => socket.destroy());
     });
@@ -70,8 +70,8 @@ describe('connections are reused', () => {
   });
 });
 
-describe('what is idle is bounded', () => {
-  test('over many origins, the least recently used connections are closed', async () => {
+describe('idle connections are bounded', () => {
+  test('with many origins, the least recently used connections are closed', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxIdleConnections: 5 });
     for (const index of count(20)) {
@@ -86,7 +86,7 @@ describe('what is idle is bounded', () => {
     expect(receiver.connectionCount).toBe(20);
   });
 
-  test('the least recently used connection goes, not the oldest one', async () => {
+  test('the least recently used connection is closed, not the oldest one', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({ maxIdleConnections: 2 });
     for (const name of ['a', 'b', 'a', 'c', 'a']) {
@@ -95,8 +95,8 @@ describe('what is idle is bounded', () => {
     expect(receiver.connectionCount).toBe(3);
   });
 
-  test('after the keep-alive time nothing is held for an origin', async () => {
-    // Bare, because Node's HTTP server says for how long it keeps a connection, and that counts.
+  test('after the keep-alive time no connection to an origin is kept', async () => {
+    // A raw socket, because Node's HTTP server announces its keep-alive time, which would take precedence.
     const receiver = await startTcpReceiver((socket) => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
     });
@@ -110,7 +110,7 @@ describe('what is idle is bounded', () => {
     await expect.poll(() => sender.stats(), PATIENT).toEqual(NOTHING_HELD);
   });
 
-  test('connections that the receivers close are forgotten', async () => {
+  test('connections that the receivers close are removed', async () => {
     const receiver = await startReceiver((_request, response) => {
       response.setHeader('connection', 'close');
       response.end();
@@ -145,7 +145,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBeLessThanOrEqual(4);
   });
 
-  test('more than may wait for a host is turned away at once, uncounted', async () => {
+  test('a webhook beyond the limit of a host’s queue is rejected immediately, and not counted as an attempt', async () => {
     const receiver = await startReceiver(() => {});
     const sender = makePatientSender({ maxConnectionsPerOrigin: 2, maxQueuedPerOrigin: 3 });
     const sending = count(9).map(() =>
@@ -160,7 +160,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBe(5);
   });
 
-  test('over all hosts, no more wait than may: an activity slot of the worker is held by each', async () => {
+  test('the queue over all hosts is limited, because each waiting webhook holds an activity slot', async () => {
     const receiver = await startReceiver(() => {});
     const sender = makePatientSender({ maxConnectionsPerOrigin: 1, maxQueued: 4 });
     const sending = count(6).flatMap((shop) =>
@@ -173,7 +173,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.connectionCount).toBe(10);
   });
 
-  test('what has waited too long for a host is turned away, and takes no place later', async () => {
+  test('a webhook that has waited too long for a host is rejected and takes no place later', async () => {
     const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {
       await answering;
@@ -189,7 +189,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(sender.stats().underWay).toEqual({ originCount: 0, sendCount: 0 });
   });
 
-  test('with 200 dead endpoints, the healthy one still gets its webhooks under 1 s', async () => {
+  test('with 200 endpoints that never respond, a healthy one still gets its webhooks within 1 s', async () => {
     const dead = await startReceiver(() => {});
     const healthy = await startRecordingReceiver();
     const sender = makeSender({ totalTimeoutMs: 3000, queueTimeoutMs: 3000 });
@@ -210,7 +210,7 @@ describe('one slow merchant cannot take all places', () => {
     expect(dead.connectionCount).toBeGreaterThanOrEqual(200);
   });
 
-  test('when every place is taken, the next webhook is turned away at once', async () => {
+  test('when every place is taken, the next webhook is rejected immediately', async () => {
     const receiver = await startReceiver(() => {});
     const sender = makePatientSender({ maxConcurrentSends: 3, totalTimeoutMs: 200 });
     const sending = count(3).map((shop) =>

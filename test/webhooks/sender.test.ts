@@ -18,7 +18,7 @@ import { makeSender, OPENED, webhookTo } from './send.ts';
 const MEBIBYTE = 1024 * 1024;
 const HEADERS_OF_200 = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n';
 
-/** Writes one more piece every 10 ms for as long as anyone is there. */
+/** Writes another piece every 10 ms until the connection is closed. */
 function drip(socket: Socket, first: string, piece: string): void {
   socket.resume();
   socket.write(first);
@@ -29,8 +29,8 @@ function drip(socket: Socket, first: string, piece: string): void {
 /** No answer came, for this reason. */
 const refusedWith = (error: string) => ({ outcome: 'refused', statusCode: null, error });
 
-describe('what the receiver gets', () => {
-  test('is the exact bytes, the headers as given, its own Host, path and query', async () => {
+describe('the webhook that the receiver gets', () => {
+  test('has the exact bytes, the given headers, and the receiver’s Host, path and query', async () => {
     const receiver = await startRecordingReceiver();
     const body = Buffer.from('{"description":"चाय ☕"}  \n');
     const result = await makeSender().send(
@@ -57,7 +57,7 @@ describe('what the receiver gets', () => {
     ]);
   });
 
-  test.each([200, 201, 202, 204, 299])('an answer of %i is a delivery', async (statusCode) => {
+  test.each([200, 201, 202, 204, 299])('is delivered if the response is %i', async (statusCode) => {
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(statusCode).end();
     });
@@ -73,7 +73,7 @@ describe('what the receiver gets', () => {
     expect(receiver.received[0]?.headers.host).toBe(`[::1]:${receiver.port}`);
   });
 
-  test('arrives at localhost once that is opened, with no resolver asked', async () => {
+  test('arrives at localhost if that is opened, without a DNS lookup', async () => {
     const receiver = await startRecordingReceiver();
     const lookup = vi.fn(async () => ['8.8.8.8']);
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8', '::1/128'], lookup });
@@ -82,7 +82,7 @@ describe('what the receiver gets', () => {
     expect(lookup).not.toHaveBeenCalled();
   });
 
-  test('goes to the next address of a name when the first takes no connection', async () => {
+  test('is sent to the next address of a name if the first accepts no connection', async () => {
     const receiver = await startRecordingReceiver();
     const sender = makeSender({
       allowedCidrs: ['127.0.0.0/8'],
@@ -92,7 +92,7 @@ describe('what the receiver gets', () => {
     expect(result.outcome).toBe('delivered');
   });
 
-  test('does not go through a proxy, whatever the environment says', async () => {
+  test('is never sent through a proxy, whatever the environment says', async () => {
     const proxy = await startRecordingReceiver();
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY']) {
       vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`);
@@ -107,8 +107,8 @@ describe('what the receiver gets', () => {
   });
 });
 
-describe('each way in which a receiver fails becomes the right row of the attempt log', () => {
-  test.each([400, 401, 404, 410, 429, 500, 503])('an answer of %i', async (statusCode) => {
+describe('every kind of receiver failure is logged as the right attempt', () => {
+  test.each([400, 401, 404, 410, 429, 500, 503])('a response of %i', async (statusCode) => {
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(statusCode).end('went wrong');
     });
@@ -149,7 +149,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     await receiver.untilClosed(1);
   });
 
-  test('a 200 whose body drips byte by byte is given up in time, and no delivery', async () => {
+  test('a 200 whose body is sent byte by byte is aborted in time and is not a delivery', async () => {
     const first = `${HEADERS_OF_200}content-length: 1000000\r\n\r\n`;
     const receiver = await startTcpReceiver((socket) => drip(socket, first, 'z'));
     const sender = makeSender({ totalTimeoutMs: 250 });
@@ -184,12 +184,12 @@ describe('each way in which a receiver fails becomes the right row of the attemp
       expect(result).toMatchObject({ outcome, statusCode });
       expect(result.responseBody).toEqual(Buffer.alloc(16_384, 'x'));
       await receiver.untilClosed(1);
-      // What the kernel's buffers of both sides had taken before we hung up.
+      // The bytes in both sides' kernel buffers before the sender closed the connection.
       expect(receiver.closedConnections[0]?.bytesWritten).toBeLessThan(32 * MEBIBYTE);
     },
   );
 
-  test('an answer of exactly 16 KiB is kept whole, and its connection too', async () => {
+  test('a response of exactly 16 KiB is logged completely, and its connection is kept', async () => {
     const receiver = await startReceiver((_request, response) => {
       response.end(Buffer.alloc(16_384, 'x'));
     });
@@ -201,7 +201,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(receiver.connectionCount).toBe(1);
   });
 
-  test('headers without end are cut off at 16 KiB', async () => {
+  test('endless headers are cut off at 16 KiB', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.write(`${HEADERS_OF_200}x-long: ${'a'.repeat(1_000_000)}`);
     });
@@ -226,7 +226,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     },
   );
 
-  test('a 200 that breaks off inside its body is no delivery', async () => {
+  test('a 200 that breaks off inside its body is not a delivery', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.end(`${HEADERS_OF_200}content-length: 10\r\n\r\nhal`);
     });
@@ -236,7 +236,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(result.error).not.toBeNull();
   });
 
-  test('an answer that is not HTTP', async () => {
+  test('a response that is not HTTP', async () => {
     const receiver = await startTcpReceiver((socket) =>
       socket.end('220 smtp.example.com ESMTP\r\n'),
     );
@@ -244,7 +244,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(result).toMatchObject(refusedWith('the answer is not valid HTTP'));
   });
 
-  test('an upgrade that nobody asked for', async () => {
+  test('an unrequested upgrade', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
     });
@@ -252,14 +252,14 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
   });
 
-  test('a port where nobody listens', async () => {
+  test('a port without a listener', async () => {
     const { port } = await startTcpReceiver(() => {}, '127.0.0.1');
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8'] });
     const result = await sender.send(webhookTo(`http://127.0.0.98:${port}/`));
     expect(result).toMatchObject({ outcome: 'refused', error: 'the connection was refused' });
   });
 
-  test('a TLS handshake that never ends is given up in the time to connect', async () => {
+  test('a TLS handshake that never ends is aborted within the time to connect', async () => {
     const receiver = await startTcpReceiver((socket) => socket.resume());
     const sender = makeSender({ connectTimeoutMs: 100 });
     const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
@@ -267,7 +267,7 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     await receiver.untilClosed(1);
   });
 
-  test('a connection still being made when the time for it all is up is closed at once', async () => {
+  test('a connection that is still being made at the total time-out is closed immediately', async () => {
     const receiver = await startTcpReceiver((socket) => socket.resume());
     const sender = makeSender({ connectTimeoutMs: 10_000, totalTimeoutMs: 100 });
     const startedAtMs = performance.now();
@@ -277,14 +277,14 @@ describe('each way in which a receiver fails becomes the right row of the attemp
     expect(performance.now() - startedAtMs).toBeLessThan(1000);
   });
 
-  test('a name that resolves after the time is up is connected to no more', async () => {
+  test('a name that resolves after the time-out is not connected to', async () => {
     const receiver = await startTcpReceiver(() => {});
     const { promise: addresses, resolve } = Promise.withResolvers<string[]>();
     const sender = makeSender({ lookup: () => addresses, totalTimeoutMs: 50 });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
     expect(result).toMatchObject({ outcome: 'refused', error: 'no complete answer within 0.05 s' });
     resolve([OPENED]);
-    // A later connection to the same receiver: had there been an earlier one, it would have seen it.
+    // If there had been an earlier connection, the receiver would have seen it before this one.
     await makeSender({ totalTimeoutMs: 50 }).send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
     expect(receiver.connectionCount).toBe(1);
   });
@@ -315,7 +315,7 @@ describe('TLS', () => {
     },
   );
 
-  test('tells the receiver the name it asked for', async () => {
+  test('sends the requested name to the receiver', async () => {
     const names: string[] = [];
     const receiver = await startRecordingReceiver({
       tls: {
@@ -330,7 +330,7 @@ describe('TLS', () => {
     expect(names).toEqual(['hooks.example.com']);
   });
 
-  test('sends nothing to a receiver whose certificate nobody vouches for', async () => {
+  test('sends nothing to a receiver whose certificate is not trusted', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
     const receiver = await startRecordingReceiver({ tls: certificate });
@@ -386,7 +386,7 @@ describe('the guard at the connection', () => {
     expect(receiver.connectionCount).toBe(0);
   });
 
-  test('asks every static rule again before each attempt', async () => {
+  test('checks every static rule again before each attempt', async () => {
     const http = await makeSender().send(
       webhookTo('http://127.0.0.1/', { environment: 'production' }),
     );
@@ -410,9 +410,9 @@ describe('the guard at the connection', () => {
     expect(receiver.connectionCount).toBe(0);
   });
 
-  // Elsewhere loopback has the one address 127.0.0.1.
+  // On other systems loopback has only the address 127.0.0.1.
   test.runIf(process.platform === 'linux')(
-    'connects to the very address that was checked, whatever else the name may mean',
+    'connects to exactly the address that was checked, whatever else the name resolves to',
     async () => {
       const connectedTo: (string | undefined)[] = [];
       const receiver = await startTcpReceiver((socket) => {
@@ -428,7 +428,7 @@ describe('the guard at the connection', () => {
     },
   );
 
-  test('a resolver that changes its answer gains nothing', async () => {
+  test('is not bypassed by a resolver that changes its response', async () => {
     const receiver = await startRecordingReceiver();
     const answers = [[OPENED], ['127.0.0.2']];
     const lookup = vi.fn(async () => answers.shift() ?? ['127.0.0.3']);
@@ -443,7 +443,7 @@ describe('the guard at the connection', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('a connection that is made anew passes the guard again', async () => {
+  test('checks a new connection again', async () => {
     const receiver = await startTcpReceiver((socket) => {
       socket.once('data', () => {
         socket.write(`${HEADERS_OF_200}content-length: 0\r\n\r\n`);
@@ -459,7 +459,7 @@ describe('the guard at the connection', () => {
   });
 
   test.each(['http://127.0.0.2', 'http://[::1]', 'https://127.0.0.2'])(
-    'the connector itself refuses the literal address %s, which no lookup ever sees',
+    'refuses in the connector the literal address %s, which is never looked up',
     async (host) => {
       const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
       const lookup = vi.fn(async () => [OPENED]);
@@ -481,7 +481,7 @@ describe('the guard at the connection', () => {
   );
 });
 
-describe('our own faults use up no attempt', () => {
+describe('faults of the service itself use up no attempt', () => {
   test('a header that cannot be sent is an error, not a refused attempt', async () => {
     const receiver = await startRecordingReceiver();
     const request = webhookTo(`http://127.0.0.1:${receiver.port}/`, {
@@ -490,11 +490,11 @@ describe('our own faults use up no attempt', () => {
     await expect(makeSender().send(request)).rejects.toThrow(/header/);
   });
 
-  test('a range that is none is told when the sender is made', () => {
+  test('an invalid range is reported when the sender is created', () => {
     expect(() => makeSender({ allowedCidrs: ['127.0.0.1'] })).toThrow(TypeError);
   });
 
-  test('a sender that stops lets what is under way finish, and takes nothing more', async () => {
+  test('a sender that stops finishes the webhooks under way and accepts no more', async () => {
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {

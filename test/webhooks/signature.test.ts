@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signWebhook } from '../../src/webhooks/signature.ts';
 
-/** A merchant's handler in another language: reads events, recomputes and compares. */
+/** A merchant's handler in another language: reads events, computes the signature and compares. */
 const VERIFY_IN_PYTHON = `
 import hmac, hashlib, json, sys
 sys.stdin.reconfigure(encoding="utf-8")
@@ -45,7 +45,7 @@ describe('webhook signature', () => {
     expect(python.stdout.trim()).toBe('1000');
   });
 
-  test('is over the bytes that are sent, in lowercase hexadecimal', () => {
+  test('covers the sent bytes and is lowercase hexadecimal', () => {
     const rawBody = Buffer.from('{"description":"चाय ☕ 🫖"}');
     const signature = signWebhook({
       secret: 'whsec_test',
@@ -60,7 +60,7 @@ describe('webhook signature', () => {
   });
 
   test.each([1.5, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    'refuses %s, which is no whole number of seconds',
+    'refuses %s, which is not a whole number of seconds',
     (timestampSeconds) => {
       const rawBody = Buffer.from('{}');
       expect(() => signWebhook({ secret: 'whsec_test', timestampSeconds, rawBody })).toThrow(

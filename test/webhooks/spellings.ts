@@ -1,4 +1,4 @@
-/** Every way in which people and attackers write an address into a URL. */
+/** Every way in which users and attackers write an address into a URL. */
 
 const octetsOf = (address: bigint) =>
   [24n, 16n, 8n, 0n].map((shift) => Number((address >> shift) & 255n));
@@ -12,7 +12,7 @@ const inBase = {
   octalPadded: (value: number) => `000${value.toString(8)}`,
 };
 
-/** One to four parts: the last part takes the octets that are left (`127.1`, `0x7f000001`). */
+/** One to four parts: the last part contains the remaining octets (`127.1`, `0x7f000001`). */
 function partitions(octets: number[]): number[][] {
   return [1, 2, 3, 4].map((count) => {
     const rest = octets.slice(count - 1).reduce((sum, octet) => sum * 256 + octet, 0);
@@ -29,7 +29,7 @@ const circled = (text: string) =>
 const percentEncoded = (text: string) =>
   text.replace(/[0-9a-z]/gi, (character) => `%${character.codePointAt(0)!.toString(16)}`);
 
-/** An IPv4 address in decimal, octal, hexadecimal, short and mixed forms, and dressed up. */
+/** An IPv4 address in decimal, octal, hexadecimal, short, mixed and otherwise disguised forms. */
 export function spellingsOfIpv4(address: bigint): string[] {
   const parts = partitions(octetsOf(address));
   const sameBase = Object.values(inBase).flatMap((spell) =>
@@ -57,7 +57,7 @@ const groupsOf = (address: bigint) =>
     (group) => group.toString(16),
   );
 
-/** The longest run of zero groups as `::`, as RFC 5952 wants it. */
+/** Writes the longest run of zero groups as `::`, as RFC 5952 requires. */
 function compressed(groups: string[]): string {
   for (let length = 8; length > 0; length -= 1) {
     const zeros = Array.from({ length }, () => '0').join(':');

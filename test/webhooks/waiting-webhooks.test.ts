@@ -8,9 +8,9 @@ import { until } from '../support/until.ts';
 
 const DEAD_ORDERS = 300;
 const HEALTHY_ORDERS = 30;
-/** As many as an endpoint has places. */
+/** The number of an endpoint's places. */
 const FIRST_TIMEOUTS = 8;
-/** Of one waiting webhook, until the first eight have run out of time. */
+/** Limits for one waiting webhook, until the first eight have timed out. */
 const MOST_TRIES = 3;
 const MOST_ROW_UPDATES = 5;
 
@@ -38,7 +38,7 @@ const test = serviceTest({
   stoppedAtEnd(startDeadEndpoint(), onCleanup),
 );
 
-/** Counts the rows that statements change from now on, exactly and at once. */
+/** Counts the rows that statements change from now on, exactly and without delay. */
 async function countRowUpdates({ sql }: TestService) {
   await sql.unsafe(`
     CREATE TABLE counted_updates (row_count bigint);
@@ -59,7 +59,7 @@ async function countRowUpdates({ sql }: TestService) {
   };
 }
 
-test('300 webhooks for an endpoint that never answers wait without work, and those of others arrive', async ({
+test('300 webhooks for an endpoint that never responds wait without work, and those of others arrive', async ({
   service,
   endpoint,
 }) => {
@@ -86,7 +86,7 @@ test('300 webhooks for an endpoint that never answers wait without work, and tho
     WHERE merchant_id = ${dead.merchantId} AND state = 'PENDING'`;
   expect(waiting).toHaveLength(DEAD_ORDERS);
   for (const { waitSeconds: seconds } of waiting) expect(seconds).toBeLessThanOrEqual(600);
-  // To wait is no attempt.
+  // Waiting is not an attempt.
   expect(waiting.filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(
     DEAD_ORDERS - 3 * FIRST_TIMEOUTS,
   );
