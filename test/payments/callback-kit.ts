@@ -6,7 +6,7 @@ import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
-/** A callback as the simulator made it. */
+/** A callback as the simulator created it. */
 interface Callback {
   id: string;
   name: string;
@@ -18,7 +18,7 @@ interface CallBackOptions {
   origin?: string;
 }
 
-/** Orders being paid, what becomes of them, and the gateway's voice to speak about them with. */
+/** Orders with payments, what becomes of them, and callbacks about them, sent as the gateway sends them. */
 export function createCallbackKit(service: TestService, merchant: Merchant) {
   const read = (order: OrderRef, environment: Environment = 'sandbox') =>
     merchant[environment].read(order);
@@ -52,20 +52,20 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
       return rows.map(({ type }) => type);
     },
 
-    /** How often a callback about this payment or order has been stored. */
+    /** The number of stored callbacks about this payment or order. */
     async stored(about: string): Promise<number> {
       const rows = await service.sql`
         SELECT 1 FROM gateway_callbacks WHERE strpos(body, ${about}) > 0`;
       return rows.length;
     },
 
-    /** Sends what was held back, and waits until it has arrived. */
+    /** Sends the callbacks that were held back, and waits until they have arrived. */
     async release(order: 'as_created' | 'reversed'): Promise<void> {
       await simulator(service, 'POST', '/callbacks/release', { order });
       await simulator(service, 'POST', '/callbacks/settled');
     },
 
-    /** A payment whose callbacks are held back. */
+    /** Makes a payment whose callbacks are held back. */
     async aPaymentNotYetHeardOf(attempt: { vpa?: string } = {}) {
       const { order, gatewaySessionId } = await anOrderBeingPaid();
       await hold();
@@ -74,7 +74,7 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
       return { order, gatewaySessionId, paymentId, body: callback?.body ?? '' };
     },
 
-    /** Calls back as the gateway does. */
+    /** Sends a callback as the gateway does. */
     callBack(body: string, options: CallBackOptions = {}): Promise<Response> {
       const { signature = sign(body), environment = 'sandbox', origin = service.origin } = options;
       return fetch(`${origin}/callbacks/razorpay/${environment}`, {

@@ -7,7 +7,7 @@ import { callbackTest } from './callback-kit.ts';
 const test = callbackTest();
 
 describe('a callback', () => {
-  test('about an unknown order is stored, answered 200, and raises an alert', async ({
+  test('about an unknown order is stored, gets 200 and raises an alert', async ({
     service,
     kit,
   }) => {
@@ -52,7 +52,7 @@ describe('a capture of another amount than the order', () => {
         sum: 0,
       });
       expect((await kit.read(order)).status).toBe('ACCEPTED');
-      // The buyer can still pay what it costs.
+      // The buyer can still pay the right amount.
       const paid = await merchant.sandbox.help(order, 'pay');
       expect(paid.body.data.status).toBe('PAID');
     },
@@ -60,7 +60,7 @@ describe('a capture of another amount than the order', () => {
 });
 
 describe("each environment's callbacks touch only its own orders", () => {
-  test("a production order is paid by production's gateway alone", async ({ service, kit }) => {
+  test('a production order is paid only by production’s gateway', async ({ service, kit }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid('production');
     await expect(payAtGateway(service, gatewaySessionId)).rejects.toThrow('does not exist');
     await payAtGateway(service, gatewaySessionId, {}, 'production');

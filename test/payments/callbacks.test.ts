@@ -49,7 +49,7 @@ describe('a callback', () => {
     ['GET', '/callbacks/razorpay/staging', 404],
     ['GET', '/callbacks/razorpay/sandbox', 405],
   ] as const)(
-    'at an address that is none is not found: %s %s',
+    'at a wrong path or with a wrong method is refused: %s %s',
     async ([method, path, status], { service }) => {
       const body = method === 'POST' ? { body: 'no JSON' } : {};
       const answer = await fetch(service.origin + path, { method, ...body });
@@ -58,7 +58,7 @@ describe('a callback', () => {
     },
   );
 
-  test('is stored before anything is done, and answered 200 within 2 s, even while Temporal does not answer', async ({
+  test('is stored first and gets 200 within 2 s, even while Temporal does not respond', async ({
     service,
     kit,
   }) => {
@@ -70,13 +70,13 @@ describe('a callback', () => {
     expect(status).toBe(200);
     expect(await kit.stored(paymentId)).toBe(1);
     expect((await kit.read(order)).status).toBe('ACCEPTED');
-    // What the book holds is not lost: reconciliation carries it on.
+    // The stored payment is not lost: reconciliation notifies the order of it.
     await service.clock.set(60_000);
     await reconcilePayments(service.deps);
     await kit.untilStatus(order, 'PAID');
   });
 
-  test('about a failed payment is carried on in the same way', async ({ service, kit }) => {
+  test('about a failed payment reaches its order in the same way', async ({ service, kit }) => {
     const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
     const api = await startApiWithSilentTemporal(service);
     expect((await kit.callBack(body, api)).status).toBe(200);
@@ -85,7 +85,7 @@ describe('a callback', () => {
     await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
   });
 
-  test('that comes many times, at once and later, pays the order once', async ({
+  test('that arrives many times, concurrently and later, pays the order once', async ({
     service,
     kit,
   }) => {
@@ -101,7 +101,7 @@ describe('a callback', () => {
     expect(await madeAtGateway(service, paymentId, 'refunds')).toEqual([]);
   });
 
-  test('of a failure that comes twice is one PAYMENT_FAILED', async ({ merchant, kit }) => {
+  test('of a failure that arrives twice makes one PAYMENT_FAILED', async ({ merchant, kit }) => {
     const { order, body } = await kit.aPaymentNotYetHeardOf({ vpa: 'failure@razorpay' });
     await Promise.all([kit.callBack(body), kit.callBack(body)]);
     await kit.release('as_created');
@@ -111,7 +111,7 @@ describe('a callback', () => {
     expect(await kit.events(order)).toEqual(['ORDER_CREATED', 'PAYMENT_FAILED']);
   });
 
-  test('of each of two failures is a PAYMENT_FAILED of its own', async ({ service, kit }) => {
+  test('of each of two failures makes a separate PAYMENT_FAILED', async ({ service, kit }) => {
     const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
     await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
     await payAtGateway(service, gatewaySessionId, { vpa: 'failure@razorpay' });
@@ -119,7 +119,7 @@ describe('a callback', () => {
     expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_FAILED', 'PAYMENT_FAILED']);
   });
 
-  test('that says failed after one that said paid is ignored', async ({
+  test('that reports a failure after one that reported the payment is ignored', async ({
     service,
     merchant,
     kit,
@@ -135,7 +135,7 @@ describe('a callback', () => {
     expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED']);
   });
 
-  test('that says paid after one that said failed makes the order PAID', async ({
+  test('that reports the payment after one that reported a failure makes the order PAID', async ({
     service,
     kit,
   }) => {
@@ -148,7 +148,7 @@ describe('a callback', () => {
     expect((await kit.events(order)).slice(1)).toEqual(['PAYMENT_FAILED', 'PAYMENT_SUCCESS']);
   });
 
-  test('that nobody can read is stored and answered 200 if it is truly from the gateway', async ({
+  test('that cannot be parsed is stored and gets 200 if its signature is the gateway’s', async ({
     service,
     kit,
   }) => {
@@ -158,7 +158,7 @@ describe('a callback', () => {
     expect(service.logged.some(({ alert }) => alert === 'callback_not_understood')).toBe(true);
   });
 
-  test('that says closed does not hide that the session was paid: a cancel finds the order PAID', async ({
+  test('that reports a close does not hide that the session was paid: a cancel finds the order PAID', async ({
     service,
     merchant,
     kit,

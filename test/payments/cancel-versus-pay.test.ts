@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-/** A cancel by a merchant who asks again after a 500, with the same key, as everybody should. */
+/** A cancel by a merchant who retries after a 500 with the same key, as clients should. */
 async function cancelPatiently({ cancel }: OrderBeingPaid) {
   const headers = { 'Idempotency-Key': randomUUID() };
   for (let tries = 1; ; tries += 1) {
@@ -19,7 +19,7 @@ async function cancelPatiently({ cancel }: OrderBeingPaid) {
 }
 
 describe('closing the payment before a cancel', () => {
-  test('the open session is closed at the gateway first, and cannot be paid any more', async ({
+  test('the open session is closed at the gateway first and can no longer be paid', async ({
     orders,
   }) => {
     const { pay, cancel } = await orders.beingPaid();
@@ -28,7 +28,7 @@ describe('closing the payment before a cancel', () => {
     await expect(pay()).rejects.toThrow('400');
   });
 
-  test('the gateway says paid: the order is PAID and the cancel answers 400', async ({
+  test('if the gateway reports a payment, the order is PAID and the cancel responds 400', async ({
     service,
     orders,
   }) => {
@@ -44,7 +44,7 @@ describe('closing the payment before a cancel', () => {
     expect((await read()).status).toBe('PAID');
   });
 
-  test('the gateway cannot be reached: the cancel is 502 and nothing has changed', async ({
+  test('if the gateway cannot be reached, the cancel is 502 and changes nothing', async ({
     orders,
     gateway,
   }) => {
@@ -61,10 +61,7 @@ describe('closing the payment before a cancel', () => {
     await untilStatus('PAID');
   });
 
-  test('a cancel without an open session asks nothing of the gateway', async ({
-    merchant,
-    gateway,
-  }) => {
+  test('a cancel without an open session makes no gateway call', async ({ merchant, gateway }) => {
     const order = await merchant.sandbox.create();
     await gateway.addFault({ kind: 'error' });
     const answer = await merchant.sandbox.command(order, 'cancel');
@@ -73,12 +70,12 @@ describe('closing the payment before a cancel', () => {
   });
 });
 
-test('of 1,000 cancels that race a payment each has one winner, and no money is lost', async ({
+test('of 1,000 cancels that race a payment, each has one winner and no money is lost', async ({
   service,
   orders,
 }) => {
   const RACES = 1000;
-  // More at once would wait for a slow machine's Temporal for longer than the API waits.
+  // With more, a slow machine's Temporal would take longer than the API waits.
   const CONCURRENT = 8;
   const races = Array.from({ length: RACES }).values();
   const orderNumbers: string[] = [];
@@ -105,7 +102,7 @@ test('of 1,000 cancels that race a payment each has one winner, and no money is 
       }
     }),
   );
-  // One Update in a thousand may meet a server that is busy for 4.5 s; more would be a fault.
+  // One Update in a thousand may time out after 4.5 s on a busy server; more would be a fault.
   expect(repeats).toBeLessThan(RACES / 100);
   await until(async () => {
     const rows = await service.sql`
@@ -123,7 +120,7 @@ test('of 1,000 cancels that race a payment each has one winner, and no money is 
   await assertBooksAgree(service);
 }, 900_000);
 
-/** No order was paid as well, and whatever was captured for it has gone back to the buyer. */
+/** Checks that no cancelled order is also paid, and that every capture of it was refunded. */
 async function assertCancelsWon(service: TestService, orders: string[]): Promise<void> {
   const paid = await service.sql`
     SELECT order_number FROM order_steps
@@ -137,7 +134,7 @@ async function assertCancelsWon(service: TestService, orders: string[]): Promise
   });
 }
 
-/** The ledger proves itself, and says of the money what the gateway says. */
+/** Checks that the ledger adds up and agrees with the gateway. */
 async function assertBooksAgree(service: TestService): Promise<void> {
   const { faults, accounts } = await verifyLedger(service.sql);
   expect(faults).toEqual([]);

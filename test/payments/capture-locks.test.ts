@@ -6,7 +6,7 @@ import { serviceTest } from '../support/service-test.ts';
 
 const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } });
 
-test('a capture waits for a step that moves the clock of its session, and neither dies of it', async ({
+test('a capture waits for a step that moves the clock of its session, and both succeed', async ({
   service,
   orders,
 }) => {
@@ -20,7 +20,7 @@ test('a capture waits for a step that moves the clock of its session, and neithe
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
     const written = writeCapture(service.sql, { ...capture, environment: 'sandbox' });
-    // Should it deadlock, this one is told; the other must not be unheard meanwhile.
+    // In a deadlock this statement gets the error; the other one's result must be awaited too.
     written.catch(() => undefined);
     await untilBlocked(service, 'write_capture');
     await sql`
@@ -34,7 +34,7 @@ test('a capture waits for a step that moves the clock of its session, and neithe
   expect(rows).toEqual([{ state: 'PAID' }]);
 });
 
-test('a session that is paid at the very moment at which it is ended stays the open one', async ({
+test('a session that is paid at the moment of its end stays the open session', async ({
   service,
   orders,
 }) => {

@@ -13,7 +13,7 @@ const test = serviceTest({
 
 test.afterEach(({ worker }) => worker.stop());
 
-test('a worker that dies when it begins to close the payment loses no cancel', async ({
+test('a worker that dies when it begins to close the payment session loses no cancel', async ({
   service,
   worker,
   merchant,
@@ -32,7 +32,7 @@ test('a worker that dies when it begins to close the payment loses no cancel', a
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'CLOSING_PAYMENT', 'ORDER_CANCELLED']);
 });
 
-test('a worker that dies when it begins to refund refunds once', async ({
+test('a refund whose worker dies at its beginning is made once', async ({
   service,
   worker,
   orders,

@@ -25,7 +25,7 @@ export interface Received {
   eventId: string;
 }
 
-/** An endpoint for callbacks that keeps what it got, raw, and answers as `statuses` says. */
+/** An endpoint for callbacks that records the raw requests and responds with `statuses`. */
 export async function startReceiver(statuses: number[] = []) {
   const received: Received[] = [];
   const server = createServer(async (message, response) => {
@@ -44,7 +44,7 @@ export async function startReceiver(statuses: number[] = []) {
     url: `http://127.0.0.1:${port}/callbacks`,
     received,
     names: () => received.map(({ name }) => name),
-    /** Once this many callbacks have come. */
+    /** Resolves once this many callbacks have arrived. */
     async until(count: number) {
       while (received.length < count) await once(server, 'received');
     },
@@ -59,7 +59,7 @@ export async function startReceiver(statuses: number[] = []) {
 
 const authorization = `Basic ${btoa(`${KEYS.keyId}:${KEYS.keySecret}`)}`;
 
-/** Any answer; those without an id have an empty one, so that tests need not ask. */
+/** Any response; without an id it gets an empty one, so that tests need not check. */
 const anyAnswer = z.looseObject({ id: z.string().default('') });
 export type Json = z.output<typeof anyAnswer>;
 
@@ -68,7 +68,7 @@ export function itemsOf({ items }: Json): Json[] {
   return z.array(z.looseObject({ id: z.string() })).parse(items);
 }
 
-/** Speaks to the simulator's API and controls without the adapter. */
+/** Calls the simulator's API and control routes without the adapter. */
 export function createCaller(baseUrl: string) {
   return async (
     method: string,
@@ -92,7 +92,7 @@ interface HarnessOptions {
 
 let sessionNumber = 0;
 
-/** A simulator on a free port, the real adapter on it, and the buyer's hand. */
+/** A simulator on a free port, the real adapter for it, and the buyer's actions. */
 export async function startHarness({ simulator: own, gateway: ownGateway }: HarnessOptions = {}) {
   const simulator = await createGatewaySimulator({
     port: 0,
@@ -127,7 +127,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
     call,
     openSession,
     pay,
-    /** A captured payment of this amount. */
+    /** Makes a captured payment of this amount. */
     async capture(amountPaise = 10_000) {
       const { gatewaySessionId } = await openSession(amountPaise);
       const { body } = await pay(gatewaySessionId);
@@ -151,7 +151,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       const { linkedAccountId } = await gateway.createLinkedAccount(accountInput(email));
       return linkedAccountId;
     },
-    /** The gateway's own list of what was made of a payment, the newest first. */
+    /** The gateway's list of the refunds or transfers of a payment, newest first. */
     async made(gatewayPaymentId: string, what: 'refunds' | 'transfers') {
       const { body } = await call('GET', `/v1/payments/${gatewayPaymentId}/${what}`);
       return itemsOf(body);
@@ -159,7 +159,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
     fault: async (spec: object) => (await call('POST', '/simulator/faults', spec)).body.id,
     clearFaults: () => call('DELETE', '/simulator/faults'),
     totals: async () => (await call('GET', '/simulator/totals')).body,
-    /** One figure of the totals. */
+    /** One of the gateway's totals. */
     total: async (name: string) => Number((await call('GET', '/simulator/totals')).body[name]),
     async close() {
       await gateway.close();
@@ -170,8 +170,8 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
 export type Harness = Awaited<ReturnType<typeof startHarness>>;
 
 /**
- * The `test` of a file whose tests need the gateway alone. A test's faults are over with it, and at
- * the end the money at the gateway adds up.
+ * The `test` of a file whose tests need only the gateway. The faults of a test end with it, and after
+ * the last test the money at the gateway must add up.
  */
 export function harnessTest() {
   const start = oncePerFile(async (options: HarnessOptions, onCleanup: OnCleanup) => {
@@ -211,7 +211,7 @@ export function accountInput(email: string) {
   };
 }
 
-/** Repeats a call until the gateway is there, as an activity does. */
+/** Repeats a call until the gateway is available, as an activity does. */
 export async function untilDone<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -15,7 +15,7 @@ const CAPTURED = `capture: gateway_clearing → merchant_held ${AMOUNT_PAISE}`;
 const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
 
 test.beforeEach(({ service }) => simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 }));
-/** The database's clock runs again, with Temporal's. */
+/** Sets the database's clock to Temporal's and lets it run again. */
 test.beforeEach(({ service }) => service.skip(1));
 test.afterEach(async ({ service }) => {
   const { ok, faults } = await verifyLedger(service.sql);
@@ -44,7 +44,7 @@ const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
     SELECT kind, state, amount_paise FROM gateway_reversals
     WHERE order_number = ${orderNumber} ORDER BY reversal_id`;
 
-/** The window is over, and the release waits for an operator: nothing is recorded or moved. */
+/** Checks that the window has ended and the release waits for an operator: nothing is recorded or moved. */
 async function assertReleaseWaits(service: TestService, order: DirectOrder): Promise<void> {
   await windowEnds(service);
   await until(async () => (await order.openAlerts()).includes('release_blocked'));
@@ -55,7 +55,7 @@ async function assertReleaseWaits(service: TestService, order: DirectOrder): Pro
 }
 
 describe('a refund made at the gateway itself', () => {
-  test('is in timeline, ledger and alerts, and blocks the release', async ({
+  test('is in the timeline, the ledger and the alerts, and blocks the release', async ({
     service,
     merchant,
     orders,
@@ -80,7 +80,7 @@ describe('a refund made at the gateway itself', () => {
     await assertReleaseWaits(service, order);
   });
 
-  test('is found before the release when its callback was lost', async ({ service, orders }) => {
+  test('is found before the release if its callback was lost', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
     await order.refundInDashboard(PART_PAISE);
@@ -89,7 +89,7 @@ describe('a refund made at the gateway itself', () => {
     expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
   });
 
-  test('is found by the release that goes on after the gateway was away', async ({
+  test('is found by a release that continues after the gateway was unavailable', async ({
     service,
     orders,
     gateway,
@@ -119,7 +119,7 @@ describe('a refund made at the gateway itself', () => {
     expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
   });
 
-  test('of some of it leaves the rest to a refund of the order', async ({ service, orders }) => {
+  test('of a part leaves the rest to a refund of the order', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     await loseCallbacks(service);
     await order.refundInDashboard(PART_PAISE);
@@ -135,7 +135,7 @@ describe('a refund made at the gateway itself', () => {
     ]);
   });
 
-  test('of all of it leaves nothing to refund', async ({ orders }) => {
+  test('of the whole payment leaves nothing to refund', async ({ orders }) => {
     const order = await orders.in('DISPUTE_OPEN');
     await order.refundInDashboard();
     await order.update('accept');
@@ -147,7 +147,7 @@ describe('a refund made at the gateway itself', () => {
     ]);
   });
 
-  test('is not what this service refunds itself', async ({ service, orders }) => {
+  test('is not recorded for a refund that this service makes', async ({ service, orders }) => {
     const order = await orders.in('DISPUTE_OPEN');
     await order.update('accept');
     await order.untilStatus('REFUNDED');
@@ -157,7 +157,7 @@ describe('a refund made at the gateway itself', () => {
     expect(await order.openAlerts()).toEqual([]);
   });
 
-  test('after the release takes the money from the merchant in the ledger', async ({ orders }) => {
+  test('after the release is charged to the merchant in the ledger', async ({ orders }) => {
     const order = await orders.in('COMPLETED');
     await order.refundInDashboard(PART_PAISE);
     expect((await order.ledgerLines()).at(-1)).toBe(
@@ -168,7 +168,7 @@ describe('a refund made at the gateway itself', () => {
 });
 
 describe('a chargeback', () => {
-  test('that is open blocks the release, which goes on within the hour once it is won', async ({
+  test('that is open blocks the release, which continues within an hour after the merchant has won', async ({
     service,
     merchant,
     orders,
@@ -195,7 +195,7 @@ describe('a chargeback', () => {
     ]);
   });
 
-  test('that is lost posts its ledger line once, whatever comes after it', async ({
+  test('that is lost posts its ledger line once, whatever arrives after it', async ({
     service,
     merchant,
     orders,
@@ -221,7 +221,7 @@ describe('a chargeback', () => {
     await assertReleaseWaits(service, order);
   });
 
-  test('is found by reconciliation when its callbacks were lost, and so is its end', async ({
+  test('is found by reconciliation if its callbacks were lost, and so is its end', async ({
     service,
     orders,
   }) => {

@@ -7,7 +7,7 @@ import type { Harness } from './gateway-harness.ts';
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 let receiver: Receiver;
 let harness: Harness;
-/** What the receiver answers, call by call; 200 when the list is used up. */
+/** The receiver's response to each call; 200 after the end of the list. */
 let statuses: number[];
 beforeEach(async () => {
   statuses = [];
@@ -27,14 +27,14 @@ async function events() {
   return z.array(z.looseObject({ id: z.string(), state: z.string() })).parse(body['events']);
 }
 
-/** A failed attempt: one event, and no more. */
+/** A failed payment, which makes exactly one event. */
 async function oneEvent() {
   const { gatewaySessionId } = await harness.openSession();
   await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
   return gatewaySessionId;
 }
 
-/** What becomes of the events of 100 failed attempts, one after the other. */
+/** What becomes of the events of 100 failed payments, one after the other. */
 async function hundredStates() {
   await harness.call('POST', '/simulator/seed', { seed: 99 });
   const before = (await events()).length;
@@ -44,7 +44,7 @@ async function hundredStates() {
 }
 
 describe('callbacks', () => {
-  test('are signed over the bytes that are sent', async () => {
+  test('are signed over the sent bytes', async () => {
     await harness.capture();
     await harness.simulator.callbacksSettled();
     expect(receiver.names().toSorted()).toEqual(['payment.captured', 'qr_code.credited']);
@@ -55,7 +55,7 @@ describe('callbacks', () => {
     }
   });
 
-  test('are sent again after anything but a 2xx, with the same id and bytes', async () => {
+  test('are repeated after any status but a 2xx, with the same id and bytes', async () => {
     statuses.push(500, 302);
     await oneEvent();
     await harness.simulator.callbacksSettled();
@@ -65,7 +65,7 @@ describe('callbacks', () => {
     expect(await events()).toMatchObject([{ state: 'delivered', attempts: 3 }]);
   });
 
-  test('are given up in the end, and can be sent once more by hand', async () => {
+  test('are abandoned after the last attempt, and can be sent again by a control route', async () => {
     statuses.push(500, 500, 500);
     await oneEvent();
     await harness.simulator.callbacksSettled();
@@ -76,7 +76,7 @@ describe('callbacks', () => {
     expect(await events()).toMatchObject([{ state: 'delivered', attempts: 4 }]);
   });
 
-  test('never come', async () => {
+  test('can be dropped', async () => {
     await settings({ dropProbability: 1 });
     await harness.capture();
     await harness.simulator.callbacksSettled();
@@ -84,14 +84,14 @@ describe('callbacks', () => {
     expect((await events()).map(({ state }) => state)).toEqual(['dropped', 'dropped']);
   });
 
-  test('come twice', async () => {
+  test('can be duplicated', async () => {
     await settings({ duplicateProbability: 1 });
     await oneEvent();
     await harness.simulator.callbacksSettled();
     expect(receiver.names()).toEqual(['payment.failed', 'payment.failed']);
   });
 
-  test('come late', async () => {
+  test('can be delayed', async () => {
     await settings({ delayMs: { min: 20, max: 40 } });
     const startedAtMs = performance.now();
     await oneEvent();
@@ -99,7 +99,7 @@ describe('callbacks', () => {
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(19);
   });
 
-  test('wait until they are released, and come in the order that was asked for', async () => {
+  test('can be held until they are released, in the requested order', async () => {
     await settings({ hold: true });
     const gatewaySessionId = await oneEvent();
     await harness.pay(gatewaySessionId);
@@ -111,7 +111,7 @@ describe('callbacks', () => {
     expect((await release('shuffled')).body).toMatchObject({ released: 0 });
   });
 
-  test('are lost in 30 of 100 cases, and in the same ones for the same seed', async () => {
+  test('can be lost in 30 of 100 cases, in the same ones for the same seed', async () => {
     await settings({ dropProbability: 0.3 });
     const states = await hundredStates();
     expect(await hundredStates()).toEqual(states);
@@ -120,7 +120,7 @@ describe('callbacks', () => {
     expect(dropped).toBeLessThan(45);
   });
 
-  test('say nothing of a QR code that expires, and something of one that is closed', async () => {
+  test('are not sent for a QR code that expires, but for one that is closed', async () => {
     const expiring = await harness.openSession();
     await harness.call('POST', `/simulator/qr_codes/${expiring.gatewaySessionId}/expire`);
     const closing = await harness.openSession();
@@ -129,7 +129,7 @@ describe('callbacks', () => {
     expect(receiver.names()).toEqual(['qr_code.closed']);
   });
 
-  test('of late money come like any other', async () => {
+  test('are sent for late payments like for any other', async () => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.gateway.closeSession(gatewaySessionId);
     await harness.pay(gatewaySessionId, { late: true });

@@ -4,7 +4,7 @@ import { harnessTest, startHarness } from './gateway-harness.ts';
 const test = harnessTest();
 
 describe('a fault', () => {
-  test('strikes its route only, as often as it was told, and tells how often', async ({
+  test('affects only its route, as often as requested, and counts its hits', async ({
     harness,
   }) => {
     const id = await harness.fault({ kind: 'error', path: '/v1/payments/*/refund', count: 2 });
@@ -16,14 +16,14 @@ describe('a fault', () => {
     expect(body['faults']).toMatchObject([{ id, hits: 2 }]);
   });
 
-  test('is over when it is switched off', async ({ harness }) => {
+  test('ends when it is switched off', async ({ harness }) => {
     await harness.fault({ kind: 'reset' });
     await expect(harness.call('GET', '/v1/payments/qr_codes')).rejects.toThrow('fetch failed');
     await harness.clearFaults();
     expect((await harness.call('GET', '/v1/payments/qr_codes')).status).toBe(200);
   });
 
-  test('strikes the same calls again for the same seed', async ({ harness }) => {
+  test('affects the same calls again for the same seed', async ({ harness }) => {
     const run = async () => {
       await harness.call('POST', '/simulator/seed', { seed: 42 });
       const statuses: number[] = [];
@@ -38,7 +38,7 @@ describe('a fault', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
   });
 
-  test('of the whole machine refuses connections until it is over', async () => {
+  test('of the whole server refuses connections until it ends', async () => {
     const outage = await startHarness();
     await outage.call('POST', '/simulator/outage', { durationMs: 3_600_000 });
     await expect

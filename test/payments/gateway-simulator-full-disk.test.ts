@@ -12,7 +12,7 @@ const MODULE = new URL('../../dev/gateway-simulator/simulator.ts', import.meta.u
 const QR_CODE = { type: 'upi_qr', usage: 'single_use', fixed_amount: true, payment_amount: 10_000 };
 const JOURNAL = 'simulator.jsonl';
 
-/** The simulator in a process of its own, with its journal on a disk of 64 KiB. */
+/** The simulator in a separate process, with its journal on a disk of 64 KiB. */
 async function startOnSmallDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-simulator-'));
   const options = { port: 0, ...KEYS, dataFile: join(folder, JOURNAL) };
@@ -37,14 +37,14 @@ async function startOnSmallDisk() {
   };
 }
 
-/** The last block of the journal may have room for some lines; the first refused fits in part. */
+/** The last block of the journal may have room for some lines; the first refused line fits only in part. */
 async function untilRefused(call: ReturnType<typeof createCaller>): Promise<void> {
   const { status } = await call('POST', '/v1/payments/qr_codes', QR_CODE);
   if (status === 200) await untilRefused(call);
   else expect(status).toBe(500);
 }
 
-test('what cannot be written down is refused and changes nothing, and goes on when there is space', async (context) => {
+test('a call that cannot be written to the journal is refused and changes nothing, and works when there is space', async (context) => {
   requireMounting(context);
   await using simulator = await startOnSmallDisk();
   const { call, disk } = simulator;
@@ -70,7 +70,7 @@ test('what cannot be written down is refused and changes nothing, and goes on wh
   expect(performance.now() - startedAtMs).toBeLessThan(5_000);
   expect(refused.map(({ status }) => status)).toEqual([500, 500, 500]);
   expect(await everything()).toEqual(before);
-  // Not even the part of a line that had room is left.
+  // The part of the line that had room is removed, too.
   expect(readFileSync(disk.path(JOURNAL), 'utf8')).toBe(journal);
   expect(journal).toMatch(/\}\n$/);
 
@@ -90,7 +90,7 @@ test('what cannot be written down is refused and changes nothing, and goes on wh
   rmSync(copies, { recursive: true });
 });
 
-test('a simulator that starts on a full disk goes on from where it was', async (context) => {
+test('a simulator that starts on a full disk continues with its previous state', async (context) => {
   requireMounting(context);
   await using simulator = await startOnSmallDisk();
   const { call, disk } = simulator;
@@ -98,7 +98,7 @@ test('a simulator that starts on a full disk goes on from where it was', async (
   await call('POST', `/simulator/qr_codes/${body.id}/pay`);
   const totals = await call('GET', '/simulator/totals');
   disk.fill();
-  // Seen from here, the same file on the same full disk, with a line that a kill has torn.
+  // The same file on the same full disk, with a line that a kill has cut off.
   const dataFile = disk.path(JOURNAL);
   disk.free();
   appendFileSync(dataFile, '{"balances":{"platform":{"paise":99');

@@ -3,7 +3,7 @@ import { harnessTest } from './gateway-harness.ts';
 
 const test = harnessTest();
 
-/** What a browser without JavaScript does with the form. */
+/** Submits the form as a browser without JavaScript does. */
 async function submit(pageUrl: string, fields: Record<string, string>): Promise<string> {
   const response = await fetch(pageUrl, { method: 'POST', body: new URLSearchParams(fields) });
   expect(response.redirected).toBe(true);
@@ -11,10 +11,8 @@ async function submit(pageUrl: string, fields: Record<string, string>): Promise<
   return response.text();
 }
 
-describe('the page that plays the UPI app', () => {
-  test('shows amount and description, and lets nothing but its own style in', async ({
-    harness,
-  }) => {
+describe('the page that stands for the UPI app', () => {
+  test('shows amount and description, and allows only its own style', async ({ harness }) => {
     const { pageUrl } = await harness.openSession();
     const response = await fetch(pageUrl);
     const html = await response.text();
@@ -29,7 +27,7 @@ describe('the page that plays the UPI app', () => {
     expect(style.headers.get('content-type')).toContain('text/css');
   });
 
-  test('pays', async ({ harness }) => {
+  test('makes a payment', async ({ harness }) => {
     const { pageUrl, gatewaySessionId } = await harness.openSession();
     const html = await submit(pageUrl, { action: 'pay', vpa: 'success@razorpay' });
     expect(html).toContain('Paid');
@@ -38,7 +36,7 @@ describe('the page that plays the UPI app', () => {
     expect(payment?.status).toBe('captured');
   });
 
-  test('pays from any other address too, and shows it harmlessly', async ({ harness }) => {
+  test('makes a payment from any other UPI address too, and escapes it', async ({ harness }) => {
     const { pageUrl } = await harness.openSession();
     const html = await submit(pageUrl, { action: 'pay', vpa: '<i>me@bank' });
     expect(html).toContain('₹100.00 from &lt;i&gt;me@bank: paid');
@@ -69,7 +67,7 @@ describe('the page that plays the UPI app', () => {
     expect(await harness.gateway.listSessionPayments(gatewaySessionId)).toHaveLength(1);
   });
 
-  test('says when the merchant has closed it', async ({ harness }) => {
+  test('says that the merchant has closed the QR code', async ({ harness }) => {
     const { pageUrl, gatewaySessionId } = await harness.openSession();
     await harness.gateway.closeSession(gatewaySessionId);
     expect(await (await fetch(pageUrl)).text()).toContain('Closed by the merchant');

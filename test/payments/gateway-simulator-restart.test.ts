@@ -13,7 +13,7 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'gateway-simulator-'));
   dataFile = join(directory, 'nested', 'simulator.jsonl');
 });
-/** Ended after each test, so that one that fails leaves no process behind. */
+/** Ended after each test, so that a failing test leaves no process behind. */
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const MODULE = new URL('../../dev/gateway-simulator/simulator.ts', import.meta.url).href;
 
-/** The simulator in a process of its own, which can be killed without a warning. */
+/** The simulator in a separate process, which can be killed. */
 async function startProcess(options: object) {
   const script = `
     const { createGatewaySimulator } = await import(${JSON.stringify(MODULE)});
@@ -45,7 +45,7 @@ async function startProcess(options: object) {
 
 const QR_CODE = { type: 'upi_qr', usage: 'single_use', fixed_amount: true, payment_amount: 10_000 };
 
-test('what was booked before a kill -9 is there after the restart, to the last paisa', async () => {
+test('everything booked before a kill -9 is there after the restart, to the last paisa', async () => {
   const first = await startProcess({ dataFile });
   const qrCode = await first.call('POST', '/v1/payments/qr_codes', QR_CODE);
   const paid = await first.call('POST', `/simulator/qr_codes/${qrCode.body.id}/pay`);
@@ -68,7 +68,7 @@ test('what was booked before a kill -9 is there after the restart, to the last p
   await second.kill();
 });
 
-test('a kill -9 in the middle of 200 refunds loses none that was answered, and makes none twice', async () => {
+test('a kill -9 during 200 refunds loses no acknowledged refund and makes none twice', async () => {
   const first = await startProcess({ dataFile });
   const paymentIds: string[] = [];
   for (let count = 0; count < 200; count += 1) {
@@ -94,7 +94,7 @@ test('a kill -9 in the middle of 200 refunds loses none that was answered, and m
   await harness.close();
 });
 
-test('a callback that was under way at the kill is sent after the restart', async () => {
+test('a callback that was being sent at the kill is sent after the restart', async () => {
   const receiver = await startReceiver([500]);
   const callbackRetryDelaysMs = [3_600_000];
   const first = await startProcess({ dataFile, callbackUrl: receiver.url, callbackRetryDelaysMs });
@@ -110,7 +110,7 @@ test('a callback that was under way at the kill is sent after the restart', asyn
   await receiver.close();
 });
 
-test('a line that the kill cut off is as if it had never been written', async () => {
+test('a line that the kill cut off is ignored', async () => {
   const first = await startHarness({ simulator: { dataFile } });
   await first.capture();
   const totals = await first.totals();

@@ -59,7 +59,7 @@ describe('a QR code', () => {
     expect(answer.body['error']).toMatchObject({ code: 'BAD_REQUEST_ERROR', description });
   });
 
-  test('lives 2 hours at most', async ({ harness }) => {
+  test('expires after at most 2 hours', async ({ harness }) => {
     for (const close_by of [undefined, unixSeconds() + 90_000]) {
       const input = qrCodeInput({ close_by });
       const { body } = await harness.call('POST', '/v1/payments/qr_codes', input);
@@ -67,7 +67,7 @@ describe('a QR code', () => {
     }
   });
 
-  test('takes one payment, and closes with it', async ({ harness }) => {
+  test('accepts one payment and closes with it', async ({ harness }) => {
     const id = await openQrCode(harness);
     expect((await harness.pay(id)).body).toMatchObject({ status: 'captured', captured: true });
     expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
@@ -83,7 +83,7 @@ describe('a QR code', () => {
     expect((await harness.pay(id, { vpa: 'success@razorpay' })).body['status']).toBe('captured');
   });
 
-  test('that is closed takes late money when told to, and stays closed as it was', async ({
+  test('that is closed accepts a late payment if configured, and stays closed', async ({
     harness,
   }) => {
     const id = await openQrCode(harness);
@@ -94,7 +94,7 @@ describe('a QR code', () => {
     expect(body).toMatchObject({ close_reason: 'on_demand', payments_count_received: 1 });
   });
 
-  test('expires when its time is over', async ({ harness }) => {
+  test('expires at its closing time', async ({ harness }) => {
     const id = await openQrCode(harness);
     await harness.call('POST', '/simulator/clock', { advanceSeconds: 901 });
     expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
@@ -105,7 +105,7 @@ describe('a QR code', () => {
 });
 
 describe('money', () => {
-  test('is refunded up to what was captured, and not beyond', async ({ harness }) => {
+  test('is refunded at most up to the captured amount', async ({ harness }) => {
     const path = `/v1/payments/${await harness.capture()}/refund`;
     expect((await harness.call('POST', path, { amount: 6_000 })).status).toBe(200);
     const tooMuch = await harness.call('POST', path, { amount: 4_001 });
@@ -122,7 +122,7 @@ describe('money', () => {
     expect(descriptionOf(answer)).toContain('more than 6 months old');
   });
 
-  test('is refunded once under one idempotency key, which needs the same body', async ({
+  test('is refunded once for one idempotency key, which requires the same body', async ({
     harness,
   }) => {
     const path = `/v1/payments/${await harness.capture()}/refund`;
@@ -137,7 +137,7 @@ describe('money', () => {
     }
   });
 
-  test('is transferred after the answer, up to what was captured, and never after a refund', async ({
+  test('is transferred after the response, at most the captured amount, and never after a refund', async ({
     harness,
   }) => {
     const account = await harness.linkedAccount();
@@ -157,7 +157,7 @@ describe('money', () => {
     expect(descriptionOf(await harness.call('POST', path, transfer(100)))).toContain('refund');
   });
 
-  test('that the platform does not have is not refunded without the reversal', async () => {
+  test('that the platform does not hold is not refunded without reversing the transfer', async () => {
     const alone = await startHarness();
     const account = await alone.linkedAccount();
     const paymentId = await alone.capture();
@@ -176,7 +176,7 @@ describe('money', () => {
 
 describe('the API', () => {
   test.for(['/v1/payments/pay_1', '/v2/accounts/acc_1', '/simulator/totals'])(
-    'answers 401 at %s without the right key',
+    'responds 401 at %s without the right key',
     async (path, { harness }) => {
       for (const authorization of ['', 'Basic bm86bm8=', `Basic ${btoa(`${KEYS.keyId}:x`)}`]) {
         const caller = createCaller(harness.simulator.url);
@@ -199,7 +199,7 @@ describe('the API', () => {
     ['POST', '//v1/payments/{payment}/refund'],
     ['POST', '/V2/accounts'],
   ] as const)(
-    'has no other spelling of a path that asks for no key: %s %s',
+    'has no other spelling of a path that needs no key: %s %s',
     async ([method, spelling], { harness }) => {
       const payment = await harness.capture();
       const path = spelling.replace('{payment}', payment);
@@ -221,7 +221,7 @@ describe('the API', () => {
     [{ 'Sec-Fetch-Site': 'none' }, 200],
     [{}, 200],
   ] as const)(
-    'refuses what the page of another site sends, with the key too: %o',
+    'refuses requests from the page of another site, also with the key: %o',
     async ([headers, status], { harness }) => {
       const id = await openQrCode(harness);
       const form = {
@@ -244,7 +244,7 @@ describe('the API', () => {
     },
   );
 
-  test('gives lists in pages, the newest first', async ({ harness }) => {
+  test('returns lists in pages, newest first', async ({ harness }) => {
     const ids = [await openQrCode(harness), await openQrCode(harness), await openQrCode(harness)];
     const page = await harness.call('GET', '/v1/payments/qr_codes?count=2&skip=1');
     expect(page.body).toMatchObject({ entity: 'collection', count: 2 });
@@ -252,7 +252,7 @@ describe('the API', () => {
     expect((await harness.call('GET', '/v1/payments/qr_codes?count=101')).status).toBe(400);
   });
 
-  test('answers what it does not know in its own form of error', async ({ harness }) => {
+  test('responds to an unknown path with its own error format', async ({ harness }) => {
     expect((await harness.call('GET', '/v1/orders')).status).toBe(404);
     const unknown = await harness.call('GET', '/v1/payments/pay_00000000000000');
     expect(descriptionOf(unknown)).toBe('The id provided does not exist');

@@ -35,7 +35,7 @@ async function aPaidOrder(service: TestService, merchant: Merchant) {
 }
 
 describe('a hold that the gateway refuses for good', () => {
-  test('raises an alert, keeps nobody from settling, and is tried again after an hour', async ({
+  test('raises an alert, does not block the settlement, and is retried after an hour', async ({
     service,
     merchant,
   }) => {
@@ -75,7 +75,7 @@ test.for([1, 2, 3, 200])(
 );
 
 describe('in production, a merchant without a linked account', () => {
-  test('has orders that nobody can pay: 502 and an alert, until it is given one', async ({
+  test('has orders that cannot be paid: 502 and an alert, until it has one', async ({
     service,
   }) => {
     const without = await service.newMerchant({ webhooks: false });
@@ -87,7 +87,7 @@ describe('in production, a merchant without a linked account', () => {
     expect((await openInProduction(without, order)).status).toBe(201);
   });
 
-  test('that lost it after it was paid is refused its money, which raises an alert', async ({
+  test('that loses it after a payment gets no release, which raises an alert', async ({
     service,
   }) => {
     const { merchantId, production } = await service.newMerchant({

@@ -11,19 +11,19 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-/** What a release that the gateway has just accepted ends with: it is asked again later. */
+/** The error of a release that the gateway has just accepted: its result is checked later. */
 const TRANSFER_MADE = 'The transfer is pending';
 
-/** A paid order, and how often the gateway is asked to make a transfer of its payment. */
+/** A paid order, and the number of transfers of its payment that the gateway was asked to make. */
 async function aPaidOrder(service: TestService, merchant: Merchant, gateway: Gateway) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
   const paymentId = await paymentOf(service, order);
   const path = `/v1/payments/${paymentId}/transfers`;
-  /** Strikes the next look for a transfer: whoever has asked stands still for a second. */
+  /** Delays the next look-up of a transfer: its caller is suspended for a second. */
   const standStill = () =>
     gateway.addFault({ kind: 'late', method: 'GET', path, delayMs: 1000, count: 1 });
-  /** Counts the transfers that are asked for; each is made after this time. */
+  /** Counts the requested transfers; each is made after this time. */
   const slowDown = (delayMs: number) =>
     gateway.addFault({ kind: 'late', method: 'POST', path, delayMs, work: 'after' });
   return { orderNumber: order.order_number, paymentId, standStill, slowDown };
@@ -35,12 +35,12 @@ async function paymentOf({ sql }: TestService, { order_number }: OrderRef): Prom
   return row!.gatewayPaymentId;
 }
 
-/** As though this process had stood still for longer than its lease lasts. */
+/** Acts as if this process had been suspended for longer than its lease. */
 const outlastLease = ({ sql }: TestService, paymentId: string) => sql`
   UPDATE payments SET money_lease_ends_at = clock_timestamp() - interval '1 second'
   WHERE gateway_payment_id = ${paymentId}`;
 
-describe('of two processes that move the same money', () => {
+describe('of two processes that move the money of one payment', () => {
   test('the second waits', async ({ service, merchant, gateway }) => {
     const { orderNumber, standStill } = await aPaidOrder(service, merchant, gateway);
     const { hits } = await standStill();
@@ -53,7 +53,7 @@ describe('of two processes that move the same money', () => {
     ]);
   });
 
-  test('the first moves nothing when it has stood still, and the second has taken over', async ({
+  test('the first moves nothing after it was suspended and the second has taken over', async ({
     service,
     merchant,
     gateway,
@@ -79,13 +79,13 @@ describe('of two processes that move the same money', () => {
   });
 });
 
-test('a hold that outlasts its lease, because the account of its merchant is new, is made once', async ({
+test('a hold that takes longer than its lease, because the merchant’s account is new, is made once', async ({
   service,
   gateway,
 }) => {
   const merchant = await service.newMerchant({ webhooks: false });
   const { orderNumber, paymentId, slowDown } = await aPaidOrder(service, merchant, gateway);
-  // The transfer of the second is under way when the first looks for one.
+  // The second process's transfer is being made when the first one looks for a transfer.
   const posts = await slowDown(1500);
   const slow = { kind: 'late', path: '/v2/accounts', delayMs: 1000, count: 1 } as const;
   const { hits } = await gateway.addFault(slow);
@@ -100,7 +100,7 @@ test('a hold that outlasts its lease, because the account of its merchant is new
   expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([{ on_hold: true }]);
 });
 
-test('a lease that ran out while nobody else came is taken again, and the money moves', async ({
+test('a lease that expired without another process is renewed, and the money moves', async ({
   service,
   merchant,
   gateway,

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const MINUTE_MS = 60_000;
-/** The gateway refuses to close the session, and every look at it. */
+/** The gateway fails every call that closes or reads the session. */
 const CLOSING_FAILS = { kind: 'error', path: CLOSING } as const;
 
 const expireLink = ({ advance }: OrderBeingPaid) => advance(DAY_SECONDS);
@@ -35,7 +35,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await expireLink(order);
     await order.untilStatus('CANCELLED');
     await expect(order.pay()).rejects.toThrow('The QR Code is closed');
-    // Its time ended with that of the link.
+    // The session expired with the payment link.
     expect(await order.look()).toEqual([408, undefined]);
     expect((await kinds(order)).slice(-2)).toEqual(['CLOSING_PAYMENT', 'ORDER_CANCELLED']);
     const [told] = await merchant.receiver.until(
@@ -46,7 +46,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     expect(told?.body.data['status']).toBe('CANCELLED');
   });
 
-  test('tries again until the gateway can be reached; the timeline says what it is doing', async ({
+  test('is retried until the gateway can be reached; the timeline says what the order is doing', async ({
     service,
     expiredWhileClosingFails,
   }) => {
@@ -62,7 +62,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     expect(await order.timeline()).toMatchObject({ doing: null, next: null });
   });
 
-  test('leaves no room for commands or a new session meanwhile: 400', async ({
+  test('allows no commands and no new session meanwhile: 400', async ({
     service,
     merchant,
     expiredWhileClosingFails,
@@ -87,7 +87,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await order.untilStatus('CANCELLED');
   });
 
-  test('finds at the gateway that it was paid: the order is PAID', async ({ service, orders }) => {
+  test('makes the order PAID if the gateway reports a payment', async ({ service, orders }) => {
     const order = await orders.beingPaid();
     await withoutCallbacks(service);
     await order.pay();
@@ -96,7 +96,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     expect((await kinds(order)).slice(-2)).toEqual(['CLOSING_PAYMENT', 'PAYMENT_SUCCESS']);
   });
 
-  test('is too late when the buyer pays while the gateway cannot close: the order is PAID', async ({
+  test('makes the order PAID if the buyer pays while the gateway cannot close the session', async ({
     service,
     merchant,
     expiredWhileClosingFails,
@@ -110,7 +110,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     expect(await order.look()).toEqual([200, 'paid']);
   });
 
-  test('is not stopped by a payment that fails meanwhile', async ({
+  test('is not prevented by a payment that fails meanwhile', async ({
     service,
     expiredWhileClosingFails,
   }) => {
@@ -124,7 +124,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
   });
 });
 
-test('the expiry of the payment link without an open session asks nothing of the gateway', async ({
+test('the expiry of the payment link without an open session makes no gateway call', async ({
   merchant,
   gateway,
 }) => {
@@ -138,7 +138,7 @@ test('the expiry of the payment link without an open session asks nothing of the
 });
 
 describe('a cancel, while a payment session is open', () => {
-  test('is not stopped by a payment that fails while the session is being closed', async ({
+  test('is not prevented by a payment that fails while the session is being closed', async ({
     orders,
     gateway,
   }) => {
@@ -152,7 +152,7 @@ describe('a cancel, while a payment session is open', () => {
     expect([status, body.data.status]).toEqual([200, 'CANCELLED']);
   });
 
-  test('leaves no room for a new session while it is being closed', async ({
+  test('allows no new session while the old one is being closed', async ({
     merchant,
     orders,
     gateway,
@@ -165,7 +165,7 @@ describe('a cancel, while a payment session is open', () => {
     expect((await cancelling).status).toBe(200);
   });
 
-  test('that was 502 can be repeated with the same Idempotency-Key when the gateway is back', async ({
+  test('that was 502 can be repeated with the same Idempotency-Key when the gateway is available again', async ({
     orders,
     gateway,
   }) => {
@@ -180,7 +180,7 @@ describe('a cancel, while a payment session is open', () => {
     expect((await cancel()).body.data).toEqual(body.data);
   });
 
-  test('is 502 within 5 s when the gateway does not answer, and nothing has changed', async ({
+  test('is 502 within 5 s if the gateway does not respond, and changes nothing', async ({
     orders,
     gateway,
   }) => {

@@ -13,7 +13,7 @@ const OPENING = '/v1/payments/qr_codes';
 const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
 
 describe('a payment session', () => {
-  test('is opened by the first post: 201; the next ones answer the same one: 200', async ({
+  test('is opened by the first post: 201; further posts return the same one: 200', async ({
     merchant,
   }) => {
     const order = await merchant.sandbox.create({ amount: 123.45 });
@@ -34,7 +34,7 @@ describe('a payment session', () => {
     expect([found.status, found.body.data]).toEqual([200, first.body.data]);
   });
 
-  test('is one, however many of 50 concurrent posts ask for it', async ({ merchant, gateway }) => {
+  test('is opened once by 50 concurrent posts', async ({ merchant, gateway }) => {
     const order = await merchant.sandbox.create();
     const { hits } = await gateway.addFault({ kind: 'late', path: OPENING, delayMs: 300 });
     const answers = await Promise.all(
@@ -65,7 +65,7 @@ describe('a payment session', () => {
     },
   );
 
-  test('can be had 20 times for an order, the 21st is 400; those that failed do not count', async ({
+  test('can be opened 20 times for an order, the 21st is 400; failed ones do not count', async ({
     merchant,
     gateway,
   }) => {
@@ -105,7 +105,7 @@ describe('a payment session', () => {
     expect((await stranger.sandbox.session(order, session_id)).status).toBe(403);
   });
 
-  test('is 403 for a suspended merchant, and none opens', async ({ service }) => {
+  test('is 403 for a suspended merchant and is not opened', async ({ service }) => {
     const suspended = await service.newMerchant({ webhooks: false });
     const order = await suspended.sandbox.create();
     await service.sql`
@@ -161,9 +161,7 @@ describe('the expiry of a payment session', () => {
     expect(body.data.expires_at).toBe((await merchant.sandbox.read(order)).payment_link_expires_at);
   });
 
-  test('does not make money go astray: what is captured after it makes the order PAID', async ({
-    orders,
-  }) => {
+  test('loses no money: a later capture makes the order PAID', async ({ orders }) => {
     const { advance, look, pay, untilStatus } = await orders.beingPaid();
     await advance(15 * 60);
     expect(await look()).toEqual([408, undefined]);
@@ -173,7 +171,7 @@ describe('the expiry of a payment session', () => {
   });
 });
 
-describe('while the gateway is away, a payment session is 502 and nothing is left behind', () => {
+describe('while the gateway is unavailable, a payment session is 502 and nothing is left behind', () => {
   const MESSAGE = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
   const NOT_AVAILABLE = 'Payments are not available yet for this merchant account';
   type Switch = (parts: { service: TestService; gateway: Gateway }) => Promise<unknown>;
@@ -199,12 +197,12 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
     await end({ service, gateway });
     expect([answer.status, answer.body.message]).toEqual([502, MESSAGE]);
     expect(failed.status).toBe(502);
-    // Nothing is open, so a cancel has nothing to close and asks nobody.
+    // No session is open, so a cancel has nothing to close and does not call the gateway.
     expect(cancelled.status).toBe(200);
     expect((await merchant.sandbox.openSession(another)).status).toBe(201);
   });
 
-  test('production without a configured gateway: not available yet, and an alert names it', async ({
+  test('production without a configured gateway: not available yet, and an alert names the gateway', async ({
     service,
   }) => {
     const payable = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
@@ -219,7 +217,7 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
     );
     const helped = await payable.production.help({ order_number: orderNumber }, 'pay');
     expect(helped.status).toBe(404);
-    // Nobody has a secret to sign with, so no callback is believed either.
+    // There is no secret to sign with, so no callback is accepted either.
     const callback = await fetch(`${service.origin}/callbacks/razorpay/production`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-razorpay-signature': '0'.repeat(64) },
@@ -231,7 +229,7 @@ describe('while the gateway is away, a payment session is 502 and nothing is lef
     ).toHaveLength(0);
   });
 
-  test('production for a merchant without a linked account: the same, and the alert says which', async ({
+  test('production for a merchant without a linked account: the same, and the alert names the merchant', async ({
     service,
   }) => {
     const unlinked = await service.newMerchant({ webhooks: false });

@@ -6,7 +6,7 @@ const ORDERS = 60;
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-test('a happy order costs three questions at most, and one if it is paid at once', async ({
+test('a paid order costs at most three queries to the gateway, and one if it is paid immediately', async ({
   service,
   merchant,
 }) => {

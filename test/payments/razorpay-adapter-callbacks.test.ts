@@ -26,7 +26,7 @@ function parse(name: string) {
   return harness.gateway.parseCallback(rawBody, headers);
 }
 
-/** A body under a signature that is right for it. */
+/** A body with its valid signature. */
 function signed(text: string | Buffer, secret = KEYS.webhookSecret) {
   const rawBody = Buffer.from(text);
   const signature = createHmac('sha256', secret).update(rawBody).digest('hex');
@@ -34,7 +34,7 @@ function signed(text: string | Buffer, secret = KEYS.webhookSecret) {
 }
 
 describe('a callback', () => {
-  test('of a payment names it and its session, by either event', async () => {
+  test('of a payment has its id and its session, for either event', async () => {
     const { gatewaySessionId } = await harness.openSession(4_200);
     const { body } = await harness.pay(gatewaySessionId);
     await harness.simulator.callbacksSettled();
@@ -58,7 +58,7 @@ describe('a callback', () => {
     });
   });
 
-  test('of a failed payment says why', async () => {
+  test('of a failed payment has the reason', async () => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
     await harness.simulator.callbacksSettled();
@@ -70,7 +70,7 @@ describe('a callback', () => {
     });
   });
 
-  test('of a closed session says which', async () => {
+  test('of a closed session has its id', async () => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.gateway.closeSession(gatewaySessionId);
     await harness.simulator.callbacksSettled();
@@ -79,7 +79,7 @@ describe('a callback', () => {
     });
   });
 
-  test('of a refund says how it went', async () => {
+  test('of a refund has its result', async () => {
     await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
     for (const status of ['processed', 'failed']) {
       const paymentId = await harness.capture();
@@ -93,7 +93,7 @@ describe('a callback', () => {
     }
   });
 
-  test('of something else is verified and ignored', () => {
+  test('of another event is verified and ignored', () => {
     const text = '{"entity":"event","event":"invoice.paid","contains":[],"payload":{}}';
     expect(harness.gateway.parseCallback(...signed(text))).toMatchObject({
       verified: true,
@@ -102,7 +102,7 @@ describe('a callback', () => {
   });
 });
 
-/** A true callback about a captured payment. */
+/** A valid callback about a captured payment. */
 async function credited() {
   await harness.capture();
   await harness.simulator.callbacksSettled();
@@ -127,7 +127,7 @@ describe('a callback is refused', () => {
     });
   });
 
-  test('when it was parsed and written anew, though it says the same', async () => {
+  test('when its body was parsed and serialised again', async () => {
     const { rawBody, headers } = await credited();
     const rewritten = Buffer.from(JSON.stringify(JSON.parse(rawBody.toString()), null, 1));
     expect(harness.gateway.parseCallback(rewritten, headers)).toMatchObject({

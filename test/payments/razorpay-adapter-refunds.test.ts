@@ -5,12 +5,16 @@ import type { Harness } from './gateway-harness.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { harnessTest, KEYS, untilDone } from './gateway-harness.ts';
 
-const test = harnessTest().extend('impatient', { scope: 'file' }, ({ harness }, { onCleanup }) => {
-  const baseUrl = harness.simulator.url;
-  const gateway = createRazorpayGateway({ baseUrl, ...KEYS, timeoutMs: 250 });
-  onCleanup(() => gateway.close());
-  return gateway;
-});
+const test = harnessTest().extend(
+  'withShortTimeout',
+  { scope: 'file' },
+  ({ harness }, { onCleanup }) => {
+    const baseUrl = harness.simulator.url;
+    const gateway = createRazorpayGateway({ baseUrl, ...KEYS, timeoutMs: 250 });
+    onCleanup(() => gateway.close());
+    return gateway;
+  },
+);
 
 test.afterEach(async ({ harness }) => {
   const behaviour = { honourIdempotencyKeys: true, refundsStartPending: false };
@@ -19,8 +23,8 @@ test.afterEach(async ({ harness }) => {
 
 const REFUND = '/v1/payments/*/refund';
 
-describe('refunds whose answers are lost after they were made', () => {
-  // A third of each payment: room for a second and a third refund that must not be made.
+describe('refunds whose responses are lost after they were made', () => {
+  // A third of each payment, so that the amount alone does not prevent a second and a third refund.
   const REFUNDED_PAISE = 3_000;
 
   async function refundPayments(harness: Harness, count: number) {
@@ -55,7 +59,7 @@ describe('refunds whose answers are lost after they were made', () => {
     });
   }, 180_000);
 
-  test('are 200 for 200 payments by our look-up alone, the gateway heeding no key', async ({
+  test('are 200 for 200 payments by the look-up alone, with a gateway that ignores the key', async ({
     harness,
   }) => {
     await harness.call('PATCH', '/simulator/behaviour', { honourIdempotencyKeys: false });
@@ -64,7 +68,7 @@ describe('refunds whose answers are lost after they were made', () => {
 });
 
 describe('a refund', () => {
-  test('is made once by callers at the same time', async ({ harness }) => {
+  test('is made once by concurrent callers', async ({ harness }) => {
     const paymentId = await harness.capture();
     const input = harness.refundInput(paymentId, 1_000);
     const refunds = await Promise.all(
@@ -89,19 +93,19 @@ describe('a refund', () => {
   });
 
   test.for(['before', 'after'])(
-    'made %s we gave up waiting is made once',
-    async (work, { harness, impatient }) => {
+    'made %s the caller’s time-out is made once',
+    async (work, { harness, withShortTimeout }) => {
       const paymentId = await harness.capture();
       await harness.fault({ kind: 'late', work, path: REFUND, count: 1 });
       const input = harness.refundInput(paymentId, 4_000);
-      const refund = await untilDone(() => impatient.refund(input));
+      const refund = await untilDone(() => withShortTimeout.refund(input));
       expect(await harness.made(paymentId, 'refunds')).toMatchObject([
         { id: refund.gatewayRefundId },
       ]);
     },
   );
 
-  test('survives a gateway that fails every third call in every way', async ({ harness }) => {
+  test('succeeds with a gateway that fails every third call in every way', async ({ harness }) => {
     const paymentIds = await Promise.all(Array.from({ length: 50 }, () => harness.capture()));
     for (const kind of ['reset', 'error', 'drop_answer']) {
       await harness.fault({ kind, probability: 0.33 });
@@ -115,14 +119,16 @@ describe('a refund', () => {
     }
   });
 
-  test('under a key that moved another amount is refused', async ({ harness }) => {
+  test('with a key that moved another amount is refused', async ({ harness }) => {
     const paymentId = await harness.capture();
     await harness.gateway.refund(harness.refundInput(paymentId, 1_000));
     const other = harness.gateway.refund(harness.refundInput(paymentId, 2_000));
     await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
   });
 
-  test('refused for good says why, and works once the reason is gone', async ({ harness }) => {
+  test('that is refused permanently has the reason, and works once the reason is gone', async ({
+    harness,
+  }) => {
     const paymentId = await harness.capture();
     const { body } = await harness.call('POST', '/simulator/refusals', {
       cause: 'refund_window_over',
@@ -138,13 +144,13 @@ describe('a refund', () => {
     expect((await harness.gateway.refund(input)).status).toBe('processed');
   });
 
-  test('of more than was captured is refused', async ({ harness }) => {
+  test('of more than the captured amount is refused', async ({ harness }) => {
     const paymentId = await harness.capture(5_000);
     const refunding = harness.gateway.refund(harness.refundInput(paymentId, 5_001));
     await expect(refunding).rejects.toThrow(GatewayRefused);
   });
 
-  test('that is pending is asked for again until it is processed', async ({ harness }) => {
+  test('that is pending is checked again until it is processed', async ({ harness }) => {
     await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
     const input = harness.refundInput(await harness.capture());
     const pending = await harness.gateway.refund(input);
@@ -154,7 +160,7 @@ describe('a refund', () => {
     expect(await harness.gateway.refund(input)).toEqual({ ...pending, status: 'processed' });
   });
 
-  test('that failed at the bank is made anew, and no more than once', async ({ harness }) => {
+  test('that failed at the bank is made again, and only once', async ({ harness }) => {
     await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
     const input = harness.refundInput(await harness.capture());
     const failed = await harness.gateway.refund(input);

@@ -9,7 +9,7 @@ const REFUND = '/v1/payments/*/refund';
 const TRANSFERS = '/v1/payments/*/transfers';
 
 describe('held funds', () => {
-  test('are held once, released once, and the merchant has them then', async ({ harness }) => {
+  test('are held once and released once, and then the merchant has them', async ({ harness }) => {
     const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
     await harness.gateway.holdFunds(input);
     expect((await harness.gateway.holdFunds(input)).state).toBe('held');
@@ -20,19 +20,19 @@ describe('held funds', () => {
     ]);
   });
 
-  test('that were never held are released by a transfer of their own', async ({ harness }) => {
+  test('that were never held are released by a new transfer', async ({ harness }) => {
     const input = harness.transferInput(await harness.capture(), await harness.linkedAccount());
     expect((await harness.gateway.releaseFunds(input)).state).toBe('pending');
     expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
     expect(await harness.made(input.gatewayPaymentId, 'transfers')).toHaveLength(1);
   });
 
-  test('move once over 100 holds and releases that lose every answer', async ({ harness }) => {
+  test('move once in 100 holds and releases that lose every response', async ({ harness }) => {
     const linkedAccountId = await harness.linkedAccount();
     const paymentIds = await Promise.all(Array.from({ length: 100 }, () => harness.capture()));
     for (const method of ['POST', 'PATCH']) await harness.fault({ kind: 'drop_answer', method });
     await inParallel(paymentIds, 8, async (paymentId) => {
-      // A third, so that the captured amount is no guard against a second transfer.
+      // A third, so that the captured amount does not prevent a second transfer.
       const input = harness.transferInput(paymentId, linkedAccountId, 3_000);
       expect((await harness.gateway.holdFunds(input)).state).toBe('held');
       expect((await harness.gateway.releaseFunds(input)).state).toBe('released');
@@ -53,7 +53,7 @@ describe('held funds', () => {
   });
 
   test.for(['held', 'released'])(
-    'that are %s go back to the buyer with a refund',
+    'that are %s are returned to the buyer by a refund',
     async (state, { harness }) => {
       const linkedAccountId = await harness.linkedAccount();
       const before = await harness.totals();
@@ -72,7 +72,9 @@ describe('held funds', () => {
     },
   );
 
-  test('for a closed account are refused for good, until it is open again', async ({ harness }) => {
+  test('for a closed account are refused permanently, until it is open again', async ({
+    harness,
+  }) => {
     const linkedAccountId = await harness.linkedAccount('closed@example.com');
     const { body } = await harness.call('POST', '/simulator/refusals', {
       cause: 'account_closed',

@@ -7,7 +7,7 @@ import { accountInput, harnessTest, KEYS } from './gateway-harness.ts';
 const test = harnessTest();
 
 describe('a payment session', () => {
-  test('is a QR code that shows the order, and says when the gateway closes it', async ({
+  test('is a QR code with the order’s data and the time at which the gateway closes it', async ({
     harness,
   }) => {
     const expiresAtMs = Date.now() + 900_000;
@@ -31,7 +31,7 @@ describe('a payment session', () => {
     });
   });
 
-  test('shorter than Razorpay allows still opens, and is closed later than asked', async ({
+  test('shorter than Razorpay allows still opens, and closes later than requested', async ({
     harness,
   }) => {
     const opened = await harness.gateway.openSession({
@@ -44,9 +44,7 @@ describe('a payment session', () => {
     expect(opened.closesAtMs).toBeGreaterThan(Date.now() + 120_000);
   });
 
-  test('lists failed and captured payments, and a payment leads back to it', async ({
-    harness,
-  }) => {
+  test('lists failed and captured payments, and a payment has its session', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
     const paid = await harness.pay(gatewaySessionId);
@@ -59,7 +57,7 @@ describe('a payment session', () => {
     expect(session?.orderNumber).toBe(payments[0]?.orderNumber);
   });
 
-  test('is listed among those since a moment', async ({ harness }) => {
+  test('is in the list of sessions since a moment', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     const idsSince = async (ms: number) =>
       (await harness.gateway.listSessions(ms)).map((session) => session.gatewaySessionId);
@@ -67,20 +65,22 @@ describe('a payment session', () => {
     expect(await idsSince(Date.now() + 60_000)).toEqual([]);
   });
 
-  test('of a payment made by other means is null', async ({ harness }) => {
+  test('is null for a payment made by other means', async ({ harness }) => {
     expect(await harness.gateway.findSessionOfPayment('pay_00000000000000')).toBeNull();
   });
 });
 
 describe('closing a session', () => {
-  test('says closed when nobody paid, and again when it is closed already', async ({ harness }) => {
+  test('returns closed if it was not paid, and again if it is already closed', async ({
+    harness,
+  }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
     expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
     expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
   });
 
-  test('says paid, with the payment, when the buyer was faster', async ({ harness }) => {
+  test('returns paid with the payment if the buyer was faster', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession(700);
     const { body } = await harness.pay(gatewaySessionId);
     expect(await harness.gateway.closeSession(gatewaySessionId)).toMatchObject({
@@ -89,7 +89,7 @@ describe('closing a session', () => {
     });
   });
 
-  test('and paying at the same time has one winner, each of 200 times', async ({ harness }) => {
+  test('and paying at the same time has one winner, in each of 200 rounds', async ({ harness }) => {
     const races = Array.from({ length: 200 }, (_, index) => index);
     const winners = { paid: 0, closed: 0 };
     await inParallel(races, 16, async (index) => {
@@ -106,13 +106,13 @@ describe('closing a session', () => {
     expect(winners.paid + winners.closed).toBe(200);
   });
 
-  test('whose answer is lost is looked up', async ({ harness }) => {
+  test('is looked up if its response is lost', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.fault({ kind: 'drop_answer', path: '/v1/payments/qr_codes/*/close' });
     expect(await harness.gateway.closeSession(gatewaySessionId)).toEqual({ state: 'closed' });
   });
 
-  test('that does not happen is unavailable, and changes nothing', async ({ harness }) => {
+  test('that fails is unavailable and changes nothing', async ({ harness }) => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.fault({ kind: 'reset', path: '/v1/payments/qr_codes/*/close' });
     await expect(harness.gateway.closeSession(gatewaySessionId)).rejects.toThrow(
@@ -148,10 +148,12 @@ describe('closing a session', () => {
   });
 });
 
-describe('the gateway being away', () => {
-  test('refusing connections is unavailable, and over when it is back', async ({ harness }) => {
+describe('the gateway', () => {
+  test('is unavailable while it refuses connections, and available afterwards', async ({
+    harness,
+  }) => {
     await harness.simulator.refuseConnections();
-    // The first finds its idle connection cut, the second cannot make a new one.
+    // The first call finds its idle connection closed, the second cannot open a new one.
     await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
     await expect(harness.openSession()).rejects.toThrow(/openSession.*ECONNREFUSED/);
     await harness.simulator.acceptConnections();
@@ -159,19 +161,19 @@ describe('the gateway being away', () => {
   });
 
   test.for([429, 500, 502, 503, 504])(
-    'answering %i is unavailable',
+    'is unavailable if it responds %i',
     async (status, { harness }) => {
       await harness.fault({ kind: 'error', status, count: 1 });
       await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
     },
   );
 
-  test('cutting the connection is unavailable', async ({ harness }) => {
+  test('is unavailable if it closes the connection', async ({ harness }) => {
     await harness.fault({ kind: 'reset', count: 1 });
     await expect(harness.openSession()).rejects.toThrow(GatewayUnavailable);
   });
 
-  test('answering after the time-out is unavailable', async ({ harness }) => {
+  test('is unavailable if it responds after the time-out', async ({ harness }) => {
     const gateway = createRazorpayGateway({
       baseUrl: harness.simulator.url,
       ...KEYS,
@@ -182,7 +184,7 @@ describe('the gateway being away', () => {
     await gateway.close();
   });
 
-  test('is not what wrong keys are: those are refused', async ({ harness }) => {
+  test('refuses wrong keys, which does not count as unavailable', async ({ harness }) => {
     const gateway = createRazorpayGateway({
       baseUrl: harness.simulator.url,
       ...KEYS,
@@ -192,8 +194,8 @@ describe('the gateway being away', () => {
     await gateway.close();
   });
 
-  test('is what an answer is that Razorpay cannot have written', async ({ harness }) => {
-    // The page of the UPI app stands for any web server that is in the way.
+  test('is unavailable if the response cannot be Razorpay’s', async ({ harness }) => {
+    // The page of the UPI app stands for any other web server at the gateway's address.
     const { pageUrl } = await harness.openSession();
     const gateway = createRazorpayGateway({ ...KEYS, baseUrl: `${pageUrl}?` });
     await expect(gateway.fetchPayment('pay_1')).rejects.toThrow(GatewayUnavailable);
@@ -202,7 +204,7 @@ describe('the gateway being away', () => {
 });
 
 describe('a linked account', () => {
-  test('is made once for an email, however often it is asked for', async ({ harness }) => {
+  test('is created once for an email, however often it is requested', async ({ harness }) => {
     const first = await harness.linkedAccount('once@example.com');
     expect(first).toMatch(/^acc_/);
     expect(await harness.linkedAccount('once@example.com')).toBe(first);
@@ -211,7 +213,7 @@ describe('a linked account', () => {
     expect(await harness.linkedAccount('lost@example.com')).toMatch(/^acc_/);
   });
 
-  test('of another business with the same email is not taken for ours', async ({ harness }) => {
+  test('of another business with the same email is not used', async ({ harness }) => {
     await harness.linkedAccount('shared@example.com');
     const other = { ...accountInput('shared@example.com'), legalBusinessName: 'Chair Shop' };
     await expect(harness.gateway.createLinkedAccount(other)).rejects.toThrow(GatewayRefused);

@@ -15,7 +15,7 @@ interface Buyer {
   pay(attempt?: { vpa?: string; amountPaise?: number; late?: boolean }): Promise<string>;
   cancel(): Promise<unknown>;
 }
-/** What buyers and merchants do, and how it must end: status, and what goes back. */
+/** What buyers and merchants do, and the expected result: status, and the refunded amount. */
 interface Story {
   name: string;
   happens(buyer: Buyer): Promise<unknown>;
@@ -36,7 +36,7 @@ const STORIES: Story[] = [
       await pay(FAILING);
       await pay();
     },
-    // Told only if it is heard of before the payment.
+    // Sent only if the failure is reported before the payment.
     ends: { ...PAID, failures: null },
   },
   {
@@ -77,7 +77,7 @@ async function live(service: TestService, merchant: Merchant, story: Story): Pro
   });
 }
 
-/** The stories that have not ended as they must. */
+/** The orders that do not have the expected result. */
 async function unfinished(service: TestService): Promise<string[]> {
   const rows = await service.sql<Record<string, string | number>[]>`
     SELECT order_number, status,
@@ -95,7 +95,7 @@ async function unfinished(service: TestService): Promise<string[]> {
   });
 }
 
-test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every order ends right within 5 minutes', async ({
+test('of 500 orders with callbacks shuffled, doubled and 30 % dropped, every order ends correctly within 5 minutes', async ({
   service,
   merchant,
 }) => {
@@ -112,10 +112,10 @@ test('over 500 orders with callbacks shuffled, doubled and 30 % dropped, every o
 
   await reconcileLater(service);
   await reconcileLater(service);
-  // A machine with no time to spare may need that of an activity that it lost: 30 s.
+  // A busy machine may lose an activity, whose retry takes 30 s.
   const patience = { timeout: 60_000, interval: 100 };
   await vi.waitFor(async () => expect(await unfinished(service)).toEqual([]), patience);
-  // What was paid last is held at the gateway, too.
+  // The funds of the last payments are held at the gateway, too.
   for (let more = 0; more < 3; more += 1) await reconcileLater(service);
 
   const [ledger] = await service.sql`

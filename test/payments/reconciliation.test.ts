@@ -17,7 +17,7 @@ const AMOUNT_PAISE = 49_950;
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-describe('what a lost callback hid is found', () => {
+describe('reconciliation finds what a lost callback did not report', () => {
   test('a payment makes its order PAID', async ({ service, orders }) => {
     const { pay, untilStatus } = await orders.beingPaid();
     await pay();
@@ -25,7 +25,7 @@ describe('what a lost callback hid is found', () => {
     await untilStatus('PAID');
   });
 
-  test('a payment makes its order PAID though the session has expired', async ({
+  test('a payment makes its order PAID even if the session has expired', async ({
     service,
     orders,
   }) => {
@@ -36,7 +36,7 @@ describe('what a lost callback hid is found', () => {
     await untilStatus('PAID');
   });
 
-  test('a failed attempt is told: PAYMENT_FAILED', async ({ service, orders }) => {
+  test('a failed payment is reported: PAYMENT_FAILED', async ({ service, orders }) => {
     const { order, pay } = await orders.beingPaid();
     await pay({ vpa: 'failure@razorpay' });
     await reconcileLater(service);
@@ -48,10 +48,7 @@ describe('what a lost callback hid is found', () => {
     expect(await failures()).toHaveLength(1);
   });
 
-  test('a payment that came after the cancel goes back to the buyer', async ({
-    service,
-    orders,
-  }) => {
+  test('a payment after the cancel is refunded to the buyer', async ({ service, orders }) => {
     const { pay, cancel, read } = await orders.beingPaid();
     await cancel();
     const paymentId = await pay({ late: true });
@@ -61,7 +58,7 @@ describe('what a lost callback hid is found', () => {
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });
 
-  test('in one run, however many sessions there are to ask about', async ({ service, orders }) => {
+  test('in one run, however many sessions there are to check', async ({ service, orders }) => {
     const { order } = await orders.beingPaid();
     await service.sql`
       INSERT INTO payment_sessions
@@ -73,7 +70,7 @@ describe('what a lost callback hid is found', () => {
     await service.sql`DELETE FROM payment_sessions WHERE gateway_session_id LIKE 'qr_unknown_%'`;
   });
 
-  test('by the Schedule, without anybody asking', async ({ service, orders }) => {
+  test('by the Schedule, without a request', async ({ service, orders }) => {
     const { pay, untilStatus } = await orders.beingPaid();
     await pay();
     const { client } = service.temporal;
@@ -83,7 +80,7 @@ describe('what a lost callback hid is found', () => {
     await client.schedule.getHandle(RECONCILE_SCHEDULE_ID).delete();
   });
 
-  test('by a later run, if the gateway was away', async ({ service, orders, gateway }) => {
+  test('by a later run, if the gateway was unavailable', async ({ service, orders, gateway }) => {
     const { pay, read, untilStatus } = await orders.beingPaid();
     await pay();
     const { mend } = await gateway.addFault({ kind: 'error' });
@@ -95,7 +92,7 @@ describe('what a lost callback hid is found', () => {
   });
 });
 
-describe('a Signal lost between the book and the workflow is made up for', () => {
+describe('reconciliation repeats a Signal that was lost between the database and the workflow', () => {
   test('the order becomes PAID', async ({ service, orders }) => {
     const order = await orders.start();
     await order.capture();
@@ -103,7 +100,7 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
     await order.untilStatus('PAID');
   });
 
-  test('a capture that the order cannot take goes back to the buyer', async ({
+  test('a capture that the order cannot take is refunded to the buyer', async ({
     service,
     orders,
   }) => {
@@ -131,7 +128,10 @@ describe('a Signal lost between the book and the workflow is made up for', () =>
     expect(statuses.map(({ status }) => status)).toEqual(['CANCELLED', 'PAID', 'ACCEPTED']);
   });
 
-  test('a payment that no session of ours led to is the same', async ({ service, orders }) => {
+  test('a payment that came through no payment session is treated the same', async ({
+    service,
+    orders,
+  }) => {
     const order = await orders.start();
     const gatewayPaymentId = await order.capture();
     await writeCapture(service.sql, {
@@ -162,7 +162,7 @@ describe("a PAID order's funds", () => {
     ]);
   });
 
-  test('are held in one run though those of many others cannot be, which are tried once', async ({
+  test('are held in one run even if the holds of many others fail, each of which is tried once', async ({
     service,
     merchant,
   }) => {

@@ -14,14 +14,14 @@ const REFUND = '/v1/payments/*/refund';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-/** A cancelled order whose buyer has a QR code that still takes money. */
+/** A cancelled order whose buyer has a QR code that can still be paid. */
 async function aCancelledOrder(orders: Orders, merchant: Merchant) {
   const { order, pay } = await orders.beingPaid();
   await cancelPatiently(merchant.sandbox, order);
   return { order, payLate: () => pay({ late: true }) };
 }
 
-test('of 1,000 refunds whose answers are lost, none is made twice', async ({
+test('of 1,000 refunds whose responses are lost, none is made twice', async ({
   service,
   merchant,
   orders,
@@ -48,7 +48,7 @@ test('of 1,000 refunds whose answers are lost, none is made twice', async ({
       });
     },
   );
-  // Our own look-up has to do it: the gateway forgets its keys, and loses looks as well.
+  // Only the service's look-up prevents it: the gateway ignores its keys, and loses look-ups as well.
   await simulator(service, 'PATCH', '/behaviour', { honourIdempotencyKeys: false });
   const { hits } = await gateway.addFault({ kind: 'drop_answer', path: REFUND });
   await gateway.addFault({ kind: 'drop_answer', method: 'GET', probability: 0.2 });

@@ -7,12 +7,12 @@ import type { TestService } from '../support/service.ts';
 
 const test = serviceTest({
   time: 'real',
-  // The gateway tells of a close at once, and of an expiry never: neither may depend on being told.
+  // The gateway reports a close immediately and an expiry never. No test may depend on the report.
   callbacks: false,
   merchant: { webhooks: false },
 });
 
-/** What ends a QR code at the gateway, without a word to us. */
+/** Ends a QR code at the gateway without notifying the service. */
 const ENDINGS: [string, (service: TestService, gatewaySessionId: string) => Promise<unknown>][] = [
   ['expired', (service, id) => simulator(service, 'POST', `/qr_codes/${id}/expire`)],
   ['closed', (service, id) => askGateway(service, 'POST', `/v1/payments/qr_codes/${id}/close`)],
@@ -21,13 +21,13 @@ const ENDINGS: [string, (service: TestService, gatewaySessionId: string) => Prom
 const pageOf = async ({ payment_url }: Order) => (await fetch(payment_url)).text();
 
 describe.each(ENDINGS)('a QR code that the gateway reports as %s', (_ending, end) => {
-  test('is not open for the API', async ({ service, orders }) => {
+  test('is not open in the API', async ({ service, orders }) => {
     const { gatewaySessionId, look } = await orders.beingPaid();
     await end(service, gatewaySessionId);
     expect(await look()).toEqual([200, 'closed']);
   });
 
-  test('is not shown by the page, which offers to pay again', async ({ service, orders }) => {
+  test('is not shown on the page, which offers to pay again', async ({ service, orders }) => {
     const { order, gatewaySessionId } = await orders.beingPaid();
     await end(service, gatewaySessionId);
     const html = await pageOf(order);
@@ -35,7 +35,7 @@ describe.each(ENDINGS)('a QR code that the gateway reports as %s', (_ending, end
     expect(html).toContain('Pay now');
   });
 
-  test('is not answered to the next POST, which opens a new one', async ({
+  test('is not returned by the next POST, which opens a new session', async ({
     service,
     merchant,
     orders,
@@ -47,7 +47,7 @@ describe.each(ENDINGS)('a QR code that the gateway reports as %s', (_ending, end
     expect(next.session_id).not.toBe(sessionId);
   });
 
-  test('is closed when its time is over though nobody looks', async ({ service, orders }) => {
+  test('is closed at its expiry even if no client reads it', async ({ service, orders }) => {
     const { order, gatewaySessionId } = await orders.beingPaid();
     await end(service, gatewaySessionId);
     await service.clock.advance(15 * 60_000);
@@ -57,7 +57,7 @@ describe.each(ENDINGS)('a QR code that the gateway reports as %s', (_ending, end
 });
 
 describe('a payment session that was paid', () => {
-  test('is paid, not closed, although its QR code is closed and no callback came', async ({
+  test('is paid, not closed, although its QR code is closed and no callback arrived', async ({
     service,
     orders,
   }) => {
@@ -67,8 +67,8 @@ describe('a payment session that was paid', () => {
   });
 });
 
-describe('while the gateway does not answer', () => {
-  test('a session is shown as it was, and the page too', async ({ orders, gateway }) => {
+describe('while the gateway does not respond', () => {
+  test('a session is returned as it was, and the page too', async ({ orders, gateway }) => {
     const { order, look } = await orders.beingPaid();
     await gateway.addFault({ kind: 'late', path: '/v1/payments/qr_codes/*' });
     const startedAtMs = performance.now();
@@ -77,7 +77,7 @@ describe('while the gateway does not answer', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(4000);
   });
 
-  test('a POST answers the open session again', async ({ merchant, orders, gateway }) => {
+  test('a POST returns the open session again', async ({ merchant, orders, gateway }) => {
     const { order, sessionId } = await orders.beingPaid();
     await gateway.addFault({ kind: 'error', path: '/v1/payments/qr_codes/*' });
     const { body } = await merchant.sandbox.openSession(order);
@@ -85,7 +85,7 @@ describe('while the gateway does not answer', () => {
   });
 });
 
-test('a session that is looked at again and again is asked about once in two seconds', async ({
+test('a session that is read repeatedly is checked at the gateway once in two seconds', async ({
   service,
   orders,
   gateway,

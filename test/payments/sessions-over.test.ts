@@ -30,7 +30,7 @@ test.beforeEach(async ({ service }) => {
 });
 
 describe('reconciliation asks the gateway', () => {
-  test('about a PAID session too: a second payment whose callback is lost goes back', async ({
+  test('about a PAID session too: a second payment whose callback is lost is refunded', async ({
     service,
     orders,
     reconcileAfter,
@@ -48,7 +48,7 @@ describe('reconciliation asks the gateway', () => {
     expect((await session.read()).status).toBe('PAID');
   });
 
-  test('about an open session after 2 and 7 minutes, at its end and an hour later, about a PAID one once', async ({
+  test('about an open session after 2 and 7 minutes, at its expiry and an hour later, about a PAID one once', async ({
     service,
     orders,
     gateway,
@@ -76,7 +76,7 @@ describe('reconciliation asks the gateway', () => {
     expect(await unpaid.atGateway()).toBe('closed');
   });
 
-  test('for an hour from its beginning, wherever `advance` has moved its expiry', async ({
+  test('for an hour from its beginning, even if `advance` has moved its expiry', async ({
     service,
     orders,
     reconcileAfter,
@@ -90,7 +90,7 @@ describe('reconciliation asks the gateway', () => {
   });
 });
 
-describe('a session that is over is closed at the gateway', () => {
+describe('a session that has ended is closed at the gateway', () => {
   /** An order whose session has expired, and which has another one. */
   async function twoSessions(orders: Orders) {
     const session = await orders.beingPaid();
@@ -115,7 +115,7 @@ describe('a session that is over is closed at the gateway', () => {
     expect(await session.look()).toEqual([408, undefined]);
   });
 
-  test('when its order is cancelled: it is closed, also when its time would be over', async ({
+  test('when its order is cancelled: it is closed, also if it would have expired', async ({
     orders,
     reconcileAfter,
   }) => {
@@ -136,7 +136,7 @@ describe('a session that is over is closed at the gateway', () => {
     expect(await session.look()).toEqual([200, 'paid']);
   });
 
-  test('when it has expired and its order was paid by another one: it is 408 for ever', async ({
+  test('when it has expired and its order was paid by another session: it stays 408', async ({
     orders,
     reconcileAfter,
   }) => {
@@ -156,7 +156,7 @@ describe('a session that is over is closed at the gateway', () => {
     ]);
   });
 
-  test('and if it is paid in the moment of its closing, that counts', async ({
+  test('and if it is paid at the moment of its closing, the payment counts', async ({
     service,
     orders,
     gateway,
@@ -189,7 +189,7 @@ describe('an order cancelled while its session is being opened', () => {
     expect((await merchant.sandbox.command(order, 'cancel')).status).toBe(200);
     return { order, opening };
   };
-  /** What the gateway has opened for an order. */
+  /** The sessions that the gateway has opened for an order. */
   async function opened(service: TestService, { order_number }: OrderRef) {
     const { items } = await askGateway<{ items: { status: string; notes: object }[] }>(
       service,
@@ -200,7 +200,7 @@ describe('an order cancelled while its session is being opened', () => {
     return own.map(({ status }) => status);
   }
 
-  test('answers 400, and the session is closed at the gateway', async ({
+  test('responds 400, and the session is closed at the gateway', async ({
     service,
     merchant,
     gateway,
@@ -212,7 +212,7 @@ describe('an order cancelled while its session is being opened', () => {
     expect((await sessionOf(service, order)).state).toBe('FAILED');
   });
 
-  test('answers 400 also when that session cannot be closed, which is logged', async ({
+  test('responds 400 also if that session cannot be closed, which is logged', async ({
     service,
     merchant,
     gateway,

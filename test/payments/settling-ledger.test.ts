@@ -29,14 +29,14 @@ describe('the ledger', () => {
     ],
     ['CANCELLED', [], {}],
   ])(
-    'of an order that is %s says where the money is, and adds up to zero',
+    'of an order that is %s shows where the money is, and adds up to zero',
     async ([status, lines, balances], { service, orders }) => {
       const order = await orders.in(status);
       expect(await ledgerOf(service, order.orderNumber)).toEqual({ lines, balances, sum: 0 });
     },
   );
 
-  test('can only be added to', async ({ service, orders }) => {
+  test('can only be appended to', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     const { sql } = service;
     const { orderNumber } = order;

@@ -13,7 +13,7 @@ const NO_WORKFLOWS = { workflowBundle: undefined } as unknown as Partial<WorkerO
 const test = serviceTest({
   time: 'skipping',
   callbacks: false,
-  // Decides what happens next, and records it; remembers nothing, so that another can go on.
+  // It decides the next step and records it. It caches nothing, so that another worker can continue.
   worker: { options: { enableNonLocalActivities: false, maxCachedWorkflows: 0 } },
 }).extend('movingWorker', { scope: 'file' }, async ({ service }, { onCleanup }) => {
   const moving = await service.startWorker({}, NO_WORKFLOWS);
@@ -40,7 +40,7 @@ const SETTLEMENTS: [
 ];
 
 test.for(SETTLEMENTS)(
-  'a settlement outside at the very moment at which the gateway %s ends the order once',
+  'a settlement outside at the moment at which the gateway %s ends the order once',
   async ([_does, from, call, begin, ends], { service, worker, gateway }) => {
     const merchant = await service.newMerchant();
     const order = await startOrderIn(service, from, merchant);
@@ -50,7 +50,7 @@ test.for(SETTLEMENTS)(
     await begin(order, service);
     await until(async () => (await hits()) === 1);
     const outcome = ends === 'COMPLETED' ? 'released' : 'refunded';
-    // Both wait for the order's next step: the operator's word, and the gateway's.
+    // Both wait for the order's next step: the operator's settlement and the gateway's result.
     await worker.stop();
     await service.sql`
       INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)

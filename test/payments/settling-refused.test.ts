@@ -17,7 +17,7 @@ const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webho
 
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
-/** Its activity has tried, and the database has refused to begin the release. */
+/** Waits until the activity has run and the database has refused to begin the release. */
 const untilReleaseWaits = (order: DirectOrder) =>
   until(async () => {
     const { raw } = await order.handle.describe();
@@ -61,7 +61,7 @@ describe('a suspended merchant', () => {
     expect(await order.made('transfers')).toHaveLength(1);
   });
 
-  test('leaves its buyers the right to dispute as long as the release has not begun', async ({
+  test('does not prevent disputes as long as the release has not begun', async ({
     service,
     orders,
   }) => {
@@ -69,7 +69,7 @@ describe('a suspended merchant', () => {
     await service.skip(5 * HOUR_MS);
     const dispute = { requestId: 'dispute:late', reason: 'It never arrived at all' };
     const written = await writeDispute(service.sql, order.orderNumber, dispute);
-    // Approved before the workflow hears of it: the dispute was received in time.
+    // Active again before the workflow gets the dispute, which was received in time.
     await become(service, 'APPROVED');
     await service.skip(HOUR_MS);
     await order.untilStatus('DISPUTE_OPEN');
@@ -80,7 +80,7 @@ describe('a suspended merchant', () => {
     expect(await order.made('transfers')).toEqual([]);
   });
 
-  test("keeps its buyers' rights: disputes, refunds and webhooks run on", async ({
+  test('does not affect its buyers: disputes, refunds and webhooks continue', async ({
     service,
     orders,
   }) => {
@@ -106,7 +106,7 @@ describe('a suspended merchant', () => {
   });
 });
 
-/** Money that the gateway refuses to move for good. */
+/** Money that the gateway permanently refuses to move. */
 interface Refused {
   from: OrderStatus;
   begin(order: DirectOrder, service: TestService): Promise<unknown>;
@@ -143,7 +143,7 @@ const REFUSED: [string, Refused][] = [
   ],
 ];
 
-describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) => {
+describe.each(REFUSED)('%s that the gateway refuses permanently', (_what, refused) => {
   const { from, begin, cause, doing, ends, made, line } = refused;
   const outcome = ends === 'COMPLETED' ? 'released' : 'refunded';
   const alertsOf = (service: TestService, { orderNumber }: DirectOrder) =>
@@ -161,7 +161,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     return { order, lift: () => simulator(service, 'DELETE', `/refusals/${id}`) };
   }
 
-  /** What an operator writes down after moving the money by other means. */
+  /** What an operator records after moving the money by other means. */
   const recordOutsideSettlement = (service: TestService, { orderNumber }: DirectOrder) =>
     service.sql`INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
       VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway refuses', 'operator')`;
@@ -175,7 +175,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     expect((await order.events()).at(-1)).toContain(eventType);
     expect((await order.ledgerLines()).slice(1)).toEqual([line]);
     expect((await order.handle.result()).status).toBe(ends);
-    // The gateway moved nothing, and nobody asks it any more.
+    // The gateway moved nothing, and the service no longer asks it.
     const paymentId = await order.paymentId();
     expect(await madeAtGateway(service, paymentId, made)).toEqual([]);
     const path = `/v1/payments/${paymentId}/${made}`;
@@ -184,7 +184,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     expect(await hits()).toBe(0);
   }
 
-  test('raises an alert and is tried again every hour, until the gateway takes it', async ({
+  test('raises an alert and is retried every hour until the gateway accepts it', async ({
     service,
     merchant,
     orders,
@@ -225,7 +225,7 @@ describe.each(REFUSED)('%s that the gateway refuses for good', (_what, refused) 
     await assertSettledOutside(service, gateway, order);
   });
 
-  test('cannot be settled twice: the second time is refused', async ({ service, orders }) => {
+  test('cannot be settled twice: the second settlement is refused', async ({ service, orders }) => {
     const { order } = await aRefusedOrder(service, orders);
     await recordOutsideSettlement(service, order);
     await order.signal('settle', { outcome });

@@ -17,7 +17,7 @@ const CANNOT_SETTLE =
 
 const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
 
-/** The database's clock runs again, with Temporal's. */
+/** Sets the database's clock to Temporal's and lets it run again. */
 test.beforeEach(({ service }) => service.skip(1));
 test.afterEach(async ({ service }) => {
   const { ok, faults } = await verifyLedger(service.sql);
@@ -32,7 +32,7 @@ const settle = ({ deps }: TestService, { orderNumber }: DirectOrder, outcome?: S
     { orderNumber, outcome, reason: 'The buyer was refunded in the dashboard' },
   );
 
-describe('an operator ends an order whose money has gone at the gateway', () => {
+describe('an operator ends an order whose money has left at the gateway', () => {
   const WAYS: [OrderStatus, Settlement, OrderStatus, string][] = [
     ['PAID', 'refunded', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DELIVERED', 'refunded', 'REFUNDED', 'REFUND_PROCESSED'],
@@ -59,7 +59,7 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
           : null,
       );
       if (from.startsWith('DISPUTE')) expect(read.dispute?.ended_at).toEqual(expect.any(String));
-      // The gateway moves nothing more, now or later.
+      // The gateway moves no more money, now or later.
       await service.skip(26 * HOUR_MS);
       expect(await order.made('refunds')).toHaveLength(1);
       expect(await order.made('transfers')).toEqual([]);
@@ -116,7 +116,7 @@ describe('an operator ends an order whose money has gone at the gateway', () => 
 });
 
 describe('a settlement is refused', () => {
-  test('of an order whose money is where it was', async ({ service, orders }) => {
+  test('for an order whose money has not moved', async ({ service, orders }) => {
     for (const status of ['PAID', 'DELIVERED', 'DISPUTE_OPEN'] as const) {
       const order = await orders.in(status);
       await expect(settle(service, order, 'refunded')).rejects.toThrow(CANNOT_SETTLE);

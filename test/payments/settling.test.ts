@@ -13,7 +13,7 @@ const AMOUNT_PAISE = 49_950;
 const test = serviceTest({
   time: 'skipping',
   callbacks: false,
-  // It keeps nothing in memory, so that another one can go on at once.
+  // It caches no workflow, so that another worker can continue immediately.
   worker: { options: { maxCachedWorkflows: 0 } },
   merchant: { webhooks: false },
 })
@@ -37,7 +37,7 @@ const help = (merchant: Merchant, { orderNumber }: DirectOrder, helper: string, 
 const untilDoing = (merchant: Merchant, order: DirectOrder, doing: 'releasing' | 'refunding') =>
   until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
 
-/** What ends in a settlement: the way into it, and the status and event at its end. */
+/** Every release and refund: how it begins, and its final status and event. */
 interface Settlement {
   from: OrderStatus;
   begin(order: DirectOrder, parts: { service: TestService; merchant: Merchant }): Promise<unknown>;
@@ -98,7 +98,7 @@ const SETTLEMENTS: [string, Settlement][] = [
 describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
   const { from, doing, ends, event } = settlement;
 
-  test(`and only then is the order ${ends}: while the gateway is away it stays ${from}, then it goes on`, async ({
+  test(`and only then is the order ${ends}: while the gateway is unavailable it stays ${from}, then it continues`, async ({
     service,
     merchant,
     beginWithoutGateway,
@@ -132,7 +132,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
     ]);
   });
 
-  test('and no command fits any more: 400, word for word', async ({
+  test('and no command fits any more: 400 with the exact message', async ({
     service,
     merchant,
     beginWithoutGateway,
@@ -149,7 +149,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
       post(merchant, order, 'payment-sessions'),
       post(merchant, order, 'refund', { reason: 'Sold out' }),
     ]);
-    // With the right status, the order says what it is doing instead.
+    // If the status fits, the refusal says what the order is doing.
     const busyIn = (...statuses: OrderStatus[]) =>
       statuses.includes(from) ? `; ${BUSY_WITH[doing]}` : '';
     const [open, review] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
@@ -173,15 +173,15 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
   });
 });
 
-describe('a dispute that our database received', () => {
+describe('a dispute that the database received', () => {
   const receive = async (service: TestService, order: DirectOrder, requestId: string) =>
     writeDispute(service.sql, order.orderNumber, {
       requestId,
       reason: 'It never arrived at all',
     });
 
-  // What happens while no worker runs reaches the order in one activation, when one is back.
-  test("before the window's end counts, even if the workflow never heard of it", async ({
+  // Everything that happens while no worker runs reaches the order in one activation later.
+  test('before the window’s end counts, even if the workflow was not notified of it', async ({
     service,
     merchant,
     orders,
@@ -217,7 +217,7 @@ describe('a dispute that our database received', () => {
     expect((await order.events()).slice(3)).toEqual(['4 DISPUTE_RAISED']);
   });
 
-  test("after the window's end does not count, even if nothing was released yet", async ({
+  test('after the window’s end does not count, even if the release has not begun', async ({
     service,
     worker,
     merchant,

@@ -16,7 +16,7 @@ const test = serviceTest({ time: 'real' });
 const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
   merchant.sandbox.post(`/orders/${order_number}/cancel`);
 
-/** A capture in the book that is to go back, and has not yet. */
+/** A recorded capture that is to be refunded and has not been yet. */
 async function aSurplus(
   service: TestService,
   { order_number: orderNumber }: OrderRef,
@@ -28,8 +28,8 @@ async function aSurplus(
   return gatewayPaymentId;
 }
 
-describe('a capture of a wrong amount that went back before the cancel', () => {
-  test('is the refund of the CANCELLED order, and of its webhook', async ({
+describe('a capture of a wrong amount that was refunded before the cancel', () => {
+  test('is the `refund` of the CANCELLED order and of its webhook', async ({
     service,
     merchant,
     orders,
@@ -54,7 +54,7 @@ describe('a capture of a wrong amount that went back before the cancel', () => {
     expect(told?.body.data['refund']).toEqual(body.data.refund);
   });
 
-  test('is the one that shows, with its own time, though a later one goes back sooner', async ({
+  test('is shown with its own time, even if a later capture is refunded sooner', async ({
     service,
     merchant,
   }) => {
@@ -73,7 +73,7 @@ describe('a capture of a wrong amount that went back before the cancel', () => {
   });
 });
 
-describe('a refund that comes to its end at the moment of the cancel shows', () => {
+describe('a refund that ends at the moment of the cancel is shown', () => {
   test('when the cancel waits for it', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
     const surplus = await aSurplus(service, order, WRONG_PAISE);

@@ -19,7 +19,7 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false });
 
-/** An order that is PAID, and a second capture of it that the gateway will not give back. */
+/** A PAID order with a second capture that the gateway refuses to refund. */
 async function stuckSurplus(service: TestService, gateway: Gateway) {
   const merchant = await service.newMerchant({ webhooks: false });
   const order = await merchant.sandbox.create();
@@ -34,7 +34,7 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   return { order, surplusId, refund, mend };
 }
 
-test('a surplus capture that the gateway will not give back costs its order nothing', async ({
+test('a surplus capture that the gateway refuses to refund does not affect its order', async ({
   service,
   gateway,
 }) => {
@@ -49,7 +49,7 @@ test('a surplus capture that the gateway will not give back costs its order noth
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);
 });
 
-test('what an operator gave back outside is booked, and the gateway is asked for nothing more', async ({
+test('a surplus refund that an operator made outside is booked, and the gateway is not asked again', async ({
   service,
   gateway,
 }) => {
@@ -70,7 +70,7 @@ test('what an operator gave back outside is booked, and the gateway is asked for
   await expect(settleOutside(by, settlement)).rejects.toThrow('Cannot settle');
 });
 
-test('an alert about a capture that has gone back by then does not stay', async ({ service }) => {
+test('an alert about a capture that has been refunded by then is cleared', async ({ service }) => {
   const { sql, deps } = service;
   const merchant = await service.newMerchant({ webhooks: false });
   const order = await merchant.sandbox.create();
@@ -87,7 +87,7 @@ test('an alert about a capture that has gone back by then does not stay', async 
   const openAlerts = async () => (await listAlerts(sql, { subject: paymentId }, 10)).alerts;
   await applyCapture(deps, asItWas!);
   await until(async () => (await findLooseCapture(sql, paymentId)) === undefined);
-  // Whoever read the capture before that raises its alert only now.
+  // A process that read the capture before its refund raises the alert only now.
   await applyCapture(deps, asItWas!);
   await until(async () => (await openAlerts()).length === 0);
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);

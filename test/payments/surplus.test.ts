@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 const AMOUNT_PAISE = 49_950;
 const REFUND = '/v1/payments/*/refund';
 
-/** Whose webhooks fail, so that an order in a final status still waits for its retries. */
+/** A merchant whose webhooks fail, so that an order in a final status still waits for their retries. */
 async function deafMerchant(service: TestService): Promise<Merchant> {
   const deaf = await service.newMerchant();
   deaf.receiver.answerWith(() => 500);
@@ -41,7 +41,7 @@ const events = async (service: TestService, { order_number }: OrderRef) =>
 const workflowOf = (service: TestService, id: string) =>
   service.temporal.client.workflow.getHandle(id);
 
-/** An order whose buyer has a QR code that still takes money: `late` once it is closed. */
+/** An order whose buyer has a QR code that can still be paid: `late` once it is closed. */
 async function anOrderWithASession(service: TestService, merchant: Merchant) {
   const { order, pay } = await orderBeingPaid(service, merchant);
   return { order, pay, payLate: () => pay({ late: true }) };
@@ -60,7 +60,7 @@ async function aPaidOrder(service: TestService, merchant: Merchant) {
   return { ...made, firstPaymentId };
 }
 
-/** The capture is given back by a workflow of its own, once, in full. */
+/** Checks that a separate workflow refunds the capture once, in full. */
 async function assertRefundedOnce(
   service: TestService,
   paymentId: string,
@@ -120,7 +120,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     });
   });
 
-  test('and until the bank has it, `refund.processed_at` is null', async ({
+  test('with `refund.processed_at` null until the bank has processed it', async ({
     service,
     merchant,
   }) => {
@@ -140,7 +140,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });
 
-  test('however often it is heard of, and by whatever way', async ({ service, merchant }) => {
+  test('once, however often and in whatever way it is reported', async ({ service, merchant }) => {
     const { order, payLate } = await aCancelledOrder(service, merchant);
     await simulator(service, 'PATCH', '/callbacks', { duplicateProbability: 1 });
     const paymentId = await payLate();
@@ -155,7 +155,11 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     expect((await ledgerOf(service, order.order_number)).lines).toEqual(SURPLUS_LINES);
   });
 
-  test('once the gateway is back, if it was away', async ({ service, merchant, gateway }) => {
+  test('when the gateway is available again, if it was not', async ({
+    service,
+    merchant,
+    gateway,
+  }) => {
     const { order, payLate } = await aCancelledOrder(service, merchant);
     const { mend, hits } = await gateway.addFault({ kind: 'error', path: REFUND });
     const paymentId = await payLate();
@@ -167,7 +171,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
   });
 });
 
-describe('a second capture on an order that is paid already is refunded, and the order stays as it is', () => {
+describe('a second capture on an order that is already paid is refunded, and the order does not change', () => {
   type Parts = { service: TestService; merchant: Merchant };
   const help = (merchant: Merchant, order: OrderRef, helper: string, body?: unknown) =>
     merchant.sandbox.help(order, helper, body);

@@ -10,7 +10,7 @@ const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webho
 const workflow = (service: TestService, id: string) =>
   service.temporal.client.workflow.getHandle(id);
 
-/** How long a try of this activity may take, in seconds, before the next one begins. */
+/** How long an attempt of this activity may take, in seconds, before the next one begins. */
 async function timeoutOf(handle: WorkflowHandle, activity: string): Promise<number> {
   await handle.result();
   const { events } = await handle.fetchHistory();
@@ -20,7 +20,7 @@ async function timeoutOf(handle: WorkflowHandle, activity: string): Promise<numb
   return Number(scheduled?.startToCloseTimeout?.seconds);
 }
 
-test('a try to move money may take longer than its five calls to the gateway of 10 s each', async ({
+test('an attempt to move money may take longer than its five gateway calls of 10 s each', async ({
   service,
   orders,
 }) => {
@@ -36,7 +36,7 @@ test('a try to move money may take longer than its five calls to the gateway of 
   ]).toEqual([90, 90, 90]);
 });
 
-test('a run of reconciliation whose worker dies is made good within 5 minutes', async ({
+test('a reconciliation run whose worker dies is made up for within 5 minutes', async ({
   service,
 }) => {
   const run = await service.temporal.client.workflow.start(RECONCILE_WORKFLOW, {

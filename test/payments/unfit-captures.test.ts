@@ -22,7 +22,7 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend
   ({ service, merchant }) => createCallbackKit(service, merchant),
 );
 
-/** No callback comes by itself: each test says what is heard, and when. */
+/** No callback is sent automatically: each test decides what is reported, and when. */
 test.beforeEach(({ service }) => simulator(service, 'PATCH', '/callbacks', { hold: true }));
 
 const refundAtGateway = (service: TestService, paymentId: string, amountPaise?: number) =>
@@ -32,14 +32,14 @@ const alertsAbout = ({ sql }: TestService, paymentId: string) =>
   sql<{ kind: string; count: number }[]>`
     SELECT kind, count FROM alerts WHERE subject = ${paymentId}`;
 
-/** The callback's payment with other words about it. */
+/** The callback with a changed payment. */
 function spokenOf(body: string, changes: object): string {
   const callback = JSON.parse(body) as { payload: { payment: { entity: object } } };
   Object.assign(callback.payload.payment.entity, changes);
   return JSON.stringify(callback);
 }
 
-/** It is known, an operator has been told once, and nothing else has come of it. */
+/** Checks that the capture is recorded, has raised one alert, and has had no other effect. */
 async function assertOnlyRecorded(
   service: TestService,
   order: OrderRef,
@@ -62,7 +62,7 @@ async function assertOnlyRecorded(
   expect((await ledgerOf(service, order.order_number)).lines).toEqual([]);
   const refund = service.temporal.client.workflow.getHandle(`refund-${paymentId}`);
   await expect(refund.describe()).rejects.toThrow('not found');
-  // Asked again and again, long after it would count as lost.
+  // Checked repeatedly, long after it would count as lost.
   await service.clock.advance(11 * 60_000);
   await reconcileLater(service);
   await reconcileLater(service);
@@ -70,7 +70,7 @@ async function assertOnlyRecorded(
   expect(await verifyLedger(service.sql)).toMatchObject({ ok: true, capturesUnderWay: 0 });
 }
 
-describe('money that is not there does not make an order PAID', () => {
+describe('a capture that is not whole does not make an order PAID', () => {
   test.for<[string, number | undefined, object]>([
     ['wholly', undefined, { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE }],
     ['in part', 100, { refundedPaise: 100 }],
@@ -99,7 +99,7 @@ describe('money that is not there does not make an order PAID', () => {
     const { order, gatewaySessionId, paymentId, body } = await kit.aPaymentNotYetHeardOf();
     const { status } = await kit.callBack(spokenOf(body, changes));
     expect(status).toBe(200);
-    // The simulator would say of it that all is well.
+    // The simulator itself would report the payment as whole.
     await service.sql`
         UPDATE payment_sessions SET next_check_at = NULL
         WHERE gateway_session_id = ${gatewaySessionId}`;
@@ -122,7 +122,7 @@ describe('money that is not there does not make an order PAID', () => {
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });
 
-  test('a capture that was refunded at the gateway before its order heard of it', async ({
+  test('a capture that was refunded at the gateway before its order was notified', async ({
     service,
     kit,
     orders,
@@ -130,7 +130,7 @@ describe('money that is not there does not make an order PAID', () => {
     const { order, paymentId, gatewaySessionId } = await kit.aPaymentNotYetHeardOf();
     const gateway = service.deps.gateways.sandbox!;
     const [payment] = await gateway.listSessionPayments(gatewaySessionId);
-    // Written down, and its process died before it told the order.
+    // Recorded by a process that died before it notified the order.
     const capture = { orderNumber: order.order_number, sessionId: null, payment: payment! };
     await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
     await refundAtGateway(service, paymentId);
