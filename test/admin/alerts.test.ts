@@ -46,7 +46,7 @@ test('an alert is one row for each subject, however often it is raised', async (
   expect(stdout).toMatch(/gateway_refused +ORD2 +About ORD2\n\ngateway_refused: Read the gateway/);
 });
 
-test('a cleared alert is out of the list, with who cleared it; its cause raises a new one', async ({
+test('a cleared alert is not listed and has the operator who cleared it; its cause raises a new one', async ({
   database: { serviceSql: sql },
   cli,
 }) => {

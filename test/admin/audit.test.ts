@@ -6,7 +6,7 @@ import { databaseTest } from '../support/fixtures.ts';
 
 const test = databaseTest()
   .extend('cli', { scope: 'file' }, ({ database }) => adminCli({ DATABASE_URL: database.url }))
-  /** A merchant who was created, approved and suspended. */
+  /** A merchant that was created, approved and suspended. */
   .extend('merchantId', { scope: 'file' }, async ({ cli }) => {
     const create = ['merchant', 'create', '--name', 'Asha', '--email', 'a@example.com'];
     const { merchantId } = await cli.json<{ merchantId: string }>(...create);
@@ -21,7 +21,10 @@ const audit = async (cli: AdminCli, ...options: string[]) =>
   cli.json<{ entries: AuditEntry[]; hasMore: boolean }>('audit', 'list', ...options);
 const actionsOf = ({ entries }: { entries: AuditEntry[] }) => entries.map(({ action }) => action);
 
-test('the list says who did what, why and when, the latest first', async ({ cli, merchantId }) => {
+test('the list shows the actor, action, reason and time, latest first', async ({
+  cli,
+  merchantId,
+}) => {
   const { entries, hasMore } = await audit(cli, '--merchant', merchantId);
   expect(hasMore).toBe(false);
   expect(actionsOf({ entries })).toEqual([
@@ -43,7 +46,7 @@ test('the list says who did what, why and when, the latest first', async ({ cli,
   expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +mer_\S+ +- +Too many disputes$/m);
 });
 
-test('the list can be of one actor, action or time, and limited', async ({ cli }) => {
+test('the list can be filtered by actor, action and time, and limited', async ({ cli }) => {
   const [latest] = (await audit(cli)).entries;
   expect(actionsOf(await audit(cli, '--action', 'merchant.approve'))).toEqual(['merchant.approve']);
   expect((await audit(cli, '--actor', latest?.actor ?? '')).entries).toHaveLength(3);
@@ -57,7 +60,7 @@ test('the list can be of one actor, action or time, and limited', async ({ cli }
   );
 });
 
-test('the list of an order has what was done to its deliveries, and the words of its disputes', async ({
+test('the list of an order has the actions on its deliveries and the texts of its disputes', async ({
   database,
   cli,
   merchantId,

@@ -11,7 +11,7 @@ const KEYS = { apiKey: '', apiSecret: '' };
 
 const test = databaseTest();
 
-/** A data directory in which a service says that it runs with these settings. */
+/** A data directory of a service that runs with these settings. */
 function dataDirOf(environment: Record<string, string>): string {
   const folder = temporaryFolder();
   const facts = {
@@ -27,7 +27,7 @@ function dataDirOf(environment: Record<string, string>): string {
 }
 
 describe('the help', () => {
-  test('lists every command with what it does', async () => {
+  test('lists every command with its description', async () => {
     const { code, stdout } = await adminProcess({}).run('--help');
     expect(code).toBe(0);
     for (const command of ['merchant create', 'key rotate', 'origins set', 'webhook rotate-keys']) {
@@ -57,7 +57,7 @@ describe('the help', () => {
     expect(stdout).toContain('--url URL');
   });
 
-  test('of a command that asks first says how to do without', async () => {
+  test('of a command with a confirmation names the option that skips it', async () => {
     const { stdout } = await adminProcess({}).run('order', 'settle', '--help');
     expect(stdout).toMatch(/^ {2}--yes +Do not ask for confirmation$/m);
     expect(stdout).toContain('asks for confirmation');
@@ -70,7 +70,7 @@ describe('the help', () => {
   });
 });
 
-describe('what cannot be understood is one line and exit 1', () => {
+describe('an invalid command is one line and exit code 1', () => {
   test.each([
     [[], 'No command given'],
     [['merchant'], 'Unknown command: merchant; there are merchant create'],
@@ -94,18 +94,18 @@ describe('what cannot be understood is one line and exit 1', () => {
     expect(stderr).toContain(line);
   });
 
-  test('also from outside', async () => {
+  test('also as a separate process', async () => {
     expect(await adminProcess({}).refusal('merchant', 'destroy')).toContain('Unknown command');
   });
 });
 
 describe('finding the service', () => {
-  test('without one, the line says how to start it', async () => {
+  test('without one, the error line says how to start it', async () => {
     const line = await adminProcess({}).refusal('merchant', 'list');
     expect(line).toMatch(/No service is running on DATA_DIR .* start it with npm start, or set/);
   });
 
-  test('through the settings that npm start left in DATA_DIR', async ({ database }) => {
+  test('through the settings that npm start has written to DATA_DIR', async ({ database }) => {
     const DATA_DIR = dataDirOf({ DATABASE_URL: database.url });
     expect(await adminProcess({ DATA_DIR }).json('merchant', 'list')).toEqual([]);
   });
@@ -115,13 +115,15 @@ describe('finding the service', () => {
     expect(await cli.json('merchant', 'list')).toEqual([]);
   });
 
-  test("the process's own settings win over those in DATA_DIR", async ({ database }) => {
+  test('the process’s own settings take precedence over those in DATA_DIR', async ({
+    database,
+  }) => {
     const DATA_DIR = dataDirOf({ DATABASE_URL: database.url, API_SECRET_PEPPER: PEPPER });
     const cli = adminProcess({ DATA_DIR, API_SECRET_PEPPER: 'short' });
     expect(await cli.refusal('merchant', 'list')).toContain('API_SECRET_PEPPER is wrong');
   });
 
-  test('another DATABASE_URL is another service: the secrets in DATA_DIR are not its own', async ({
+  test('another DATABASE_URL is another service, which does not use the secrets in DATA_DIR', async ({
     database,
   }) => {
     const environment = { DATABASE_URL: 'postgres://a@127.0.0.1:1/x', API_SECRET_PEPPER: PEPPER };
@@ -132,14 +134,14 @@ describe('finding the service', () => {
     expect(line).toContain('API_SECRET_PEPPER is missing');
   });
 
-  test('a database that does not answer is one line, without its password', async () => {
+  test('a database that does not respond is reported in one line, without its password', async () => {
     const cli = adminProcess({ DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' });
     const line = await cli.refusal('merchant', 'list');
     expect(line).toContain('The database cannot be reached');
     expect(line).not.toContain('hidden');
   });
 
-  test('a Temporal that does not answer is one line', async ({ database }) => {
+  test('a Temporal that does not respond is reported in one line', async ({ database }) => {
     await database.sql`
       INSERT INTO merchants (merchant_id, name, email) VALUES ('mer_1', 'A', 'a@example.com')`;
     await database.sql`

@@ -18,9 +18,9 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /**
- * Runs a command on a terminal, made by `script`, and types an answer once it is asked.
+ * Runs a command on a terminal, made by `script`, and types an answer when it asks for confirmation.
  *
- * @returns what the terminal showed, and how the command ended
+ * @returns the terminal's output and the command's exit code
  */
 async function onTerminal(service: TestService, answer: string, ...args: string[]) {
   const command = [process.execPath, ADMIN, ...args].map(quoted).join(' ');
@@ -56,8 +56,8 @@ const decide = ({ order_number }: Order, winner: string, ...more: string[]) => {
   return [...command, '--reason', 'No proof of delivery', ...more];
 };
 
-describe('dispute decide asks on a terminal', () => {
-  test('showing both sides, the amount and what will happen; a no does nothing', async ({
+describe('dispute decide asks for confirmation on a terminal', () => {
+  test('showing both sides, the amount and the effect; a no does nothing', async ({
     service,
     merchant,
   }) => {
@@ -78,7 +78,7 @@ describe('dispute decide asks on a terminal', () => {
     expect(await audits(service, order, 'dispute.decide')).toHaveLength(0);
   });
 
-  test('a yes decides', async ({ service, merchant }) => {
+  test('and decides after a yes', async ({ service, merchant }) => {
     const order = await orderUnderReview(merchant);
     const { code, shown } = await onTerminal(service, 'y\n', ...decide(order, 'merchant'));
     expect(shown).toContain(
@@ -89,7 +89,10 @@ describe('dispute decide asks on a terminal', () => {
     expect((await merchant.sandbox.read(order)).status).toBe('DELIVERED');
   });
 
-  test('not with --yes, and not when there is nothing to decide', async ({ service, merchant }) => {
+  test('but not with --yes, and not if there is nothing to decide', async ({
+    service,
+    merchant,
+  }) => {
     const order = await orderUnderReview(merchant);
     const { code, isAnswered } = await onTerminal(
       service,
@@ -104,7 +107,7 @@ describe('dispute decide asks on a terminal', () => {
   });
 });
 
-test('order refund asks on a terminal, showing the amount and what will happen', async ({
+test('order refund asks for confirmation on a terminal, showing the amount and the effect', async ({
   service,
   merchant,
 }) => {
@@ -120,13 +123,13 @@ test('order refund asks on a terminal, showing the amount and what will happen',
   expect((await merchant.sandbox.read(order)).refund).toBeNull();
 });
 
-describe('order settle asks on a terminal', () => {
+describe('order settle asks for confirmation on a terminal', () => {
   const settle = ({ order_number }: Order) => {
     const command = ['order', 'settle', '--order', order_number];
     return [...command, '--reference', 'UTR 417', '--reason', 'The account was closed'];
   };
 
-  test('showing the amount and what will happen; then both sides see the reason', async ({
+  test('showing the amount and the effect; then both sides see the reason', async ({
     service,
     merchant,
   }) => {

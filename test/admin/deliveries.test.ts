@@ -12,7 +12,7 @@ const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ s
   adminCli(service.env),
 );
 
-/** A merchant with so many orders, each of whose first webhooks was refused once. */
+/** A merchant with a number of orders; the first webhook of each was refused once. */
 async function merchantWithRefusals(service: TestService, cli: AdminCli, count: number) {
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);
@@ -74,7 +74,7 @@ test('the list has every delivery with its attempts and the time of the next one
   expect(waitMs).toBeLessThan(315_000);
 });
 
-test('the list can be of one order, environment or state, and limited', async ({
+test('the list can be filtered by order, environment and state, and limited', async ({
   service,
   cli,
 }) => {
@@ -94,7 +94,7 @@ test('the list can be of one order, environment or state, and limited', async ({
   expect(await cli.refusal('delivery', 'list', '--limit', '0')).toContain('--limit must be');
 });
 
-test('one delivery is shown with the answers, which do nothing to a terminal', async ({
+test('one delivery is shown with the responses, escaped for the terminal', async ({
   service,
   cli,
 }) => {
@@ -116,7 +116,7 @@ test('one delivery is shown with the answers, which do nothing to a terminal', a
   );
 });
 
-test('a retry says what came of it, exits 1 when it is refused, and is in the list as manual', async ({
+test('a retry prints its result, exits with 1 if it is refused, and is listed as manual', async ({
   service,
   cli,
 }) => {
@@ -142,7 +142,7 @@ test('a retry says what came of it, exits 1 when it is refused, and is in the li
   );
 });
 
-test('all that failed since a time is retried', async ({ service, cli }) => {
+test('all deliveries that failed since a time are retried', async ({ service, cli }) => {
   const { list, receiver, merchantId } = await merchantWithRefusals(service, cli, 3);
   const before = new Date().toISOString();
   await failAll(service, merchantId);
@@ -158,7 +158,7 @@ test('all that failed since a time is retried', async ({ service, cli }) => {
   );
 });
 
-test('all that failed since a time is retried while it is PENDING, too', async ({
+test('all deliveries that failed since a time are retried while they are PENDING, too', async ({
   service,
   cli,
 }) => {
@@ -177,6 +177,6 @@ test('all that failed since a time is retried while it is PENDING, too', async (
   expect(await cli.json(...retry, start)).toMatchObject({ delivered: 2, refused: 0 });
   const deliveries = await list();
   expect(deliveries.map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
-  // What the receiver took at once was none of those.
+  // Deliveries that the receiver accepted immediately are not among them.
   expect(deliveries[0]?.attempts).toHaveLength(1);
 });

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const test = serviceTest({ time: 'real', worker: false });
 
-/** What every `npm start` does on this data directory. */
+/** Does what every `npm start` does with this data directory. */
 async function seed(
   service: TestService,
   dataDir: string,
@@ -26,7 +26,7 @@ async function seed(
 const statusWith = async (service: TestService, keys: KeyPair) =>
   (await createApiClient(service.origin, keys, 'sandbox').get('/orders')).status;
 
-describe('the keys of the demo merchant that a start prints', () => {
+describe('the demo merchant’s keys that a start prints', () => {
   test('are the same at every start', async ({ service }) => {
     const dataDir = temporaryFolder();
     const first = await seed(service, dataDir);
@@ -34,7 +34,7 @@ describe('the keys of the demo merchant that a start prints', () => {
     expect(await seed(service, dataDir)).toEqual(first);
   });
 
-  test('work after one of them was rotated, and the other stays', async ({ service }) => {
+  test('work after one of them was rotated, and the other is unchanged', async ({ service }) => {
     const dataDir = temporaryFolder();
     const { merchantId, sandbox, production } = await seed(service, dataDir);
     await adminCli(service.env).json('key', 'rotate', '--merchant', merchantId);

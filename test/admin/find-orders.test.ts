@@ -70,7 +70,7 @@ const numbersOf = ({ orders }: { orders: FoundOrder[] }) =>
   orders.map(({ orderNumber }) => orderNumber);
 
 describe('order find', () => {
-  test('finds by number, and shows what tells orders apart', async ({ cli }) => {
+  test('finds by number, and shows the fields that distinguish orders', async ({ cli }) => {
     expect(await find(cli, '--order', 'ORD7')).toEqual({
       orders: [
         {
@@ -116,7 +116,7 @@ describe('order find', () => {
     expect(numbersOf(await find(cli, '--utr', 'BANK 11'))).toEqual(['ORD11']);
   });
 
-  test('is bounded, and says that there are more', async ({ cli }) => {
+  test('is limited, and says that there are more', async ({ cli }) => {
     const email = ['--email', 'buyer7@example.com'];
     expect(await find(cli, ...email, '--limit', '3')).toMatchObject({ hasMore: true });
     const { stdout } = await cli.run('order', 'find', ...email, '--limit', '3');
@@ -130,7 +130,7 @@ describe('order find', () => {
     });
   });
 
-  test('wants something to look for', async ({ cli }) => {
+  test('requires a search term', async ({ cli }) => {
     expect(await cli.refusal('order', 'find', '--merchant', 'mer_1')).toBe(
       'Say what to look for: --order, --merchant-order-id, --email, --phone or --utr',
     );
@@ -140,7 +140,7 @@ describe('order find', () => {
   });
 });
 
-/** How PostgreSQL carries out the one statement that a call makes. */
+/** PostgreSQL's plan of the one statement that a call makes. */
 async function planOf(
   database: TestDatabase,
   call: (sql: Sql) => Promise<unknown>,
@@ -161,7 +161,7 @@ async function planOf(
   }
 }
 
-describe('what operators look for is found by an index, among many rows', () => {
+describe('an operator’s search uses an index among many rows', () => {
   test.for<[string, OrderClues, string]>([
     ['the number', { orderNumber: 'ORD7' }, 'orders_pkey'],
     ["the merchant's own id", { merchantOrderId: 'cart-7' }, 'orders_by_any_merchant_order_id'],
@@ -175,7 +175,7 @@ describe('what operators look for is found by an index, among many rows', () => 
     expect(plan).not.toContain('Seq Scan');
   });
 
-  test('the disputes that are running', async ({ database }) => {
+  test('for running disputes', async ({ database }) => {
     const plan = await planOf(database, (sql) => listRunningDisputes(sql, {}, 50));
     expect(plan).toContain('orders_in_dispute');
     expect(plan).not.toMatch(/Seq Scan|Sort/);
@@ -193,7 +193,7 @@ describe('what operators look for is found by an index, among many rows', () => 
     expect(plan).not.toContain('Seq Scan on audit_log');
   });
 
-  test('the deliveries that fail', async ({ database }) => {
+  test('for failing deliveries', async ({ database }) => {
     const plan = await planOf(database, (sql) => findFailing(sql, new Date(0), {}));
     expect(plan).toContain('webhook_attempts_failed');
     expect(plan).toContain('webhook_deliveries_failed');

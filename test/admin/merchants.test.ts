@@ -85,13 +85,13 @@ describe('a merchant', () => {
     expect(audit[4]?.actor).toMatch(/^cli:./);
   });
 
-  test('that is pending cannot be activated past its approval', async ({ service, cli }) => {
+  test('that is pending cannot be activated without its approval', async ({ service, cli }) => {
     const merchantId = await aMerchant(service);
     const line = await cli.refusal('merchant', 'activate', '--merchant', merchantId);
     expect(line).toBe('Cannot activate; merchant must be SUSPENDED or APPROVED, and is PENDING');
   });
 
-  test('that does not exist is named in the refusal, and leaves no audit row', async ({
+  test('that does not exist is named in the refusal and leaves no audit row', async ({
     service,
     cli,
   }) => {
@@ -125,7 +125,7 @@ describe('a merchant', () => {
     expect(third).toContain('must be an id of the gateway');
   });
 
-  test('is listed with the others, the newest first, and by status', async ({ service, cli }) => {
+  test('is listed with the others, newest first, and by status', async ({ service, cli }) => {
     const older = await aMerchant(service);
     const newer = await aMerchant(service, 'approve', 'suspend');
     const ids = async (...options: string[]) =>
@@ -141,7 +141,7 @@ describe('a merchant', () => {
 });
 
 describe('keys', () => {
-  test('come after the approval', async ({ service, cli }) => {
+  test('are created only after the approval', async ({ service, cli }) => {
     const merchantId = await aMerchant(service);
     expect(await cli.refusal('key', 'create', '--merchant', merchantId)).toBe(
       'Merchant must be approved first',
@@ -151,7 +151,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('of both environments have their own prefixes and work at once', async ({
+  test('of both environments have their own prefixes and work immediately', async ({
     service,
     cli,
   }) => {
@@ -167,7 +167,7 @@ describe('keys', () => {
     expect(await statusWith(service, production)).toBe(401);
   });
 
-  test('are one pair for each environment: a second create names the rotation', async ({
+  test('are one pair for each environment: a second create refers to the rotation', async ({
     service,
     cli,
   }) => {
@@ -177,7 +177,7 @@ describe('keys', () => {
     expect(await statusWith(service, keys)).toBe(200);
   });
 
-  test('rotated: the key stays, the old secret is 401 on the very next request', async ({
+  test('are rotated: the key stays, the old secret is 401 on the very next request', async ({
     service,
     cli,
   }) => {
@@ -195,12 +195,12 @@ describe('keys', () => {
     expect(JSON.stringify(rotated)).not.toContain(apiSecret);
   });
 
-  test('cannot be rotated before there is one', async ({ service, cli }) => {
+  test('cannot be rotated before they are created', async ({ service, cli }) => {
     const merchantId = await aMerchant(service, 'approve');
     expect(await cli.refusal('key', 'rotate', '--merchant', merchantId)).toContain('create one');
   });
 
-  test('are listed without their secrets, which the audit does not hold either', async ({
+  test('are listed without their secrets, which the audit log does not contain either', async ({
     service,
     cli,
   }) => {
@@ -214,7 +214,7 @@ describe('keys', () => {
     expect(audit.at(-1)).toMatchObject({ action: 'key.create', subject: apiKey });
   });
 
-  test('of a suspended merchant answer 403 until it is active again', async ({ service, cli }) => {
+  test('of a suspended merchant get 403 until it is active again', async ({ service, cli }) => {
     const { merchantId, keys } = await aMerchantWithKeys(service, cli);
     await cli.json('merchant', 'suspend', '--merchant', merchantId);
     expect(await statusWith(service, keys)).toBe(403);
@@ -229,7 +229,7 @@ describe('origins', () => {
     return cli.json<{ origins: string[] }>(...command);
   };
 
-  test('are kept as browsers send them, without repeats', async ({ service, cli }) => {
+  test('are stored as browsers send them, without duplicates', async ({ service, cli }) => {
     const merchantId = await aMerchant(service, 'approve');
     const given = 'https://Shop.Example.com:443/, shop.example.com,http://localhost:3000,दुकान.भारत';
     const { origins } = await set(cli, merchantId, given);
@@ -246,7 +246,7 @@ describe('origins', () => {
     });
   });
 
-  test('decide who may call from a browser, and an empty list lets all in', async ({
+  test('decide which sites may call from a browser, and an empty list allows all', async ({
     service,
     cli,
   }) => {

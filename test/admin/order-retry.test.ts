@@ -41,7 +41,7 @@ async function paidOrder(service: TestService, merchant: Merchant) {
   return { order, gatewayPaymentId: row?.id ?? '' };
 }
 
-/** The gateway refuses for good, until that is taken back. */
+/** Makes the gateway refuse permanently, until the fault ends. */
 async function refuse(
   service: TestService,
   cause: 'account_closed' | 'refund_window_over',
@@ -52,7 +52,7 @@ async function refuse(
   return () => simulator(service, 'DELETE', `/refusals/${id}`);
 }
 
-/** The call waits for a try that no test waits for. */
+/** Waits until the call waits for an attempt that is too far away for a test. */
 async function untilWaiting(
   service: TestService,
   workflowId: string,
@@ -66,7 +66,7 @@ async function untilWaiting(
   });
 }
 
-/** An order whose refund the gateway has refused: its next try is an hour away. */
+/** An order whose refund the gateway has refused: its next attempt is an hour away. */
 async function refusedRefund(service: TestService, merchant: Merchant) {
   const { order, gatewayPaymentId } = await paidOrder(service, merchant);
   const lift = await refuse(service, 'refund_window_over', gatewayPaymentId);
@@ -76,8 +76,8 @@ async function refusedRefund(service: TestService, merchant: Merchant) {
   return { order, gatewayPaymentId, lift };
 }
 
-describe('a stuck call to the gateway is tried now', () => {
-  test('a refund: show names it, its error and its next try; after the retry it is done', async ({
+describe('a stuck gateway call is retried now', () => {
+  test('a refund: show names it, its error and its next attempt; after the retry it is made', async ({
     service,
     merchant,
     cli,
@@ -121,7 +121,7 @@ describe('a stuck call to the gateway is tried now', () => {
     expect((await show(cli, order)).gatewayCalls).toEqual([]);
   });
 
-  test('one that the gateway refuses again says so with exit 1, and waits for its next try', async ({
+  test('a call that the gateway refuses again exits with 1 and waits for its next attempt', async ({
     service,
     merchant,
     cli,
@@ -199,8 +199,8 @@ describe('a stuck call to the gateway is tried now', () => {
   });
 });
 
-describe('a retry is refused in one line, and leaves no audit row', () => {
-  test('when nothing waits, when there is no such order, and without a reason', async ({
+describe('a retry is refused in one line and leaves no audit row', () => {
+  test('if no call waits, if the order does not exist, and without a reason', async ({
     service,
     merchant,
     cli,
@@ -221,7 +221,7 @@ describe('a retry is refused in one line, and leaves no audit row', () => {
     expect(await audit(service, order)).toEqual([]);
   });
 
-  test('while the call is being tried', async ({ service, merchant, gateway, cli }) => {
+  test('while the call is running', async ({ service, merchant, gateway, cli }) => {
     const { order } = await paidOrder(service, merchant);
     const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 8000 } as const;
     const { mend, hits } = await gateway.addFault(late);
@@ -235,7 +235,7 @@ describe('a retry is refused in one line, and leaves no audit row', () => {
     await merchant.sandbox.untilStatus(order, 'REFUNDED');
   });
 
-  test('when Temporal does not answer; show then shows the rest', async ({ service, merchant }) => {
+  test('if Temporal does not respond; show then shows the rest', async ({ service, merchant }) => {
     const { order } = await paidOrder(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(await away.refusal(...retry(order))).toContain('Temporal cannot be reached');

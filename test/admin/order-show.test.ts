@@ -75,7 +75,7 @@ describe('order show', () => {
     expect(found.orders).toMatchObject([{ orderNumber: order.order_number }]);
   });
 
-  test('says it for people, and a stranger’s text does nothing to the terminal', async ({
+  test('prints it for reading, and escapes text of others for the terminal', async ({
     merchant,
     cli,
   }) => {
@@ -91,7 +91,7 @@ describe('order show', () => {
     expect(stdout).toMatch(/^dlv_\S+ +DISPUTE_RAISED +/m);
   });
 
-  test('says where the money went once it has moved', async ({ merchant, cli }) => {
+  test('shows where the money went once it has moved', async ({ merchant, cli }) => {
     const order = await disputedOrder(merchant);
     await post(merchant, order, 'dispute/accept');
     await until(async () => {
@@ -106,7 +106,7 @@ describe('order show', () => {
     });
   });
 
-  test('of no order is one line', async ({ cli }) => {
+  test('of an unknown order is one line', async ({ cli }) => {
     expect(await cli.refusal('order', 'show', '--order', 'ORDX')).toBe('Order not found: ORDX');
   });
 });
@@ -116,7 +116,7 @@ describe('disputes', () => {
     cli.json<{ disputes: RunningDispute[]; hasMore: boolean }>('dispute', 'list', ...options);
   const show = ({ order_number }: Order) => ['dispute', 'show', '--order', order_number];
 
-  test('are listed while they run, the nearest deadline first', async ({ service, cli }) => {
+  test('are listed while they run, nearest deadline first', async ({ service, cli }) => {
     const other = await service.newMerchant({ webhooks: false });
     const mine = ['--merchant', other.merchantId];
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => other.sandbox.create()));
@@ -157,7 +157,7 @@ describe('disputes', () => {
     );
   });
 
-  test('of one order are shown with the words of both sides, the earlier ones too', async ({
+  test('of one order are shown with the texts of both sides, the earlier ones too', async ({
     merchant,
     cli,
   }) => {
@@ -222,7 +222,10 @@ describe('disputes', () => {
     expect(stdout).toMatch(/^Decided for the buyer by cli:\S+:\n {2}The letters were sent$/m);
   });
 
-  test('of an order that never had one, or of none, are one line', async ({ merchant, cli }) => {
+  test('of an order without any, or of an unknown order, are one line', async ({
+    merchant,
+    cli,
+  }) => {
     const order = await merchant.sandbox.create();
     expect(await cli.refusal(...show(order))).toBe(
       `Order ${order.order_number} was never disputed`,

@@ -96,7 +96,7 @@ describe('a dispute', () => {
     expect(audit?.details).toEqual({ requestId: step?.requestId });
   });
 
-  test('cannot be raised where a buyer could not, and then leaves no audit row', async ({
+  test('cannot be raised if a buyer could not, and then leaves no audit row', async ({
     service,
     merchant,
     cli,
@@ -158,7 +158,7 @@ describe('a dispute', () => {
     expect(page).toContain('The parcel was weighed: &lt;no brick>');
   });
 
-  test('is not decided without a reason, and nothing is written then', async ({
+  test('is not decided without a reason, and then nothing is written', async ({
     service,
     merchant,
     cli,
@@ -203,7 +203,7 @@ describe('a settlement made outside the gateway', () => {
     return [...command, '--reference', reference, '--reason', 'Account closed'];
   };
 
-  /** An order whose refund the gateway has refused for good: its next try is an hour away. */
+  /** An order whose refund the gateway has refused permanently: its next attempt is an hour away. */
   async function refusedRefund(service: TestService, merchant: Merchant): Promise<Order> {
     const order = await orderUnderReview(merchant);
     const [row] = await service.sql<{ id: string }[]>`
@@ -216,8 +216,8 @@ describe('a settlement made outside the gateway', () => {
   }
 
   /**
-   * Makes the row say that the order was finished; its money has not moved, and so it is put back,
-   * with its workflow.
+   * Makes the row say that the order was finished. Its money has not moved, so the row and its
+   * workflow are restored afterwards.
    */
   async function pretendFinished(
     service: TestService,
@@ -292,20 +292,20 @@ describe('a settlement made outside the gateway', () => {
     return { order, told: await away.refusal(...settle(order)) };
   }
 
-  test('that the order finds by itself, before it is told, is no reason for a warning', async ({
+  test('that the order finds by itself, before it is notified, causes no warning', async ({
     service,
     merchant,
     cli,
   }) => {
     const { order, told } = await settleWithoutTemporal(service, merchant);
     expect(told).toContain('The settlement is recorded');
-    // What the order's next try within the hour does.
+    // As the order's next attempt within the hour does.
     await refundOrder(service.deps, order.order_number, 'dispute_accepted');
     await pretendFinished(service, order);
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
   });
 
-  test('is refused while the order is not releasing or refunding, and leaves nothing', async ({
+  test('is refused while the order is not releasing or refunding, and writes nothing', async ({
     service,
     merchant,
     cli,
@@ -318,7 +318,7 @@ describe('a settlement made outside the gateway', () => {
     expect(await auditOfOrder(service, merchant, order)).toEqual([]);
   });
 
-  test('survives a Temporal that does not answer: the line says so, and a repeat tells the order', async ({
+  test('is recorded if Temporal does not respond: the line says so, and a repeat notifies the order', async ({
     service,
     merchant,
     cli,
@@ -330,13 +330,13 @@ describe('a settlement made outside the gateway', () => {
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
   });
 
-  test('that comes after the order was finished by itself is recorded with a warning', async ({
+  test('that is made after the order was finished by itself is recorded with a warning', async ({
     service,
     merchant,
     cli,
   }) => {
     const order = await refusedRefund(service, merchant);
-    // This settlement was written, and the gateway refunded after all before the order heard of it.
+    // This settlement was written, and the gateway refunded after all before the order was notified.
     await service.sql`
       INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
       VALUES (${order.order_number}, 'refunded', 'UTR 417', 'Account closed', 'test')`;
@@ -346,7 +346,7 @@ describe('a settlement made outside the gateway', () => {
   });
 });
 
-test('after all of this the ledger is sound', async ({ service, cli }) => {
+test('after all of these tests the ledger is sound', async ({ service, cli }) => {
   expect((await verifyLedger(service.sql)).faults).toEqual([]);
   expect(await cli.json('ledger', 'verify')).toMatchObject({ ok: true, faultCount: 0 });
 });

@@ -27,7 +27,7 @@ const test = serviceTest({ time: 'real', worker: false }).extend(
   ({ service }) => adminCli(service.env),
 );
 
-/** An approved merchant whose receiver listens, and whose URL is not set yet. */
+/** An approved merchant with a running receiver, whose URL is not set yet. */
 async function aMerchant(
   service: TestService,
 ): Promise<{ merchantId: string; receiver: WebhookReceiver }> {
@@ -46,7 +46,7 @@ const actionsOf = async (service: TestService, merchantId: string) =>
     .map(({ action }) => action)
     .filter((action) => action.startsWith('webhook.'));
 
-/** The one webhook that arrived. */
+/** The only webhook that arrived. */
 function onlyWebhook({ received }: WebhookReceiver): ReceivedWebhook {
   const [sent] = received;
   if (received.length !== 1 || !sent) throw new Error(`${received.length} webhooks arrived`);
@@ -60,7 +60,7 @@ function signatureWith(secret: string | null, { headers, rawBody }: ReceivedWebh
     .digest('hex');
 }
 
-/** Every row of every table, as text: what a stolen dump would show. */
+/** Every row of every table as text, as in a stolen dump. */
 async function dump(service: TestService): Promise<string> {
   const tables = await service.sql<{ name: string }[]>`
     SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
@@ -71,7 +71,7 @@ async function dump(service: TestService): Promise<string> {
 }
 
 describe('the webhook URL', () => {
-  test('gets its secret at the first save, shown once; environments have separate ones', async ({
+  test('gets its secret at the first save, which is shown once; environments have separate ones', async ({
     service,
     cli,
   }) => {
@@ -106,7 +106,7 @@ describe('the webhook URL', () => {
   });
 
   test.for(['PORT', 'DATABASE_URL', 'TEMPORAL_ADDRESS'] as const)(
-    'on the port of our own %s is refused, also on an opened address',
+    'on the port of the service’s own %s is refused, also on an opened address',
     async (setting, { service, cli }) => {
       const port = setting === 'PORT' ? '8080' : /:(\d+)(?:\/|$)/.exec(service.env[setting])?.[1];
       const args = ['--merchant', 'mer_x', '--url', `http://127.0.0.1:${port}/`];
@@ -115,7 +115,7 @@ describe('the webhook URL', () => {
     },
   );
 
-  test('whose name does not resolve today is saved, with a warning', async ({ service, cli }) => {
+  test('whose name does not resolve is saved with a warning', async ({ service, cli }) => {
     const { merchantId } = await aMerchant(service);
     const url = 'https://no-such-host.invalid/hooks';
     const saved = await webhook(cli, 'set', merchantId, '--url', url);
@@ -170,7 +170,7 @@ describe('the webhook secret', () => {
     );
   });
 
-  test('is nowhere in the database in the clear', async ({ service, cli }) => {
+  test('is nowhere in the database in plain text', async ({ service, cli }) => {
     const { merchantId, receiver } = await aMerchant(service);
     const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
     const { secret: rotated } = await webhook(cli, 'rotate-secret', merchantId);
@@ -206,7 +206,10 @@ describe('the test event', () => {
     expect(orderSchema.safeParse(body.data).error).toBeUndefined();
   });
 
-  test('that is not taken is exit 1 with the reason, and no delivery', async ({ service, cli }) => {
+  test('that is refused is exit code 1 with the reason, and no delivery', async ({
+    service,
+    cli,
+  }) => {
     const { merchantId, receiver } = await aMerchant(service);
     await webhook(cli, 'set', merchantId, '--url', receiver.url);
     receiver.answerWith(() => 500);

@@ -18,7 +18,7 @@ const SECONDS = 'a number of seconds from 0.001 to 7776000 (90 days)';
 const RATE = 'a whole number from 1 to 1000000';
 const WEB_ADDRESS = 'an http:// or https:// address';
 
-/** Each variable that can be wrong: what it accepts, values that it refuses, values that it takes. */
+/** Each variable that can be wrong: what it accepts, values that it refuses, values that it accepts. */
 const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[]][] = [
   ['NODE_ENV', 'development, test or production', ['prod'], ['test', 'production']],
   ['LOG_LEVEL', 'fatal, error, warn, info, debug, trace or silent', ['loud'], ['silent']],
@@ -105,7 +105,7 @@ test('production refuses private addresses for webhooks', () => {
   expect(lineOf({ ...env, WEBHOOK_ALLOWED_CIDRS: '' })).toBeUndefined();
 });
 
-test('production refuses every schedule of webhooks but the one in the specification', () => {
+test('production refuses every webhook schedule except the specified one', () => {
   const name = 'WEBHOOK_RETRY_DELAYS_SECONDS';
   for (const delays of ['1,2,3,4', '300,1800,7200,43201', '1800,300,7200,43200']) {
     const line = lineOf({ NODE_ENV: 'production', [name]: delays });
@@ -131,7 +131,7 @@ describe.each([
     [`${gateway}_WEBHOOK_SECRET`]: 'x',
   };
 
-  test('is given whole or not at all', () => {
+  test('is configured completely or not at all', () => {
     expect(lineOf(whole)).toBeUndefined();
   });
 
@@ -146,7 +146,7 @@ describe.each([
     expect(lineOf({ ...whole, [name]: '' })).toBe(line);
   });
 
-  test('is refused when one part alone is given', () => {
+  test('is refused if only one part is given', () => {
     const line = `${gateway}_BASE_URL is missing: it accepts ${addresses}`;
     expect(lineOf({ [`${gateway}_KEY_ID`]: 'rzp_x' })).toBe(line);
   });
@@ -172,14 +172,14 @@ test('a version of the workers has a deployment and a build, or there is none', 
   );
 });
 
-test('the cache lies where XDG_CACHE_HOME says, unless that is a relative path', () => {
+test('the cache is in XDG_CACHE_HOME, unless that is a relative path', () => {
   expect(loadDevConfig({ XDG_CACHE_HOME: '/var/cache' }).cacheHome).toBe('/var/cache');
   const usual = loadDevConfig({}).cacheHome;
   expect(loadDevConfig({ XDG_CACHE_HOME: 'cache' }).cacheHome).toBe(usual);
   expect(loadDevConfig({ XDG_CACHE_HOME: '' }).cacheHome).toBe(usual);
 });
 
-test('nothing has to be set on a laptop', () => {
+test('no variable has to be set on a developer’s machine', () => {
   expect(loadConfig({})).toMatchObject({ port: 8080, rateLimitPerSecond: 10 });
 });
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { runPart } from '../support/run-part.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** Settings that are whole, of servers that nobody has to reach before the port is taken. */
+/** Complete settings; their servers need not be reachable before the port is taken. */
 const SETTINGS = {
   DATABASE_URL: 'postgres://127.0.0.1:1/none',
   TEMPORAL_ADDRESS: '127.0.0.1:1',
@@ -29,7 +29,7 @@ test.each([
   ['dev/gateway-simulator.ts', 'GATEWAY_SIMULATOR_PORT'],
   ['src/main/worker.ts', 'METRICS_PORT'],
 ])(
-  '%s alone says in one line that its port is busy and which variable moves it: %s',
+  '%s alone reports in one line that its port is busy and which variable changes it: %s',
   async (part, variable) => {
     const port = await busyPort();
     const env = { ...SETTINGS, DATA_DIR: temporaryFolder(), [variable]: String(port) };

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const test = serviceTest({ time: 'real' });
 
-/** The service, but for requests whose path ends so: those it refuses. */
+/** A proxy of the service that refuses requests whose path has a given end. */
 async function serviceRefusing(service: TestService, ending: string): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url?.endsWith(ending)) {
@@ -45,7 +45,7 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
 }
 
 describe('npm run demo', () => {
-  test('ends well when every step is as specified', async ({ service }) => {
+  test('succeeds if every step is as specified', async ({ service }) => {
     const { code, stdout, stderr } = await demoAgainst(service, service.origin);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('Every step was as the specification says.');

@@ -18,7 +18,7 @@ interface Place {
   readonly port: number;
 }
 
-/** A place for a server: a folder that, under root, the server's own account could not reach. */
+/** A folder for a server, which under root the server's own account could not reach. */
 async function newPlace(): Promise<Place> {
   return { dataDir: join(temporaryFolder(), 'postgres'), port: await freePort() };
 }
@@ -45,7 +45,7 @@ async function query(url: string, statement: string): Promise<Record<string, unk
   }
 }
 
-/** A process that has ended, and whose parent does not take notice while the test runs. */
+/** A zombie: a process that has ended and whose parent does not reap it while the test runs. */
 async function startZombie(): Promise<number> {
   const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -72,7 +72,7 @@ describe('the embedded PostgreSQL', () => {
     ]);
   });
 
-  test('is PostgreSQL 18 in UTF-8 and UTC, with the settings it was given', async () => {
+  test('is PostgreSQL 18 in UTF-8 and UTC, with the given settings', async () => {
     const { adminUrl: url } = await start(await newPlace());
     const [row] = await query(
       url,
@@ -89,7 +89,7 @@ describe('the embedded PostgreSQL', () => {
     });
   });
 
-  test('lets nobody in without its password, which only its owner can read', async () => {
+  test('refuses connections without its password, which only its owner can read', async () => {
     const place = await newPlace();
     const { adminUrl: url } = await start(place);
     const wrong = new URL(url);
@@ -112,7 +112,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('stops the server that a killed run left on the same data', async () => {
+  test('stops the server that a killed run has left on the same data', async () => {
     const place = await newPlace();
     const orphan = await start(place);
     await query(orphan.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS one');
@@ -121,7 +121,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(heir.adminUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
   });
 
-  test('loses nothing that was committed when it is killed', async () => {
+  test('loses no committed data when it is killed', async () => {
     const place = await newPlace();
     const victim = await start(place);
     await query(victim.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS one');
@@ -145,7 +145,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('begins anew after a first start that was cut off', async () => {
+  test('starts again from scratch after an interrupted first start', async () => {
     const place = await newPlace();
     const stop = new AbortController();
     const cutOff = start(place, stop.signal);
@@ -155,7 +155,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('says why it does not start on a port that is taken', async () => {
+  test('reports the reason if its port is taken', async () => {
     const place = await newPlace();
     const other = createServer().listen(place.port, '127.0.0.1');
     onTestFinished(() => void other.close());

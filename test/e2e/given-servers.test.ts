@@ -63,7 +63,7 @@ test.for([
   ['migrate', 'DATABASE_URL is missing: it accepts a postgres:// address'],
   ['demo', 'start it with npm start'],
 ])(
-  'npm run %s alone says in one line what it is missing, and exit 1',
+  'npm run %s alone reports in one line what it is missing, and exits with 1',
   async ([part = '', line]) => {
     const alone = runNpm(['run', part], { DATA_DIR: join(folder, 'nothing') });
     expect(await alone.ended).toEqual([1, null]);

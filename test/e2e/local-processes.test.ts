@@ -14,13 +14,13 @@ const HOST = '127.0.0.1';
 const quiet = () => undefined;
 const within = { timeout: 10_000 };
 
-describe('the ports that a run wants', () => {
-  test('are free: nothing is said', async () => {
+describe('the ports that a run needs', () => {
+  test('are free: nothing is reported', async () => {
     const wanted = [{ host: HOST, port: await freePort(), variable: 'PORT' }];
     await expect(requireFreePorts(wanted)).resolves.toBeUndefined();
   });
 
-  test('are in use: one line names each port and the variable that moves it', async () => {
+  test('are in use: one line names each port and the variable that changes it', async () => {
     const port = await freePort();
     const other = createServer().listen(port, '0.0.0.0');
     onTestFinished(() => void other.close());
@@ -30,7 +30,7 @@ describe('the ports that a run wants', () => {
     );
   });
 
-  test('are the same twice: the line names both variables', async () => {
+  test('are the same for two variables: the line names both', async () => {
     const port = await freePort();
     const wanted = ['PORT', 'POSTGRES_PORT'].map((variable) => ({ host: HOST, port, variable }));
     await expect(requireFreePorts(wanted)).rejects.toThrow(
@@ -40,7 +40,7 @@ describe('the ports that a run wants', () => {
 });
 
 describe('a lock', () => {
-  test('is held by one at a time, and free when its process is killed', async () => {
+  test('is held by one process at a time, and is released when that is killed', async () => {
     const file = join(temporaryFolder(), 'lock');
     const holder = runScript(`
       import { tryLock } from '${moduleUrl('dev/files/file-lock.ts')}';
@@ -78,7 +78,7 @@ describe('the guard', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('touches nothing once it is released', async () => {
+  test('does nothing after it is released', async () => {
     const folder = temporaryFolder();
     const script = runScript(`
       import { spawn } from 'node:child_process';
@@ -138,7 +138,7 @@ describe('the process table', () => {
 });
 
 describe('a folder of the cache', () => {
-  test('is filled once, however many ask for it at the same time', async () => {
+  test('is filled once for concurrent callers', async () => {
     const root = join(temporaryFolder(), 'cache');
     let fills = 0;
     const fill = async (folder: string) => {
@@ -153,7 +153,7 @@ describe('a folder of the cache', () => {
     expect(existsSync(join(root, 'tool-1', 'tool'))).toBe(true);
   });
 
-  test('is not there after a failure, and neither are its remains', async () => {
+  test('is removed completely after a failure', async () => {
     const root = join(temporaryFolder(), 'cache');
     const broken = cachedFolder({
       root,
@@ -167,7 +167,7 @@ describe('a folder of the cache', () => {
     expect(readdirSync(root)).toEqual(['tool-1.lock']);
   });
 
-  test('is made anew where a killed process left it half done', async () => {
+  test('is filled again after a killed process has left it incomplete', async () => {
     const root = join(temporaryFolder(), 'cache');
     const killed = runScript(`
       import { cachedFolder } from '${moduleUrl('dev/files/cache.ts')}';

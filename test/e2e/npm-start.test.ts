@@ -15,13 +15,13 @@ import { createApiClient } from '../support/api-client.ts';
 import { linesIn } from '../support/log-lines.ts';
 import { freePorts, REPOSITORY, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 
-// Three starts of everything take their time on a machine that tests other things meanwhile.
+// Three complete starts take long on a machine that runs other tests meanwhile.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** One installation, whose story is told in order: each test goes on where the one before ended. */
+/** One installation; the tests run in order, and each continues where the one before ended. */
 const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-npm-start-'));
 const dataDir = join(folder, 'data');
-/** What an order has left when everything is killed: time enough to see that it is still open. */
+/** The time left to an order when everything is killed: enough to check that it is still open. */
 const LEFT_SECONDS = 4;
 
 let guard: Guard;
@@ -56,7 +56,7 @@ async function almostComplete(order: Order): Promise<number> {
 
 const untilPast = (timeMs: number) =>
   vi.waitUntil(() => Date.now() > timeMs, { timeout: 10_000, interval: 20 });
-/** A worker that was killed while it moved the order's money holds the lease on it for a minute. */
+/** A worker that was killed while it moved the order's money keeps the lease on it for a minute. */
 const untilCompleted = (order: Order) =>
   vi.waitUntil(async () => (await read(order)).status === 'COMPLETED', {
     timeout: 140_000,
@@ -78,7 +78,7 @@ afterAll(async () => {
 });
 
 describe('npm start, once it is ready,', () => {
-  test('leaves in dev.json, for its owner alone, where everything is', async () => {
+  test('writes to dev.json, readable only by its owner, where everything is', async () => {
     expect(statSync(join(dataDir, 'dev.json')).mode & 0o777).toBe(0o600);
     const { PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } = settings;
     const keys = { apiKey: expect.any(String), apiSecret: expect.any(String) };
@@ -99,7 +99,7 @@ describe('npm start, once it is ready,', () => {
     expect((await fetch(facts.temporalUiUrl ?? '')).status).toBe(200);
   });
 
-  test('prints the addresses, the keys, and a curl line that creates an order as it is', async () => {
+  test('prints the addresses, the keys, and a curl line that creates an order unchanged', async () => {
     const printed = service.stdout();
     const { sandbox: ofSandbox, production } = facts.demoMerchant;
     for (const fact of [facts.apiBaseUrl, facts.temporalUiUrl, ofSandbox.apiSecret]) {
@@ -107,7 +107,7 @@ describe('npm start, once it is ready,', () => {
     }
     expect(printed).toContain(production.apiSecret);
     const line = printed.split('\n').find((one) => one.startsWith('curl ')) ?? '';
-    // curl itself tells the status, without a change to the line.
+    // curl itself prints the status, without a change to the line.
     writeFileSync(join(folder, '.curlrc'), String.raw`write-out = "\n%{http_code}"`);
     const env = { PATH: process.env['PATH'], CURL_HOME: folder };
     const [body = '', status] = execFileSync('sh', ['-c', line], { env, encoding: 'utf8' }).split(
@@ -118,7 +118,7 @@ describe('npm start, once it is ready,', () => {
     expect(await read(data)).toMatchObject({ order_number: data.order_number, amount: 499.5 });
   });
 
-  test('has npm run demo tell the whole story with nothing but the same DATA_DIR', async () => {
+  test('lets npm run demo show a complete order with only the same DATA_DIR', async () => {
     const demo = runNpm(['run', 'demo'], { DATA_DIR: dataDir });
     expect(await demo.ended).toEqual([0, null]);
     const webhooks = demo.stdout().matchAll(/webhook \d: (\w+) .*signature verified/g);
@@ -132,7 +132,7 @@ describe('npm start, once it is ready,', () => {
     ]);
   });
 
-  test('has a log of each part in which every line is JSON', () => {
+  test('writes a log for each part in which every line is JSON', () => {
     const logOf = (part: string) => linesIn(join(dataDir, 'logs', `${part}.log`));
     expect(logOf('seed')).toEqual([]);
     for (const part of ['api', 'worker', 'migrate', 'gateway-simulator']) {
@@ -145,7 +145,7 @@ describe('npm start, once it is ready,', () => {
   });
 });
 
-test('a busy port and a wrong setting are one line each, and exit 1 before anything starts', async () => {
+test('a busy port and a wrong setting are reported in one line each, with exit code 1 before anything starts', async () => {
   const elsewhere = { ...(await freePorts()), DATA_DIR: join(folder, 'elsewhere') };
   const { POSTGRES_PORT } = settings;
   const busy = runNpm(['start'], { ...elsewhere, POSTGRES_PORT: POSTGRES_PORT ?? '' });
@@ -163,7 +163,7 @@ test('a busy port and a wrong setting are one line each, and exit 1 before anyth
   expect(existsSync(join(elsewhere.DATA_DIR, 'postgres'))).toBe(false);
 });
 
-test('a list of workflows is a list of orders: housekeeping has a namespace of its own', async () => {
+test('a list of workflows is a list of orders: housekeeping has a separate namespace', async () => {
   const connection = await Connection.connect({ address: facts.temporalAddress });
   const typesIn = async (namespace: string) => {
     const client = new Client({ connection, namespace });
@@ -178,7 +178,7 @@ test('a list of workflows is a list of orders: housekeeping has a namespace of i
 });
 
 test.each(['demo-merchant.json', 'secrets.json', 'npm-start.lock'])(
-  'a damaged %s is one line that names it, and exit 1 before anything starts',
+  'a damaged %s is reported in one line that names it, with exit code 1 before anything starts',
   async (name) => {
     const DATA_DIR = mkdtempSync(join(folder, 'damaged-'));
     writeFileSync(join(DATA_DIR, name), '{"merchantId": "mer_01');
@@ -192,7 +192,7 @@ test.each(['demo-merchant.json', 'secrets.json', 'npm-start.lock'])(
 describe('when the worker is killed', () => {
   let endMs: number;
 
-  test('all of it ends with a line that says so and exit 1, and nothing stays behind', async () => {
+  test('npm start ends completely with a line that says so and exit code 1, and leaves no process', async () => {
     const { merchantId } = facts.demoMerchant;
     const url = `http://127.0.0.1:${await freePort()}/webhooks`;
     const webhook = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
@@ -216,7 +216,7 @@ describe('when the worker is killed', () => {
     expect(existsSync(join(dataDir, 'dev.json'))).toBe(false);
   });
 
-  test('npm start goes on: same keys, open orders as they were, and a timer that fell due meanwhile', async () => {
+  test('npm start continues with the same keys, the open orders, and a timer that became due meanwhile', async () => {
     const { merchantId, sandbox: before, production } = facts.demoMerchant;
     await untilPast(endMs);
     await startService();
@@ -233,7 +233,7 @@ describe('when the worker is killed', () => {
   });
 });
 
-test('when all of its processes are killed, npm start goes on as if nothing had been', async () => {
+test('after all of its processes were killed, npm start continues as before', async () => {
   const endMs = await almostComplete(paid);
   const family = service.family();
   for (const pid of family) sendSignal(pid, 'SIGKILL');
@@ -244,7 +244,7 @@ test('when all of its processes are killed, npm start goes on as if nothing had 
   await untilCompleted(paid);
 });
 
-test('a SIGTERM to npm alone stops all of it within 10 s', async () => {
+test('a SIGTERM to npm alone stops everything within 10 s', async () => {
   const family = service.family();
   const startedAtMs = performance.now();
   process.kill(service.pid, 'SIGTERM');

@@ -1,7 +1,7 @@
 /**
- * `npm run check:restarts`: kills every process of `npm start` with SIGKILL and runs it again in the
- * same moment, twenty times, with orders in every status. Each start must come up by itself, find each
- * order as it was, and carry a new order from its creation to DELIVERED. Exit 0 when all of them did.
+ * `npm run check:restarts`: kills every process of `npm start` with SIGKILL and immediately runs it
+ * again, twenty times, with orders in every status. Each start must succeed by itself, find each order
+ * unchanged, and bring a new order from its creation to DELIVERED. Exits with 0 if all of them do.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ function data({ status, body }: ApiAnswer): Order {
   return body.data;
 }
 
-/** How an order comes to each status, after its creation. */
+/** How an order gets to each status after its creation. */
 const WAYS: Record<Order['status'], (api: ApiClient, order: Order) => Promise<void>> = {
   ACCEPTED: async () => undefined,
   async PAID(api, order) {

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const nowhere = 'http://127.0.0.1:1';
 const SERVER_PROGRAMS = ['temporal-server', 'temporal-sql-tool'];
 
-/** A program that says who it is. */
+/** A program that prints its name. */
 function writeProgram(folder: string, name: string, says: string): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, name);
@@ -29,7 +29,7 @@ function writePrograms(names: readonly string[], says: string): string {
 
 const says = (program: string) => execFileSync(program, { encoding: 'utf8' }).trim();
 
-/** A machine on which there is nothing but the programs of a bare system. */
+/** A machine that has only the programs of a minimal system. */
 function bareMachine() {
   const lines: string[] = [];
   return {
@@ -42,7 +42,7 @@ function bareMachine() {
   };
 }
 
-/** GitHub's releases of the two projects, on this machine. */
+/** A local server with the GitHub releases of the two projects. */
 async function startReleases({ damaged = false } = {}) {
   const asked: string[] = [];
   const programs = { temporal: SERVER_PROGRAMS, 'ui-server': ['ui-server'] };
@@ -73,7 +73,7 @@ async function startReleases({ damaged = false } = {}) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** Stands for Go, whose builds take minutes: writes down how it is called, and makes the file. */
+/** Replaces Go, whose builds take minutes: records its arguments and creates the file. */
 function writeGo(refuses: string): { folder: string; calls: () => string[] } {
   const folder = temporaryFolder();
   const callsFile = join(folder, 'calls');
@@ -106,14 +106,14 @@ describe("Temporal's programs", () => {
     );
   });
 
-  test('are else those on the PATH', async () => {
+  test('are otherwise those on the PATH', async () => {
     const folder = writePrograms([...SERVER_PROGRAMS, 'ui-server'], 'installed');
     const machine = { ...bareMachine(), env: { PATH: `/nowhere:${folder}` } };
     expect((await findTemporalServer(machine)).server).toBe(join(folder, 'temporal-server'));
     expect(await findTemporalUi(machine)).toBe(join(folder, 'ui-server'));
   });
 
-  test('are else downloaded from the official releases, once', async () => {
+  test('are otherwise downloaded from the official releases, once', async () => {
     const { url, asked } = await startReleases();
     const machine = { ...bareMachine(), downloadBaseUrl: url };
     const found = await findTemporalServer(machine);
@@ -128,14 +128,14 @@ describe("Temporal's programs", () => {
     expect(asked).toHaveLength(4);
   });
 
-  test('are not taken from an archive that its checksum contradicts', async () => {
+  test('are not taken from an archive whose checksum is wrong', async () => {
     const { url } = await startReleases({ damaged: true });
     const machine = { ...bareMachine(), downloadBaseUrl: url };
     await expect(findTemporalServer(machine)).rejects.toThrow(/Go is not on this machine/);
     expect(machine.lines.join('\n')).toMatch(/no download \(temporal_.* has the checksum/);
   });
 
-  test('are else built with Go from the pinned versions, and kept', async () => {
+  test('are otherwise built with Go from the pinned versions, and kept', async () => {
     const { folder, calls } = writeGo('/none');
     const machine = { ...bareMachine(), env: { PATH: `${folder}:/usr/bin:/bin` } };
     const { server } = await findTemporalServer(machine);
@@ -152,7 +152,7 @@ describe("Temporal's programs", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  test('are else built from the older versions, when a module of the others is refused', async () => {
+  test('are otherwise built from the older versions, if a module of the current ones is refused', async () => {
     const { folder } = writeGo('*/current');
     const machine = { ...bareMachine(), env: { PATH: `${folder}:/usr/bin:/bin` } };
     const { server } = await findTemporalServer(machine);
@@ -161,7 +161,7 @@ describe("Temporal's programs", () => {
     expect((await findTemporalServer(machine)).server).toBe(server);
   });
 
-  test('are built once when two processes want them at the same moment', async () => {
+  test('are built once if two processes need them at the same moment', async () => {
     const { folder, calls } = writeGo('/none');
     const machine = { ...bareMachine(), env: { PATH: `${folder}:/usr/bin:/bin` } };
     const [first, second] = await Promise.all([
@@ -173,14 +173,14 @@ describe("Temporal's programs", () => {
     expect(machine.lines.some((line) => line.startsWith('Waiting for another process'))).toBe(true);
   });
 
-  test('are else missing, and one line names every remedy', async () => {
+  test('are otherwise missing, and one line names every remedy', async () => {
     const failure = findTemporalServer({ ...bareMachine(), env: { PATH: '/nowhere' } });
     await expect(failure).rejects.toThrow(
       /^The Temporal server cannot be had.*PATH.*TEMPORAL_PROGRAMS_DIR.*Go.*TEMPORAL_ADDRESS[^\n]*$/,
     );
   });
 
-  test('a Web UI that cannot be had costs a warning, not the start', async () => {
+  test('cause only a warning if the Web UI is not available', async () => {
     const machine = { ...bareMachine(), env: { PATH: '/nowhere' } };
     expect(await findTemporalUi(machine)).toBeUndefined();
     expect(machine.lines.at(-1)).toMatch(

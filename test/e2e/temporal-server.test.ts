@@ -29,7 +29,7 @@ const programOptions: TemporalProgramsOptions = {
   log,
 };
 
-/** What a server needs: a PostgreSQL of its own, for each has databases of the same names. */
+/** The environment of a server: a separate PostgreSQL, because the databases have the same names. */
 async function newPlace(): Promise<TemporalServerOptions> {
   const folder = temporaryFolder();
   const cluster = await startEmbeddedPostgres({
@@ -65,7 +65,7 @@ const startSleeper = (client: Client) =>
   client.workflow.start('sleeper', { workflowId: 'kept', taskQueue: 'none' });
 
 describe('the Temporal server', () => {
-  test('keeps its workflows in PostgreSQL, and takes namespace and search attributes twice', async () => {
+  test('keeps its workflows in PostgreSQL, and accepts namespace and search attributes twice', async () => {
     const place = await newPlace();
     const first = await start(place);
     for (let times = 0; times < 2; times += 1) {
@@ -84,7 +84,7 @@ describe('the Temporal server', () => {
     expect(Object.keys(known.customAttributes)).toContain('OrderStatus');
   });
 
-  test('replaces the server that a killed run left in the same folder', async () => {
+  test('replaces the server that a killed run has left in the same folder', async () => {
     const place = await newPlace();
     const orphan = await start(place);
     await ensureNamespace(orphan.client, 'default');
@@ -94,14 +94,14 @@ describe('the Temporal server', () => {
     expect((await heir.client.workflow.getHandle('kept').describe()).workflowId).toBe('kept');
   });
 
-  test('does not take another server on its port for itself', async () => {
+  test('does not mistake another server on its port for itself', async () => {
     const place = await newPlace();
     await start(place);
     const twin = { ...place, folder: `${place.folder}-2` };
     await expect(startTemporalServer(twin)).rejects.toThrow(`port ${place.port} is already in use`);
   });
 
-  test('has a login that can enter its own databases and no others', async () => {
+  test('has a login that can connect only to its own databases', async () => {
     const address = new URL(inject('postgresAdminUrl'));
     address.username = 'temporal';
     address.password = 'temporal';
@@ -124,7 +124,7 @@ describe('the Temporal server', () => {
 });
 
 describe('the Temporal Web UI', () => {
-  test('takes away what strands money, and leaves Signals and Updates', async () => {
+  test('disables operations that strand money, and leaves Signals and Updates', async () => {
     const program = await findTemporalUi(programOptions);
     if (program === undefined) throw new Error('The Temporal Web UI cannot be had here');
     const folder = temporaryFolder();
