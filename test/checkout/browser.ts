@@ -8,19 +8,19 @@ import type { OnCleanup } from '../support/fixtures.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A cheap phone. */
+/** The screen and speed of a cheap phone. */
 const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true };
 
 /** A headless Chromium that also runs as root. */
 export async function launchBrowser() {
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
-    // Not the package's own list: it switches web security off and dies with its first context.
+    // Not the package's default list: it disables web security, and the browser ends with its first context.
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
     headless: true,
   });
   return {
-    /** A phone without cookies or cache, and the errors on its console. */
+    /** A phone without cookies or cache, with the errors on its console. */
     async newPhone(options: BrowserContextOptions = {}) {
       const context = await browser.newContext({ ...PHONE, ...options });
       const complaints: string[] = [];
@@ -36,7 +36,7 @@ export async function launchBrowser() {
 /** A running Chromium. */
 export type TestBrowser = Awaited<ReturnType<typeof launchBrowser>>;
 
-/** New phones of one test, switched off when it ends. */
+/** New phones for one test, closed after it. */
 export function phonesOf(browser: TestBrowser, onCleanup: OnCleanup) {
   const contexts: BrowserContext[] = [];
   onCleanup(async () => {
@@ -49,7 +49,7 @@ export function phonesOf(browser: TestBrowser, onCleanup: OnCleanup) {
   };
 }
 
-/** What axe-core has against a page, in short. */
+/** axe-core's findings on a page, in short. */
 export async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const results = await page.evaluate<AxeResults>('axe.run()');

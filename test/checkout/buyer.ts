@@ -1,4 +1,4 @@
-/** What a browser without JavaScript gets to see, read whole. */
+/** A complete response, as a browser without JavaScript gets it. */
 export interface PageAnswer {
   status: number;
   url: string;
@@ -16,7 +16,7 @@ export async function open(url: string): Promise<PageAnswer> {
   return read(await fetch(url));
 }
 
-/** Sends a form, and by default follows where it leads. */
+/** Sends a form, and by default follows its redirect. */
 export async function post(
   url: string,
   fields: Record<string, string> = {},
@@ -27,7 +27,7 @@ export async function post(
   return read(await fetch(url, { method: 'POST', body, headers, ...init }));
 }
 
-/** The text of a page as a reader sees it, without tags. */
+/** The visible text of a page, without tags. */
 export function textOf(html: string): string {
   const text = html
     .replace(/^.*<body>/s, '')

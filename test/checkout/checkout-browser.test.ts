@@ -6,9 +6,9 @@ import { checkoutTest } from './checkout-test.ts';
 import type { PageState } from './states.ts';
 import { advance, checkoutIn, PAGE_STATES, untilStatus } from './states.ts';
 
-/** How a phone opens the page of a new order. */
+/** Options of a phone that opens the page of a new order. */
 interface Visit extends BrowserContextOptions {
-  /** The time on the phone passes when the test says so. */
+  /** Only the test moves the time on the phone. */
   testClock?: boolean;
 }
 
@@ -29,7 +29,7 @@ const test = checkoutTest()
 const titled = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const buttonOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-/** The buyer goes through the page to the simulator's UPI app, and pays there. */
+/** The buyer follows the page to the simulator's UPI app and pays there. */
 async function payThrough(page: Page, context: BrowserContext): Promise<void> {
   await buttonOf(page, 'Pay now').click();
   await titled(page, 'Waiting for your payment').waitFor();
@@ -68,11 +68,11 @@ describe('without JavaScript', () => {
     expect(page.url()).toBe(checkout.order.payment_url);
     const { body } = await merchant.sandbox.get(`/orders/${checkout.order.order_number}`);
     expect(body.data.dispute?.reason).toBe('The kurta has a hole.\nA big one.');
-    // The one complaint is of the form that came back with 400.
+    // The only console error is about the form that was returned with 400.
     expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([]);
   });
 
-  test('an expired session says so, and the buyer starts again', async ({ visit }) => {
+  test('the page of an expired session says so, and the buyer starts again', async ({ visit }) => {
     const { page, checkout } = await visit('waiting', WITHOUT_JAVASCRIPT);
     await advance(checkout, 900);
     await page.getByRole('link', { name: 'Check again' }).click();
@@ -83,14 +83,16 @@ describe('without JavaScript', () => {
 });
 
 describe('with JavaScript', () => {
-  test('the page shows by itself that the buyer has paid', async ({ visit }) => {
+  test('the page shows the payment without a reload', async ({ visit }) => {
     const { context, page, complaints } = await visit();
     await payThrough(page, context);
     await titled(page, 'Payment successful').waitFor();
     expect(complaints).toEqual([]);
   });
 
-  test('the seconds run, and the page shows by itself that they are over', async ({ visit }) => {
+  test('the remaining seconds count down, and the page shows the expiry without a reload', async ({
+    visit,
+  }) => {
     const { page, checkout } = await visit('waiting', { testClock: true });
     const left = page.locator('[data-seconds-left]');
     const before = await left.textContent();
@@ -108,7 +110,7 @@ describe('with JavaScript', () => {
     await titled(page, 'Payment successful').waitFor();
   });
 
-  test('what the buyer is typing is not taken away by news of the order', async ({
+  test('an update of the order does not remove the text that the buyer is typing', async ({
     merchant,
     visit,
   }) => {
@@ -121,7 +123,7 @@ describe('with JavaScript', () => {
     expect(await page.getByLabel('What is wrong?').inputValue()).toBe('It never arr');
   });
 
-  test('a status that cannot be had is asked for again, ever more slowly', async ({
+  test('a failed status request is repeated at growing intervals', async ({
     merchant,
     checkouts,
     newPhone,
@@ -149,7 +151,7 @@ describe('with JavaScript', () => {
     await titled(page, 'Payment successful').waitFor();
   });
 
-  test('a page that came as the answer to a form is not sent again by the island', async ({
+  test('the script does not resubmit a page that is the response to a form', async ({
     merchant,
     gateway,
     visit,
@@ -167,14 +169,14 @@ describe('with JavaScript', () => {
 });
 
 describe('for every buyer', () => {
-  /** Wider than the screen: the buyer would have to scroll sideways. */
+  /** True if the page is wider than the screen, so that the buyer must scroll sideways. */
   const isTooWide = (page: Page) =>
     page.evaluate<boolean>(
       'document.documentElement.scrollWidth > document.documentElement.clientWidth',
     );
 
   test.for(PAGE_STATES)(
-    'the page is accessible, fits a small phone and breaks no rule of its own: %s',
+    'the page is accessible, fits a small phone and breaks no rule of its Content-Security-Policy: %s',
     async (state, { service, merchant, newPhone }) => {
       const { page, complaints } = await newPhone();
       const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
@@ -195,9 +197,7 @@ describe('for every buyer', () => {
     },
   );
 
-  test('a form that comes back leads to what is wrong with it, also for a screen reader', async ({
-    visit,
-  }) => {
+  test('a rejected form leads to its error, also for a screen reader', async ({ visit }) => {
     const { page } = await visit('paid');
     await page.getByText('Something is wrong with my order').click();
     await page.getByLabel('What is wrong?').fill(' '.repeat(12));
@@ -208,17 +208,14 @@ describe('for every buyer', () => {
     await expect.poll(() => focused.getAttribute('aria-describedby')).toBe('hint violation');
   });
 
-  test('the page of a link that nobody was given is accessible too', async ({
-    service,
-    newPhone,
-  }) => {
+  test('the page of an unknown link is accessible too', async ({ service, newPhone }) => {
     const { page } = await newPhone();
     await page.goto(`${service.origin}/pay/nobody`);
     await titled(page, 'Payment page not found').waitFor();
     expect(await violationsOf(page)).toEqual([]);
   });
 
-  test('the policy of the page stops what somebody might smuggle in', async ({ visit }) => {
+  test('the page’s Content-Security-Policy blocks injected content', async ({ visit }) => {
     const { page, complaints } = await visit();
     await page.evaluate(`
       const script = document.createElement('script');

@@ -6,7 +6,7 @@ import type { Checkout } from './states.ts';
 
 const REASON = 'It never arrived, after three weeks.';
 
-// An order that does not answer is known as one before the form's own deadline.
+// A short time-out, so that an order that does not respond is detected before the form's deadline.
 const test = checkoutTest({ responseTimeoutMs: 4_500 });
 
 const dispute = ({ order }: Checkout, reason: string, init: RequestInit = {}) =>
@@ -15,7 +15,7 @@ const dispute = ({ order }: Checkout, reason: string, init: RequestInit = {}) =>
 const orderOf = ({ merchant, order }: Checkout) => merchant.sandbox.read(order);
 
 test.for(['paid', 'delivered'] as const)(
-  'the buyer of an order that is %s raises a dispute, and the merchant reads why',
+  'the buyer of an order that is %s raises a dispute, and the merchant gets the reason',
   async (state, { checkouts }) => {
     const checkout = await checkouts.in(state);
     const { status, url, html } = await dispute(checkout, REASON);
@@ -31,7 +31,7 @@ test.for(['paid', 'delivered'] as const)(
   },
 );
 
-test('the form answers 303, so that a reload sends nothing again', async ({ checkouts }) => {
+test('the form responds 303, so that a reload does not send it again', async ({ checkouts }) => {
   const checkout = await checkouts.in('paid');
   const { status, headers } = await dispute(checkout, REASON, { redirect: 'manual' });
   const { pathname } = new URL(checkout.order.payment_url);
@@ -44,7 +44,7 @@ test.for([
   [' '.repeat(50), 'blank'],
   ['x'.repeat(2001), 'too long'],
 ] as const)(
-  'a reason that breaks the rule comes back with it, the text kept: %j (%s)',
+  'an invalid reason is returned with the rule, and its text is kept: %j (%s)',
   async ([reason], { merchant, checkouts }) => {
     const checkout = await checkouts.in('paid');
     const { status, html } = await dispute(checkout, reason);
@@ -53,7 +53,7 @@ test.for([
     expect(kept).toBe(reason);
     expect(html).toContain('<details open>');
 
-    // The merchant's sandbox helper speaks for the contract: the same rule, in the same words.
+    // The sandbox helper has the same rule with the same message, as the contract says.
     const { status: apiStatus, body } = await merchant.sandbox.help(checkout.order, 'dispute', {
       reason,
     });
@@ -72,7 +72,7 @@ test.for([['ten chars.'], ['👗'.repeat(10)], ['x'.repeat(2000)], ['₹'.repeat
   },
 );
 
-test('a line break counts once, as it was typed, and not as a browser sends it', async ({
+test('a line break counts as one character, as it was typed, not as a browser sends it', async ({
   checkouts,
 }) => {
   const checkout = await checkouts.in('paid');
@@ -80,7 +80,7 @@ test('a line break counts once, as it was typed, and not as a browser sends it',
   expect((await orderOf(checkout)).dispute?.reason).toBe(`${'x'.repeat(1000)}\n${'y'.repeat(999)}`);
 });
 
-test('what the buyer types is text and never markup, in the form and on the page', async ({
+test('the buyer’s input is text and never markup, in the form and on the page', async ({
   checkouts,
 }) => {
   const checkout = await checkouts.in('paid');
@@ -91,7 +91,7 @@ test('what the buyer types is text and never markup, in the form and on the page
 });
 
 test.for(['payable', 'releasing', 'refunding', 'completed', 'cancelled'] as const)(
-  'an order that is %s takes no dispute: the contract says why, and the text is not lost',
+  'an order that is %s accepts no dispute: the page shows the contract’s reason and keeps the text',
   async (state, { checkouts }) => {
     const checkout = await checkouts.in(state);
     const { status, html } = await dispute(checkout, REASON);
@@ -103,7 +103,7 @@ test.for(['payable', 'releasing', 'refunding', 'completed', 'cancelled'] as cons
   },
 );
 
-test('an impatient finger raises one dispute', async ({ checkouts }) => {
+test('pressing the button several times raises one dispute', async ({ checkouts }) => {
   const checkout = await checkouts.in('delivered');
   const pages = await Promise.all([dispute(checkout, REASON), dispute(checkout, REASON)]);
   pages.push(await dispute(checkout, REASON));
@@ -111,7 +111,7 @@ test('an impatient finger raises one dispute', async ({ checkouts }) => {
   expect((await orderOf(checkout)).dispute_count).toBe(1);
 });
 
-test('another text while a dispute runs is refused, and kept to be read', async ({ checkouts }) => {
+test('another text during a dispute is refused and stays readable', async ({ checkouts }) => {
   const checkout = await checkouts.in('paid');
   await dispute(checkout, REASON);
   const { status, html } = await dispute(checkout, 'And the second one is broken.');
@@ -121,7 +121,7 @@ test('another text while a dispute runs is refused, and kept to be read', async 
   expect((await orderOf(checkout)).dispute?.reason).toBe(REASON);
 });
 
-test('after a resolved dispute there may be another one, also with the same words', async ({
+test('after a resolved dispute another one can be raised, also with the same text', async ({
   merchant,
   checkouts,
 }) => {
@@ -137,7 +137,7 @@ test('after a resolved dispute there may be another one, also with the same word
   });
 });
 
-test('only a form of our own page raises a dispute', async ({ checkouts }) => {
+test('only a form of the service’s own page raises a dispute', async ({ checkouts }) => {
   const checkout = await checkouts.in('paid');
   const headers = { 'Sec-Fetch-Site': 'cross-site' };
   const { status, html } = await dispute(checkout, REASON, { headers });
@@ -145,7 +145,7 @@ test('only a form of our own page raises a dispute', async ({ checkouts }) => {
   expect((await orderOf(checkout)).status).toBe('PAID');
 });
 
-test('a body that is no form, or too long for one, is a page with a way on', async ({
+test('a body that is not a form, or too long, gets a page with a link to continue', async ({
   checkouts,
 }) => {
   const checkout = await checkouts.in('paid');
@@ -161,7 +161,7 @@ test('a body that is no form, or too long for one, is a page with a way on', asy
   expect([huge.status, textOf(huge.html).includes('That is too long')]).toEqual([413, true]);
 });
 
-test('a dispute that its order did not answer keeps its text, and can be sent once more', async ({
+test('a dispute to which its order did not respond keeps its text and can be sent again', async ({
   worker,
   checkouts,
 }) => {
@@ -172,7 +172,7 @@ test('a dispute that its order did not answer keeps its text, and can be sent on
   expect(textOf(lost.html)).toContain('We could not confirm your dispute.');
   expect(lost.html).toContain(`>${REASON}</textarea>`);
   await worker.start();
-  // Temporal may need some seconds to see that another worker is there.
+  // Temporal may need some seconds to use the other worker.
   await until(async () => (await dispute(checkout, REASON)).status === 200);
   expect(await orderOf(checkout)).toMatchObject({
     status: 'DISPUTE_OPEN',

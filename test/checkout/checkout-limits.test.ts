@@ -12,17 +12,17 @@ const test = serviceTest({
   },
 });
 
-/** The page as this machine reaches it, behind the proxy that adds the path. */
+/** The page's URL on this machine, without the path prefix that the proxy adds. */
 const localUrl = (service: TestService, paymentUrl: string) =>
   service.origin + new URL(paymentUrl).pathname.slice(7);
 
-/** What a request is answered once the limit lets it through. */
+/** The status of a request once the limit admits it. */
 async function admitted(request: () => Promise<PageAnswer>): Promise<PageAnswer> {
   const answer = await request();
   return answer.status === 429 ? admitted(request) : answer;
 }
 
-test('many buyers may share an address, but not without end: 429 as a page, and only there', async ({
+test('many buyers may share an address, up to a limit: 429 as a page, and only there', async ({
   service,
 }) => {
   const { sandbox } = await service.newMerchant({ webhooks: false });
@@ -33,7 +33,7 @@ test('many buyers may share an address, but not without end: 429 as a page, and 
   const [first] = refused;
   expect(first?.headers.get('retry-after')).toBe('1');
   expect(textOf(first?.html ?? '')).toContain('Too many requests');
-  // A refused page can still be shown as it should look, and merchants notice nothing.
+  // A refused page still gets its style, and merchants are not affected.
   const [, style = ''] = /href="([^"]+\.css)"/.exec(first?.html ?? '') ?? [];
   expect((await open(localUrl(service, new URL(style, service.origin).href))).status).toBe(200);
   const orders = await Promise.all(Array.from({ length: 10 }, () => sandbox.get('/orders')));

@@ -6,7 +6,7 @@ import { advance, checkoutIn, openSession } from './states.ts';
 
 const test = checkoutTest();
 
-/** What the page of each state says, and the status that it comes with. */
+/** The text and the HTTP status of the page in each state. */
 const SAYS: Record<CheckoutState, readonly [status: number, says: string]> = {
   payable: [200, 'Pay ₹499.50 by UPI Your money is held until your order is delivered'],
   waiting: [200, 'Waiting for your payment'],
@@ -26,13 +26,13 @@ const SAYS: Record<CheckoutState, readonly [status: number, says: string]> = {
 };
 const STATES = Object.keys(SAYS) as CheckoutState[];
 
-/** States in which the page has something to send. */
+/** States in which the page has a form. */
 const PAYS: readonly CheckoutState[] = ['payable', 'session_expired'];
 const DISPUTES: readonly CheckoutState[] = ['paid', 'delivered'];
 
 describe('the page of an order', () => {
   test.for(STATES)(
-    'says in plain words what is going on: %s',
+    'says in plain words what the status is: %s',
     async (state, { service, merchant }) => {
       const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
       const { order } = await checkoutIn(service, own, state);
@@ -69,7 +69,7 @@ describe('the page of an order', () => {
     expect(text).toContain(`Reference SHOP-1042 Order ${order.order_number}`);
   });
 
-  test('shows nothing personal of the buyer, in no state, and has none in its address', async ({
+  test('shows no personal data of the buyer in any state, and has none in its URL', async ({
     checkouts,
   }) => {
     const { order } = await checkouts.in('disputed', { buyerName: 'Asha Rao' });
@@ -78,7 +78,7 @@ describe('the page of an order', () => {
     expect(html).not.toMatch(/asha@example\.com|9876543210|Asha Rao/);
   });
 
-  test('tells the sandbox from production, where there is no link to play with', async ({
+  test('distinguishes the sandbox from production, which has no link to the simulator', async ({
     merchant,
     checkouts,
   }) => {
@@ -91,7 +91,7 @@ describe('the page of an order', () => {
     expect(textOf(html)).toMatch(/^Asha Textiles/);
   });
 
-  test('opens the UPI app with exactly what the gateway asked for, and draws it as a QR code', async ({
+  test('opens the UPI app with exactly the gateway’s payment link, and draws it as a QR code', async ({
     checkouts,
   }) => {
     const { order } = await checkouts.in('waiting');
@@ -102,7 +102,10 @@ describe('the page of an order', () => {
     expect(html).toMatch(/<svg class="qr" [^>]*role="img" aria-label="QR code to pay/);
   });
 
-  test('makes no link of an address that is not for paying', async ({ service, checkouts }) => {
+  test('does not link an address that is not a UPI payment link', async ({
+    service,
+    checkouts,
+  }) => {
     const { order } = await checkouts.in('waiting');
     await service.sql`UPDATE payment_sessions
       SET upi_intent = 'javascript:alert(1)', page_url = 'data:text/html,x'
@@ -111,7 +114,7 @@ describe('the page of an order', () => {
     expect(html).not.toMatch(/javascript:|data:text/);
   });
 
-  test('counts the time that is left by the clock of the deadlines', async ({ checkouts }) => {
+  test('counts the remaining time by the clock of the deadlines', async ({ checkouts }) => {
     const checkout = await checkouts.in('waiting');
     await advance(checkout, 14 * 60);
     const { html } = await open(checkout.order.payment_url);
@@ -120,14 +123,14 @@ describe('the page of an order', () => {
     expect(Number(left)).toBeLessThanOrEqual(60);
   });
 
-  test('tells that a try to pay has failed, and leaves the way open', async ({ checkouts }) => {
+  test('shows that a payment has failed, and still allows another one', async ({ checkouts }) => {
     const { order } = await checkouts.in('failed_attempt');
     const { html } = await open(order.payment_url);
     expect(textOf(html)).toContain('Your last payment did not go through. You can try again.');
     expect(html).toContain('upi://pay');
   });
 
-  test('shows the way of the order since it was paid, and what comes next', async ({
+  test('shows the steps of the order since its payment, and the next one', async ({
     checkouts,
   }) => {
     const { order } = await checkouts.in('under_review');
@@ -140,14 +143,16 @@ describe('the page of an order', () => {
     expect(text).not.toContain('photographs');
   });
 
-  test('tells an expired link from an order that the merchant cancelled', async ({ checkouts }) => {
+  test('distinguishes an expired link from an order that the merchant cancelled', async ({
+    checkouts,
+  }) => {
     const { order } = await checkouts.in('link_expired_and_cancelled');
     expect(textOf((await open(order.payment_url)).html)).toContain(
       'The order was not paid in time and is cancelled. Nothing was charged.',
     );
   });
 
-  test('says what became of money that the order could not take', async ({
+  test('shows the refund of money that the order could not take', async ({
     service,
     checkouts,
   }) => {
@@ -180,22 +185,19 @@ describe('the page of an order', () => {
 
 describe('around the page', () => {
   const unknown = ['', '/status', '/sessions', '/dispute'];
-  test.for(unknown)(
-    'a link that nobody was given is a 404: /pay/{token}%s',
-    async (path, { merchant }) => {
-      const { origin } = new URL((await merchant.sandbox.create()).payment_url);
-      const url = `${origin}/pay/${'x'.repeat(32)}${path}`;
-      const { status, html, headers } = await open(url);
-      expect(status).toBe(404);
-      expect(html).toContain(path === '/status' ? '"Not found"' : 'Payment page not found');
-      // Whoever asks for help can name the request.
-      const id = headers.get('X-Request-Id') ?? '';
-      expect(id).toMatch(/^[0-9a-f-]{36}$/);
-      if (path !== '/status') expect(textOf(html)).toContain(`Reference for support: ${id}`);
-    },
-  );
+  test.for(unknown)('an unknown link is a 404: /pay/{token}%s', async (path, { merchant }) => {
+    const { origin } = new URL((await merchant.sandbox.create()).payment_url);
+    const url = `${origin}/pay/${'x'.repeat(32)}${path}`;
+    const { status, html, headers } = await open(url);
+    expect(status).toBe(404);
+    expect(html).toContain(path === '/status' ? '"Not found"' : 'Payment page not found');
+    // A buyer who asks for help can quote the request id.
+    const id = headers.get('X-Request-Id') ?? '';
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    if (path !== '/status') expect(textOf(html)).toContain(`Reference for support: ${id}`);
+  });
 
-  test('lets in nothing but its own files, and tells nobody where it is', async ({ checkouts }) => {
+  test('allows only its own files, and does not disclose its URL', async ({ checkouts }) => {
     const { order } = await checkouts.in('waiting');
     const { html, headers } = await open(order.payment_url);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -214,7 +216,9 @@ describe('around the page', () => {
     expect(html).not.toMatch(/<style| style=| on[a-z]+=|<script(?! src="\/pay\/files\/)/);
   });
 
-  test('is small: everything together below 30 KB, its script below 10', async ({ checkouts }) => {
+  test('is small: everything together below 30 KB, its script below 10 KB', async ({
+    checkouts,
+  }) => {
     const description = 'Kurta, '.repeat(4000);
     const { order } = await checkouts.in('waiting', { description });
     const { html } = await open(order.payment_url);

@@ -20,7 +20,7 @@ const countSessions = async ({ service, order }: Checkout) => {
   return rows.length;
 };
 
-test('a buyer pays with nothing but forms and links, and sees it on the page', async ({
+test('a buyer pays with only forms and links, and sees the payment on the page', async ({
   checkouts,
 }) => {
   const checkout = await checkouts.in();
@@ -32,7 +32,7 @@ test('a buyer pays with nothing but forms and links, and sees it on the page', a
   expect(textOf((await open(checkout.order.payment_url)).html)).toContain('Payment successful');
 });
 
-test('the form answers 303, so that a reload sends nothing again', async ({ checkouts }) => {
+test('the form responds 303, so that a reload does not send it again', async ({ checkouts }) => {
   const checkout = await checkouts.in();
   const { status, headers } = await pressPay(checkout, { redirect: 'manual' });
   const { pathname } = new URL(checkout.order.payment_url);
@@ -63,7 +63,7 @@ test('after an expired session the button opens a new one, and the order is stil
   expect(await countSessions(checkout)).toBe(2);
 });
 
-test('while the gateway is away the page says so with 502, and the button stays', async ({
+test('while the gateway is unavailable the page says so with 502, and the button stays', async ({
   gateway,
   checkouts,
 }) => {
@@ -88,7 +88,7 @@ test('production without a gateway is a 502 too: nothing in production is simula
   expect(html).not.toContain('andbox');
 });
 
-test('for a suspended merchant no session opens, and an open one is no longer offered', async ({
+test('for a suspended merchant no session is opened, and an open one is no longer offered', async ({
   service,
 }) => {
   const suspended = await service.newMerchant();
@@ -104,7 +104,7 @@ test('for a suspended merchant no session opens, and an open one is no longer of
     expect(textOf(html)).toContain('Asha Textiles cannot take payments now.');
   }
   expect(await countSessions(fresh)).toBe(0);
-  // What is captured counts all the same, and the buyer sees it.
+  // A capture still counts, and the buyer sees it.
   const pay = { vpa: 'success@razorpay' };
   await simulator(service, 'POST', `/qr_codes/${gatewaySession}/pay`, pay);
   await expect
@@ -112,7 +112,7 @@ test('for a suspended merchant no session opens, and an open one is no longer of
     .toContain('Payment successful');
 });
 
-test('the 21st session is refused in words', async ({ service, checkouts }) => {
+test('the 21st session is refused with an explanation', async ({ service, checkouts }) => {
   const checkout = await checkouts.in();
   const { order_number } = checkout.order;
   await service.sql`
@@ -125,7 +125,7 @@ test('the 21st session is refused in words', async ({ service, checkouts }) => {
 });
 
 test.for(['paid', 'closing', 'link_expired', 'completed', 'cancelled'] as const)(
-  'the button of an old page leads to what has become of the order: %s',
+  'the button of an outdated page leads to the current state of the order: %s',
   async (state, { checkouts }) => {
     const checkout = await checkouts.in(state);
     const before = await countSessions(checkout);
@@ -135,7 +135,7 @@ test.for(['paid', 'closing', 'link_expired', 'completed', 'cancelled'] as const)
   },
 );
 
-test('an order that is paid while the button is pressed shows that, and no refusal', async ({
+test('an order that is paid while the button is pressed shows the payment and no refusal', async ({
   service,
   checkouts,
 }) => {
@@ -158,7 +158,7 @@ test('an order that is paid while the button is pressed shows that, and no refus
   expect([status, textOf(html).includes('Payment successful')]).toEqual([200, true]);
 });
 
-test('only a form of our own page opens a session', async ({ checkouts }) => {
+test('only a form of the service’s own page opens a session', async ({ checkouts }) => {
   const checkout = await checkouts.in();
   const from = (headers: Record<string, string>) => pressPay(checkout, { headers });
   expect((await from({ 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
@@ -169,7 +169,7 @@ test('only a form of our own page opens a session', async ({ checkouts }) => {
 });
 
 test.for(['sessions', 'dispute'])(
-  'whoever opens the address of a form gets the page: /%s',
+  'opening the URL of a form shows the page: /%s',
   async (form, { checkouts }) => {
     const { order } = await checkouts.in();
     const { status, url } = await open(`${order.payment_url}/${form}`);
@@ -177,7 +177,7 @@ test.for(['sessions', 'dispute'])(
   },
 );
 
-test('a fault of ours is a page that tells the buyer what to do, and no more', async ({
+test('a server error is a page that only tells the buyer what to do', async ({
   service,
   checkouts,
 }) => {

@@ -10,7 +10,7 @@ const UPI =
   'upi://pay?pa=shop.rzp@icici&pn=Asha%20Textiles&tr=RZPabcdefghijklmnqrv2' +
   '&tn=Order%20ORD01KAHV3Z8Q4N2M6P7R9T1W3X5Y&am=499.50&cu=INR&mc=5411';
 
-/** Paints the lines of a path as a browser would. */
+/** Renders the lines of an SVG path as a browser would. */
 function paint(path: string, side: number): boolean[][] {
   const modules = Array.from({ length: side }, () => Array.from({ length: side }, () => false));
   let x = 0;
@@ -42,13 +42,13 @@ test('a QR code is small enough for a slow network', () => {
   expect(qrPath(UPI).path.length).toBeLessThan(6000);
 });
 
-test('amounts and times read as in India', () => {
+test('amounts and times are formatted as in India', () => {
   expect([500, 49_950, 1_000_000].map(rupeesText)).toEqual(['₹5.00', '₹499.50', '₹10,000.00']);
   const text = timeText(new Date('2026-11-20T18:45:00Z')).replaceAll(/\s/g, ' ');
   expect(text).toBe('21 Nov, 12:15 am IST');
 });
 
-test('the time left is never below zero', () => {
+test('the remaining time is never below zero', () => {
   expect([900, 61.9, 9, 0, -5].map(timeLeftText)).toEqual([
     '15:00',
     '1:01',
@@ -58,7 +58,7 @@ test('the time left is never below zero', () => {
   ]);
 });
 
-test('a long description is cut between characters, never inside of one', () => {
+test('a long description is cut between characters, never inside one', () => {
   expect(shorten('kurta', 5)).toBe('kurta');
   expect(shorten('kurta, blue', 6)).toBe('kurta,…');
   expect(shorten('👗👗👗', 2)).toBe('👗👗…');

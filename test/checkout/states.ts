@@ -15,30 +15,30 @@ export interface Checkout {
 
 const DAY_SECONDS = 24 * 3600;
 
-/** The buyer presses the button. */
+/** Presses the button as the buyer. */
 export async function openSession({ order }: Checkout): Promise<void> {
   const { status } = await post(`${order.payment_url}/sessions`);
   if (status !== 200) throw new Error(`No session was opened: ${status}`);
 }
 
-/** Lets the order's deadlines come nearer. */
+/** Brings the order's deadlines nearer. */
 export const advance = ({ merchant, order }: Checkout, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 
-/** Waits until the merchant sees this status. */
+/** Waits until the merchant gets this status. */
 export const untilStatus = ({ merchant, order }: Checkout, status: Order['status']) =>
   until(async () => {
     const { body } = await merchant.sandbox.get(`/orders/${order.order_number}`);
     return body.data.status === status;
   });
 
-/** What the order is busy with, without the gateway that would be busy with it. */
+/** Sets the order's pending operation without the gateway operation itself. */
 async function beBusy({ service, order }: Checkout, busy: object): Promise<void> {
   await service.sql`UPDATE orders SET busy = ${service.sql.json({ ...busy })}
     WHERE order_number = ${order.order_number}`;
 }
 
-/** The buyer's latest attempt, as the gateway's simulator knows it. */
+/** The buyer's latest payment at the gateway simulator. */
 export async function gatewaySessionOf({ service, order }: Checkout): Promise<string> {
   const [row] = await service.sql<{ gatewaySessionId: string }[]>`
     SELECT gateway_session_id FROM payment_sessions
@@ -46,7 +46,7 @@ export async function gatewaySessionOf({ service, order }: Checkout): Promise<st
   return row?.gatewaySessionId ?? '';
 }
 
-/** How an order's page gets into each of its states. */
+/** Brings an order's page into each of its states. */
 export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown>> = {
   payable: async () => undefined,
   waiting: openSession,
@@ -98,7 +98,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
   cancelled: ({ merchant, order }) => merchant.sandbox.post(`/orders/${order.order_number}/cancel`),
 };
 
-/** What else a page can look like inside of a state. */
+/** Variants of the page within a state. */
 const VARIANTS = {
   async failed_attempt(checkout: Checkout) {
     await openSession(checkout);
@@ -121,7 +121,7 @@ const VARIANTS = {
     await advance(checkout, DAY_SECONDS);
     await untilStatus(checkout, 'CANCELLED');
   },
-  /** Paid in the moment in which the order was cancelled. */
+  /** Paid at the moment in which the order was cancelled. */
   async late_payment(checkout: Checkout) {
     await openSession(checkout);
     const gatewaySession = await gatewaySessionOf(checkout);
@@ -137,7 +137,7 @@ const VARIANTS = {
   },
 } satisfies Record<string, (checkout: Checkout) => Promise<unknown>>;
 
-/** What a page can show, by name. */
+/** All states and variants of the page, by name. */
 const ALL_WAYS = { ...WAYS, ...VARIANTS };
 export type PageState = keyof typeof ALL_WAYS;
 export const PAGE_STATES = Object.keys(ALL_WAYS) as PageState[];
@@ -150,7 +150,7 @@ export async function checkoutIn(
   overrides: Record<string, unknown> = {},
 ): Promise<Checkout> {
   const checkout = { service, merchant, order: await merchant.sandbox.create(overrides) };
-  // The workflow's first step must not write over what is changed in the row below.
+  // The workflow's first step must not overwrite the changes to the row below.
   await until(async () => {
     const { order_number } = checkout.order;
     const rows = await service.sql`SELECT FROM order_steps WHERE order_number = ${order_number}`;

@@ -1,15 +1,15 @@
 import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
 
-/** Random choices that a seed repeats. */
+/** Random choices that a seed reproduces. */
 export interface Chance {
   /** A whole number below the limit. */
   below(limit: number): number;
-  /** True once in so many times. */
+  /** True with a probability of one in `times`. */
   oneIn(times: number): boolean;
   pick<Value>(values: readonly [Value, ...Value[]]): Value;
 }
 
-/** mulberry32: small, fast, and good enough to find what nobody thought of. */
+/** mulberry32: small, fast, and random enough for a fuzzer. */
 export function createChance(seed: number): Chance {
   let state = seed >>> 0;
   const below = (limit: number) => {
@@ -33,7 +33,7 @@ export interface FuzzedRequest {
   body: Buffer;
 }
 
-/** What the fuzzer knows of the service. */
+/** The data about the service that the fuzzer uses. */
 export interface Knowledge {
   apiKey: string;
   apiSecret: string;
@@ -86,7 +86,7 @@ const FIELDS = [
   '__proto__',
   'constructor',
 ] as const;
-/** JSON texts, some of which are none. */
+/** JSON texts, some of them invalid. */
 const VALUES = [
   '5',
   '499.5',
@@ -156,7 +156,7 @@ function bodyOf(chance: Chance, accepted: string): Buffer {
   }
 }
 
-/** Text that may stand in a target: encoded, half encoded, or as it is. */
+/** Text for a request target: encoded, partly encoded, or as it is. */
 function noise(chance: Chance): string {
   const raw = randomBytes(chance, 8).toString('latin1');
   const plain = raw.replaceAll(/[^!-~]/g, 'x').replaceAll(/[?#]/g, '');
@@ -193,7 +193,7 @@ function headersOf(chance: Chance, known: Knowledge, body: Buffer): Record<strin
   };
 }
 
-/** A request that resembles a right one, more or less. */
+/** A request that more or less resembles a valid one. */
 export function fuzzedRequest(chance: Chance, known: Knowledge): FuzzedRequest {
   const operation = chance.pick<Operation>(OPERATIONS);
   const method = chance.oneIn(10) ? chance.pick(METHODS) : operation[0];

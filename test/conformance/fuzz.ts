@@ -18,12 +18,12 @@ const { values: options } = parseArgs({
 });
 const REQUESTS = Number(options.requests);
 const CONCURRENT = 32;
-/** The first part fills caches and lets the heap find its size. */
+/** The first part fills caches and lets the heap reach its size. */
 const WARM_UP = 0.3;
 const MOST_GROWTH = 1.15;
 const SAMPLES = 20;
 
-/** What came of all requests so far. */
+/** The results of all requests so far. */
 interface Outcome {
   readonly statuses: Map<string, number>;
   readonly findings: string[];
@@ -36,7 +36,7 @@ function note({ statuses, findings }: Outcome, status: string, describe: () => s
 
 const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENT });
 
-/** Sends one request over a kept connection and looks at the form of the answer too. */
+/** Sends one request over a keep-alive connection and also checks the form of the response. */
 async function sendRequest(origin: URL, chance: Chance, known: Knowledge, outcome: Outcome) {
   const { method, target, headers, body } = fuzzedRequest(chance, known);
   const describe = () =>
@@ -74,10 +74,10 @@ async function sendRequest(origin: URL, chance: Chance, known: Knowledge, outcom
   if (!isEmpty) JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
-/** After this long without an answer the caller has said all that it will say. */
+/** After this time without a response the caller sends no more. */
 const PATIENCE_MS = 50;
 
-/** Writes bytes to a socket of their own and reads what comes. */
+/** Writes bytes to a separate socket and reads the response. */
 async function sendBytes(origin: URL, chance: Chance, known: Knowledge, outcome: Outcome) {
   const bytes = fuzzedBytes(chance, known);
   const socket = connect({ host: origin.hostname, port: Number(origin.port), allowHalfOpen: true });
@@ -93,7 +93,7 @@ async function sendBytes(origin: URL, chance: Chance, known: Knowledge, outcome:
     socket.destroy();
   });
   socket.on('end', () => socket.destroy());
-  // Often the caller goes away in the middle, without a word.
+  // Often the caller disconnects before the end.
   if (chance.oneIn(8)) socket.write(bytes, () => socket.destroy());
   else socket.write(bytes);
   await once(socket, 'close');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { WholeService } from './whole-service.ts';
 import { startWholeService } from './whole-service.ts';
 
-/** A generator of requests that nobody here wrote: https://schemathesis.io */
+/** An independent generator of requests: https://schemathesis.io */
 const SCHEMATHESIS = 'schemathesis==4.32.5';
 const EXAMPLES_PER_OPERATION = process.argv[2] ?? '100';
 
@@ -56,9 +56,9 @@ async function makeOrder({ sandbox }: WholeService, way: readonly string[]): Pro
 }
 
 /**
- * That an amount has at most two decimals JSON Schema cannot say without floating point, so most
- * generated ones are refused: nine in ten are from this list, or no order would be created and no
- * link followed. For the rest, as for an order in the wrong status, a 400 is no finding by itself.
+ * JSON Schema cannot say without floating point that an amount has at most two decimals, so most
+ * generated amounts are refused. Nine in ten come from this list, or no order would be created and no
+ * link followed. For the rest, as for an order in the wrong status, a 400 is not a finding.
  */
 function configuration(orders: readonly string[] = []): string {
   const existing = `[dictionaries.orders]
@@ -84,7 +84,7 @@ expected-statuses = [400, 401, 403, 404, 405, 408, 413, 429, 431]
 `;
 }
 
-/** For generated requests to name: orders in every kind of state. */
+/** Orders in every kind of state, for generated requests to use. */
 async function makeOrders(service: WholeService): Promise<string[]> {
   const orders: string[] = [];
   for (let round = 0; round < ORDERS_PER_WAY; round += 1) {
@@ -96,17 +96,17 @@ async function makeOrders(service: WholeService): Promise<string[]> {
 interface Pass {
   readonly name: string;
   readonly environment: 'sandbox' | 'production';
-  /** The content of its configuration file. */
+  /** The content of schemathesis' configuration file. */
   readonly config: string;
-  /** Further options. */
+  /** Further command-line options. */
   readonly options?: readonly string[];
-  /** What it reads instead of the published document. */
+  /** A document to use instead of the published one. */
   readonly edit?: (document: string) => string;
 }
 
 /**
- * Schemathesis takes a field called merchantOrderId for the id of something that it would have to
- * create before, finds nothing that does, and begins no walk with creating or listing orders.
+ * Schemathesis interprets a field named merchantOrderId as the id of a resource that it must create
+ * first. It finds no operation that does, and then starts no sequence with creating or listing orders.
  */
 function withoutMerchantOrderId(document: string): string {
   return document.replaceAll('merchantOrderId', 'reference').replaceAll('merchant_order_id', 'ref');

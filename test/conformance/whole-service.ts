@@ -13,11 +13,11 @@ import { createApiClient } from '../support/api-client.ts';
 const START_TIMEOUT_MS = 15 * 60_000;
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** The whole service as `npm start` runs it, with data that is thrown away. */
+/** The whole service as `npm start` runs it, with temporary data. */
 export interface WholeService {
   readonly facts: DevFacts;
   readonly dataDir: string;
-  /** The process that answers HTTP. */
+  /** The id of the API process. */
   readonly apiPid: number;
   readonly sandbox: ReturnType<typeof createApiClient>;
   readonly logFile: (entry: string) => string;
@@ -38,8 +38,8 @@ const PORTS = [
 ];
 
 /**
- * Starts all of it on free ports, and resolves when it says that it is ready. It ends with this
- * process, however that ends.
+ * Starts everything on free ports, and resolves when it reports that it is ready. It ends when this
+ * process ends, even if that is killed.
  *
  * @param repository the checkout whose code runs, by its real path
  */
