@@ -1,19 +1,19 @@
 import type { Command, OrderStatus } from '../../src/domain/index.ts';
 
 /**
- * The rules of an order's life, stated a second time and in another form: not as a table of
+ * The rules of an order's lifecycle, stated a second time in another form: not as a table of
  * statuses but as facts about the order, from which its status follows. Written from the
  * specification and the contract, to be compared with `src/domain/lifecycle.ts`.
  */
 export interface Facts {
   sandbox: boolean;
   paid: boolean;
-  /** The merchant says that the goods arrived, or a dispute ended in the merchant's favour. */
+  /** The merchant has confirmed the delivery, or a dispute ended in the merchant's favour. */
   delivered: boolean;
   dispute: 'none' | 'unanswered' | 'answered';
   doing: 'nothing' | 'closing' | 'releasing' | 'refunding';
   over: 'CANCELLED' | 'COMPLETED' | 'REFUNDED' | undefined;
-  /** When something happens by itself, Unix milliseconds. */
+  /** The order's deadline, in Unix milliseconds. */
   alarmAtMs: number | undefined;
   /** Webhook events so far. */
   events: string[];
@@ -44,7 +44,7 @@ export function statusOf({ over, dispute, delivered, paid }: Facts): OrderStatus
   return paid ? 'PAID' : 'ACCEPTED';
 }
 
-/** What the facts are after a command, or `undefined` when it must be refused. */
+/** The facts after a command, or `undefined` if the command must be refused. */
 export function obey(facts: Facts, command: Command, nowMs: number): Facts | undefined {
   const { paid, delivered, dispute, doing, alarmAtMs, sandbox } = facts;
   const told = (event: string, news: Partial<Facts>): Facts => ({
@@ -57,7 +57,7 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
 
   if (facts.over) return undefined;
   if (command.type === 'settleReleased' || command.type === 'settleRefunded') {
-    // A merchant who has not delivered has no money to be given.
+    // A merchant who has not delivered gets no money.
     const isDue = delivered || dispute !== 'none' || movesMoney;
     if (!paid || (command.type === 'settleReleased' && !isDue)) return undefined;
     const doneAs = command.type === 'settleReleased' ? 'releasing' : 'refunding';
@@ -116,7 +116,7 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
   }
 }
 
-/** What the order must be doing for the gateway's answer to mean something. */
+/** The pending operation that each gateway result belongs to. */
 const DOES = {
   sessionClosed: 'closing',
   closeFailed: 'closing',
@@ -130,7 +130,7 @@ const ENDINGS = {
   refunding: ['REFUNDED', 'REFUND_PROCESSED'],
 } as const;
 
-/** The gateway has done what the order was busy with. */
+/** The gateway has completed the pending operation. */
 function ended(facts: Facts): Facts {
   if (facts.doing === 'nothing') return facts;
   const [over, event] = ENDINGS[facts.doing];

@@ -12,7 +12,7 @@ import {
   summaryOf,
 } from './order-states.ts';
 
-describe('while an order is busy', () => {
+describe('while an order has a pending operation', () => {
   const CLOSING: CommandType[] = ['pay', 'failPayment', 'sessionClosed', 'closeFailed'];
   const SETTLE: CommandType[] = ['settleReleased', 'settleRefunded'];
   const PHASES: [OrderStatus, Busy, CommandType[]][] = [
@@ -28,7 +28,7 @@ describe('while an order is busy', () => {
     ],
   ];
   const types = Object.keys(REFUSALS) as CommandType[];
-  /** What each status would take if the order were not busy, beside what still fits. */
+  /** The commands that each status allows only without a pending operation. */
   const OTHERWISE: Partial<Record<OrderStatus, CommandType[]>> = {
     ACCEPTED: ['cancel', 'expire', 'advance'],
     PAID: ['deliver', 'refund', 'dispute', 'advance'],
@@ -43,7 +43,7 @@ describe('while an order is busy', () => {
       'advance',
     ],
   };
-  /** Only a command that fits the status is told what the order is doing. */
+  /** Only the refusal of a command that fits the status says what the order is doing. */
   const busyWith = (status: OrderStatus, { kind }: Busy, type: CommandType) => {
     const doing = {
       closing: 'the payment session is being closed',
@@ -67,7 +67,7 @@ describe('while an order is busy', () => {
     },
   );
 
-  test('a payment that comes while the session is closed makes the order PAID, no longer busy', () => {
+  test('a payment while the session is being closed makes the order PAID and ends the pending operation', () => {
     const order = orderIn('ACCEPTED', { busy: { kind: 'closing', because: 'cancel' } });
     expect(changeOf(order, { type: 'pay' }).state).toMatchObject({
       status: 'PAID',
@@ -76,7 +76,7 @@ describe('while an order is busy', () => {
     });
   });
 
-  test('a payment that fails while the session is closed does not end the closing', () => {
+  test('a payment that fails while the session is being closed does not end the closing', () => {
     const busy = { kind: 'closing', because: 'cancel' } as const;
     const { state, step } = changeOf(orderIn('ACCEPTED', { busy }), { type: 'failPayment' });
     expect(step.event?.type).toBe('PAYMENT_FAILED');
@@ -90,7 +90,7 @@ describe('while an order is busy', () => {
     ['DISPUTE_OPEN', REFUNDING, 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DISPUTE_OPEN', REFUNDING, 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
   ] as const)(
-    'a settlement by an operator ends what a %s order does: %o · %s → %s, %s',
+    'a settlement by an operator ends the pending operation of a %s order: %o · %s → %s, %s',
     (status, busy, type, final, event) => {
       const { state, step } = changeOf(orderIn(status, { busy }), { type });
       expect(state).toMatchObject({ status: final, busy: null, deadline: null });
@@ -98,7 +98,7 @@ describe('while an order is busy', () => {
     },
   );
 
-  test('a session that cannot be closed leaves the order as it was, and the timeline says so', () => {
+  test('a session that cannot be closed leaves the order unchanged, and the timeline says so', () => {
     const before = orderIn('ACCEPTED');
     const busy = { kind: 'closing', because: 'cancel' } as const;
     const { state, step } = changeOf({ ...before, busy }, { type: 'closeFailed' });
@@ -126,7 +126,7 @@ describe('deadlines', () => {
   });
 
   test.each(['PAID', 'DELIVERED'] as const)(
-    'a dispute of a %s order is to be answered within 72 hours',
+    'a dispute of a %s order has a response deadline of 72 hours',
     (status) => {
       const receivedAtMs = NOW_MS;
       expect(
@@ -135,23 +135,23 @@ describe('deadlines', () => {
     },
   );
 
-  test('evidence gives 72 hours from its own moment', () => {
+  test('evidence sets a deadline 72 hours after itself', () => {
     expect(
       changeOf(orderIn('DISPUTE_OPEN'), { type: 'submitEvidence' }, laterMs).state.deadline,
     ).toEqual({ kind: 'dispute_answer', atMs: laterMs + 72 * HOUR_MS });
   });
 
-  test('a failed payment does not prolong the payment link', () => {
+  test('a failed payment does not extend the payment link', () => {
     const before = orderIn('ACCEPTED');
     expect(changeOf(before, { type: 'failPayment' }).state.deadline).toEqual(before.deadline);
   });
 
-  test('a payment ends the link, and waiting for the merchant has no deadline', () => {
+  test('a payment ends the payment link, and a PAID order has no deadline', () => {
     expect(changeOf(orderIn('ACCEPTED'), { type: 'pay' }).state.deadline).toBeNull();
   });
 
   test.each(STATUSES.filter((status) => !isFinal(status)))(
-    'advance brings the deadline of a sandbox order in %s nearer, and changes nothing else',
+    'advance only brings the deadline of a sandbox order in %s nearer',
     (status) => {
       const before = orderIn(status, { disputeCount: 2 });
       const { state, step } = changeOf(before, { type: 'advance', seconds: 90 });

@@ -9,7 +9,7 @@ import { ENDING, HOUR_MS, NOW_MS, orderIn, STATUSES } from './order-states.ts';
 
 const NUMBER_OF_ORDERS = 10_000;
 
-/** A dispute names how long ago it was received; everything else is the command itself. */
+/** A dispute has the time since its receipt; every other entry is the command itself. */
 type Happening =
   | { command: Exclude<Command, { type: 'dispute' }> }
   | { disputeReceivedMsAgo: number }
@@ -17,7 +17,7 @@ type Happening =
   | 'the deadline comes'
   | 'the gateway has done it';
 
-/** What leads on stands here twice, so that more lives get far. */
+/** Commands that move an order forward are listed twice, so that more orders get far. */
 const plainCommand = fc.constantFrom(
   'pay',
   'pay',
@@ -61,7 +61,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
 );
 
-/** The order as the law has it, the order as the model has it, and everything recorded. */
+/** The order by the reducer, the order by the model, and every recorded step. */
 interface Pair {
   nowMs: number;
   state: OrderState;
@@ -115,7 +115,7 @@ function assertSame({ state, facts, steps }: Pair): void {
   );
 }
 
-/** What must be true of any order at any time, whatever the model says. */
+/** Checks what must be true for every order at any time, independent of the model. */
 function assertSound({ state, steps }: Pair): void {
   const events = steps.flatMap(({ event }) => event ?? []);
   const count = (type: string) => events.filter((event) => event.type === type).length;
@@ -127,7 +127,7 @@ function assertSound({ state, steps }: Pair): void {
   if (isFinal(state.status)) assert.deepEqual([state.busy, state.deadline], [null, null]);
 }
 
-/** With a merchant who delivers, a gateway that answers and time that passes, it comes to an end. */
+/** Checks that the order ends with a merchant who delivers, a gateway that responds and time that passes. */
 function assertCanEnd(pair: Pair): void {
   let { state } = pair;
   for (let moves = 0; moves < 6 && !isFinal(state.status); moves += 1) {
@@ -139,7 +139,7 @@ function assertCanEnd(pair: Pair): void {
   assert.ok(isFinal(state.status), `${state.status} cannot end`);
 }
 
-test('10,000 random lives keep to the rules: no illegal state, no gap, and each can still end', () => {
+test('10,000 random sequences of commands make no illegal state and no gap, and each order can still end', () => {
   const visits = new Map<OrderStatus, number>();
   let lives = 0;
   fc.assert(
@@ -163,7 +163,7 @@ test('10,000 random lives keep to the rules: no illegal state, no gap, and each 
     { numRuns: NUMBER_OF_ORDERS },
   );
   expect(lives).toBe(NUMBER_OF_ORDERS);
-  // The comparison says something only if the lives go everywhere.
+  // The comparison is meaningful only if the sequences reach every status.
   const rarelyVisited = STATUSES.filter((status) => (visits.get(status) ?? 0) < 200);
   expect(rarelyVisited).toEqual([]);
 });

@@ -55,7 +55,7 @@ describe('each row of the transition table', () => {
     ['DISPUTE_UNDER_REVIEW', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_UNDER_REVIEW', 'decideForMerchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_OPEN', 'submitEvidence', 'DISPUTE_UNDER_REVIEW', 'EVIDENCE_SUBMITTED', 'none'],
-    // By an operator, of an order whose money was refunded or charged back at the gateway.
+    // By an operator, for an order whose money was refunded or charged back at the gateway.
     ['PAID', 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DELIVERED', 'settleRefunded', 'REFUNDED', 'REFUND_PROCESSED'],
     ['DELIVERED', 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
@@ -74,7 +74,7 @@ describe('each row of the transition table', () => {
     expect(state.disputeCount).toBe(command === 'dispute' ? 1 : 0);
   });
 
-  /** From, command, what the order does first, then its final status and event. */
+  /** From, command, the pending operation, then the final status and event. */
   const AFTER_THE_GATEWAY = [
     ['ACCEPTED', 'cancel', 'closing', 'CLOSING_PAYMENT', 'CANCELLED', 'ORDER_CANCELLED'],
     ['ACCEPTED', 'expire', 'closing', 'CLOSING_PAYMENT', 'CANCELLED', 'ORDER_CANCELLED'],
@@ -155,10 +155,10 @@ describe('each row of the transition table', () => {
   });
 });
 
-describe('each refusal, word for word', () => {
+describe('the exact message of each refusal', () => {
   const CANNOT_SETTLE =
     'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
-  /** Where each command fits; in every other status it is refused in these words. */
+  /** Where each command fits; in every other status it is refused with this message. */
   const RULES: Record<CommandType, { fits: OrderStatus[]; refusal: string }> = {
     deliver: {
       fits: ['PAID'],
@@ -254,13 +254,13 @@ describe('each refusal, word for word', () => {
     },
   );
 
-  test('a production order has no clock to advance', () => {
+  test('the clock of a production order cannot be advanced', () => {
     const { terms } = orderIn('ACCEPTED');
     const order = orderIn('ACCEPTED', { terms: { ...terms, environment: 'production' } });
     expect(decide(order, aCommand('advance'), NOW_MS).outcome).toBe('refused');
   });
 
-  test('a deadline that has not passed does nothing, not even a millisecond early', () => {
+  test('a deadline has no effect before it has passed, not even a millisecond early', () => {
     for (const status of STATUSES) {
       const order = orderIn(status);
       const early = (order.deadline?.atMs ?? NOW_MS) - 1;
@@ -270,7 +270,7 @@ describe('each refusal, word for word', () => {
     }
   });
 
-  test('a dispute counts by its time of receipt: the last millisecond of the window, not its end', () => {
+  test('a dispute counts by its time of receipt: until the last millisecond before the window’s end', () => {
     const order = orderIn('DELIVERED');
     const endMs = NOW_MS + HOUR_MS;
     const received = (receivedAtMs: number) =>

@@ -6,21 +6,21 @@ import { anOrder } from '../support/api-client.ts';
 const MIN_PAISE = 500;
 const MAX_PAISE = 1_000_000;
 
-/** What POST /orders says about an amount as it stands in the JSON text: nothing, or the violation. */
+/** The violation that POST /orders reports for an amount in the JSON text, if any. */
 function violationOf(amountText: string): string | undefined {
   const body = { ...anOrder(), amount: JSON.parse(amountText) as unknown };
   const parsed = createOrderSchema.safeParse(body);
   return parsed.success ? undefined : parsed.error.issues[0]?.message;
 }
 
-/** Rupees written by hand from paise, without arithmetic on fractions. */
+/** Rupees formatted from paise, without arithmetic on fractions. */
 function written(paise: number): string {
   const digits = String(paise).padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 describe('every amount that an order may have', () => {
-  test('is the same paise after a round trip through rupees, JSON text included', () => {
+  test('is the same number of paise after a round trip through rupees and JSON', () => {
     const wrong: number[] = [];
     for (let paise = MIN_PAISE; paise <= MAX_PAISE; paise += 1) {
       const wire = JSON.stringify(rupeesFromPaise(paise));
@@ -30,7 +30,7 @@ describe('every amount that an order may have', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('is understood as a merchant writes it, with two decimals', () => {
+  test('is parsed correctly when written with two decimals', () => {
     const wrong: number[] = [];
     for (let paise = MIN_PAISE; paise <= MAX_PAISE; paise += 1) {
       if (paiseFromRupees(JSON.parse(written(paise)) as number) !== paise) wrong.push(paise);
@@ -38,7 +38,7 @@ describe('every amount that an order may have', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('never grows a tail of decimals on the wire', () => {
+  test('never has more than two decimals in JSON', () => {
     const wrong: number[] = [];
     for (let paise = MIN_PAISE; paise <= MAX_PAISE; paise += 1) {
       if (!/^\d+(\.\d{1,2})?$/.test(JSON.stringify(rupeesFromPaise(paise)))) wrong.push(paise);

@@ -10,10 +10,10 @@ import { decide } from '../../src/domain/index.ts';
 
 export const SECOND_MS = 1000;
 export const HOUR_MS = 3_600_000;
-/** The moment at which the tests ask the law. */
+/** The time at which the tests call the reducer. */
 export const NOW_MS = Date.UTC(2026, 10, 20, 12);
 
-/** Typed out again on purpose: a status that the source adds must be thought of here. */
+/** Repeated on purpose: a status that is added in the source must be added here too. */
 const DEADLINES = {
   ACCEPTED: 'payment_link',
   PAID: null,
@@ -50,26 +50,26 @@ const EXAMPLES = {
   advance: { type: 'advance', seconds: 60 },
 } as const;
 
-/** A command of a type, received now where that matters. */
+/** A command of a type, received now if it has a time of receipt. */
 export function aCommand(type: CommandType): Command {
   return type === 'dispute' || type === 'advance' ? EXAMPLES[type] : { type };
 }
 
-/** Asks the law, and expects a change. */
+/** Calls the reducer, which must accept the command. */
 export function changeOf(state: OrderState, command: Command, nowMs = NOW_MS) {
   const decision = decide(state, command, nowMs);
   if (decision.outcome !== 'changed') throw new Error(`${command.type}: ${summaryOf(decision)}`);
   return decision;
 }
 
-/** The command by which the gateway's operation ends well. */
+/** The command that reports the success of the gateway's operation. */
 export const ENDING = {
   closing: { type: 'sessionClosed' },
   releasing: { type: 'released' },
   refunding: { type: 'refunded' },
 } as const satisfies Record<Busy['kind'], Command>;
 
-/** A decision in one word, or the refusal's own words. */
+/** A decision in one word, or the message of its refusal. */
 export function summaryOf(decision: Decision): string {
   return decision.outcome === 'refused' ? decision.error.message : decision.outcome;
 }

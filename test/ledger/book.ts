@@ -3,7 +3,7 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 
 const HELD = ['PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'];
 
-/** Of each status one order of 100 rupees and more, with the lines that it should have. */
+/** One order of at least 100 rupees in each status, with its expected ledger lines. */
 const ORDERS: readonly [string, OrderStatus, number][] = [
   ['ORD_ACCEPTED', 'ACCEPTED', 10_000],
   ['ORD_PAID', 'PAID', 10_001],
@@ -74,7 +74,7 @@ async function writeSurplus(sql: Sql, payment: string, isGivenBack: boolean): Pr
   if (isGivenBack) await writeLine(sql, 'ORD_CANCELLED', 'refund', 'surplus', 'refunds', payment);
 }
 
-/** A book in which everything agrees, without the days that it would take to come about. */
+/** Writes a consistent ledger directly, without the days that its orders would take. */
 export async function writeSoundBook(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO merchants (merchant_id, name, email)

@@ -19,11 +19,11 @@ const test = serviceTest({
   merchant: { webhooks: false },
 }).extend('cli', { scope: 'file' }, ({ service }) => adminCli(service.env));
 
-/** No sweep starts these: their row says that a workflow has begun. */
+/** The sweeper does not start these orders: their row says that a workflow has begun. */
 const forgetThatUnstarted = ({ sql }: TestService, orderNumbers: string[]) => sql`
   DELETE FROM unstarted_orders WHERE order_number IN ${sql(orderNumbers)}`;
 
-test('open orders whose workflow is gone are named, with exit 1, until they are recovered', async ({
+test('open orders without a workflow are listed, with exit code 1, until they are recovered', async ({
   service,
   orders,
   cli,
@@ -39,7 +39,7 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
     UPDATE unstarted_orders SET created_at = created_at - interval '6 minutes'
     WHERE order_number = ${neverStarted.orderNumber}`;
   await terminated.handle.terminate('A test');
-  // What Temporal lists lags behind.
+  // Temporal's list of workflows lags behind.
   await until(async () => (await findMissingWorkflows(service.deps, 10)).missingCount === 3);
 
   const found = await cli.jsonOfFailure<Verified>('ledger', 'verify');
@@ -79,7 +79,7 @@ test('open orders whose workflow is gone are named, with exit 1, until they are 
   expect(await cli.json<Verified>('ledger', 'verify')).toMatchObject({ ok: true, faults: [] });
 });
 
-test('a Temporal that is away is one line with exit 1, and the ledger is verified all the same', async ({
+test('an unavailable Temporal is one line with exit code 1, and the ledger is still verified', async ({
   service,
 }) => {
   const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
@@ -95,7 +95,9 @@ test('a Temporal that is away is one line with exit 1, and the ledger is verifie
   expect(stdout).toContain('The ledger is sound');
 });
 
-test('a service without a Temporal is told that nobody compared', async ({ service }) => {
+test('without a Temporal the output says that orders and workflows were not compared', async ({
+  service,
+}) => {
   const { TEMPORAL_ADDRESS: _address, ...others } = service.env;
   const { workflows } = await adminCli(others).json<Verified>('ledger', 'verify');
   expect(workflows.notCompared).toBe(
@@ -103,7 +105,7 @@ test('a service without a Temporal is told that nobody compared', async ({ servi
   );
 });
 
-test('more orders than fit into a page are all counted, and the first of them are named', async ({
+test('more orders than fit into a page are all counted, and the first of them are listed', async ({
   service,
   orders,
 }) => {

@@ -26,7 +26,7 @@ describe("the ledger and the gateway's own figures", () => {
     await simulator(service, 'POST', `/payments/${await reversed.paymentId()}/refund`, {
       amountPaise: 100,
     });
-    // The gateway is ahead until the refund is noted.
+    // The gateway is ahead until the refund is recorded.
     expect(await compareWithGateway(service.deps)).toMatchObject({
       faults: [
         {
@@ -47,7 +47,7 @@ describe("the ledger and the gateway's own figures", () => {
     });
   });
 
-  test('differ where the gateway has released what is held, and the command says so', async ({
+  test('differ if the gateway has released held funds, and the command says so', async ({
     service,
     orders,
   }) => {
@@ -69,11 +69,11 @@ describe("the ledger and the gateway's own figures", () => {
     expect(stdout).toContain(`released 0 paise, but the gateway says ${AMOUNT_PAISE}`);
     expect(stdout).toContain(`set aside ${AMOUNT_PAISE} paise, but the gateway says 0`);
     expect(stdout).toContain('The gateway differs: 2 figures.');
-    // Without --gateway nobody asks.
+    // Without --gateway the command does not ask the gateway.
     expect((await cli.run('ledger', 'verify')).code).toBe(0);
   });
 
-  test('are compared for all payments but those that the gateway does not tell of', async ({
+  test('are compared for all payments except those that the gateway does not return', async ({
     service,
     orders,
     gateway,

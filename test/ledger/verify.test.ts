@@ -11,7 +11,7 @@ import { writeSoundBook } from './book.ts';
 const test = databaseTest();
 test.beforeAll(({ database }) => writeSoundBook(database.sql));
 
-/** What `verify` finds after somebody has tampered with the book, who is then undone. */
+/** The findings of `verify` after a manipulation of the data, which is then reverted. */
 async function verifyAfter(
   database: TestDatabase,
   tamper: (sql: Sql) => Promise<unknown>,
@@ -36,12 +36,14 @@ async function verifyAfter(
   return result;
 }
 
-/** The faults, without the accounts that any wrong line puts out of balance as well. */
+/** The faults, without the account imbalances that any wrong line causes as well. */
 const named = ({ faults }: Verification) =>
   faults.filter(({ rule }) => rule !== 'account').map(({ rule, subject }) => `${rule} ${subject}`);
 
-describe('a sound book', () => {
-  test('sums to zero, account by account as the orders say', async ({ database }) => {
+describe('a sound ledger', () => {
+  test('adds up to zero, and each account has the balance that the orders require', async ({
+    database,
+  }) => {
     const book = await verifyLedger(database.sql);
     expect(book).toMatchObject({
       ok: true,
@@ -68,7 +70,7 @@ describe('a sound book', () => {
     expect(book.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
   });
 
-  test('stays sound while a capture is on its way to its order', async ({ database }) => {
+  test('stays sound while a capture has not reached its order yet', async ({ database }) => {
     const book = await verifyAfter(
       database,
       (sql) => sql`
@@ -78,14 +80,14 @@ describe('a sound book', () => {
     expect(book).toMatchObject({ ok: true, capturesUnderWay: 1 });
   });
 
-  test('of nothing at all is sound', async () => {
+  test('without any order is sound', async () => {
     const empty = await createTestDatabase();
     expect(await verifyLedger(empty.sql)).toMatchObject({ ok: true, orderCount: 0 });
     await empty.drop();
   });
 });
 
-describe('a book that was tampered with is found out', () => {
+describe('a manipulated ledger is detected', () => {
   test.for<[string, (sql: Sql) => Promise<unknown>, string[]]>([
     [
       'a capture whose line is gone',
@@ -206,7 +208,7 @@ describe('a book that was tampered with is found out', () => {
 });
 
 describe('the command', () => {
-  test('prints the figures and ends with 0 on a sound book, and with 1 on another', async ({
+  test('prints the figures and exits with 0 for a sound ledger, and with 1 otherwise', async ({
     database,
   }) => {
     const cli = adminCli({ DATABASE_URL: database.url });

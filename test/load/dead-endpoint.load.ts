@@ -19,7 +19,7 @@ const test = deadEndpointTest({
   COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS),
 });
 
-/** Milliseconds of each part of a life. */
+/** The duration of each part of an order's lifecycle in milliseconds. */
 interface Life {
   pay: number;
   deliver: number;
@@ -27,7 +27,7 @@ interface Life {
   webhooks: number;
 }
 
-/** From the creation to the release, as a merchant sees it. */
+/** Runs an order from its creation to its release, as a merchant does. */
 async function liveOnce({ sandbox, receiver }: Merchant): Promise<Life> {
   const order = await sandbox.create();
   const arrival = async (event: EventType) => {
@@ -60,7 +60,7 @@ async function liveOnce({ sandbox, receiver }: Merchant): Promise<Life> {
   return { pay, deliver, release: completed.at - completesAt, webhooks };
 }
 
-/** The median of each part, over so many lives. */
+/** The median of each part over a number of orders. */
 async function measureLives(merchant: Merchant, count: number): Promise<Life> {
   const lives: Life[] = [];
   await inParallel(Array.from({ length: count }), LIVES_AT_ONCE, async () =>
@@ -78,7 +78,7 @@ async function measureLives(merchant: Merchant, count: number): Promise<Life> {
   };
 }
 
-/** Until every webhook of them has been attempted or waits for a later time. */
+/** Waits until every webhook of these orders has been attempted or waits for a later time. */
 async function startDeadOrders(service: TestService, merchant: Merchant): Promise<void> {
   await inParallel(Array.from({ length: DEAD_ORDERS }), STARTS_AT_ONCE, () =>
     startOrder(service, merchant),
@@ -98,7 +98,7 @@ async function notAttempted({ sql }: TestService, { merchantId }: Merchant): Pro
 const rounded = (life: Life) =>
   Object.fromEntries(Object.entries(life).map(([part, ms]) => [part, Math.round(ms as number)]));
 
-test(`beside ${DEAD_ORDERS} orders of an endpoint that never answers, ${HEALTHY_ORDERS} others live as fast as without`, async ({
+test(`beside ${DEAD_ORDERS} orders of an endpoint that never responds, ${HEALTHY_ORDERS} others are as fast as without`, async ({
   service,
   endpoint,
 }) => {

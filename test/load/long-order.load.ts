@@ -10,11 +10,11 @@ const ROUNDS_PER_LINE = 25;
 const test = serviceTest({
   time: 'real',
   callbacks: false,
-  // It takes longer than the five minutes after which the webhook would be tried again.
+  // The test takes longer than the five minutes after which the webhook would be retried.
   settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '86400,86400,86400,86400' },
 });
 
-test('an order takes 25,000 messages, with a webhook waiting, and then lives on', async ({
+test('an order with a waiting webhook accepts 25,000 messages, and then continues normally', async ({
   service,
   merchant,
   orders,

@@ -8,7 +8,7 @@ const MOST_QUESTIONS = 3;
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-test(`of ${ORDERS} happy orders, each costs three questions at most`, async ({
+test(`each of ${ORDERS} paid orders costs at most three queries to the gateway`, async ({
   service,
   merchant,
 }) => {

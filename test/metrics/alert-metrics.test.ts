@@ -33,7 +33,7 @@ const scrape = async (origin: string) => {
   };
 };
 
-/** The samples of a metric, as they stand in the text. */
+/** The samples of a metric, as they are in the text. */
 const samplesOf = (name: string, text: string) =>
   Object.fromEntries(
     [...text.matchAll(new RegExp(`^${name}\\{kind="(\\w+)"\\} (\\S+)$`, 'gm'))].map(
@@ -47,7 +47,7 @@ const alertAbout = (subject: string) => ({
   message: `About ${subject}`,
 });
 
-test('open alerts are counted in the database, raised ones in this process, each kind by itself', async ({
+test('open alerts are counted in the database and raised ones in this process, each kind separately', async ({
   database: { serviceSql: sql, url },
 }) => {
   const origin = await serve(url);
@@ -87,7 +87,7 @@ test('a scrape is one statement', async ({ database: { url } }) => {
   expect(statements).toHaveLength(1);
 });
 
-test('without a database the rest is told, and no figure of it', async () => {
+test('without a database only the other metrics are served', async () => {
   const origin = await serve(`postgres://nobody@127.0.0.1:${await freePort()}/nothing`);
   const { status, text } = await scrape(origin);
   expect(status).toBe(200);
@@ -96,7 +96,7 @@ test('without a database the rest is told, and no figure of it', async () => {
   expect(text).toMatch(/^process_resident_memory_bytes \d/m);
 });
 
-test('nothing else is served, and nothing else is taken', async ({ database: { url } }) => {
+test('no other path is served, and no other method is accepted', async ({ database: { url } }) => {
   const origin = await serve(url);
   for (const path of ['/', '/healthz', '/metrics/', '/openapi.json']) {
     expect((await fetch(origin + path)).status, path).toBe(404);

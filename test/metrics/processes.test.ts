@@ -11,7 +11,10 @@ const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: fa
 
 const scrape = async (port: number) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 
-test('API and worker each serve their own at METRICS_PORT', async ({ service, merchant }) => {
+test('API and worker each serve their own metrics at METRICS_PORT', async ({
+  service,
+  merchant,
+}) => {
   const ports = { api: await freePort(), worker: await freePort() };
   const api = await startApiProcess(service, { METRICS_PORT: String(ports.api) });
   onTestFinished(() => api.stop());
@@ -20,7 +23,7 @@ test('API and worker each serve their own at METRICS_PORT', async ({ service, me
   });
   onTestFinished(() => worker.kill());
 
-  // One that the API raises, and one of another process.
+  // One alert that the API raises, and one of another process.
   const kit = createCallbackKit(service, merchant);
   const body = JSON.stringify({ event: 'payment.captured', payload: 'of another shape' });
   await kit.callBack(body, { origin: api.origin });
@@ -37,12 +40,14 @@ test('API and worker each serve their own at METRICS_PORT', async ({ service, me
     }
     expect(text).toMatch(/^nodejs_version_info\{version="v24\./m);
   }
-  // They end with their process.
+  // The metrics end with their process.
   expect(await worker.stop()).toBe(0);
   expect(await acceptsConnections('127.0.0.1', ports.worker)).toBe(false);
 });
 
-test('a port that another process has is one line that names METRICS_PORT', async ({ service }) => {
+test('a port that another process uses is reported in one line that names METRICS_PORT', async ({
+  service,
+}) => {
   const port = new URL(service.origin).port;
   const settings = { ...service.env, PORT: String(await freePort()), METRICS_PORT: port };
   const { code, stderr } = await runPart('src/main/api.ts', { LOG_LEVEL: 'silent', ...settings });

@@ -6,14 +6,14 @@ import { atGateway } from './gateway.ts';
 import type { World } from './world.ts';
 
 const DAY_SECONDS = 24 * 3600;
-/** Less than the order's amount: the least order is of INR 5. */
+/** Less than the amount of any order: the minimum is INR 5. */
 const SOME_PAISE = 150;
 
-/** One order, as its merchant and its buyer know it. */
+/** One order, with the data that its merchant and its buyer have. */
 export interface Life {
   api: ApiClient;
   amountPaise: number;
-  /** Known once the merchant was answered. */
+  /** Set once the merchant has a response. */
   orderNumber: string | undefined;
   /** The QR code that the buyer saw last. */
   qrCodeId: string | undefined;
@@ -29,7 +29,7 @@ export const newLife = (api: ApiClient, amountPaise: number): Life => ({
   chargebackId: undefined,
 });
 
-/** The specification wants clients to repeat 500 and 502; so does an answer that was lost. */
+/** Repeats a call after 500 and 502, as the specification asks of clients, and after a lost response. */
 async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> {
   let latest: unknown;
   const answered = await until(async () => {
@@ -47,7 +47,7 @@ async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<Ap
   return answered!;
 }
 
-/** A request of the merchant or of the buyer, under one Idempotency-Key however often it is sent. */
+/** A request of the merchant or of the buyer, with one Idempotency-Key however often it is sent. */
 function post({ api, orderNumber }: Life, action: string, body?: object): Promise<ApiAnswer> {
   const headers = { 'Idempotency-Key': randomUUID() };
   return patiently(() => api.post(`/orders/${orderNumber}/${action}`, body, headers));
@@ -85,7 +85,7 @@ async function settleChargeback(world: World, { chargebackId }: Life, status: st
   if (chargebackId) await atGateway(world, `/disputes/${chargebackId}/settle`, { status });
 }
 
-/** Everything that somebody does about one order. What does not fit any more is refused, and skipped. */
+/** All actions on one order. An action that no longer fits is refused and skipped. */
 const ACTS = {
   async create(_world: World, life: Life) {
     const headers = { 'Idempotency-Key': randomUUID() };

@@ -2,7 +2,7 @@ import type { AlertKind } from '../../src/alerts/kinds.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import type { World } from './world.ts';
 
-/** What heals by itself: such an alert that is still open at the end is a fault. */
+/** Alerts whose cause disappears without an operator: one that is still open at the end is a fault. */
 const HEALED_BY_THE_END: readonly AlertKind[] = [
   'callback_not_understood',
   'clock_skew',
@@ -13,22 +13,22 @@ const HEALED_BY_THE_END: readonly AlertKind[] = [
   'wrong_amount',
 ];
 
-/** Far more than a run raises. */
+/** A limit far above the alerts of a run. */
 const ALL = 100_000;
 
-/** The alerts that are open, and what they are about. */
+/** The open alerts and their subjects. */
 export interface OpenAlerts {
-  /** How many there are of each kind. */
+  /** The number of alerts of each kind. */
   counts: Partial<Record<string, number>>;
-  /** True when an operator was told of an order or of a payment, by an alert that stays. */
+  /** True if a lasting alert names an order or a payment. */
   isAbout(subject: string | null | undefined): boolean;
-  /** The same for an alert of one kind. */
+  /** The same for one kind of alert. */
   has(kind: AlertKind, subject: string): boolean;
-  /** Alerts whose cause should be gone. */
+  /** Alerts whose cause should have disappeared. */
   unhealed: string[];
 }
 
-/** Reads the alerts that an operator would see now. */
+/** Reads the alerts that an operator would currently see. */
 export async function openAlerts({ sql }: Pick<World, 'sql'>): Promise<OpenAlerts> {
   const { alerts } = await listAlerts(sql, {}, ALL);
   const keys = new Set(alerts.map(({ kind, subject }) => `${kind} ${subject}`));
@@ -49,7 +49,7 @@ export async function openAlerts({ sql }: Pick<World, 'sql'>): Promise<OpenAlert
     isAbout: (subject) => subject != null && subjects.has(subject),
     has,
     unhealed: alerts
-      // Without its row no step of an order can be recorded; its surplus may be refused for good.
+      // Without its row no step of an order can be recorded; the gateway may refuse its surplus refund permanently.
       .filter((alert) => isHealing(alert) && !has('order_without_row', alert.subject))
       .filter(({ subject }) => !has('gateway_refused', subject))
       .map(({ kind, subject, message }) => `${subject}: the alert ${kind} is open: ${message}`),

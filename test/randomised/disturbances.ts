@@ -1,12 +1,12 @@
 import { atGateway } from './gateway.ts';
 import type { World } from './world.ts';
 
-/** What can be restored from an earlier copy: the service's database, or Temporal's. */
+/** The side that is restored from an earlier copy: the service's database, or Temporal's. */
 export type Side = 'postgres' | 'temporal';
 /** A process of the service. */
 export type Part = 'worker' | 'api';
 
-/** What goes wrong with the service, or around it. */
+/** A fault of the service or of its environment. */
 export type Disturbance =
   | {
       kind: 'callbackTrouble';
@@ -22,7 +22,7 @@ export type Disturbance =
   | { kind: 'kill'; part: Part }
   | { kind: 'copy' | 'restore'; side: Side };
 
-/** Lets it happen, and returns when whatever was killed or restored runs again. */
+/** Starts a disturbance, and returns when everything that it killed or restored runs again. */
 export async function disturb(world: World, disturbance: Disturbance): Promise<void> {
   switch (disturbance.kind) {
     case 'callbackTrouble': {
@@ -54,7 +54,7 @@ export async function disturb(world: World, disturbance: Disturbance): Promise<v
   }
 }
 
-/** Ends whatever still goes wrong. */
+/** Ends every remaining fault. */
 export async function endDisturbances(world: World): Promise<void> {
   await atGateway(world, '/faults', {}, 'DELETE');
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };

@@ -9,13 +9,13 @@ export function createEndpoint({ receiver }: Pick<Merchant, 'receiver'>) {
       letGo = () => resolve(500);
       receiver.answerWith(fault === 'hangs' ? () => promise : () => 500);
     },
-    /** What has hung until now is answered with a failure. */
+    /** Responds to the requests that have been hanging with a failure. */
     mend() {
       receiver.answerWith(() => 200);
       letGo?.();
       letGo = undefined;
     },
-    /** The ids of the events that it was sent. */
+    /** The ids of the events that it received. */
     received: () => new Set(receiver.received.map(({ body }) => body.event_id)),
   };
 }

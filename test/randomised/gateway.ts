@@ -3,9 +3,9 @@ import { until } from '../support/until.ts';
 import type { World } from './world.ts';
 
 /**
- * Pulls a lever of the simulator, again and again while it takes no connections.
+ * Calls a control route of the simulator, and repeats the call while it accepts no connections.
  *
- * @returns undefined when it refuses: the QR code is closed, or nothing is left to refund
+ * @returns undefined if it refuses: the QR code is closed, or nothing is left to refund
  */
 export async function atGateway<Answer>(
   world: Pick<World, 'config'>,

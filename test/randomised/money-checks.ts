@@ -14,16 +14,16 @@ interface PaymentAtGateway {
   notes: { order_number?: string };
 }
 
-/** What the service knows of a payment. */
+/** A payment in the service's database. */
 interface KnownPayment {
   gatewayPaymentId: string;
   orderNumber: string;
   isWhole: boolean;
-  /** Its order is paid with it, or it has gone back. */
+  /** True if it pays its order or has been refunded. */
   isSettled: boolean;
 }
 
-/** Every payment that was captured at the gateway, whatever the service knows. */
+/** Every payment that was captured at the gateway, whether the service has it or not. */
 async function capturedAtGateway(world: World): Promise<PaymentAtGateway[]> {
   const captured: PaymentAtGateway[] = [];
   for (let skip = 0; ; skip += PAGE) {
@@ -43,7 +43,7 @@ async function capturedAtGateway(world: World): Promise<PaymentAtGateway[]> {
   }
 }
 
-/** Money at the gateway that no order has, that has not gone back, and of which no alert tells. */
+/** Money at the gateway that belongs to no order, has not been refunded, and has no alert. */
 export async function captureProblems(world: World, alerts: OpenAlerts): Promise<string[]> {
   const { sql } = world;
   const captured = await capturedAtGateway(world);
@@ -75,7 +75,7 @@ function problemOf(
   return `${what} ${known.isWhole ? 'no order has it, and it has not gone back' : 'no alert says that it does not fit'}`;
 }
 
-/** Gateway and ledger, each as a whole. */
+/** Compares the totals of gateway and ledger. */
 async function totalProblems(
   world: World,
   captured: readonly PaymentAtGateway[],
@@ -101,7 +101,7 @@ async function totalProblems(
   ].filter((problem) => problem !== false);
 }
 
-/** What `ledger verify --gateway` finds, but for orders and payments of which an alert tells. */
+/** The findings of `ledger verify --gateway`, except for orders and payments with an alert. */
 export async function ledgerProblems({ admin }: World, alerts: OpenAlerts): Promise<string[]> {
   const { code, stdout, stderr } = await admin.run('ledger', 'verify', '--gateway', '--json');
   if (stdout === '') return [`ledger verify ended with ${code}: ${stderr}`];
@@ -115,7 +115,7 @@ export async function ledgerProblems({ admin }: World, alerts: OpenAlerts): Prom
     ...gateway.notAsked.map(({ reason, ...about }) => ({ ...about, fault: reason })),
   ].filter((one) => !alerts.isAbout(one.orderNumber) && !alerts.isAbout(one.gatewayPaymentId));
   return [
-    // What an account holds differs by what the faults of single orders say.
+    // The balance of an account differs by the faults of single orders.
     ...(isEachExplained && faults.some(({ rule }) => rule !== 'account') ? [] : unexplained).map(
       ({ rule, subject, fault }) => `${subject}: ledger verify, ${rule}: ${fault}`,
     ),

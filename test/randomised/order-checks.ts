@@ -5,7 +5,7 @@ import type { Life } from './acts.ts';
 import type { OpenAlerts } from './alerts.ts';
 import type { World } from './world.ts';
 
-/** These wait for a person; every other status that is not final ends by itself within seconds. */
+/** These statuses wait for a person; every other status that is not final ends within seconds. */
 const WAITING_FOR_A_PERSON: readonly OrderStatus[] = ['ACCEPTED', 'PAID'];
 
 interface OrderNow {
@@ -15,7 +15,7 @@ interface OrderNow {
   waitingDisputeId: string | null;
 }
 
-/** Orders that have neither ended, nor wait for a person, nor have an alert. */
+/** Orders that have not ended, do not wait for a person, and have no alert. */
 export async function orderProblems(
   { sql }: World,
   lives: readonly Life[],
@@ -44,7 +44,7 @@ const hasEnded = ({ status, busy }: OrderNow) => isFinal(status) && busy === nul
 const waitsForAPerson = ({ status, busy, waitingDisputeId: dispute }: OrderNow) =>
   WAITING_FOR_A_PERSON.includes(status) && busy === null && dispute === null;
 
-/** Open orders without a workflow, and workflows that run on although nothing waits for them. */
+/** Open orders without a workflow, and workflows that still run without anything to do. */
 export async function workflowProblems(
   { sql, temporal }: World,
   alerts: OpenAlerts,

@@ -4,10 +4,10 @@ import type { Act } from './acts.ts';
 import type { Disturbance, Side } from './disturbances.ts';
 import { storyOf } from './stories.ts';
 
-/** What happens next: to one order, by its place in the plan, or to the service as a whole. */
+/** The next action: on one order, by its index in the plan, or on the service as a whole. */
 export type Turn = { order: number; act: Act } | { disturbance: Disturbance };
 
-/** Everything that a seed has chosen. The same seed and number of orders give the same plan. */
+/** Everything that a seed determines. The same seed and number of orders give the same plan. */
 export interface Plan {
   seed: number;
   /** The amount of each order in paise, and which merchant's it is. */
@@ -16,14 +16,14 @@ export interface Plan {
 }
 
 export const MERCHANTS = 2;
-/** Orders whose acts are mixed with each other. */
+/** The number of orders whose actions are mixed with each other. */
 const ORDERS_UNDER_WAY = 10;
-/** After this part of the acts nothing goes wrong any more: what did has time to heal. */
+/** After this part of the actions there are no more faults, so that the service has time to recover. */
 const DISTURBED_PART = 0.6;
-/** Fewer orders than this see one restore; more see one of each side. */
+/** A run with fewer orders has one restore; a larger run has one of each side. */
 const ORDERS_FOR_BOTH_RESTORES = 100;
 
-/** Draws up what happens in a run: each has a kill and a restore, and faults of every kind. */
+/** Plans a run: each has a kill, a restore, and faults of every kind. */
 export function planOf(seed: number, orderCount: number): Plan {
   const random = createRandom(seed);
   const orders = Array.from({ length: orderCount }, () => ({
@@ -41,7 +41,7 @@ export function planOf(seed: number, orderCount: number): Plan {
   return { seed, orders, turns };
 }
 
-/** The acts of each order in their order, mixed with those of orders begun about the same time. */
+/** The actions of each order in sequence, mixed with those of orders begun about the same time. */
 function mixedActs(orderCount: number, random: Random): Turn[] {
   const waiting = Array.from({ length: orderCount }, (_, order) => ({
     order,
@@ -59,7 +59,7 @@ function mixedActs(orderCount: number, random: Random): Turn[] {
   return turns;
 }
 
-/** A disturbance, and when it comes: from 0 to 1, within the part of the run that is disturbed. */
+/** A disturbance and its time: from 0 to 1, within the disturbed part of the run. */
 interface Timed {
   at: number;
   disturbance: Disturbance;
@@ -126,7 +126,7 @@ function endpointFault(random: Random): Timed[] {
   ];
 }
 
-/** Of so many, each in a part of the run of its own. */
+/** Distributes disturbances so that each is in a separate part of the run. */
 function restore(side: Side, index: number, parts: number, random: Random): Timed[] {
   const copied = between(0.05, 0.4, random);
   const restored = copied + between(0.05, 0.4, random);

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 import type { Part } from './disturbances.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main');
-/** Nothing that they do at their end matters: they are killed often enough. */
+/** A short time to stop: these processes are also killed, so their shutdown does not matter. */
 const STOP_STEPS = [{ signal: 'SIGTERM', waitMs: 1000 }] as const;
 
 /** The service's own processes, as production runs them: one API and one worker. */
@@ -28,7 +28,7 @@ export function createProcesses(folder: string, env: Record<string, string>, gua
       throw new Error(`The ${part} ended with ${code} before it was ready`);
     });
     await Promise.race([part === 'worker' ? child.ready : untilHealthy(env), ended]);
-    // From now on it may be killed.
+    // The worker may be killed from now on.
     ended.catch(() => undefined);
   }
 
@@ -44,7 +44,7 @@ export function createProcesses(folder: string, env: Record<string, string>, gua
     async start() {
       await Promise.all([start('api'), start('worker')]);
     },
-    /** Ends them between two instructions, as a power cut would. */
+    /** Kills the processes without notice, as a power cut would. */
     async kill() {
       await Promise.all([kill('api'), kill('worker')]);
     },

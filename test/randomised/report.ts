@@ -5,7 +5,7 @@ import type { World } from './world.ts';
 const MOST_PROBLEMS = 20;
 const MOST_ORDERS = 5;
 
-/** Orders by status, open alerts by kind, webhooks by what became of them. */
+/** Orders by status, open alerts by kind, webhooks by result. */
 export async function summaryOf(world: World): Promise<string> {
   const { sql } = world;
   const statuses = await sql<{ name: string; count: number }[]>`
@@ -20,7 +20,7 @@ export async function summaryOf(world: World): Promise<string> {
   return `orders ${listOf(statuses)}; alerts ${listOf(alerts)}; webhooks ${listOf(deliveries)}`;
 }
 
-/** What is wrong, how to have it again, and the story of the first orders that it is about. */
+/** The faults, how to reproduce them, and the actions on the first orders that they concern. */
 export async function problemReport(
   world: World,
   plan: Plan,

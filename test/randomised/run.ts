@@ -8,22 +8,22 @@ import { planOf, type Plan } from './plan.ts';
 import { problemReport, summaryOf } from './report.ts';
 import type { Host, World } from './world.ts';
 
-/** Merchants and buyers who act at once. */
+/** The number of concurrent actions of merchants and buyers. */
 const ACTS_AT_ONCE = 5;
 /** A webhook may have reserved a time at its endpoint ten minutes ahead. */
 const SETTLED_WITHIN_MS = 12 * 60_000;
 const LOOK_EVERY_MS = 1000;
 const RETRY_EVERY_LOOKS = 15;
 const MOST_RETRIED = 5;
-/** The gateway is asked about a session for the last time an hour after its end: sooner by this clock. */
+/** The service checks a session for the last time an hour after its end: the clock is moved by this much. */
 const ADVANCE_MS = 10 * 60_000;
 const MOST_ADVANCES = 15;
 
 /**
- * Runs what a seed has chosen against a service of its own, lets it settle, and looks at everything.
+ * Runs the plan of a seed against a separate service, lets it settle, and checks everything.
  *
  * @returns one line about the run
- * @throws Error that names the seed and every order that is not as it must be
+ * @throws Error that names the seed and every order with a fault
  */
 export async function runSeed(host: Host, seed: number, orderCount: number): Promise<string> {
   const startedAt = performance.now();
@@ -35,7 +35,7 @@ export async function runSeed(host: Host, seed: number, orderCount: number): Pro
     );
     await carryOut(world, plan, lives);
     await endDisturbances(world);
-    // Again after a restore: what Temporal lists lags behind, also what has just ended.
+    // Repeated after a restore: Temporal's list of workflows lags behind, also for those that have just closed.
     await world.recoverAll();
     const problems = await problemsOnceSettled(world, lives);
     if (problems.length > 0) throw new Error(await problemReport(world, plan, problems));
@@ -46,7 +46,7 @@ export async function runSeed(host: Host, seed: number, orderCount: number): Pro
   }
 }
 
-/** The turns in their order, several at once; those of one order, and disturbances, one by one. */
+/** Runs the actions in order, several at a time; those of one order, and disturbances, one by one. */
 async function carryOut(world: World, { turns }: Plan, lives: readonly Life[]): Promise<void> {
   const queue = turns.values();
   const latest = new Map<number | 'disturbance', Promise<void>>();
@@ -66,7 +66,7 @@ async function carryOut(world: World, { turns }: Plan, lives: readonly Life[]): 
   await Promise.all(Array.from({ length: ACTS_AT_ONCE }, takeTurns));
 }
 
-/** Looks again and again until nothing is wrong any more, or time is up. */
+/** Repeats the checks until there are no faults, or the time is up. */
 async function problemsOnceSettled(world: World, lives: readonly Life[]): Promise<string[]> {
   const endsAt = performance.now() + SETTLED_WITHIN_MS;
   for (let looks = 0; ; looks += 1) {
@@ -79,8 +79,8 @@ async function problemsOnceSettled(world: World, lives: readonly Life[]): Promis
 }
 
 /**
- * As an operator who does not wait: a release that stood still for a chargeback goes on within the
- * hour of its end, and a call to the gateway that fails is tried again after longer and longer waits.
+ * Acts as an operator who does not wait: a release that a chargeback blocked would continue within an
+ * hour of its end, and a failed gateway call is retried at growing intervals.
  */
 async function retryWaiting({ sql, admin }: World): Promise<void> {
   const waiting = await sql<{ orderNumber: string }[]>`
@@ -103,6 +103,6 @@ async function problemsNow(world: World, lives: readonly Life[]): Promise<string
     ...(await webhookProblems(world)),
     ...(await captureProblems(world, alerts)),
   ];
-  // The proof from scratch, once there is nothing that contradicts it.
+  // The complete proof of the ledger, once no fault contradicts it.
   return problems.length > 0 ? problems : ledgerProblems(world, alerts);
 }

@@ -15,14 +15,14 @@ import type { Side } from './disturbances.ts';
 const SERVICE_DATABASE = 'service';
 const TEMPORAL_LOGIN = { name: 'temporal', password: 'temporal' };
 
-/** What belongs together, and is copied and restored by itself. */
+/** The databases of each side, which are copied and restored together. */
 const DATABASES: Record<Side, readonly string[]> = {
   postgres: [SERVICE_DATABASE],
   temporal: ['temporal', 'temporal_visibility'],
 };
 const OWNERS: Record<Side, string> = { postgres: 'postgres', temporal: TEMPORAL_LOGIN.name };
 
-/** What is lost with this machine waits for no disk. */
+/** The data is temporary, so PostgreSQL does not wait for the disk. */
 const POSTGRES_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -33,7 +33,7 @@ const POSTGRES_SETTINGS = {
 const GONE_WITHIN_MS = 5000;
 
 /**
- * Starts a PostgreSQL and a Temporal server of a run's own, whose databases can be copied and
+ * Starts a separate PostgreSQL and Temporal server for a run, whose databases can be copied and
  * restored while the service runs. Temporal is not started yet.
  */
 export async function startServers(folder: string, guard: Guard) {
@@ -58,9 +58,9 @@ export async function startServers(folder: string, guard: Guard) {
   const ownerUrl = new URL(adminUrl);
   ownerUrl.pathname = `/${SERVICE_DATABASE}`;
   return {
-    /** The service's address. */
+    /** The URL with which the service connects. */
     databaseUrl: databaseUrl(adminUrl, SERVICE_DATABASE, SERVICE_LOGIN),
-    /** The owner's, for migrations, and for tests to look at everything. */
+    /** The owner's URL, for migrations and for tests that read everything. */
     ownerUrl: ownerUrl.href,
     temporalAddress: `127.0.0.1:${temporalPort}`,
     async startTemporal() {
@@ -79,11 +79,11 @@ export async function startServers(folder: string, guard: Guard) {
       await temporal?.stop();
       temporal = undefined;
     },
-    /** Copies a side as it is now. Whoever is connected is cut off, and may come back. */
+    /** Copies a side as it is now. Closes its connections; clients may connect again. */
     async copy(side: Side, name: string) {
       for (const database of DATABASES[side]) await copy(admin, database, name, OWNERS[side]);
     },
-    /** Puts a copy in the place of a side: what was written since is lost. */
+    /** Replaces a side with a copy: everything written since is lost. */
     async restore(side: Side, name: string) {
       for (const database of DATABASES[side]) {
         await replace(admin, database, `${database}_${name}`, OWNERS[side]);
@@ -98,7 +98,7 @@ export async function startServers(folder: string, guard: Guard) {
 }
 export type Servers = Awaited<ReturnType<typeof startServers>>;
 
-/** A database that is copied must have no connection. */
+/** Closes all connections to a database, which PostgreSQL requires before it copies it. */
 async function copy(admin: postgres.Sql, database: string, name: string, owner: string) {
   await admin.unsafe(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
   try {

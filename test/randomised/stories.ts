@@ -1,10 +1,10 @@
 import type { Random } from '../../dev/gateway-simulator/random.ts';
 import type { Act } from './acts.ts';
 
-/** Where an order is, as far as its story knows. */
+/** The state of an order, as far as its planned actions determine it. */
 type Stage = 'new' | 'paid' | 'delivered' | 'disputed' | 'under review';
 
-/** One way to go on: how often it is chosen, what happens, and where the order is then. */
+/** One possible continuation: its weight, its action, and the state of the order after it. */
 interface Way {
   weight: number;
   acts: readonly Act[];
@@ -65,7 +65,7 @@ const WAYS: Record<Stage, readonly Way[]> = {
   ],
 };
 
-/** The acts of one order, its creation first. */
+/** The actions on one order, beginning with its creation. */
 export function storyOf(random: Random): Act[] {
   const acts: Act[] = ['create'];
   for (let stage: Stage | undefined = 'new'; stage !== undefined;) {

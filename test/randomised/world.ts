@@ -19,12 +19,12 @@ import { createProcesses } from './processes.ts';
 import { startServers, type Servers } from './servers.ts';
 import { SIMULATOR_KEYS } from '../support/service.ts';
 
-/** The copy of all databases as they are before the first order. */
+/** The copy of all databases before the first order. */
 const PRISTINE = 'pristine';
-/** The copy that a restore goes back to. */
+/** The copy that a restore uses. */
 const EARLIER = 'earlier';
 
-/** What hours of production are here: an order that nobody disputes is completed within seconds. */
+/** Seconds instead of production's hours: an order without a dispute completes within seconds. */
 const SHORT_DURATIONS = {
   COMPLETION_WINDOW_SECONDS: '6',
   DISPUTE_ANSWER_SECONDS: '8',
@@ -54,7 +54,7 @@ function settingsOf(servers: Servers, port: number, gatewayPort: number) {
   };
 }
 
-/** Brings the new databases to where they are before the first order, and keeps copies of that. */
+/** Prepares the new databases for the first order, and keeps copies of them. */
 async function prepare(servers: Servers, env: Record<string, string>): Promise<void> {
   await servers.startTemporal();
   const settings = { ...env, MIGRATION_DATABASE_URL: servers.ownerUrl };
@@ -68,7 +68,7 @@ async function prepare(servers: Servers, env: Record<string, string>): Promise<v
 }
 
 /**
- * Starts what the whole service runs on: PostgreSQL, Temporal, and, for each run, a gateway, an API
+ * Starts everything that the service needs: PostgreSQL, Temporal, and, for each run, a gateway, an API
  * process and a worker process.
  */
 export async function startHost() {
@@ -78,7 +78,7 @@ export async function startHost() {
   const env = settingsOf(servers, await freePort(), await freePort());
   await prepare(servers, env);
   return {
-    /** The service as new, without any order. Only one at a time. */
+    /** A new service without orders. Only one at a time. */
     startWorld: (seed: number) => startWorld({ servers, env, folder, guard }, seed),
     async stop() {
       await servers.stop();
@@ -120,21 +120,21 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
   );
   await processes.start();
   const admin = adminCli(env);
-  /** Again when the gateway does not answer: it is asked for what the database has lost. */
+  /** Repeated if the gateway does not respond: it is asked for what the database has lost. */
   async function recoverAll(): Promise<void> {
     await until(async () => (await admin.run('order', 'recover', '--all')).code === 0);
   }
 
   return {
     config,
-    /** The tables as their owner sees them. */
+    /** Connects as the tables' owner. */
     sql,
     temporal,
     admin,
     processes,
     merchants,
     endpoints: merchants.map(createEndpoint),
-    /** Lets time pass for the database: reconciliation asks the gateway by this clock. */
+    /** Moves the database's clock forward, by which reconciliation checks sessions. */
     advance: (ms: number) => sql`
       UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
     async copy(side: Side) {
@@ -143,11 +143,11 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
       if (side === 'temporal') await servers.startTemporal();
     },
     recoverAll,
-    /** As operators do it: then the two sides are brought together again. */
+    /** Restores a side as operators do, and then reconciles both sides. */
     async restore(side: Side) {
       if (side === 'postgres') await servers.restore(side, EARLIER);
       else {
-        // A worker remembers workflows as they were before.
+        // A worker caches workflows as they were before the restore.
         await processes.kill();
         await servers.stopTemporal();
         await servers.restore(side, EARLIER);

@@ -55,7 +55,7 @@ test('the histories of live orders of every status replay with the code of this 
   const statuses = ['ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'CANCELLED'] as const;
   for (const status of statuses) await startOrderIn(service, status, { merchantId });
   await worker.stop();
-  // Its workflow was not started yet: there is nothing to replay.
+  // Its workflow has not been started, so it has no history to replay.
   await writeOrder(service, { merchantId });
 
   const each = Object.fromEntries(statuses.map((status) => [status, 1]));
@@ -69,7 +69,7 @@ test('the histories of live orders of every status replay with the code of this 
   expect(stdout).toMatch(/^[23] orders replayed \(.*\), 0 failed/);
 });
 
-test('an order whose history another workflow has written is named, with exit 1', async () => {
+test('an order whose history another workflow has written is named, with exit code 1', async () => {
   const codePath = await bundleChangedWorkflows();
   const worker = await runWorker({}, { workflowBundle: { codePath } });
   const other = await startOrder(service, { merchantId });

@@ -8,18 +8,18 @@ import { directOrder, startOrder, startOrderIn, writeOrder } from '../support/or
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** Where the paths are walked: a service in real time, and a way to be without a worker. */
+/** The environment of the paths: a service in real time whose worker can be stopped. */
 export interface PathWorld {
   service: TestService;
   merchantId: string;
-  /** A merchant whose endpoint refuses webhooks: its orders wait after they are final. */
+  /** A merchant whose endpoint refuses webhooks, so that its workflows wait after their orders are final. */
   deafMerchantId: string;
   whileNoWorkerRuns<T>(action: () => Promise<T>): Promise<T>;
 }
 type Path = (world: PathWorld) => Promise<DirectOrder>;
 
 const LONG_MS = 86_400_000;
-/** A deadline that comes while the path is walked. */
+/** A deadline that passes during the path. */
 const SHORT_MS = 1500;
 const environment = 'sandbox' as const;
 const endsSoon = { environment, completionWindowMs: SHORT_MS, disputeAnswerMs: LONG_MS };
@@ -101,7 +101,7 @@ function refundSettled(outcome: Settlement): Path {
   };
 }
 
-/** One for each path through the table, and for what happens beside it. The names are the files'. */
+/** One for each path through the table, and for events beside it. The names are the file names. */
 export const PATHS: Record<string, Path> = {
   completed: walk('PAID', [['deliver']], { terms: endsSoon }),
   'cancelled-by-merchant': walk('ACCEPTED', [['cancel']]),
@@ -266,7 +266,7 @@ export const PATHS: Record<string, Path> = {
     await simulator(world.service, 'POST', '/faults', { kind: 'error' });
     await order.refusalOf('cancel');
     await simulator(world.service, 'DELETE', '/faults');
-    // For some seconds after it failed it is refused, which leaves no event.
+    // For some seconds after the failure a cancel is refused, which leaves no event.
     await until(async () => (await order.refusalOf('cancel')) === undefined);
     return order;
   },
@@ -287,5 +287,5 @@ export const PATHS: Record<string, Path> = {
     startOrderIn(service, 'DELIVERED', { merchantId }),
 };
 
-/** Their workflows wait for webhooks that are refused: as a running order's would. */
+/** Paths whose workflows wait for refused webhooks, so that their histories stay open. */
 export const STILL_RUNNING = ['capture-too-late-given-back', 'webhook-refused-and-still-waiting'];

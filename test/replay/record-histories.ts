@@ -1,7 +1,7 @@
 /**
- * Walks every path of `paths.ts` on a real Temporal server and saves the histories that
- * `replay.test.ts` replays. Run it by hand, when a path is added or a change of the workflow is
- * meant not to replay what is saved (which no running order must have):
+ * Runs every path of `paths.ts` on a real Temporal server and saves the histories that
+ * `replay.test.ts` replays. Run it by hand after adding a path, or after a change of the workflow that
+ * is intended to be incompatible with the saved histories (and with no running order):
  *
  *   npx vitest run --config test/replay/record.config.ts
  */
@@ -45,7 +45,7 @@ beforeAll(async () => {
     merchantId,
     deafMerchantId: deaf.merchantId,
     async whileNoWorkerRuns(action) {
-      // An attempt that is cut off comes again after a minute.
+      // An interrupted attempt is retried after a minute.
       await until(async () => (await countDueDeliveries()) === 0);
       await worker.stop();
       const result = await action();
@@ -61,10 +61,10 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** What names the machine that recorded a history, and is nothing to the workflow. */
+/** Fields that identify the recording machine and that the workflow does not use. */
 const OF_THE_MACHINE: Record<string, string> = { identity: 'recorder', stackTrace: '' };
 
-/** One event a line, without the names and folders of the machine that recorded it. */
+/** One event per line, without the names and folders of the recording machine. */
 function textOf(history: History): string {
   const { events } = JSON.parse(historyToJSON(history)) as { events: object[] };
   const lines = events.map((event) =>

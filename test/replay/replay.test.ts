@@ -20,19 +20,19 @@ const replay = (history: SavedHistory) =>
 
 beforeAll(installQuietRuntime);
 
-describe("today's workflow goes on with every order that is under way", () => {
+describe('the current workflow continues every running order', () => {
   test('there is a saved history for each path through the table, and no other', () => {
     expect(saved.toSorted()).toEqual(Object.keys(PATHS).toSorted());
   });
 
-  test('none of them names the folders of the machine that recorded it', async () => {
+  test('none of them contains folders of the recording machine', async () => {
     const texts = await Promise.all(saved.map(async (name) => JSON.stringify(await read(name))));
     expect(texts.filter((text) => /"stackTrace":"[^"]|node_modules/.test(text))).toEqual([]);
   });
 
   test('every transition of the table is in one of them', async () => {
     const taken = await Promise.all(saved.map(async (name) => transitionsOf(await read(name))));
-    // With no payment session open there is nothing to close: the cancel ends in one step.
+    // Without an open payment session there is nothing to close: the cancel takes one step.
     const expected = [...transitionsOfTable(), 'ACCEPTED · ORDER_CANCELLED → CANCELLED'];
     expect([...new Set(taken.flat())].toSorted()).toEqual(expected.toSorted());
   });
@@ -42,7 +42,7 @@ describe("today's workflow goes on with every order that is under way", () => {
   });
 });
 
-describe('a workflow that has become another one would be noticed', () => {
+describe('an incompatible workflow is detected', () => {
   test.each([
     'EVENT_TYPE_TIMER_STARTED',
     'EVENT_TYPE_MARKER_RECORDED',

@@ -9,7 +9,7 @@ const foldersOf = (folder: string) =>
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
 
-/** The tree of ARCHITECTURE.md: each folder with what is said of it. */
+/** The tree of ARCHITECTURE.md: each folder with its description. */
 const tree = /```\n(src\/[^`]+)```/.exec(readFileSync(`${root}ARCHITECTURE.md`, 'utf8'))?.[1] ?? '';
 const lines = tree.split('\n');
 
@@ -43,7 +43,7 @@ test('the tree in ARCHITECTURE.md names the folders of test', () => {
   expect(line.split(/\s+/).slice(1).toSorted()).toEqual(foldersOf('test').toSorted());
 });
 
-test('the tree in ARCHITECTURE.md names each folder beside src', () => {
+test('the tree in ARCHITECTURE.md names each top-level folder', () => {
   const notSource = new Set(['node_modules', '.git', '.ci', '.data', 'src']);
   for (const folder of foldersOf('').filter((name) => !notSource.has(name))) {
     expect(tree).toMatch(new RegExp(`^${folder}(/adr)?/`, 'm'));
@@ -55,7 +55,7 @@ test('what is committed names no path of one machine and no host of a package re
   expect(lock).not.toMatch(/"resolved": "http/);
 });
 
-test('every package of the lock file can be checked: it has an integrity', () => {
+test('every package of the lock file has an integrity hash', () => {
   const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8')) as {
     packages: Record<string, { integrity?: string }>;
   };
