@@ -129,7 +129,10 @@ describe('the webhook URL', () => {
     expect(await cli.refusal('webhook', 'set', ...args)).toBe('Merchant not found: mer_none');
   });
 
-  test('removed: nothing is sent; the secret stays for the next URL', async ({ service, cli }) => {
+  test('is removed: nothing is sent; the secret stays for the next URL', async ({
+    service,
+    cli,
+  }) => {
     const { merchantId, receiver } = await aMerchant(service);
     const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
     expect(await webhook(cli, 'remove', merchantId)).toMatchObject({ url: null });
@@ -151,7 +154,7 @@ describe('the webhook URL', () => {
 });
 
 describe('the webhook secret', () => {
-  test('rotated: the next webhook is signed with the new one alone', async ({ service, cli }) => {
+  test('is rotated: the next webhook is signed with the new one only', async ({ service, cli }) => {
     const { merchantId, receiver } = await aMerchant(service);
     const before = await webhook(cli, 'set', merchantId, '--url', receiver.url);
     const after = await webhook(cli, 'rotate-secret', merchantId);
@@ -183,7 +186,7 @@ describe('the webhook secret', () => {
 });
 
 describe('the test event', () => {
-  test('looks like every webhook, with no real order and its own type', async ({
+  test('has the shape of every webhook, an order that does not exist, and a separate type', async ({
     service,
     cli,
   }) => {

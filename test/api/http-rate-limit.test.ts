@@ -28,7 +28,7 @@ const times = async (count: number, admit: () => Promise<boolean>) => {
   return admitted;
 };
 
-test('ten at once are admitted, the eleventh is not', async () => {
+test('ten concurrent requests are admitted, the eleventh is not', async () => {
   const { admit } = limiterAt();
   expect(await times(20, admit)).toBe(10);
 });

@@ -154,6 +154,7 @@ async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchan
 
 const seal = (service: TestService) => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
 
+/** A merchant with `count` orders created in the past. */
 async function shopWithPast(service: TestService, count: number): Promise<Merchant> {
   const shop = await service.newMerchant({ webhooks: false });
   await writePastOrders(service, shop, count);
@@ -161,8 +162,7 @@ async function shopWithPast(service: TestService, count: number): Promise<Mercha
 }
 
 describe('a list with blocks', () => {
-  /** A merchant with so many orders of the past. */
-  test('is exact for every filter and page, before and after its orders are cut into blocks', async ({
+  test('is exact for every filter and page, before and after its orders are divided into blocks', async ({
     service,
   }) => {
     const shop = await shopWithPast(service, 150);

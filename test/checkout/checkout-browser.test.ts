@@ -103,7 +103,7 @@ describe('with JavaScript', () => {
     await titled(page, 'This payment session has expired').waitFor();
   });
 
-  test('the page looks at once when the buyer comes back from the UPI app', async ({ visit }) => {
+  test('the page updates when the buyer returns from the UPI app', async ({ visit }) => {
     const { page, checkout } = await visit('waiting', { testClock: true });
     await checkout.merchant.sandbox.help(checkout.order, 'pay');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);

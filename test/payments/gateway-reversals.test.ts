@@ -28,7 +28,7 @@ const loseCallbacks = (service: TestService) =>
 const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/settled');
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
-/** Opens a chargeback of an order at the gateway; answers how it is settled there. */
+/** Opens a chargeback of an order at the gateway; returns how to settle it there. */
 async function openChargeback(service: TestService, order: DirectOrder) {
   const path = `/payments/${await order.paymentId()}/disputes`;
   const { id } = await simulator<{ id: string }>(service, 'POST', path);
@@ -106,7 +106,7 @@ describe('a refund made at the gateway itself', () => {
     expect(await order.made('transfers')).toEqual([]);
   });
 
-  test('is found when reconciliation asks about it', async ({ service, merchant, orders }) => {
+  test('is found when reconciliation checks its session', async ({ service, merchant, orders }) => {
     const created = await merchant.sandbox.create();
     await merchant.sandbox.help(created, 'pay');
     const order = await orders.workflowOf(created);

@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
 const OPENING = '/v1/payments/qr_codes';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
-  /** Lets minutes pass for the database, and runs what the Schedule runs every minute. */
+  /** Moves the database's clock forward by minutes and runs reconciliation. */
   .extend('reconcileAfter', ({ service }) => async (minutes: number) => {
     await service.clock.advance(minutes * MINUTE_MS);
     await reconcilePayments(service.deps);
@@ -91,7 +91,7 @@ describe('reconciliation asks the gateway', () => {
 });
 
 describe('a session that has ended is closed at the gateway', () => {
-  /** An order whose session has expired, and which has another one. */
+  /** An order whose session has expired and that has another session. */
   async function twoSessions(orders: Orders) {
     const session = await orders.beingPaid();
     await session.advance(15 * 60);
@@ -126,7 +126,10 @@ describe('a session that has ended is closed at the gateway', () => {
     expect(await session.look()).toEqual([200, 'closed']);
   });
 
-  test('when its order is paid, also a second one, at once', async ({ orders, reconcileAfter }) => {
+  test('when its order is paid, also a second one, immediately', async ({
+    orders,
+    reconcileAfter,
+  }) => {
     const { session, next } = await twoSessions(orders);
     await session.pay();
     await session.untilStatus('PAID');

@@ -83,7 +83,7 @@ describe('an operator ends an order whose money has left at the gateway', () => 
     expect(await order.openAlerts()).toEqual([]);
   });
 
-  test('a waiting release finds the settlement within the hour', async ({ service, orders }) => {
+  test('a waiting release finds the settlement within an hour', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
     await order.refundInDashboard();
     await windowEnds(service);
@@ -124,7 +124,10 @@ describe('a settlement is refused', () => {
     }
   });
 
-  test('that does not say how, or pays for what was not delivered', async ({ service, orders }) => {
+  test('without an outcome, or that releases money for an order that was not delivered', async ({
+    service,
+    orders,
+  }) => {
     const order = await orders.in('PAID');
     await order.refundInDashboard();
     await expect(settle(service, order)).rejects.toThrow(CANNOT_SETTLE);

@@ -17,7 +17,7 @@ const test = serviceTest({
   worker: { options: { maxCachedWorkflows: 0 } },
   merchant: { webhooks: false },
 })
-  /** An order whose settlement has begun while the gateway is away. */
+  /** An order whose settlement has begun while the gateway is unavailable. */
   .extend(
     'beginWithoutGateway',
     ({ service, merchant, orders, gateway }) =>
@@ -201,7 +201,11 @@ describe('a dispute that the database received', () => {
     expect(await order.made('transfers')).toEqual([]);
   });
 
-  test("before the window's end counts once, if told late", async ({ service, worker, orders }) => {
+  test('before the window’s end counts once, if the workflow is notified late', async ({
+    service,
+    worker,
+    orders,
+  }) => {
     const order = await orders.in('DELIVERED');
     await service.skip(24 * HOUR_MS - 60_000);
     await worker.whileStopped(async () => {

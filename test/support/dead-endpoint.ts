@@ -31,8 +31,8 @@ export async function startDeadEndpoint() {
 }
 
 /**
- * The `test` of a file with a dead endpoint, whose worker is a process of its own: what it does for
- * the dead endpoint costs the test's process nothing.
+ * The `test` of a file with a dead endpoint. Its worker is a separate process, so that its work for
+ * the dead endpoint does not load the test's process.
  */
 export function deadEndpointTest(settings: Record<string, string> = {}) {
   const test = serviceTest({ time: 'real', worker: false, settings })

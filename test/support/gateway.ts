@@ -87,15 +87,15 @@ export async function openSession(
   return {
     sessionId,
     gatewaySessionId,
-    /** The buyer pays at the gateway, or tries to: answers the gateway's id of the payment. */
+    /** The buyer pays at the gateway, or tries to. Returns the gateway's payment id. */
     pay: (attempt: Parameters<typeof payAtGateway>[2] = {}) =>
       payAtGateway(service, gatewaySessionId, attempt, environment),
-    /** The gateway's own status of the session's QR code. */
+    /** The gateway's status of the session's QR code. */
     async atGateway() {
       const path = `/v1/payments/qr_codes/${gatewaySessionId}`;
       return (await askGateway<{ status: string }>(service, 'GET', path, {}, environment)).status;
     },
-    /** The answer's status and that of the session, as the merchant sees them. */
+    /** The HTTP status and the status of the session, as the merchant gets them. */
     async look() {
       const { status, body } = await api.session(order, sessionId);
       return [status, body.data?.status];
@@ -103,7 +103,7 @@ export async function openSession(
   };
 }
 
-/** An order whose buyer has an open payment session, with what buyer and merchant do next. */
+/** An order with an open payment session, and the next actions of buyer and merchant. */
 export async function orderBeingPaid(
   service: TestService,
   merchant: Merchant,
@@ -115,10 +115,10 @@ export async function orderBeingPaid(
     order,
     order_number: order.order_number,
     ...(await openSession(service, merchant, order, environment)),
-    /** Another session, once the time of the first is over. */
+    /** Opens another session after the first one has expired. */
     openNext: () => openSession(service, merchant, order, environment),
     cancel: (headers?: Record<string, string>) => api.command(order, 'cancel', undefined, headers),
-    /** The sandbox lets this time pass for the order. */
+    /** Advances the order's clock with the sandbox helper. */
     advance: (seconds: number) => api.help(order, 'advance', { seconds }),
     read: () => api.read(order),
     timeline: () => api.timeline(order),
@@ -228,7 +228,7 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
   return gatewayPaymentId;
 }
 
-/** Somebody refunds a payment, or some of it, in the dashboard of the gateway. */
+/** Refunds a payment, or a part of it, as an operator does in the gateway's dashboard. */
 export async function refundInDashboard(
   service: TestService,
   gatewayPaymentId: string,

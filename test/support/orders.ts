@@ -88,12 +88,12 @@ export function directOrder(service: TestService, order: OrderRow) {
   return {
     orderNumber,
     paymentId,
-    /** What the gateway has made of its payment, the newest first. */
+    /** The refunds or transfers that the gateway has made from its payment, newest first. */
     made: async (what: 'refunds' | 'transfers') => madeAtGateway(service, await paymentId(), what),
     refundInDashboard: async (amountPaise?: number) =>
       refundInDashboard(service, await paymentId(), amountPaise),
     ledgerLines: async () => (await ledgerOf(service, orderNumber)).lines,
-    /** The kinds of the alerts about it that nobody has cleared. */
+    /** The kinds of the order's open alerts. */
     openAlerts: async () =>
       (
         await sql<{ kind: string }[]>`
@@ -217,7 +217,7 @@ export async function cancelPatiently(
   await until(async () => (await cancel()).status === 200);
 }
 
-/** The orders of one merchant. All but those being paid come past the API. */
+/** The orders of one merchant. All except those with a payment session are created without the API. */
 export function ordersOf(service: TestService, merchant: Merchant) {
   const { merchantId } = merchant;
   type Overrides = Partial<OrderOverrides>;
@@ -227,7 +227,7 @@ export function ordersOf(service: TestService, merchant: Merchant) {
       startOrderIn(service, status, { merchantId, ...overrides }),
     /** An order whose workflow is started; it may not have run yet. */
     start: (overrides?: Overrides) => startOrder(service, { merchantId, ...overrides }),
-    /** An order of the API whose buyer has an open payment session. */
+    /** An order of the API with an open payment session. */
     beingPaid: (environment?: Environment) => orderBeingPaid(service, merchant, environment),
     /** An order's row without its workflow. */
     write: (overrides?: Overrides) => writeOrder(service, { merchantId, ...overrides }),

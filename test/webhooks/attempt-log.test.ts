@@ -49,7 +49,7 @@ async function deliveryOf(service: TestService, deliveryId: string) {
 }
 const FREE = { attemptToken: null, attemptUntil: null };
 
-/** Begins an attempt that hangs for longer than its lease lasts, and another one after it. */
+/** Begins an attempt that hangs for longer than its lease, and another one after it. */
 async function beginAfterHung(
   { service, attempts }: { service: TestService; attempts: AttemptLog },
   deliveryId: string,
@@ -110,7 +110,7 @@ test('of ten concurrent attempts of one delivery, one is begun', async ({
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
 });
 
-test('a success outweighs a simultaneous failure', async ({ service, attempts, deliveryIds }) => {
+test('a success wins over a simultaneous failure', async ({ service, attempts, deliveryIds }) => {
   const [deliveryId = ''] = deliveryIds.slice(21);
   const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'manual');
   await Promise.all([

@@ -7,7 +7,10 @@ const test = serviceTest({
   settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '0.1,0.2,0.3,0.4' },
 });
 
-test('with short delays 5 attempts take a second, then FAILED', async ({ service, merchant }) => {
+test('with short delays 5 attempts take a second, then it is FAILED', async ({
+  service,
+  merchant,
+}) => {
   merchant.receiver.answerWith(() => 503);
   const { order_number: orderNumber } = await merchant.sandbox.create();
   const delivery = await untilDelivery(service, orderNumber, ({ state }) => state === 'FAILED');

@@ -126,7 +126,7 @@ describe('one slow merchant cannot take all places', () => {
   /** A sender that gives up soon, but lets requests wait for a connection for long. */
   const makePatientSender = (limits: Parameters<typeof makeSender>[0]) =>
     makeSender({ queueTimeoutMs: 60_000, totalTimeoutMs: 100, ...limits });
-  /** Why sends were turned away, once all are over. */
+  /** The reasons of rejected sends, once all have ended. */
   async function rejectionsOf(sending: Promise<unknown>[]): Promise<WebhookNotAttemptedError[]> {
     const settled = await Promise.allSettled(sending);
     return settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));

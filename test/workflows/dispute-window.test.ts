@@ -148,7 +148,10 @@ describe('a dispute near the end of the window, by the database’s clock', () =
 });
 
 describe('a dispute while the release is being started', () => {
-  test('1 s before the end stops the release and is raised once', async ({ service, merchant }) => {
+  test('received 1 s before the end, it stops the release and is raised once', async ({
+    service,
+    merchant,
+  }) => {
     const order = await deliveredOrder(merchant);
     const { letGo, released } = holdUp(order);
     await service.temporal.skip(24 * HOUR_MS + 1000);
@@ -200,7 +203,7 @@ describe('a dispute while the release is being started', () => {
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
   });
 
-  test('the window is over only when the database says so', async ({ service, merchant }) => {
+  test('the window ends by the database’s clock only', async ({ service, merchant }) => {
     const order = await deliveredOrder(merchant);
     await receiveAt(service, order.endsAtMs, -10);
     await service.temporal.skip(24 * HOUR_MS + 1000);

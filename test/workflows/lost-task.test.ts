@@ -61,7 +61,7 @@ async function changeOf(
   throw decision.error;
 }
 
-test('the sweeper tells an order of its lost delivery, and it goes on', async ({
+test('the sweeper notifies an order of its lost delivery, and the order continues', async ({
   service,
   merchant,
   orders,
@@ -92,7 +92,11 @@ test('a refund that began with a lost workflow task is made, once', async ({
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
 
-test('a workflow that has fallen behind refuses no dispute', async ({ merchant, orders, lose }) => {
+test('a workflow that is behind the database refuses no dispute', async ({
+  merchant,
+  orders,
+  lose,
+}) => {
   const order = await orders.in('DISPUTE_OPEN');
   await lose(order, { type: 'resolve' });
   const reason = 'It broke again on the second day';
@@ -103,7 +107,11 @@ test('a workflow that has fallen behind refuses no dispute', async ({ merchant, 
   expect(await order.row()).toMatchObject({ disputeCount: 2, disputeReason: reason });
 });
 
-test('no command is refused before the order caught up', async ({ service, merchant, orders }) => {
+test('no command is refused before the order has caught up', async ({
+  service,
+  merchant,
+  orders,
+}) => {
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
   await writeAsLost(service, order, await changeOf(service, order, { type: 'pay' }), {
