@@ -75,7 +75,7 @@ export async function payAtGateway(
 }
 
 /** Opens a payment session of an order. */
-export async function openSession(
+async function openSession(
   service: TestService,
   merchant: Merchant,
   order: OrderRef,
