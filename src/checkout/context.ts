@@ -9,6 +9,7 @@ import type { OrderRow } from '../orders/public.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';
 import { checkoutPage } from './pages/checkout-page.ts';
 import type { Files } from './pages/layout.ts';
+import { formHeaders } from './same-origin.ts';
 import { refusalPage } from './pages/refusal-page.ts';
 import type { Checkout } from './queries.ts';
 import { findCheckout } from './queries.ts';
@@ -88,6 +89,17 @@ export function htmlRoute(context: CheckoutContext) {
       headers: { ...refusal.headers, ...PAGE_HEADERS },
     }),
   };
+}
+
+/** The same for a form of the page. Its handler calls `assertSameOrigin`. */
+export function formRoute(context: CheckoutContext) {
+  return {
+    ...htmlRoute(context),
+    method: 'POST',
+    bodyType: 'form',
+    headers: formHeaders,
+    errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
+  } as const;
 }
 
 /**

@@ -5,10 +5,10 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { text } from '../http/fields.ts';
 import type { CheckoutContext } from './context.ts';
-import { redirectToPage, checkoutOf, html, htmlRoute, seeOther, show } from './context.ts';
+import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';
 import type { Checkout } from './queries.ts';
-import { assertSameOrigin, formHeaders } from './same-origin.ts';
+import { assertSameOrigin } from './same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
 /**
@@ -19,18 +19,14 @@ const RESPONSE_TIMEOUT_MS = 8_000;
 /** Declares the form with which a buyer raises a dispute. */
 export function disputeRoute(context: CheckoutContext): Route {
   return defineRoute({
-    ...htmlRoute(context),
-    method: 'POST',
+    ...formRoute(context),
     path: '/pay/{token}/dispute',
     operationId: 'raiseCheckoutDispute',
     summary: 'Raise a dispute, as the buyer',
-    headers: formHeaders,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
-    bodyType: 'form',
     // The handler validates the text, so that the error page contains it.
     body: z.object({ reason: z.string().default('') }),
     responses: { 303: seeOther, 400: html, 500: html },
-    errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   }).handledBy(async ({ params, headers, body, log }) => {
     assertSameOrigin(headers);
     const checkout = await checkoutOf(context, params.token);

@@ -2,8 +2,8 @@ import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import type { CheckoutContext } from './context.ts';
-import { redirectToPage, checkoutOf, html, htmlRoute, seeOther, show } from './context.ts';
-import { assertSameOrigin, formHeaders } from './same-origin.ts';
+import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
+import { assertSameOrigin } from './same-origin.ts';
 import type { CheckoutState } from './state.ts';
 import { stateOf } from './state.ts';
 
@@ -16,16 +16,12 @@ const RESPONSE_TIMEOUT_MS = 18_000;
 /** Declares the form whose button opens a payment session, or shows the one that is open. */
 export function payRoute(context: CheckoutContext): Route {
   return defineRoute({
-    ...htmlRoute(context),
-    method: 'POST',
+    ...formRoute(context),
     path: '/pay/{token}/sessions',
     operationId: 'openCheckoutSession',
     summary: 'Open a payment session, as the buyer',
-    bodyType: 'form',
-    headers: formHeaders,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     responses: { 303: seeOther, 400: html, 403: html, 502: html },
-    errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   }).handledBy(async ({ params, headers }) => {
     assertSameOrigin(headers);
     const checkout = await checkoutOf(context, params.token);

@@ -34,16 +34,24 @@ export function createAsset(folder: `/${string}`, name: string, content: string)
   if (contentType === undefined) throw new Error(`${name}: no content type for ${extension}`);
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
   const path = `${folder}/${name.slice(0, -extension.length)}.${hash}${extension}` as const;
-  const route = defineRoute({
+  const facts = { summary: name, description: 'Part of a page.', tags: ['Pages'] };
+  return { path, route: fileRoute(path, { content, contentType, headers: HEADERS }, facts) };
+}
+
+/** Declares the route of content that is the same for every request. */
+export function fileRoute(
+  path: `/${string}`,
+  file: { content: string; contentType: string; headers: Readonly<Record<string, string>> },
+  facts: { summary: string; description: string; tags: string[] },
+): Route {
+  const { content, contentType, headers } = file;
+  return defineRoute({
     method: 'GET',
     base: 'root',
     caller: 'public',
     path,
     operationId: `get ${path}`,
-    summary: name,
-    description: 'Part of a page.',
-    tags: ['Pages'],
+    ...facts,
     responses: { 200: { description: 'The file.', contentType, schema: z.string() } },
-  }).handledBy(async () => ({ status: 200, body: content, headers: HEADERS }));
-  return { path, route };
+  }).handledBy(async () => ({ status: 200, body: content, headers }));
 }

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
-import { defineRoute } from './define-route.ts';
+import { fileRoute } from './asset.ts';
 import type { Route } from './define-route.ts';
 import type { Document } from './reference/document.ts';
 import { renderReference } from './reference/page.ts';
@@ -23,22 +22,10 @@ const FILES = { style: 'docs/reference.css', openapi: 'openapi.json' };
 /** Cached for an hour only: the content changes with a release, the URL does not. */
 const ASSET_HEADERS = { 'Cache-Control': 'public, max-age=3600' };
 
-function fileRoute(path: `/${string}`, contentType: string, content: string, headers = {}): Route {
-  return defineRoute({
-    method: 'GET',
-    base: 'root',
-    caller: 'public',
-    path,
-    operationId: `get ${path}`,
-    summary: path,
-    description: 'Part of the documentation.',
-    tags: ['Documentation'],
-    responses: { 200: { description: 'The file.', contentType, schema: z.string() } },
-  }).handledBy(async () => ({
-    status: 200,
-    body: content,
-    headers: { ...ASSET_HEADERS, ...headers },
-  }));
+function docsRoute(path: `/${string}`, contentType: string, content: string, headers = {}): Route {
+  const file = { content, contentType, headers: { ...ASSET_HEADERS, ...headers } };
+  const description = 'Part of the documentation.';
+  return fileRoute(path, file, { summary: path, description, tags: ['Documentation'] });
 }
 
 /** Declares `/openapi.json` and `/docs`. The page loads nothing from other sites. */
@@ -48,8 +35,8 @@ export function docsRoutes(document: object): Route[] {
   const page = renderReference(JSON.parse(json) as Document, FILES);
   const style = readFileSync(new URL('./reference/reference.css', import.meta.url), 'utf8');
   return [
-    fileRoute('/openapi.json', 'application/json', json, { 'Cache-Control': 'no-cache' }),
-    fileRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
-    fileRoute('/docs/reference.css', 'text/css', style),
+    docsRoute('/openapi.json', 'application/json', json, { 'Cache-Control': 'no-cache' }),
+    docsRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
+    docsRoute('/docs/reference.css', 'text/css', style),
   ];
 }

@@ -44,7 +44,7 @@ test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C s
   const { sandbox } = facts.demoMerchant;
   const order = await createApiClient(facts.apiBaseUrl, sandbox, 'sandbox').create();
   const numbers = await given.sql`SELECT order_number FROM orders`;
-  expect(numbers).toEqual([{ order_number: order.order_number }]);
+  expect(numbers).toEqual([{ orderNumber: order.order_number }]);
   const handle = given.temporal.client.workflow.getHandle(order.order_number);
   expect((await handle.describe()).status.name).toBe('RUNNING');
 
