@@ -9,16 +9,17 @@ import type { TestService } from './service.ts';
 
 type Paid = Pick<OrderRow, 'orderNumber' | 'amountPaise'>;
 
-/** The settings that say where the gateway is. */
-type Configured = Pick<TestService, 'config'>;
+/** A gateway of the service: the sandbox's, unless another environment is named. */
+interface ConfiguredGateway extends Pick<TestService, 'config'> {
+  environment?: Environment;
+}
 
 /** Calls the gateway without the adapter: Razorpay's API, or a control route of the simulator. */
 export async function askGateway<Answer>(
-  { config }: Configured,
+  { config, environment = 'sandbox' }: ConfiguredGateway,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},
-  environment: Environment = 'sandbox',
 ): Promise<Answer> {
   const { baseUrl, keyId, keySecret } = config.gateways[environment].razorpay ?? {};
   const response = await fetch(new URL(path, baseUrl), {
@@ -35,13 +36,12 @@ export async function askGateway<Answer>(
 
 /** Calls a control route of the simulator: see `dev/gateway-simulator/control-routes.ts`. */
 export function simulator<Answer = unknown>(
-  service: Configured,
+  gateway: ConfiguredGateway,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},
-  environment: Environment = 'sandbox',
 ): Promise<Answer> {
-  return askGateway<Answer>(service, method, `/simulator${path}`, body, environment);
+  return askGateway<Answer>(gateway, method, `/simulator${path}`, body);
 }
 
 /** A refund or a transfer as the gateway shows it. */
@@ -71,7 +71,8 @@ export async function payAtGateway(
   environment: Environment = 'sandbox',
 ): Promise<string> {
   const path = `/qr_codes/${gatewaySessionId}/pay`;
-  return (await simulator<{ id: string }>(service, 'POST', path, attempt, environment)).id;
+  const gateway = { config: service.config, environment };
+  return (await simulator<{ id: string }>(gateway, 'POST', path, attempt)).id;
 }
 
 /** Opens a payment session of an order. */
@@ -93,7 +94,8 @@ async function openSession(
     /** The gateway's status of the session's QR code. */
     async atGateway() {
       const path = `/v1/payments/qr_codes/${gatewaySessionId}`;
-      return (await askGateway<{ status: string }>(service, 'GET', path, {}, environment)).status;
+      const gateway = { config: service.config, environment };
+      return (await askGateway<{ status: string }>(gateway, 'GET', path)).status;
     },
     /** The HTTP status and the status of the session, as the merchant gets them. */
     async look() {
