@@ -15,6 +15,7 @@ import { decide, SETTLE_COMMANDS, stateAfter } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/find-orders.ts';
 import * as funds from '../src/payments/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway.ts';
+import { paymentSubject } from '../src/payments/gateways.ts';
 import type { ReconcileDeps } from '../src/payments/reconcile.ts';
 import { reconcilePayments } from '../src/payments/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions.ts';
@@ -84,8 +85,8 @@ export function createMoneyActivities(
       );
       return recordMoved({ orderNumber, state }, 'refunded', settled);
     },
-    refundSurplus: ({ gatewayPaymentId }) =>
-      untilMoved(deps, gatewayPaymentId, () => funds.refundSurplus(deps, gatewayPaymentId)),
+    refundSurplus: (payment) =>
+      untilMoved(deps, paymentSubject(payment), () => funds.refundSurplus(deps, payment)),
     async closePaymentSession({ orderNumber }) {
       return closeOpenSession(deps, await findOrderByNumber(deps.sql, orderNumber));
     },

@@ -1,11 +1,11 @@
 import type { RecoveryActivities } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
-import type { RecoverCaptureDeps } from '../src/payments/recover-capture.ts';
+import type { CaptureDeps } from '../src/payments/captures.ts';
 import { recoverCapture } from '../src/payments/recover-capture.ts';
 import type { RecordDeps } from './record.ts';
 import { alertingOnFailure } from './record.ts';
 
-export type RecoveryDeps = RecordDeps & RecoverCaptureDeps;
+export type RecoveryDeps = RecordDeps & CaptureDeps;
 
 /** The activity that writes steps again which a restored database has lost. */
 export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities {
@@ -19,13 +19,13 @@ export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities
           fields: { orderNumber, steps: steps.map(({ step }) => step.kind).join(', ') },
         });
         const deliveries = [];
-        for (const { step, requestId, gatewayPaymentId } of steps) {
-          if (gatewayPaymentId !== null) await recoverCapture(deps, orderNumber, gatewayPaymentId);
+        for (const { step, requestId, payment } of steps) {
+          if (payment !== null) await recoverCapture(deps, orderNumber, payment);
           const result = await deps.recordStep({
             orderNumber,
             step,
             ...(requestId !== null && { requestId }),
-            ...(gatewayPaymentId !== null && { gatewayPaymentId }),
+            ...(payment !== null && { payment }),
             isRewritten: true,
           });
           if (result.outcome !== 'recorded') {

@@ -87,7 +87,7 @@ async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<vo
 /** Inserts one order for each second until an hour ago: most COMPLETED, the newest PAID. */
 async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise<void> {
   const template = newSandboxOrder(merchantId, DURATIONS);
-  const common = jsonRow(sql, { ...template, requestHash: '' });
+  const common = jsonRow(sql, { ...template, gateway: 'razorpay', requestHash: '' });
   for (let from = 0; from < orders; from += ORDERS_PER_STATEMENT) {
     await sql`
       INSERT INTO orders

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { TASK_QUEUES } from './contracts/ids.ts';
 import type { Environment } from './domain/index.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from './domain/webhook-retries.ts';
-import { razorpaySettings } from './payments/razorpay/settings.ts';
+import type { GatewayAdapter } from './payments/adapter.ts';
+import { GATEWAY_ADAPTERS } from './payments/adapters.ts';
 import {
   databaseAddress,
   faulty,
@@ -169,29 +170,34 @@ export const DURATION_SETTINGS = {
   RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments without a callback'),
 };
 
-/** The gateways that can be configured, in each environment, and what each of them needs. */
-const GATEWAYS = { razorpay: razorpaySettings };
-
-type GatewayName = keyof typeof GATEWAYS;
-/** What is configured of the gateways of one environment. */
-type GatewaySettings = {
-  [Name in GatewayName]: WholeOf<ReturnType<(typeof GATEWAYS)[Name]>> | undefined;
+/** What is configured of the gateways of one environment: undefined where no variable is given. */
+type GatewaySettings<Adapters extends readonly GatewayAdapter[]> = {
+  [Adapter in Adapters[number] as Adapter['name']]:
+    | WholeOf<ReturnType<Adapter['settings']>>
+    | undefined;
 };
 
 /** Each gateway's variables, with what stands before their names. */
 export const gatewaySettings = (environment: Environment) =>
-  Object.entries(GATEWAYS).map(([name, settingsOf]) => ({
+  settingsOf(environment, GATEWAY_ADAPTERS);
+
+const settingsOf = (environment: Environment, adapters: readonly GatewayAdapter[]) =>
+  adapters.map(({ name, settings }) => ({
     name,
     prefix: `${environment}_${name}_`.toUpperCase(),
-    settings: settingsOf(environment),
+    settings: settings(environment),
   }));
 
-function readGateways(environment: Environment, env: NodeJS.ProcessEnv): GatewaySettings {
-  const gateways = gatewaySettings(environment).map(({ name, prefix, settings }) => [
+function readGateways<Adapters extends readonly GatewayAdapter[]>(
+  environment: Environment,
+  env: NodeJS.ProcessEnv,
+  adapters: Adapters,
+): GatewaySettings<Adapters> {
+  const gateways = settingsOf(environment, adapters).map(({ name, prefix, settings }) => [
     name,
     readAllOrNone(settings, env, prefix),
   ]);
-  return Object.fromEntries(gateways) as GatewaySettings;
+  return Object.fromEntries(gateways) as GatewaySettings<Adapters>;
 }
 
 type ServiceValues = ValuesOf<typeof SERVICE_SETTINGS>;
@@ -208,7 +214,10 @@ function refuseInProduction({ webhookAllowedCidrs, webhookRetryDelaysMs }: Servi
   if (!isSpecified) refuse('WEBHOOK_RETRY_DELAYS_SECONDS');
 }
 
-function readConfig(env: NodeJS.ProcessEnv) {
+function readConfig<Adapters extends readonly GatewayAdapter[]>(
+  env: NodeJS.ProcessEnv,
+  adapters: Adapters,
+) {
   const values = readSettings(SERVICE_SETTINGS, env);
   if (values.nodeEnv === 'production') refuseInProduction(values);
   const version = readAllOrNone(VERSION_SETTINGS, env);
@@ -228,22 +237,26 @@ function readConfig(env: NodeJS.ProcessEnv) {
     },
     durations: readSettings(DURATION_SETTINGS, env),
     gateways: {
-      sandbox: readGateways('sandbox', env),
-      production: readGateways('production', env),
+      sandbox: readGateways('sandbox', env, adapters),
+      production: readGateways('production', env, adapters),
     },
   };
 }
 
 /** Every setting; DATABASE_URL is `databaseUrl`. */
-export interface Config extends ReturnType<typeof readConfig> {}
+export interface Config extends ReturnType<typeof readConfig<typeof GATEWAY_ADAPTERS>> {}
 
 /**
  * Reads every setting once.
  *
+ * @param adapters the gateways whose settings are read beside those of the service
  * @throws ConfigError naming the first variable that is wrong or missing and what it accepts.
  */
-export function loadConfig(env = inheritedEnvironment()): Config {
-  return readConfig(env);
+export function loadConfig(
+  env = inheritedEnvironment(),
+  adapters: readonly [...typeof GATEWAY_ADAPTERS, ...GatewayAdapter[]] = GATEWAY_ADAPTERS,
+): Config {
+  return readConfig(env, adapters);
 }
 
 /** The value of a variable that this part cannot do without. @throws ConfigError */

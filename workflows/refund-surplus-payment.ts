@@ -1,19 +1,20 @@
 import { startChild } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { PaymentRef } from '../src/contracts/ids.ts';
 import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId } from '../src/contracts/ids.ts';
 import { refundSurplus } from './activities.ts';
 
 /** Refunds a surplus capture. Its order's workflow may have ended, so it is a separate workflow. */
-export async function refundSurplusPayment(input: { gatewayPaymentId: string }): Promise<void> {
-  await refundSurplus(input);
+export async function refundSurplusPayment(payment: PaymentRef): Promise<void> {
+  await refundSurplus(payment);
 }
 
 /** Starts the refund from an order's workflow; it continues when that workflow ends. */
-export async function startSurplusRefund(gatewayPaymentId: string): Promise<void> {
+export async function startSurplusRefund(payment: PaymentRef): Promise<void> {
   try {
     await startChild(REFUND_SURPLUS_WORKFLOW, {
-      workflowId: refundWorkflowId(gatewayPaymentId),
-      args: [{ gatewayPaymentId }],
+      workflowId: refundWorkflowId(payment),
+      args: [payment],
       parentClosePolicy: 'ABANDON',
     });
   } catch (error) {

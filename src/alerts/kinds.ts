@@ -9,7 +9,7 @@ export const ALERT_KINDS = {
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
   gateway_refused:
     "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
-  no_gateway: 'Configure the gateway of this environment: the settings *_RAZORPAY_*.',
+  no_gateway: 'Configure the gateway for this environment: the settings that the alert names.',
   no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
   order_behind:
     'None: the lost steps are recorded again. The database was restored from a backup, so run admin order recover --all.',

@@ -104,7 +104,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
           'amountPaise', r.amount_paise, 'reason', r.reason, 'processedAt', r.processed_at)
           ORDER BY r.started_at), '[]')
-        FROM surplus_refunds r JOIN payments p USING (gateway_payment_id)
+        FROM surplus_refunds r JOIN payments p USING (gateway, gateway_payment_id)
         WHERE r.order_number = o.order_number) AS surplus,
       (SELECT jsonb_build_object('reference', x.reference, 'reason', x.reason)
         FROM outside_settlements x JOIN order_steps t USING (order_number)

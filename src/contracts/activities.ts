@@ -1,5 +1,6 @@
 import type { Requirement } from '../domain/lifecycle.ts';
 import type { OrderState, Step, StepKind } from '../domain/order.ts';
+import type { PaymentRef } from './ids.ts';
 import type { KnownStep } from './order-workflow.ts';
 
 /** A step to record, with the conditions that the database checks first. */
@@ -10,7 +11,7 @@ export interface RecordStepInput {
   /** An Update waits for this step: until the API acknowledges it, its task may be lost. */
   forUpdate?: boolean;
   /** PAID: refused unless this payment is recorded as captured for this order and amount. */
-  gatewayPaymentId?: string;
+  payment?: PaymentRef;
   /** CLOSING_PAYMENT: the step recorded instead when no payment session is open. */
   ifNoSessionOpen?: Step;
   /** A restored database has lost this step, and with it the command's texts. */
@@ -132,7 +133,7 @@ export interface MoneyActivities {
 export type ClosingResult =
   | { outcome: 'closed' }
   /** The buyer paid first: the payment is recorded as captured for this order and amount. */
-  | { outcome: 'paid'; gatewayPaymentId: string };
+  | { outcome: 'paid'; payment: PaymentRef };
 
 /** Closes the open payment session at the gateway, so that the order can be cancelled. */
 export interface PaymentSessionActivities {
@@ -142,7 +143,7 @@ export interface PaymentSessionActivities {
 /** Refunds of captures that no order can take. */
 export interface SurplusActivities {
   /** Refunds a capture unless its order has taken it. */
-  refundSurplus(input: { gatewayPaymentId: string }): Promise<void>;
+  refundSurplus(payment: PaymentRef): Promise<void>;
 }
 
 /** The comparison of payments with the gateway. */

@@ -42,9 +42,19 @@ export const SEARCH_ATTRIBUTES = {
   DisputeCount: 'INT',
 } as const;
 
+/** The form of a gateway's name, which is part of workflow ids and of alerts' subjects. */
+export const GATEWAY_NAME = /^[a-z][a-z0-9]{0,29}$/;
+
+/** A payment at its gateway. A gateway's ids are unique at that gateway only. */
+export interface PaymentRef {
+  /** The name of the gateway's adapter. */
+  gateway: string;
+  gatewayPaymentId: string;
+}
+
 /** The id of the workflow that refunds one surplus capture. Source: the contract's "States". */
-export function refundWorkflowId(gatewayPaymentId: string): string {
-  return `refund-${gatewayPaymentId}`;
+export function refundWorkflowId({ gateway, gatewayPaymentId }: PaymentRef): string {
+  return `refund-${gateway}-${gatewayPaymentId}`;
 }
 
 /** The id of a delivery's manual retry: one at a time can run. */

@@ -1,5 +1,6 @@
 import type { Settlement } from '../domain/lifecycle.ts';
 import type { OrderState, OrderTerms, Step } from '../domain/order.ts';
+import type { PaymentRef } from './ids.ts';
 
 /** The input of the `order` workflow. Its workflow id is the order number. */
 export interface OrderInput {
@@ -18,7 +19,7 @@ export interface KnownStep {
   step: Step;
   requestId: string | null;
   /** Of PAYMENT_SUCCESS. */
-  gatewayPaymentId: string | null;
+  payment: PaymentRef | null;
 }
 
 /** The state that one run of an order's workflow passes to the next. */
@@ -26,7 +27,7 @@ export interface EarlierRun {
   state: OrderState;
   /** The latest steps, up to {@link MAX_KNOWN_STEPS}. */
   steps: KnownStep[];
-  paidBy: string | null;
+  paidBy: PaymentRef | null;
 }
 
 /** How many steps a workflow keeps, to write them again after a restore from a backup. */
@@ -49,11 +50,8 @@ export interface RequestMessage {
   /** Id of the API request: names its texts in the database, and answers a repeat of it. */
   requestId?: string;
 }
-/** A captured payment of the order. */
-export interface PayMessage extends RequestMessage {
-  /** The gateway's id of a captured payment that the database has. */
-  gatewayPaymentId: string;
-}
+/** A captured payment of the order that the database has. */
+export interface PayMessage extends RequestMessage, PaymentRef {}
 /** A buyer's dispute. */
 export interface DisputeMessage extends RequestMessage {
   /** When the dispute was recorded, by the database's clock, Unix milliseconds. */

@@ -21,7 +21,7 @@ export interface AccountBalance {
 /** One contradiction between the ledger and the other tables. */
 export interface LedgerFault {
   rule: string;
-  /** The order number or gateway payment id. */
+  /** An order number, or the id of a payment or reversal after its gateway and a colon. */
   subject: string;
   fault: string;
 }
@@ -63,7 +63,8 @@ export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<L
       (SELECT count(*) FROM orders) AS order_count,
       (SELECT count(*) FROM payments) AS capture_count,
       (SELECT count(*) FROM payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
-        SELECT FROM lines l WHERE l.gateway_payment_id = p.gateway_payment_id)
+        SELECT FROM lines l WHERE l.gateway = p.gateway
+          AND l.gateway_payment_id = p.gateway_payment_id)
       ) AS captures_under_way,
       (SELECT count(*) FROM payments WHERE NOT is_whole) AS unfit_capture_count,
       (SELECT count(*) FROM surplus_refunds) AS surplus_count,

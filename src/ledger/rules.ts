@@ -1,3 +1,4 @@
+import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { Funds } from '../domain/index.ts';
 import { ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../domain/index.ts';
@@ -25,7 +26,7 @@ export function isUnderWay(sql: Sql) {
 /** The lines of each payment, aggregated into one row, which the rules below check. */
 export function linesOfPayments(sql: Sql) {
   return sql`
-    SELECT gateway_payment_id,
+    SELECT gateway, gateway_payment_id,
       count(*) FILTER (WHERE operation = 'capture') AS captures,
       count(*) FILTER (WHERE operation = 'release') AS releases,
       count(*) FILTER (WHERE operation = 'refund') AS refunds,
@@ -36,8 +37,12 @@ export function linesOfPayments(sql: Sql) {
       ${balanceOn(sql, 'merchant_held')} AS held_paise,
       ${balanceOn(sql, 'merchant_available')} AS available_paise,
       ${balanceOn(sql, 'surplus')} AS surplus_paise
-    FROM ledger_transfers GROUP BY gateway_payment_id`;
+    FROM ledger_transfers GROUP BY gateway, gateway_payment_id`;
 }
+
+/** How a fault names a payment: ids are unique at one gateway only. */
+const paymentIn = (sql: Sql, table: Fragment) =>
+  sql`${table}.gateway || ':' || ${table}.gateway_payment_id`;
 
 const balanceOn = (sql: Sql, account: string) => sql`
   coalesce(sum(CASE ${account}::ledger_account WHEN credit_account THEN amount_paise
@@ -52,26 +57,29 @@ const reversedFrom = (sql: Sql, account: string) => sql`
  */
 export function captureFaults(sql: Sql) {
   return sql`
-    SELECT 'capture' AS rule, p.gateway_payment_id AS subject, CASE
+    SELECT 'capture' AS rule, ${paymentIn(sql, sql`p`)} AS subject, CASE
       WHEN NOT p.is_whole THEN format('%s paise of %s, %s refunded, but has lines in the ledger',
         p.amount_paise, p.currency, p.refunded_paise)
       WHEN l.captures IS NULL THEN 'captured, but has no line in the ledger'
       WHEN l.captures <> 1 THEN format('has %s capture lines', l.captures)
       ELSE format('captured %s paise, its line is of %s', p.amount_paise, l.captured_paise)
       END AS fault
-    FROM payments p LEFT JOIN lines l USING (gateway_payment_id)
+    FROM payments p LEFT JOIN lines l USING (gateway, gateway_payment_id)
     WHERE CASE WHEN p.is_whole THEN (l.captures IS NULL AND NOT (${isUnderWay(sql)}))
         OR l.captures <> 1 OR l.captured_paise <> p.amount_paise
       ELSE l.gateway_payment_id IS NOT NULL END`;
 }
 
-/** Each line is one of the eight allowed transfers, with its payment's order, merchant and environment. */
+/**
+ * Each line is one of the eight allowed transfers, with its payment's order, merchant, environment and
+ * gateway.
+ */
 export function lineFaults(sql: Sql) {
   return sql`
-    SELECT 'line', t.gateway_payment_id, format('line %s: %s from %s to %s of order %s',
+    SELECT 'line', ${paymentIn(sql, sql`t`)}, format('line %s: %s from %s to %s of order %s',
       t.transfer_id, t.operation, t.debit_account, t.credit_account, t.order_number)
     FROM ledger_transfers t
-    LEFT JOIN payments p USING (gateway_payment_id)
+    LEFT JOIN payments p USING (gateway, gateway_payment_id)
     LEFT JOIN orders o ON o.order_number = t.order_number
     WHERE (t.operation, t.debit_account::text, t.credit_account::text) NOT IN (
         ('capture', 'gateway_clearing', 'merchant_held'),
@@ -85,7 +93,8 @@ export function lineFaults(sql: Sql) {
       OR p.order_number IS DISTINCT FROM t.order_number
       OR p.environment IS DISTINCT FROM t.environment
       OR o.merchant_id IS DISTINCT FROM t.merchant_id
-      OR o.environment IS DISTINCT FROM t.environment`;
+      OR o.environment IS DISTINCT FROM t.environment
+      OR o.gateway IS DISTINCT FROM t.gateway`;
 }
 
 /**
@@ -98,7 +107,7 @@ export function orderFaults(sql: Sql) {
       '%s, %s paise, payment %s: %s captured to %s, %s released, %s refunded', o.status,
       o.amount_paise, coalesce(o.gateway_payment_id, 'none'), coalesce(l.captures, 0),
       coalesce(l.captured_to::text, 'nothing'), coalesce(l.releases, 0), coalesce(l.refunds, 0))
-    FROM orders o LEFT JOIN lines l USING (gateway_payment_id)
+    FROM orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
     WHERE CASE WHEN o.status = ANY(${PAID_STATUSES}) THEN
         l.captures IS DISTINCT FROM 1 OR l.captured_to IS DISTINCT FROM 'merchant_held'
         OR l.captured_paise IS DISTINCT FROM o.amount_paise
@@ -118,22 +127,23 @@ export function orderFaults(sql: Sql) {
 /** Each held payment belongs to an order that is paid with it. */
 export function ownerFaults(sql: Sql) {
   return sql`
-    SELECT 'owner', l.gateway_payment_id, 'held for a merchant, but no order is paid with it'
-    FROM lines l LEFT JOIN orders o USING (gateway_payment_id)
+    SELECT 'owner', ${paymentIn(sql, sql`l`)}, 'held for a merchant, but no order is paid with it'
+    FROM lines l LEFT JOIN orders o USING (gateway, gateway_payment_id)
     WHERE l.captured_to = 'merchant_held' AND o.order_number IS NULL`;
 }
 
 /** Each surplus capture is in `surplus_refunds`, and refunded exactly when that table says so. */
 export function surplusFaults(sql: Sql) {
   return sql`
-    SELECT 'surplus', gateway_payment_id, CASE
+    SELECT 'surplus', gateway || ':' || gateway_payment_id, CASE
       WHEN s.gateway_payment_id IS NULL THEN 'surplus in the ledger, but not among the surplus refunds'
       WHEN l.captured_to IS DISTINCT FROM 'surplus' THEN 'a surplus refund without its capture line'
       ELSE format('%s, but the ledger has %s refunds, and %s paise of %s refunded',
         CASE WHEN s.processed_at IS NULL THEN 'not refunded yet' ELSE 'refunded' END,
         l.refunds, l.captured_paise - l.surplus_paise, s.amount_paise) END
     FROM surplus_refunds s
-    FULL JOIN (SELECT * FROM lines WHERE captured_to = 'surplus') l USING (gateway_payment_id)
+    FULL JOIN (SELECT * FROM lines WHERE captured_to = 'surplus') l
+      USING (gateway, gateway_payment_id)
     WHERE s.gateway_payment_id IS NULL OR l.captured_to IS NULL
       OR l.refunds > (s.processed_at IS NOT NULL)::int OR l.releases <> 0
       OR l.captured_paise <> s.amount_paise OR l.surplus_paise < 0
@@ -147,14 +157,15 @@ export function surplusFaults(sql: Sql) {
  */
 export function reversalFaults(sql: Sql) {
   return sql`
-    SELECT 'reversal', coalesce(r.reversal_id, t.reversal_id), CASE
+    SELECT 'reversal', coalesce(r.gateway, t.gateway) || ':' || reversal_id, CASE
       WHEN r.reversal_id IS NULL THEN 'in the ledger, but not among the reversals'
       ELSE format('%s, %s of %s paise, but the ledger has %s, and %s of its payment left', r.kind,
         r.state, r.amount_paise, coalesce(t.amount_paise, 0),
         l.held_paise + l.available_paise + l.surplus_paise) END
     FROM gateway_reversals r
-    FULL JOIN (SELECT * FROM ledger_transfers WHERE operation = 'reversal') t USING (reversal_id)
-    LEFT JOIN lines l ON l.gateway_payment_id = r.gateway_payment_id
+    FULL JOIN (SELECT * FROM ledger_transfers WHERE operation = 'reversal') t
+      USING (gateway, reversal_id)
+    LEFT JOIN lines l ON l.gateway = r.gateway AND l.gateway_payment_id = r.gateway_payment_id
     WHERE r.reversal_id IS NULL OR coalesce(t.amount_paise, 0) <> r.booked_paise
       OR t.gateway_payment_id <> r.gateway_payment_id
       OR (r.booked_paise > 0 AND NOT r.has_left)
@@ -169,16 +180,17 @@ export function expectedBalances(sql: Sql) {
   );
   return sql`
     SELECT environment, m.account, sum(m.paise) AS paise FROM (
-      SELECT environment, gateway_payment_id, amount_paise,
+      SELECT environment, gateway, gateway_payment_id, amount_paise,
         ${sql.json(accounts)}::jsonb->>status::text AS account
       FROM orders WHERE status = ANY(${PAID_STATUSES})
       UNION ALL
-      SELECT p.environment, s.gateway_payment_id, s.amount_paise,
+      SELECT p.environment, gateway, gateway_payment_id, s.amount_paise,
         CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END
-      FROM surplus_refunds s JOIN payments p USING (gateway_payment_id)
+      FROM surplus_refunds s JOIN payments p USING (gateway, gateway_payment_id)
     ) money
-    LEFT JOIN (SELECT gateway_payment_id, sum(booked_paise) AS paise FROM gateway_reversals
-      GROUP BY gateway_payment_id) reversed USING (gateway_payment_id)
+    LEFT JOIN (SELECT gateway, gateway_payment_id, sum(booked_paise) AS paise
+      FROM gateway_reversals GROUP BY gateway, gateway_payment_id) reversed
+      USING (gateway, gateway_payment_id)
     CROSS JOIN LATERAL (VALUES (money.account, amount_paise - coalesce(reversed.paise, 0)),
       ('refunds', coalesce(reversed.paise, 0))) m (account, paise)
     GROUP BY environment, m.account`;

@@ -12,7 +12,7 @@ await runMain({ name: 'api' }, async (config, log) => {
   const address = required(config, 'TEMPORAL_ADDRESS');
   const sql = connectDatabase(databaseUrl, { name: 'api' });
   const temporal = connectTemporal({ address, namespace: config.temporalNamespace });
-  const { app, readiness } = composeApi({ config, sql, temporal, log });
+  const { app, readiness } = await composeApi({ config, sql, temporal, log });
   const wanted = { host: config.host, port: config.port, variable: 'PORT' };
   const server = await listenOn(wanted, (place) =>
     startHttpServer(app, { ...place, readiness, log }),

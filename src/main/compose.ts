@@ -19,8 +19,10 @@ import { createStepRecorder } from '../orders/record-step.ts';
 import { orderRoutes } from '../orders/routes.ts';
 import { testHelperRoutes } from '../orders/test-helpers.ts';
 import { callbackRoutes } from '../payments/callback-route.ts';
+import type { GatewayAdapter } from '../payments/adapter.ts';
+import { GATEWAY_ADAPTERS } from '../payments/adapters.ts';
 import type { Gateways } from '../payments/gateways.ts';
-import { createRazorpayGateway } from '../payments/razorpay/gateway.ts';
+import { createGateways } from '../payments/gateways.ts';
 import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
 import { refreshSession, openSession } from '../payments/sessions.ts';
@@ -39,20 +41,20 @@ export interface Resources {
   log: Logger;
   /** Raises the contract's 5 s, for tests on a busy machine. */
   responseTimeoutMs?: number;
+  /** The payment gateways. Tests add one. */
+  adapters?: readonly GatewayAdapter[];
 }
 
 /** The timeout of a gateway call: short in the API, where a client waits; longer in activities. */
 const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
 
-/** The gateway of each environment; null if it is not configured. */
+/** The configured gateways of both environments. */
 export function composeGateways(
-  { config: { gateways }, log }: Pick<Resources, 'config' | 'log'>,
+  { config, log, adapters = GATEWAY_ADAPTERS }: Pick<Resources, 'config' | 'log' | 'adapters'>,
   timeoutMs: number,
-): Gateways {
-  const gatewayFor = ({ razorpay }: Config['gateways']['sandbox']) =>
-    razorpay ? createRazorpayGateway({ ...razorpay, timeoutMs, log }) : null;
-  return { sandbox: gatewayFor(gateways.sandbox), production: gatewayFor(gateways.production) };
+): Promise<Gateways> {
+  return createGateways(adapters, config.gateways, { timeoutMs, log });
 }
 
 /** A limit of each process, or one that all API processes share. */
@@ -70,17 +72,17 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
  *
  * @throws ConfigError if API_SECRET_PEPPER is missing
  */
-export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Resources) {
+export async function composeApi(resources: Resources) {
+  const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
   const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
   const commands = createOrderCommands({ sql, workflows, durations, present, log });
-  const gateways = composeGateways({ config, log }, API_GATEWAY_TIMEOUT_MS);
+  const gateways = await composeGateways(resources, API_GATEWAY_TIMEOUT_MS);
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
-  const simulator = config.gateways.sandbox.razorpay ?? {};
-  const pay = createSandboxPayment({ ...sessions, simulator });
+  const pay = createSandboxPayment(sessions);
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
@@ -97,7 +99,7 @@ export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Re
       refreshSession: (...session) => refreshSession(sessions, ...session),
       raiseDispute: commands.raiseDispute,
     }),
-    ...callbackRoutes({ sql, workflows, gateways, log }),
+    ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
   const app = createApp({
     routes: [...routes, ...documentationOf(routes, config.publicBaseUrl)],
@@ -118,7 +120,8 @@ export function composeApi({ config, sql, temporal, log, responseTimeoutMs }: Re
  *
  * @throws ConfigError if WEBHOOK_SECRET_KEYS is missing
  */
-export function composeActivities({ config, sql, temporal, log, responseTimeoutMs }: Resources) {
+export async function composeActivities(resources: Resources) {
+  const { config, sql, temporal, log, responseTimeoutMs } = resources;
   const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const sender = createWebhookSender(webhookRules(config));
   const deps: MoneyDeps & SweepDeps & WebhookDeps = {
@@ -130,7 +133,7 @@ export function composeActivities({ config, sql, temporal, log, responseTimeoutM
     apiVersion: createVersionRegistry().current,
     retryDelaysMs: config.webhookRetryDelaysMs,
     workflows: createOrderWorkflows(temporal, responseTimeoutMs),
-    gateways: composeGateways({ config, log }, WORKER_GATEWAY_TIMEOUT_MS),
+    gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
     sweepAfterMs: config.durations.sweepAfterMs,
     recordStep: createStepRecorder({

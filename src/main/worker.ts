@@ -75,7 +75,7 @@ await runMain({ name: 'worker', logFields: activityFields }, async (config, log)
   const logger = logTemporalTo(log);
   const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
   const temporal = connectTemporal({ address, namespace });
-  const { deps, close } = composeActivities({ config, sql, temporal, log });
+  const { deps, close } = await composeActivities({ config, sql, temporal, log });
   const metrics = await startMetrics(config, databaseUrl, log);
   const declared = declareWorkers(config);
   const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);

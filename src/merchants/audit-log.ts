@@ -16,7 +16,7 @@ export interface AuditEntry {
   actor: string;
   action: string;
   merchantId: string | null;
-  /** The order number, delivery id, gateway payment id, … */
+  /** The order number, delivery id, gateway and its payment id, … */
   subject: string | null;
   reason: string | null;
   details: Record<string, unknown>;
@@ -50,5 +50,5 @@ function subjectsOf(sql: Sql, orderNumber: string) {
     SELECT ${orderNumber}::text
     UNION ALL SELECT delivery_id FROM webhook_deliveries JOIN order_events USING (event_id)
       WHERE order_number = ${orderNumber}
-    UNION ALL SELECT gateway_payment_id FROM surplus_refunds WHERE order_number = ${orderNumber})`;
+    UNION ALL SELECT gateway || ':' || gateway_payment_id FROM surplus_refunds WHERE order_number = ${orderNumber})`;
 }

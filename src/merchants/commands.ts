@@ -54,17 +54,28 @@ export async function createMerchant(
       VALUES (${actor}, 'merchant.create', ${merchantId})
     )
     INSERT INTO merchants (merchant_id, name, email) VALUES (${merchantId}, ${name}, ${email})
-    RETURNING *`;
+    RETURNING *, '{}'::jsonb AS linked_accounts`;
   if (!row) throw new Error('INSERT … RETURNING returns a row');
   return row;
+}
+
+/** What an operator says with the decision. */
+export interface StatusDetails {
+  /** For the audit log. */
+  reason?: string | undefined;
+  /** Where the merchant's gateway pays out to in production. */
+  linkedAccountId?: string | undefined;
+  /** The payment gateway of the merchant's orders from now on. */
+  gateway?: string | undefined;
 }
 
 /**
  * Approves, rejects, suspends or activates a merchant.
  *
- * In production, the gateway pays out to the merchant's linked account. Approval does not require
- * it, because the sandbox creates its own; but no production order can be paid without it
- * (`reserve_payment_session`).
+ * In production, the merchant's gateway pays out to the linked account. Approval does not require it,
+ * because the sandbox creates its own; but no production order can be paid without it
+ * (`reserve_payment_session`). Orders keep the gateway that they were created with, so the linked
+ * account there is kept when the merchant gets another gateway.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST`
  */
@@ -72,31 +83,40 @@ export async function changeMerchantStatus(
   { sql, actor }: MerchantAdminDeps,
   merchantId: string,
   change: StatusChange,
-  {
-    reason,
-    linkedAccountId,
-  }: { reason?: string | undefined; linkedAccountId?: string | undefined } = {},
+  { reason, linkedAccountId, gateway }: StatusDetails = {},
 ): Promise<MerchantRow> {
   const { to, from } = STATUS_CHANGES[change];
-  const linkedAccounts = linkedAccountOf(linkedAccountId);
-  const details = { status: to, reason: reason ?? null, linkedAccounts };
-  const [row] = await sql<MerchantRow[]>`
+  assertLinkedAccount(linkedAccountId);
+  const linkedAccounts = linkedAccountId === undefined ? {} : { production: linkedAccountId };
+  const details = {
+    status: to,
+    reason: reason ?? null,
+    linkedAccounts,
+    ...(gateway && { gateway }),
+  };
+  const changed = await sql`
     WITH changed AS (
       UPDATE merchants SET status = ${to}, status_reason = ${reason ?? null},
-        linked_accounts = linked_accounts || ${sql.json(linkedAccounts)}
+        gateway = coalesce(${gateway ?? null}, gateway)
       WHERE merchant_id = ${merchantId} AND status::text = ANY(${[...from]})
       RETURNING *
+    ), linked AS (
+      INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
+      SELECT merchant_id, 'production', gateway, ${linkedAccountId ?? ''} FROM changed
+      WHERE ${linkedAccountId !== undefined}
+      ON CONFLICT (merchant_id, environment, gateway)
+        DO UPDATE SET linked_account_id = excluded.linked_account_id
     ), audited AS (
       INSERT INTO audit_log (actor, action, merchant_id, details)
       SELECT ${actor}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
-    SELECT * FROM changed`;
-  return row ?? refuseChange(sql, merchantId, change);
+    SELECT FROM changed`;
+  if (changed.length === 0) return refuseChange(sql, merchantId, change);
+  return requireMerchant(sql, merchantId);
 }
 
-function linkedAccountOf(linkedAccountId: string | undefined): { production?: string } {
-  if (linkedAccountId === undefined) return {};
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(linkedAccountId)) return { production: linkedAccountId };
+function assertLinkedAccount(linkedAccountId: string | undefined): void {
+  if (linkedAccountId === undefined || /^[A-Za-z0-9_-]{1,64}$/.test(linkedAccountId)) return;
   throw new DomainError('BAD_REQUEST', 'The linked account must be an id of the gateway: acc_…');
 }
 

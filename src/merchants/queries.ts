@@ -12,6 +12,9 @@ export interface MerchantRow {
   email: string;
   status: MerchantStatus;
   statusReason: string | null;
+  /** The payment gateway of new orders. */
+  gateway: string;
+  /** Where that gateway pays out to. */
   linkedAccounts: Partial<Record<Environment, string>>;
   createdAt: Date;
 }
@@ -56,9 +59,16 @@ export async function findKeyHolder(
   return row;
 }
 
+const merchantRows = (sql: Sql) => sql`
+  SELECT m.*, coalesce((SELECT jsonb_object_agg(a.environment, a.linked_account_id)
+      FROM linked_accounts a WHERE a.merchant_id = m.merchant_id AND a.gateway = m.gateway),
+    '{}') AS linked_accounts
+  FROM merchants m`;
+
 /** @returns undefined when no merchant has this id */
 export async function findMerchant(sql: Sql, merchantId: string): Promise<MerchantRow | undefined> {
-  const [row] = await sql<MerchantRow[]>`SELECT * FROM merchants WHERE merchant_id = ${merchantId}`;
+  const [row] = await sql<MerchantRow[]>`
+    ${merchantRows(sql)} WHERE m.merchant_id = ${merchantId}`;
   return row;
 }
 
@@ -72,9 +82,8 @@ export async function requireMerchant(sql: Sql, merchantId: string): Promise<Mer
 /** Merchants, newest first, of one status or of all. */
 export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<MerchantRow[]> {
   return sql<MerchantRow[]>`
-    SELECT * FROM merchants
-    ${status ? sql`WHERE status = ${status}` : sql``}
-    ORDER BY created_at DESC, merchant_id DESC`;
+    ${merchantRows(sql)} ${status ? sql`WHERE m.status = ${status}` : sql``}
+    ORDER BY m.created_at DESC, m.merchant_id DESC`;
 }
 
 /** The error for an unknown merchant id. */

@@ -38,8 +38,8 @@ const MAX_DELAY_SECONDS = 10;
 
 /**
  * Writes an order together with its first step, ORDER_CREATED, and that step's webhook; or finds the
- * order that has its idempotency key. One statement writes, so that of any number of concurrent
- * equal requests exactly one inserts.
+ * order that has its idempotency key. It gets its merchant's payment gateway and keeps it. One
+ * statement writes, so that of any number of concurrent equal requests exactly one inserts.
  */
 export async function insertOrder(
   sql: Sql,
@@ -47,26 +47,28 @@ export async function insertOrder(
   { paymentLinkMs, present }: { paymentLinkMs: number; present: PresentOrder },
 ): Promise<InsertedOrder> {
   for (;;) {
-    const { now, ...found } = await findByKey(sql, order);
+    const { now, gateway, ...found } = await findByKey(sql, order);
     if (found.order) return { ...found, order: found.order, isInserted: false };
-    const row = newRow(order, now, new Date(now.getTime() + paymentLinkMs));
+    const paymentLinkExpiresAt = new Date(now.getTime() + paymentLinkMs);
+    const row = newRow({ ...order, gateway, createdAt: now, paymentLinkExpiresAt });
     if (await insert(sql, row, present)) return { order: row, isInserted: true, isUnstarted: true };
     // An equal request has inserted meanwhile: the next turn finds its order.
   }
 }
 
-/** The order that has this one's key, if there is one, and the database's time. */
+/** The order that has this one's key, if there is one; its merchant's gateway; the database's time. */
 async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: NewOrder) {
-  const [row] = await sql<[OrderRow & { now: Date; isUnstarted: boolean }]>`
+  const [row] = await sql<[OrderRow & { now: Date; isUnstarted: boolean; chosen: string }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
-      u.order_number IS NOT NULL AS is_unstarted
-    FROM (VALUES (1)) AS always
-    LEFT JOIN orders o ON o.merchant_id = ${merchantId} AND o.environment = ${environment}
+      u.order_number IS NOT NULL AS is_unstarted, m.gateway AS chosen
+    FROM merchants m
+    LEFT JOIN orders o ON o.merchant_id = m.merchant_id AND o.environment = ${environment}
       AND o.idempotency_key = ${idempotencyKey}
-    LEFT JOIN unstarted_orders u ON u.order_number = o.order_number`;
-  const { now, isUnstarted: isWaiting, ...order } = row;
+    LEFT JOIN unstarted_orders u ON u.order_number = o.order_number
+    WHERE m.merchant_id = ${merchantId}`;
+  const { now, isUnstarted: isWaiting, chosen: gateway, ...order } = row;
   const isFound = (order.orderNumber as string | null) !== null;
-  return { now, isUnstarted: isWaiting, order: isFound ? order : undefined };
+  return { now, gateway, isUnstarted: isWaiting, order: isFound ? order : undefined };
 }
 
 /** True when no workflow of this order has begun yet. */
@@ -112,7 +114,9 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
 }
 
 /** An order as nothing but its creation has made it. */
-function newRow(order: NewOrder, createdAt: Date, paymentLinkExpiresAt: Date): OrderRow {
+function newRow(
+  order: NewOrder & Pick<OrderRow, 'gateway' | 'createdAt' | 'paymentLinkExpiresAt'>,
+): OrderRow {
   return {
     ...order,
     status: 'ACCEPTED',
@@ -122,7 +126,6 @@ function newRow(order: NewOrder, createdAt: Date, paymentLinkExpiresAt: Date): O
     gatewayPaymentId: null,
     paymentUtr: null,
     paidAt: null,
-    paymentLinkExpiresAt,
     completesAt: null,
     disputeReason: null,
     disputeRaisedAt: null,
@@ -142,8 +145,7 @@ function newRow(order: NewOrder, createdAt: Date, paymentLinkExpiresAt: Date): O
     waitingDisputeId: null,
     waitingDisputeReceivedAt: null,
     openSessionId: null,
-    createdAt,
-    updatedAt: createdAt,
+    updatedAt: order.createdAt,
   };
 }
 

@@ -81,7 +81,7 @@ export async function readOrder(
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
       coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'requestId', s.request_id,
-          'gatewayPaymentId', CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END)
+          'payment', payment_of(s, o))
           ORDER BY s.step_number)
         FROM order_steps s
         WHERE s.order_number = o.order_number AND s.step_number > ${afterStep}), '[]') AS steps,
@@ -94,7 +94,7 @@ export async function readOrder(
 }
 
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
-  const { orderNumber, requestId = null, gatewayPaymentId = null } = input;
+  const { orderNumber, requestId = null, payment } = input;
   const [row] = await sql<StepContext[]>`
     SELECT o.*, r.body AS request_body, s.pay_request_id,
       p.utr AS captured_utr,
@@ -107,7 +107,9 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
     LEFT JOIN order_requests r
       ON r.order_number = o.order_number AND r.request_id = ${requestId}
     LEFT JOIN payments p
-      ON p.gateway_payment_id = ${gatewayPaymentId} AND p.order_number = o.order_number
+      ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
+      AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}
+      AND p.order_number = o.order_number
     LEFT JOIN payment_sessions s ON s.session_id = p.session_id
     LEFT JOIN merchant_environments e
       ON e.merchant_id = o.merchant_id AND e.environment = o.environment
@@ -124,9 +126,9 @@ function requestOf(before: StepContext, input: RecordStepInput) {
 
 /** What the timeline says of a step beyond its kind. */
 function detailsOf({ requestBody, capturedUtr }: StepContext, input: RecordStepInput) {
-  const { step, gatewayPaymentId } = input;
-  const paid = gatewayPaymentId !== undefined && {
-    gateway_payment_id: gatewayPaymentId,
+  const { step, payment } = input;
+  const paid = payment && {
+    gateway_payment_id: payment.gatewayPaymentId,
     utr: capturedUtr,
   };
   const recovered = input.isRewritten === true && { recovered: true };

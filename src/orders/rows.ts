@@ -8,6 +8,8 @@ export interface OrderRow {
   orderNumber: string;
   merchantId: string;
   environment: Environment;
+  /** The name of the payment gateway's adapter. */
+  gateway: string;
   idempotencyKey: string;
   requestHash: Uint8Array;
   merchantOrderId: string | null;

@@ -44,10 +44,12 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
 }
 
 /** A session that the API opened meanwhile must not be lost: it is named only when it is over. */
-function paymentColumns(before: StepContext, { step, gatewayPaymentId }: RecordStepInput) {
-  if (gatewayPaymentId !== undefined) {
+function paymentColumns(before: StepContext, { step, payment }: RecordStepInput) {
+  if (payment) {
     return {
-      gatewayPaymentId,
+      // record_step refuses a payment of another gateway than the order's.
+      gateway: payment.gateway,
+      gatewayPaymentId: payment.gatewayPaymentId,
       paymentUtr: before.capturedUtr,
       paidAt: new Date(step.atMs),
       openSessionId: null,

@@ -1,3 +1,4 @@
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
@@ -12,8 +13,8 @@ import { advanceSchema, disputeSchema } from './schemas.ts';
 export interface TestHelperDeps {
   sql: Sql;
   commands: OrderCommands;
-  /** Pays at the gateway simulator as the buyer would; the capture is in our book then. */
-  pay(order: OrderRow, requestId: string): Promise<{ gatewayPaymentId: string }>;
+  /** Pays at the gateway as the buyer would; the capture is recorded then. */
+  pay(order: OrderRow, requestId: string): Promise<PaymentRef>;
 }
 
 /** What the four helpers have in common. They exist under the sandbox path only. */

@@ -1,7 +1,8 @@
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { GatewayPayment } from './gateway.ts';
+import type { OrderGateway } from './gateways.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
@@ -20,51 +21,54 @@ export type CapturedPaymentFacts = Pick<
  */
 export async function writeCapture(
   sql: Sql,
-  capture: {
+  capture: OrderGateway & {
     orderNumber: string;
     sessionId: string | null;
-    environment: Environment;
     payment: CapturedPaymentFacts;
   },
 ): Promise<boolean> {
-  const { orderNumber, sessionId, environment, payment } = capture;
+  const { orderNumber, sessionId, gateway, environment, payment } = capture;
   const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr } = payment;
   const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr };
   const [row] = await sql<{ fits: boolean }[]>`
-    SELECT write_capture(${orderNumber}, ${sessionId}, ${environment}, ${jsonRow(sql, facts)}) AS fits`;
+    SELECT write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
+      ${jsonRow(sql, facts)}) AS fits`;
   return row?.fits ?? false;
 }
 
-/** True once the order has been told that this attempt failed. */
-export async function isFailureKnown(sql: Sql, gatewayPaymentId: string): Promise<boolean> {
+/** True once the order was notified that this attempt failed. */
+export async function isFailureKnown(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<boolean> {
   const rows = await sql`
-    SELECT 1 FROM failed_payments WHERE gateway_payment_id = ${gatewayPaymentId}`;
+    SELECT 1 FROM failed_payments
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
   return rows.length > 0;
 }
 
 export async function writeFailure(
   sql: Sql,
-  gatewayPaymentId: string,
+  { gateway, gatewayPaymentId }: PaymentRef,
   orderNumber: string,
 ): Promise<void> {
   await sql`
-    INSERT INTO failed_payments (gateway_payment_id, order_number)
-    VALUES (${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING`;
+    INSERT INTO failed_payments (gateway, gateway_payment_id, order_number)
+    VALUES (${gateway}, ${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING`;
 }
 
 /** Keeps a callback as it came, before anything is done about it. */
 export async function writeCallback(
   sql: Sql,
-  callback: { environment: Environment; eventId: string; event: string; body: string },
+  callback: OrderGateway & { eventId: string; event: string; body: string },
 ): Promise<void> {
-  const { environment, eventId, event, body } = callback;
+  const { gateway, environment, eventId, event, body } = callback;
   await sql`
-    INSERT INTO gateway_callbacks (environment, event_id, event, body)
-    VALUES (${environment}, ${eventId}, ${event}, ${body})`;
+    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body)
+    VALUES (${gateway}, ${environment}, ${eventId}, ${event}, ${body})`;
 }
 
-export interface LooseCapture {
-  gatewayPaymentId: string;
+export interface UnappliedCapture extends PaymentRef {
   orderNumber: string;
   amountPaise: number;
   orderAmountPaise: number;
@@ -81,40 +85,43 @@ export interface LooseCapture {
  * Captures that no order has taken and that have not been given back. Of those that are not whole,
  * only the ones of which no operator has been told.
  */
-const looseCaptures = (sql: Sql) => sql`
-    SELECT p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole, p.currency,
-      p.refunded_paise, p.gateway_status,
+const unappliedCaptures = (sql: Sql) => sql`
+    SELECT p.gateway, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
+      p.currency, p.refunded_paise, p.gateway_status,
       o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
     FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN surplus_refunds s
+      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
       AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR NOT EXISTS (SELECT FROM alerts a
-        WHERE a.kind = 'unfit_capture' AND a.subject = p.gateway_payment_id))`;
+        WHERE a.kind = 'unfit_capture'
+          AND a.subject = p.gateway || ':' || p.gateway_payment_id))`;
 
 /** What is looked for every minute is found long before; `ledger verify` looks at everything. */
-const LOOSE_FOR_DAYS = 7;
+const UNAPPLIED_FOR_DAYS = 7;
 
 /**
  * Captures that no order has taken and nobody has given back: a Signal was lost on its way. The
  * newest first, so that those which the gateway refuses for good do not stand in their way.
  */
-export async function findLooseCaptures(
+export async function findUnappliedCaptures(
   sql: Sql,
   { olderThanMs, limit, shard }: { olderThanMs: number; limit: number; shard: Shard },
-): Promise<LooseCapture[]> {
-  return sql<LooseCapture[]>`
-    ${looseCaptures(sql)} AND ${inShard(sql, sql`o.order_number`, shard)}
+): Promise<UnappliedCapture[]> {
+  return sql<UnappliedCapture[]>`
+    ${unappliedCaptures(sql)} AND ${inShard(sql, sql`o.order_number`, shard)}
       AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
-      AND p.captured_at > (SELECT service_now()) - ${LOOSE_FOR_DAYS} * interval '1 day'
+      AND p.captured_at > (SELECT service_now()) - ${UNAPPLIED_FOR_DAYS} * interval '1 day'
     ORDER BY p.captured_at DESC LIMIT ${limit}`;
 }
 
-/** A capture in the book, unless its order has taken it or it has been given back. */
-export async function findLooseCapture(
+/** A recorded capture, unless its order has taken it or it has been given back. */
+export async function findUnappliedCapture(
   sql: Sql,
-  gatewayPaymentId: string,
-): Promise<LooseCapture | undefined> {
-  const [row] = await sql<LooseCapture[]>`
-    ${looseCaptures(sql)} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<UnappliedCapture | undefined> {
+  const [row] = await sql<UnappliedCapture[]>`
+    ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
+      AND p.gateway_payment_id = ${gatewayPaymentId}`;
   return row;
 }

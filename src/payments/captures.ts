@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
 import { findOrder, signalOrder, writeRequest } from '../orders/public.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
-import { gatewayOf } from './gateways.ts';
+import type { Gateways, OrderGateway } from './gateways.ts';
+import { paymentSubject } from './gateways.ts';
 import * as queries from './queries.ts';
-import { noteMissedRefunds } from './reversals.ts';
+import { recordMissedRefunds } from './reversals.ts';
 
 export interface CaptureDeps {
   sql: Sql;
@@ -20,41 +20,44 @@ export interface CaptureDeps {
 }
 
 /**
- * Takes note of what a payment at the gateway came to: the book first, then the order's workflow.
+ * Records what a payment at the gateway came to: the database first, then the order's workflow.
  * Safe to call any number of times, in any order, for callbacks and reconciliation alike.
  *
  * @param gatewaySessionId which names the order even where the gateway lost our notes
  */
-export async function notePayment(
+export async function recordGatewayPayment(
   deps: CaptureDeps,
-  environment: Environment,
+  at: OrderGateway,
   payment: GatewayPayment,
   gatewaySessionId: string | null,
 ): Promise<void> {
+  const { gateway, environment } = at;
   const { gatewayPaymentId } = payment;
+  const ref = { gateway, gatewayPaymentId };
   const session = gatewaySessionId
-    ? await queries.findSessionAtGateway(deps.sql, environment, gatewaySessionId)
+    ? await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId)
     : undefined;
   const orderNumber = session?.orderNumber ?? payment.orderNumber;
   const order = orderNumber && (await findOrder(deps.sql, environment, orderNumber));
-  if (!order) {
+  // An order is paid through its own gateway only: what another gateway says of it does not count.
+  if (!order || order.gateway !== gateway) {
     return raiseAlert(deps, {
       kind: 'payment_without_order',
-      subject: gatewayPaymentId,
-      message: 'A payment names no order of ours',
-      fields: { gatewayPaymentId, environment, ...(orderNumber && { orderNumber }) },
+      subject: paymentSubject(ref),
+      message: 'A payment names no order of its gateway',
+      fields: { ...ref, environment, ...(orderNumber && { orderNumber }) },
     });
   }
   addRequestFields({ orderNumber: order.orderNumber, merchantId: order.merchantId });
-  if (payment.status === 'failed') return noteFailure(deps, order.orderNumber, payment);
+  if (payment.status === 'failed') return recordFailure(deps, order, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
-  await noteCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);
+  await recordCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);
   // Of one that an order has taken; the gateway was asked, and has more to say than we know.
   if (order.gatewayPaymentId === gatewayPaymentId) {
-    await noteMissedRefunds(deps, environment, payment);
+    await recordMissedRefunds(deps, at, payment);
   }
-  const loose = await queries.findLooseCapture(deps.sql, gatewayPaymentId);
-  if (loose) await applyCapture(deps, loose);
+  const unapplied = await queries.findUnappliedCapture(deps.sql, ref);
+  if (unapplied) await applyCapture(deps, unapplied);
 }
 
 /**
@@ -63,35 +66,36 @@ export async function notePayment(
  *
  * @returns whether the order may become PAID by it
  */
-export async function noteCapture(
+export async function recordCapture(
   deps: Pick<CaptureDeps, 'sql' | 'log'>,
-  { orderNumber, environment }: Pick<OrderRow, 'orderNumber' | 'environment'>,
+  { orderNumber, gateway, environment }: Pick<OrderRow, 'orderNumber' | keyof OrderGateway>,
   sessionId: string | null,
   payment: GatewayPayment,
 ): Promise<boolean> {
-  const capture = { orderNumber, sessionId, environment, payment };
+  const capture = { orderNumber, sessionId, gateway, environment, payment };
   const fits = await queries.writeCapture(deps.sql, capture);
   if (fits) return true;
-  const loose = await queries.findLooseCapture(deps.sql, payment.gatewayPaymentId);
-  if (loose && isUnfit(loose)) await alertUnfit(deps, loose);
+  const unapplied = await queries.findUnappliedCapture(deps.sql, { ...payment, gateway });
+  if (unapplied && isUnfit(unapplied)) await alertUnfit(deps, unapplied);
   return false;
 }
 
 /** Not given back by us, because nobody can say how much of it is whose. */
-function isUnfit({ isWhole, isSurplus }: queries.LooseCapture): boolean {
+function isUnfit({ isWhole, isSurplus }: queries.UnappliedCapture): boolean {
   return !isWhole && !isSurplus;
 }
 
 function alertUnfit(
   deps: Pick<CaptureDeps, 'sql' | 'log'>,
-  capture: queries.LooseCapture,
+  capture: queries.UnappliedCapture,
 ): Promise<void> {
-  const { gatewayPaymentId, orderNumber, currency } = capture;
+  const { gateway, gatewayPaymentId, orderNumber, currency } = capture;
   return raiseAlert(deps, {
     kind: 'unfit_capture',
-    subject: gatewayPaymentId,
+    subject: paymentSubject(capture),
     message: 'A capture in another currency, or refunded at the gateway, does not pay its order',
     fields: {
+      gateway,
       gatewayPaymentId,
       orderNumber,
       status: capture.gatewayStatus,
@@ -108,16 +112,15 @@ function alertUnfit(
  * @returns whether money was captured on it
  * @throws GatewayUnavailable, GatewayRefused
  */
-export async function noteSessionPayments(
+export async function recordSessionPayments(
   deps: CaptureDeps,
-  environment: Environment,
+  at: OrderGateway,
   gatewaySessionId: string,
 ): Promise<boolean> {
-  const gateway = gatewayOf(deps.gateways, environment);
-  const payments = await gateway.listSessionPayments(gatewaySessionId);
+  const payments = await deps.gateways.forOrder(at).listSessionPayments(gatewaySessionId);
   // The oldest first: a failure before a payment is told as it happened.
   for (const payment of payments.toReversed()) {
-    await notePayment(deps, environment, payment, gatewaySessionId);
+    await recordGatewayPayment(deps, at, payment, gatewaySessionId);
   }
   return payments.some(({ status }) => status === 'captured' || status === 'refunded');
 }
@@ -128,57 +131,59 @@ export async function noteSessionPayments(
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
-export async function noteSessionClosed(
+export async function recordSessionClosed(
   deps: CaptureDeps,
-  environment: Environment,
+  at: OrderGateway,
   gatewaySessionId: string,
 ): Promise<void> {
-  const session = await queries.findSessionAtGateway(deps.sql, environment, gatewaySessionId);
+  const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
   // A code is closed by its payment, and one that is PAID needs no question.
   if (!session || session.state === 'PAID') return;
-  if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
+  if (await recordSessionPayments(deps, at, gatewaySessionId)) return;
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 
-/** Hands a capture in the book to its order, or back to the buyer if the order cannot take it. */
+/** Notifies an order of a recorded capture, or refunds it if the order cannot take it. */
 export async function applyCapture(
   deps: CaptureDeps,
-  capture: queries.LooseCapture,
+  capture: queries.UnappliedCapture,
 ): Promise<void> {
   const { workflows } = deps;
-  const { gatewayPaymentId, orderNumber } = capture;
-  // Its order has heard of it, and must not again and again while the refund takes its time.
-  if (capture.isSurplus) return workflows.refundSurplus(gatewayPaymentId);
+  const { gateway, gatewayPaymentId, orderNumber } = capture;
+  const ref: PaymentRef = { gateway, gatewayPaymentId };
+  // Its order was notified, and must not be again and again while the refund takes its time.
+  if (capture.isSurplus) return workflows.refundSurplus(ref);
   if (isUnfit(capture)) return alertUnfit(deps, capture);
   if (capture.amountPaise !== capture.orderAmountPaise) {
     await raiseAlert(deps, {
       kind: 'wrong_amount',
-      subject: gatewayPaymentId,
-      message: 'A capture has another amount than its order: it is given back',
-      fields: { gatewayPaymentId, orderNumber },
+      subject: paymentSubject(ref),
+      message: 'A capture has another amount than its order: it is refunded',
+      fields: { ...ref, orderNumber },
     });
-    await workflows.refundSurplus(gatewayPaymentId);
-    // Another process may have given it back, and cleared the alert, before this one raised it.
-    if (!(await queries.findLooseCapture(deps.sql, gatewayPaymentId))) {
-      await clearAlert(deps.sql, 'wrong_amount', gatewayPaymentId, 'refund');
+    await workflows.refundSurplus(ref);
+    // Another process may have refunded it, and cleared the alert, before this one raised it.
+    if (!(await queries.findUnappliedCapture(deps.sql, ref))) {
+      await clearAlert(deps.sql, 'wrong_amount', paymentSubject(ref), 'refund');
     }
     return;
   }
-  const outcome = await signalOrder(deps, orderNumber, 'pay', { gatewayPaymentId });
-  if (outcome === 'gone') await workflows.refundSurplus(gatewayPaymentId);
+  const outcome = await signalOrder(deps, orderNumber, 'pay', ref);
+  if (outcome === 'gone') await workflows.refundSurplus(ref);
 }
 
-/** Written only when the order has been told, which counts it once however often it hears of it. */
-async function noteFailure(
+/** Written only when the order was notified, which counts it once however often that happens. */
+async function recordFailure(
   deps: CaptureDeps,
-  orderNumber: string,
+  { orderNumber, gateway }: Pick<OrderRow, 'orderNumber' | 'gateway'>,
   { gatewayPaymentId, failure }: GatewayPayment,
 ): Promise<void> {
   const { sql } = deps;
-  if (await queries.isFailureKnown(sql, gatewayPaymentId)) return;
+  const ref = { gateway, gatewayPaymentId };
+  if (await queries.isFailureKnown(sql, ref)) return;
   const requestId = `failed:${gatewayPaymentId}`;
   const reason = failure?.description || failure?.code;
   if (reason) await writeRequest(sql, { orderNumber, requestId, body: { reason } });
   await signalOrder(deps, orderNumber, 'failPayment', { requestId });
-  await queries.writeFailure(sql, gatewayPaymentId, orderNumber);
+  await queries.writeFailure(sql, ref, orderNumber);
 }

@@ -1,9 +1,9 @@
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import type { PaymentFigures } from './gateway-figures-queries.ts';
 import { listFiguresToCompare } from './gateway-figures-queries.ts';
 import type { GatewayPayment, PaymentGateway, TransferredFunds } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
-import { gatewayOf } from './gateways.ts';
 
 const PAGE_SIZE = 200;
 const CONCURRENT_PAYMENTS = 4;
@@ -13,8 +13,7 @@ const SETTLED_FOR_DAYS = 7;
 const MAX_LISTED = 100;
 
 /** One figure in which the gateway and our ledger differ. */
-export interface GatewayFault {
-  gatewayPaymentId: string;
+export interface GatewayFault extends PaymentRef {
   orderNumber: string;
   fault: string;
 }
@@ -30,11 +29,11 @@ export interface GatewayComparison {
   faults: GatewayFault[];
   notAskedCount: number;
   /** Payments that the gateway was not, or could not be, asked about, and why: the first ones. */
-  notAsked: { gatewayPaymentId: string; orderNumber: string; reason: string }[];
+  notAsked: (PaymentRef & { orderNumber: string; reason: string })[];
 }
 
 /**
- * Compares the ledger with the gateway's own figures: for each payment of an order that is open, or
+ * Compares the ledger with the gateways' own figures: for each payment of an order that is open, or
  * ended within a week, what was captured, refunded, released and set aside. In pages, a few payments at
  * a time; one that cannot be asked about does not stop the others.
  */
@@ -50,7 +49,7 @@ export async function compareWithGateway(deps: {
     notAskedCount: 0,
     notAsked: [],
   };
-  for (let after = ''; ;) {
+  for (let after: PaymentRef = { gateway: '', gatewayPaymentId: '' }; ;) {
     const page = { after, limit: PAGE_SIZE, settledForDays: SETTLED_FOR_DAYS };
     const payments = await listFiguresToCompare(deps.sql, page);
     const queue = payments.values();
@@ -60,7 +59,7 @@ export async function compareWithGateway(deps: {
     await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, takeTurns));
     const last = payments.at(-1);
     if (last === undefined || payments.length < PAGE_SIZE) return comparison;
-    after = last.gatewayPaymentId;
+    after = last;
   }
 }
 
@@ -69,26 +68,25 @@ async function compareOne(
   payment: PaymentFigures,
   comparison: GatewayComparison,
 ): Promise<void> {
-  const { gatewayPaymentId, orderNumber } = payment;
+  const { gateway, gatewayPaymentId, orderNumber } = payment;
   if (payment.isMoving) {
     comparison.movingCount += 1;
     return;
   }
   try {
-    const gateway = gatewayOf(gateways, payment.environment);
-    const faults = await faultsOf(gateway, payment);
+    const faults = await faultsOf(gateways.forOrder(payment), payment);
     comparison.comparedCount += 1;
     comparison.faultCount += faults.length;
     for (const fault of faults) {
       if (comparison.faults.length < MAX_LISTED) {
-        comparison.faults.push({ gatewayPaymentId, orderNumber, fault });
+        comparison.faults.push({ gateway, gatewayPaymentId, orderNumber, fault });
       }
     }
   } catch (error) {
     comparison.notAskedCount += 1;
     if (comparison.notAsked.length >= MAX_LISTED) return;
     const reason = error instanceof Error ? error.message : String(error);
-    comparison.notAsked.push({ gatewayPaymentId, orderNumber, reason });
+    comparison.notAsked.push({ gateway, gatewayPaymentId, orderNumber, reason });
   }
 }
 

@@ -1,17 +1,18 @@
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
-import type { Environment, Settlement } from '../domain/index.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
+import type { Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable, moneyKey } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
-import { gatewayOf } from './gateways.ts';
+import type { Gateways, OrderGateway } from './gateways.ts';
+import { paymentSubject } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
 import type { FundsRow } from './queries.ts';
 import * as queries from './queries.ts';
 import { findSettlement } from './settle-outside.ts';
-import { noteMissedRefunds, noteRefundsOf } from './reversals.ts';
+import { recordMissedRefunds, recordRefundsOf } from './reversals.ts';
 
 export interface FundsDeps {
   sql: Sql;
@@ -47,9 +48,8 @@ export async function lookForRefunds(deps: FundsDeps, orderNumber: string): Prom
 }
 
 async function askForRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
-  const { environment, gatewayPaymentId } = funds;
-  const payment = await gatewayOf(deps.gateways, environment).fetchPayment(gatewayPaymentId);
-  await noteMissedRefunds(deps, environment, payment);
+  const payment = await deps.gateways.forOrder(funds).fetchPayment(funds.gatewayPaymentId);
+  await recordMissedRefunds(deps, funds, payment);
 }
 
 /**
@@ -71,7 +71,7 @@ export async function releaseFunds(
   if (funds.merchantStatus !== 'APPROVED') {
     throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
   }
-  return withMoneyLease(deps.sql, funds.gatewayPaymentId, async (lease) => {
+  return withMoneyLease(deps.sql, funds, async (lease) => {
     if (!hasLooked) await askForRefunds(deps, funds);
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
@@ -101,7 +101,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
   const funds = await fundsOf(sql, orderNumber);
   try {
     await transferWith(deps, funds, 'holdFunds', lease);
-    await queries.markHeld(sql, lease.gatewayPaymentId);
+    await queries.markHeld(sql, lease);
     await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
@@ -112,7 +112,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
       fields: { orderNumber },
       error,
     });
-    await queries.markHoldRefused(sql, lease.gatewayPaymentId);
+    await queries.markHoldRefused(sql, lease);
   }
   await endMoneyLease(sql, lease);
 }
@@ -131,17 +131,16 @@ export async function refundOrder(
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
   if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
-  const { environment, gatewayPaymentId } = funds;
-  return withMoneyLease(deps.sql, gatewayPaymentId, async (lease) => {
+  return withMoneyLease(deps.sql, funds, async (lease) => {
     const leftPaise = await leftToRefund(deps.sql, funds);
     if (leftPaise <= 0) return null;
     try {
-      await refundPayment(deps, { environment, lease, amountPaise: leftPaise, reason });
+      await refundPayment(deps, { order: funds, lease, amountPaise: leftPaise, reason });
       return null;
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
       // Perhaps because somebody has refunded some of it there, and we have not heard of that.
-      if (!(await noteRefundsOf(deps, environment, gatewayPaymentId))) throw error;
+      if (!(await recordRefundsOf(deps, funds, funds.gatewayPaymentId))) throw error;
       throw new NotYet('Some of it was refunded at the gateway itself', { cause: error });
     }
   });
@@ -158,38 +157,39 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
 }
 
 /**
- * Gives a capture back that its order cannot take, once for each gateway payment.
+ * Refunds a capture that its order cannot take, once for each gateway payment.
  *
  * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
-export async function refundSurplus(deps: FundsDeps, gatewayPaymentId: string): Promise<void> {
-  const surplus = await queries.claimSurplus(deps.sql, gatewayPaymentId);
+export async function refundSurplus(deps: FundsDeps, payment: PaymentRef): Promise<void> {
+  const surplus = await queries.claimSurplus(deps.sql, payment);
   if (!surplus || surplus.processedAt !== null) return;
-  const { environment, leftPaise, reason, orderNumber } = surplus;
+  const { gateway, gatewayPaymentId, leftPaise, reason, orderNumber } = surplus;
+  const subject = paymentSubject(surplus);
   await raiseAlert(deps, {
     kind: 'surplus_capture',
-    subject: gatewayPaymentId,
-    message: 'A capture that its order cannot take is given back',
-    fields: { gatewayPaymentId, orderNumber, reason },
+    subject,
+    message: 'A capture that its order cannot take is refunded',
+    fields: { gateway, gatewayPaymentId, orderNumber, reason },
   });
   if (leftPaise > 0) {
-    await withMoneyLease(deps.sql, gatewayPaymentId, (lease) =>
-      refundPayment(deps, { environment, lease, amountPaise: leftPaise, reason }),
+    await withMoneyLease(deps.sql, surplus, (lease) =>
+      refundPayment(deps, { order: surplus, lease, amountPaise: leftPaise, reason }),
     );
   }
-  await queries.finishSurplus(deps.sql, gatewayPaymentId);
+  await queries.finishSurplus(deps.sql, surplus);
   for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
-    await clearAlert(deps.sql, kind, gatewayPaymentId, 'refund');
+    await clearAlert(deps.sql, kind, subject, 'refund');
   }
 }
 
 async function refundPayment(
   { sql, gateways }: FundsDeps,
-  refunded: { environment: Environment; lease: MoneyLease; amountPaise: number; reason: string },
+  refunded: { order: OrderGateway; lease: MoneyLease; amountPaise: number; reason: string },
 ): Promise<void> {
-  const { environment, lease, amountPaise, reason } = refunded;
+  const { order, lease, amountPaise, reason } = refunded;
   const { gatewayPaymentId } = lease;
-  const refund = await gatewayOf(gateways, environment).refund({
+  const refund = await gateways.forOrder(order).refund({
     gatewayPaymentId,
     amountPaise,
     idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
@@ -205,7 +205,7 @@ async function transferWith(
   operation: 'holdFunds' | 'releaseFunds',
   lease: MoneyLease,
 ): Promise<GatewayTransfer> {
-  const gateway = gatewayOf(deps.gateways, funds.environment);
+  const gateway = deps.gateways.forOrder(funds);
   const { gatewayPaymentId } = lease;
   return gateway[operation]({
     gatewayPaymentId,
@@ -216,7 +216,7 @@ async function transferWith(
   });
 }
 
-/** In the sandbox an account is made when it is first needed; production needs a real one. */
+/** The sandbox creates an account when it is first needed; production needs a real one. */
 async function linkedAccountOf(
   { sql }: FundsDeps,
   gateway: PaymentGateway,
@@ -229,8 +229,7 @@ async function linkedAccountOf(
     throw new GatewayRefused(operation, 'NO_LINKED_ACCOUNT', remedy);
   }
   const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
-  await queries.saveLinkedAccount(sql, funds.merchantId, funds.environment, linkedAccountId);
-  return linkedAccountId;
+  return queries.saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
 }
 
 function sandboxAccount(funds: FundsRow) {

@@ -42,10 +42,7 @@ export async function inspectOrder(
   const refunds = payments.filter(
     ({ isOrders, isWhole, refundedAt }) => !isOrders && isWhole && refundedAt === null,
   );
-  const workflowIds = [
-    orderNumber,
-    ...refunds.map(({ gatewayPaymentId }) => refundWorkflowId(gatewayPaymentId)),
-  ];
+  const workflowIds = [orderNumber, ...refunds.map((payment) => refundWorkflowId(payment))];
   const views = await Promise.all(workflowIds.map((id) => inspector.inspect(id)));
   return views.filter((view) => view !== null);
 }

@@ -1,12 +1,11 @@
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../domain/index.ts';
+import type { OrderGateway } from './gateways.ts';
 
 /** A payment whose money the gateway has, or had, and what our ledger says of it. */
-export interface PaymentFigures {
-  gatewayPaymentId: string;
+export interface PaymentFigures extends OrderGateway, PaymentRef {
   orderNumber: string;
-  environment: Environment;
   currency: string;
   amountPaise: number;
   /** Refunded by this service, or by others at the gateway. */
@@ -24,38 +23,43 @@ export interface PaymentFigures {
 }
 
 /**
- * The payments of orders that are open, or were settled lately, in pages by their id.
+ * The payments of orders that are open, or were settled lately, in pages.
  *
- * @param after the last id of the page before
+ * @param after the last payment of the page before
  */
 export async function listFiguresToCompare(
   sql: Sql,
-  { after, limit, settledForDays }: { after: string; limit: number; settledForDays: number },
+  { after, limit, settledForDays }: { after: PaymentRef; limit: number; settledForDays: number },
 ): Promise<PaymentFigures[]> {
   return sql<PaymentFigures[]>`
-    SELECT p.gateway_payment_id, p.order_number, p.environment, p.currency, p.amount_paise,
+    SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
+      p.amount_paise,
       coalesce(l.refunded, 0)::bigint + coalesce(r.refunded, 0)::bigint AS refunded_paise,
       coalesce(l.released, 0)::bigint AS released_paise,
       coalesce(r.reversed, 0)::bigint AS reversed_paise,
-      balance_of(p.gateway_payment_id, 'merchant_held') AS held_paise,
+      balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
       o.busy IS NOT NULL OR s.started_at IS NOT NULL AND s.processed_at IS NULL AS is_moving,
       EXISTS (SELECT FROM outside_settlements x WHERE x.order_number = o.order_number)
         AS is_settled
     FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN surplus_refunds s
+      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     LEFT JOIN LATERAL (
       SELECT sum(amount_paise) FILTER (WHERE operation = 'refund') AS refunded,
         sum(amount_paise) FILTER (WHERE operation = 'release') AS released
-      FROM ledger_transfers t WHERE t.gateway_payment_id = p.gateway_payment_id) l ON true
+      FROM ledger_transfers t
+      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id) l ON true
     LEFT JOIN LATERAL (
       SELECT sum(amount_paise) FILTER (WHERE kind = 'refund') AS refunded,
         sum(amount_paise) AS reversed
       FROM gateway_reversals v
-      WHERE v.gateway_payment_id = p.gateway_payment_id AND v.has_left) r ON true
-    WHERE p.gateway_payment_id > ${after} AND p.is_whole
+      WHERE v.gateway = p.gateway AND v.gateway_payment_id = p.gateway_payment_id
+        AND v.has_left) r ON true
+    WHERE (p.gateway, p.gateway_payment_id) > (${after.gateway}, ${after.gatewayPaymentId})
+      AND p.is_whole
       AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
         OR o.updated_at > service_now() - ${settledForDays} * interval '1 day'
         OR s.started_at > service_now() - ${settledForDays} * interval '1 day')
-    ORDER BY p.gateway_payment_id LIMIT ${limit}`;
+    ORDER BY p.gateway, p.gateway_payment_id LIMIT ${limit}`;
 }

@@ -59,7 +59,7 @@ export interface OpenedSession {
   gatewaySessionId: string;
   /** `upi://pay?…`: what a QR code carries and a button opens. */
   upiIntent: string;
-  /** The gateway's page for this session: an image at Razorpay, the UPI app at the simulator. */
+  /** The gateway's page for this session: an image of the code, or a UPI app. */
   pageUrl: string;
   /** When the gateway closes it by itself; not always `expiresAtMs`, so expiry is still ours. */
   closesAtMs: number;
@@ -98,7 +98,7 @@ export type BeforeMoving = () => Promise<void>;
 
 export interface TransferInput {
   gatewayPaymentId: string;
-  /** What the merchant gets: at Razorpay not more than the payment less its fee and tax. */
+  /** What the merchant gets: at some gateways not more than the payment less its fee and tax. */
   amountPaise: number;
   linkedAccountId: string;
   /** `moneyKey(gatewayPaymentId, 'transfer')`, the same for hold and release. */
@@ -140,7 +140,7 @@ export interface GatewayRefund {
   idempotencyKey: string | null;
 }
 
-/** The buyer's bank asks for a payment's money back. Razorpay calls it a dispute. */
+/** The buyer's bank asks for a payment's money back. Some gateways call it a dispute. */
 export interface GatewayChargeback {
   gatewayChargebackId: string;
   gatewayPaymentId: string;
@@ -198,11 +198,11 @@ export type GatewayEvent = CallbackFacts &
     | { type: 'ignored' }
   );
 
-export type CallbackRefusal = 'signature_missing' | 'signature_wrong' | 'body_malformed';
-
 export type CallbackResult =
   | { verified: true; event: GatewayEvent }
-  | { verified: false; reason: CallbackRefusal };
+  | { verified: false; reason: 'signature_missing' | 'signature_wrong' }
+  /** Truly from the gateway, but in no form that the adapter knows. */
+  | { verified: false; reason: 'body_malformed'; eventId: string };
 
 /** Header names in lower case, as Node gives them. */
 export type CallbackHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -246,6 +246,12 @@ export interface PaymentGateway {
   refund(input: RefundInput): Promise<GatewayRefund>;
   /** Opens an account for a merchant's payouts; one with the same email and name is used again. */
   createLinkedAccount(input: LinkedAccountInput): Promise<{ linkedAccountId: string }>;
+  /**
+   * Pays an open session as its buyer would. Only a sandbox can do it.
+   *
+   * @throws GatewayRefused also when the session is paid or closed already
+   */
+  payAsBuyer(gatewaySessionId: string): Promise<void>;
   /** Never throws. The signature is over the raw bytes, so they must not have been parsed before. */
   parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult;
 }

@@ -1,13 +1,90 @@
+import type { PaymentRef } from '../contracts/ids.ts';
+import { GATEWAY_NAME } from '../contracts/ids.ts';
 import type { Environment } from '../domain/index.ts';
+import type { Settings, WholeOf } from '../settings.ts';
+import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayUnavailable } from './gateway.ts';
 
-/** The gateway of each environment; null where none is configured. Nothing is ever simulated. */
-export type Gateways = Readonly<Record<Environment, PaymentGateway | null>>;
+/** Which gateway, in which environment: of an order, and of all that belongs to it. */
+export interface OrderGateway {
+  /** The name of the gateway's adapter. */
+  gateway: string;
+  environment: Environment;
+}
 
-/** @throws GatewayUnavailable where none is configured */
-export function gatewayOf(gateways: Gateways, environment: Environment): PaymentGateway {
-  const gateway = gateways[environment];
-  if (!gateway) throw new GatewayUnavailable('gateway', `none is configured for ${environment}`);
-  return gateway;
+/** A gateway that can be asked, and what it is the gateway of. */
+export interface ConfiguredGateway extends OrderGateway {
+  port: PaymentGateway;
+}
+
+/** The gateways that are configured. Nothing is ever simulated in the place of one that is not. */
+export interface Gateways {
+  /**
+   * The gateway of an order, which it keeps for life.
+   *
+   * @throws GatewayUnavailable where it is not configured
+   */
+  forOrder(order: OrderGateway): PaymentGateway;
+  /** The same; null where it is not configured. */
+  find(order: OrderGateway): PaymentGateway | null;
+  readonly all: readonly ConfiguredGateway[];
+}
+
+/** The settings of every gateway, by environment and name; undefined where none are given. */
+export type GatewaySettings = Readonly<
+  Record<Environment, Readonly<Record<string, WholeOf<Settings> | undefined>>>
+>;
+
+/**
+ * The gateway of each adapter and environment whose settings are given.
+ *
+ * @param options what every adapter gets beside its settings
+ */
+export async function createGateways(
+  adapters: readonly GatewayAdapter[],
+  settings: GatewaySettings,
+  options: GatewayOptions,
+): Promise<Gateways> {
+  assertNames(adapters);
+  const all: ConfiguredGateway[] = [];
+  for (const environment of ['sandbox', 'production'] as const) {
+    for (const adapter of adapters) {
+      const given = settings[environment][adapter.name];
+      if (given === undefined) continue;
+      const port = await adapter.create(given, options);
+      all.push({ gateway: adapter.name, environment, port });
+    }
+  }
+  const find = ({ gateway, environment }: OrderGateway) =>
+    all.find((one) => one.gateway === gateway && one.environment === environment)?.port ?? null;
+  return {
+    all,
+    find,
+    forOrder(order) {
+      const port = find(order);
+      if (port) return port;
+      const { gateway, environment } = order;
+      throw new GatewayUnavailable('gateway', `${gateway} is not configured for ${environment}`);
+    },
+  };
+}
+
+/** Names are parts of workflow ids and of alerts' subjects, and tell gateways apart. */
+function assertNames(adapters: readonly GatewayAdapter[]): void {
+  const names = adapters.map(({ name }) => name);
+  const wrong = names.find((name) => !GATEWAY_NAME.test(name));
+  if (wrong !== undefined) throw new Error(`A gateway cannot be called ${wrong}`);
+  if (new Set(names).size < names.length)
+    throw new Error(`Two gateways have one name: ${names.join()}`);
+}
+
+/** The subject of an alert about a payment. */
+export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): string {
+  return gatewaySubject(gateway, gatewayPaymentId);
+}
+
+/** How alerts and lists name something of a gateway's: its ids are unique at that gateway only. */
+export function gatewaySubject(gateway: string, id: string): string {
+  return `${gateway}:${id}`;
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 
 /** Longer than a request that moves money, its time-out and the look-up after it take together. */
 const MONEY_LEASE_SECONDS = 60;
 
 /** The right of one process to move the money of one payment. */
-export interface MoneyLease {
-  readonly gatewayPaymentId: string;
+export interface MoneyLease extends Readonly<PaymentRef> {
   readonly token: string;
 }
 
@@ -14,8 +14,8 @@ export interface MoneyLease {
 export class MoneyLeaseTaken extends Error {
   override readonly name = 'MoneyLeaseTaken';
 
-  constructor(gatewayPaymentId: string) {
-    super(`Another process is moving the money of payment ${gatewayPaymentId}`);
+  constructor({ gateway, gatewayPaymentId }: PaymentRef) {
+    super(`Another process is moving the money of payment ${gatewayPaymentId} at ${gateway}`);
   }
 }
 
@@ -31,21 +31,22 @@ export const takenLease = (sql: Sql, token: string) => sql`
   money_lease_ends_at = clock_timestamp() + ${MONEY_LEASE_SECONDS} * interval '1 second'`;
 
 /**
- * Moves the money of a payment while no other process does. Razorpay's transfers have no idempotency
- * key, so two processes that look for one at the same time would both make it.
+ * Moves the money of a payment while no other process does. A gateway's transfers may
+ * have no idempotency key, so two processes that look for one at the same time would both make it.
  *
  * @throws MoneyLeaseTaken, and what `move` throws
  */
 export async function withMoneyLease<Result>(
   sql: Sql,
-  gatewayPaymentId: string,
+  { gateway, gatewayPaymentId }: PaymentRef,
   move: (lease: MoneyLease) => Promise<Result>,
 ): Promise<Result> {
-  const lease = { gatewayPaymentId, token: newMoneyToken() };
+  const lease = { gateway, gatewayPaymentId, token: newMoneyToken() };
   const taken = await sql`
     UPDATE payments p SET ${takenLease(sql, lease.token)}
-    WHERE p.gateway_payment_id = ${gatewayPaymentId} AND ${isMoneyFree(sql)} RETURNING 1`;
-  if (taken.length === 0) throw new MoneyLeaseTaken(gatewayPaymentId);
+    WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+      AND ${isMoneyFree(sql)} RETURNING 1`;
+  if (taken.length === 0) throw new MoneyLeaseTaken(lease);
   try {
     return await move(lease);
   } finally {
@@ -60,16 +61,18 @@ export async function withMoneyLease<Result>(
  * @throws MoneyLeaseTaken
  */
 export async function renewMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
-  const { gatewayPaymentId, token } = lease;
+  const { gateway, gatewayPaymentId, token } = lease;
   const renewed = await sql`
     UPDATE payments SET ${takenLease(sql, token)}
-    WHERE gateway_payment_id = ${gatewayPaymentId} AND money_lease_token = ${token} RETURNING 1`;
-  if (renewed.length === 0) throw new MoneyLeaseTaken(gatewayPaymentId);
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND money_lease_token = ${token} RETURNING 1`;
+  if (renewed.length === 0) throw new MoneyLeaseTaken(lease);
 }
 
 export async function endMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
-  const { gatewayPaymentId, token } = lease;
+  const { gateway, gatewayPaymentId, token } = lease;
   await sql`
     UPDATE payments SET money_lease_token = NULL, money_lease_ends_at = NULL
-    WHERE gateway_payment_id = ${gatewayPaymentId} AND money_lease_token = ${token}`;
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND money_lease_token = ${token}`;
 }

@@ -1,10 +1,10 @@
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import type { Settlement } from '../domain/index.ts';
 import type { SessionState } from './session-queries.ts';
 
 /** A capture as operators see it: the order's own payment, or one that it could not take. */
-export interface CapturedPayment {
-  gatewayPaymentId: string;
+export interface CapturedPayment extends PaymentRef {
   utr: string | null;
   amountPaise: number;
   capturedAt: Date;
@@ -29,12 +29,13 @@ export async function listCapturedPayments(
   orderNumber: string,
 ): Promise<CapturedPayment[]> {
   return sql<CapturedPayment[]>`
-    SELECT p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
+    SELECT p.gateway, p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
       p.refunded_paise, p.held_at, p.hold_refused_at,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_orders,
       s.reason AS surplus_reason, s.processed_at AS refunded_at
     FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN surplus_refunds s
+      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     WHERE p.order_number = ${orderNumber} ORDER BY p.captured_at, p.gateway_payment_id`;
 }
 

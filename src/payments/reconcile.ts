@@ -1,16 +1,15 @@
 import { forEachOrder } from '../for-each-order.ts';
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, notePayment, noteSessionPayments } from './captures.ts';
+import { applyCapture, recordGatewayPayment, recordSessionPayments } from './captures.ts';
 import type { FundsDeps } from './funds.ts';
 import { holdFunds } from './funds.ts';
-import { gatewayOf } from './gateways.ts';
 import * as queries from './queries.ts';
-import { noteMissedChargebacks } from './reversals.ts';
+import { recordMissedChargebacks } from './reversals.ts';
 import type { Shard } from './shard.ts';
 import { ALL_ORDERS } from './shard.ts';
 
 /** A Signal under way gets this long before its capture counts as forgotten. */
-const LOOSE_AFTER_MS = 30_000;
+const UNAPPLIED_AFTER_MS = 30_000;
 const BATCH = 200;
 /** Less than the activity's 2 minutes; what is left then comes first in the next run. */
 const RUN_FOR_MS = 90_000;
@@ -22,7 +21,7 @@ export type ReconcileDeps = CaptureDeps & FundsDeps;
 
 /**
  * Finds what lost callbacks and dead processes hid: asks the gateway about sessions that are open
- * or recently over, hands loose captures to their orders or back, and sets funds aside.
+ * or recently over, hands unapplied captures to their orders or back, and sets funds aside.
  *
  * @param shard the orders that this run sees to; others see to the rest at the same time
  */
@@ -32,15 +31,15 @@ export async function reconcilePayments(
 ): Promise<{ sessions: number; captures: number }> {
   const endsAtMs = performance.now() + RUN_FOR_MS;
   const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
-  const loose = await queries.findLooseCaptures(deps.sql, {
-    olderThanMs: LOOSE_AFTER_MS,
+  const unapplied = await queries.findUnappliedCaptures(deps.sql, {
+    olderThanMs: UNAPPLIED_AFTER_MS,
     limit: BATCH,
     shard,
   });
-  await eachInTime(deps, loose, endsAtMs, (capture) => applyCapture(deps, capture));
+  await eachInTime(deps, unapplied, endsAtMs, (capture) => applyCapture(deps, capture));
   await holdAllFunds(deps, shard, endsAtMs);
-  if (shard.index === 0) await noteMissedChargebacks(deps);
-  return { sessions, captures: loose.length };
+  if (shard.index === 0) await recordMissedChargebacks(deps);
+  return { sessions, captures: unapplied.length };
 }
 
 /** All that are due, batch after batch: one whose question fails comes again with a later run. */
@@ -57,9 +56,9 @@ async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number
 }
 
 async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck): Promise<void> {
-  const { environment, gatewaySessionId } = session;
-  if (!deps.gateways[environment] || gatewaySessionId === null) return;
-  if (await noteSessionPayments(deps, environment, gatewaySessionId)) return;
+  const { gatewaySessionId } = session;
+  if (!deps.gateways.find(session) || gatewaySessionId === null) return;
+  if (await recordSessionPayments(deps, session, gatewaySessionId)) return;
   const isOver = session.isExpired || !session.isPayable;
   if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
 }
@@ -67,14 +66,14 @@ async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck
 /** A QR code may outlive its session, and one order may have several: nobody shall pay them. */
 async function closeAtGateway(
   deps: ReconcileDeps,
-  { sessionId, environment }: queries.SessionRow,
+  session: queries.SessionRow,
   gatewaySessionId: string,
 ): Promise<void> {
-  const closed = await gatewayOf(deps.gateways, environment).closeSession(gatewaySessionId);
+  const closed = await deps.gateways.forOrder(session).closeSession(gatewaySessionId);
   if (closed.state === 'paid') {
-    return notePayment(deps, environment, closed.payment, gatewaySessionId);
+    return recordGatewayPayment(deps, session, closed.payment, gatewaySessionId);
   }
-  await queries.endSession(deps.sql, sessionId, 'CLOSED');
+  await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 
 /** All that can be held, batch after batch: one that fails is left out of the rest of this run. */

@@ -1,10 +1,7 @@
 import { findOrderByNumber } from '../orders/public.ts';
 import type { CaptureDeps } from './captures.ts';
-import type { Gateways } from './gateways.ts';
-import { gatewayOf } from './gateways.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
 import * as queries from './queries.ts';
-
-export type RecoverCaptureDeps = CaptureDeps & { gateways: Gateways };
 
 /**
  * Asks the gateway for a capture that a restored database may have lost, and writes it down again as
@@ -13,23 +10,23 @@ export type RecoverCaptureDeps = CaptureDeps & { gateways: Gateways };
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recoverCapture(
-  deps: RecoverCaptureDeps,
+  deps: CaptureDeps,
   orderNumber: string,
-  gatewayPaymentId: string,
+  { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<void> {
   const { environment } = await findOrderByNumber(deps.sql, orderNumber);
-  const gateway = gatewayOf(deps.gateways, environment);
+  const at = { gateway, environment };
+  const port = deps.gateways.forOrder(at);
   const [payment, atGateway] = await Promise.all([
-    gateway.fetchPayment(gatewayPaymentId),
-    gateway.findSessionOfPayment(gatewayPaymentId),
+    port.fetchPayment(gatewayPaymentId),
+    port.findSessionOfPayment(gatewayPaymentId),
   ]);
   const session =
-    atGateway &&
-    (await queries.findSessionAtGateway(deps.sql, environment, atGateway.gatewaySessionId));
+    atGateway && (await queries.findSessionAtGateway(deps.sql, at, atGateway.gatewaySessionId));
   await queries.writeCapture(deps.sql, {
     orderNumber,
     sessionId: session?.sessionId ?? payment.sessionId,
-    environment,
+    ...at,
     payment: { ...payment, status: 'captured', refundedPaise: 0 },
   });
 }

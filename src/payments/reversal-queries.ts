@@ -1,6 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
+import type { OrderGateway } from './gateways.ts';
 
 /** Money that left, or may leave, at the gateway without this service: see the table. */
 export interface Reversal {
@@ -11,21 +12,21 @@ export interface Reversal {
   state: 'pending' | 'processed' | 'failed' | 'open' | 'won' | 'lost';
 }
 
-export type ReversalNote =
+export type ReversalResult =
   /** It is new, or has gone on. */
   | { outcome: 'noted'; order_number: string }
   | { outcome: 'known'; order_number: string }
-  /** No payment of ours, as far as we have heard. */
+  /** No payment that is recorded. */
   | { outcome: 'unknown_payment' };
 
 /** Writes a reversal down, with its ledger line once the money is gone, in one statement. */
 export async function writeReversal(
   sql: Sql,
-  environment: Environment,
+  { gateway, environment }: OrderGateway,
   reversal: Reversal,
-): Promise<ReversalNote> {
-  const [row] = await sql<{ note: ReversalNote }[]>`
-    SELECT write_reversal(${environment}, ${jsonRow(sql, reversal)}) AS note`;
+): Promise<ReversalResult> {
+  const [row] = await sql<{ note: ReversalResult }[]>`
+    SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)}) AS note`;
   return row?.note ?? { outcome: 'unknown_payment' };
 }
 
@@ -33,23 +34,29 @@ export async function writeReversal(
 export async function findBlockingReversals(sql: Sql, orderNumber: string): Promise<Reversal[]> {
   return sql<Reversal[]>`
     SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
-    FROM orders o JOIN gateway_reversals r USING (gateway_payment_id)
+    FROM orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
     WHERE o.order_number = ${orderNumber} AND r.blocks_release
     ORDER BY r.noted_at, r.reversal_id`;
 }
 
-/** Of a payment, what we know to have been refunded at the gateway: by us, and by others. */
-export async function knownRefundedPaise(sql: Sql, gatewayPaymentId: string): Promise<number> {
+/** Of a payment, what is recorded as refunded at the gateway: by this service, and by others. */
+export async function knownRefundedPaise(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<number> {
   const [row] = await sql<{ paise: number }[]>`
     SELECT (coalesce((SELECT sum(r.amount_paise) FROM gateway_reversals r
-        WHERE r.gateway_payment_id = p.gateway_payment_id AND r.kind = 'refund'
-          AND r.state IN ('pending', 'processed')), 0)
+        WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
+          AND r.kind = 'refund' AND r.state IN ('pending', 'processed')), 0)
       + CASE WHEN EXISTS (SELECT FROM surplus_refunds s
-            WHERE s.gateway_payment_id = p.gateway_payment_id)
-          OR EXISTS (SELECT FROM orders o WHERE o.gateway_payment_id = p.gateway_payment_id
+            WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+          OR EXISTS (SELECT FROM orders o
+            WHERE o.order_number = p.order_number AND o.gateway = p.gateway
+            AND o.gateway_payment_id = p.gateway_payment_id
             AND (o.status = 'REFUNDED' OR o.busy->>'kind' = 'refunding'))
         THEN p.amount_paise ELSE 0 END)::bigint AS paise
-    FROM payments p WHERE p.gateway_payment_id = ${gatewayPaymentId}`;
+    FROM payments p
+    WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
   return row?.paise ?? 0;
 }
 
@@ -61,14 +68,14 @@ export async function knownRefundedPaise(sql: Sql, gatewayPaymentId: string): Pr
 export async function takeOpenChargebacks(
   sql: Sql,
   { limit, everyMs }: { limit: number; everyMs: number },
-): Promise<{ reversalId: string; orderNumber: string; environment: Environment }[]> {
-  return sql<{ reversalId: string; orderNumber: string; environment: Environment }[]>`
+): Promise<(OrderGateway & { reversalId: string })[]> {
+  return sql<(OrderGateway & { reversalId: string })[]>`
     UPDATE gateway_reversals r SET checked_at = service_now() FROM orders o
-    WHERE o.order_number = r.order_number AND r.reversal_id IN (
-      SELECT reversal_id FROM gateway_reversals
+    WHERE o.order_number = r.order_number AND (r.gateway, r.reversal_id) IN (
+      SELECT gateway, reversal_id FROM gateway_reversals
       WHERE state = 'open' AND coalesce(checked_at, noted_at)
         < (SELECT service_now()) - ${everyMs} * interval '1 millisecond'
       ORDER BY checked_at NULLS FIRST LIMIT ${limit}
       FOR UPDATE SKIP LOCKED)
-    RETURNING r.reversal_id, r.order_number, o.environment`;
+    RETURNING r.reversal_id, r.gateway, o.environment`;
 }

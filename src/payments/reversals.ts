@@ -1,11 +1,9 @@
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
 import type { GatewayChargeback, GatewayRefund } from './gateway.ts';
 import { moneyKey } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
-import { gatewayOf } from './gateways.ts';
+import type { Gateways, OrderGateway } from './gateways.ts';
 import type { Reversal } from './queries.ts';
 import * as queries from './queries.ts';
 
@@ -24,16 +22,16 @@ type NoteDeps = Pick<ReversalDeps, 'sql' | 'log'>;
  *
  * @returns `unknown_payment` when we have not heard of its payment yet
  */
-export function noteRefund(
+export function recordRefund(
   deps: NoteDeps,
-  environment: Environment,
+  at: OrderGateway,
   refund: GatewayRefund,
-): Promise<'ours' | queries.ReversalNote['outcome']> {
+): Promise<'ours' | queries.ReversalResult['outcome']> {
   const { gatewayPaymentId } = refund;
   if (refund.idempotencyKey === moneyKey(gatewayPaymentId, 'refund')) {
     return Promise.resolve('ours');
   }
-  return noteReversal(deps, environment, {
+  return recordReversal(deps, at, {
     reversalId: refund.gatewayRefundId,
     gatewayPaymentId,
     kind: 'refund',
@@ -43,12 +41,12 @@ export function noteRefund(
 }
 
 /** Takes note of a chargeback, in the same way. */
-export function noteChargeback(
+export function recordChargeback(
   deps: NoteDeps,
-  environment: Environment,
+  at: OrderGateway,
   chargeback: GatewayChargeback,
-): Promise<queries.ReversalNote['outcome']> {
-  return noteReversal(deps, environment, {
+): Promise<queries.ReversalResult['outcome']> {
+  return recordReversal(deps, at, {
     reversalId: chargeback.gatewayChargebackId,
     gatewayPaymentId: chargeback.gatewayPaymentId,
     kind: 'chargeback',
@@ -57,16 +55,17 @@ export function noteChargeback(
   });
 }
 
-async function noteReversal(
+async function recordReversal(
   deps: NoteDeps,
-  environment: Environment,
+  at: OrderGateway,
   reversal: Reversal,
-): Promise<queries.ReversalNote['outcome']> {
-  const note = await queries.writeReversal(deps.sql, environment, reversal);
+): Promise<queries.ReversalResult['outcome']> {
+  const note = await queries.writeReversal(deps.sql, at, reversal);
   if (note.outcome !== 'noted') return note.outcome;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
   const fields = {
     orderNumber: note.order_number,
+    gateway: at.gateway,
     gatewayPaymentId,
     reversalId,
     state,
@@ -106,15 +105,15 @@ async function clearIfNothingStands(sql: Sql, orderNumber: string): Promise<void
  * @returns whether any was news
  * @throws GatewayUnavailable, GatewayRefused
  */
-export async function noteRefundsOf(
+export async function recordRefundsOf(
   deps: ReversalDeps,
-  environment: Environment,
+  at: OrderGateway,
   gatewayPaymentId: string,
 ): Promise<boolean> {
-  const refunds = await gatewayOf(deps.gateways, environment).listRefunds(gatewayPaymentId);
+  const refunds = await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId);
   let isNews = false;
   for (const refund of refunds.toReversed()) {
-    isNews = (await noteRefund(deps, environment, refund)) === 'noted' || isNews;
+    isNews = (await recordRefund(deps, at, refund)) === 'noted' || isNews;
   }
   return isNews;
 }
@@ -125,15 +124,16 @@ export async function noteRefundsOf(
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
-export async function noteMissedRefunds(
+export async function recordMissedRefunds(
   deps: ReversalDeps,
-  environment: Environment,
+  at: OrderGateway,
   payment: { gatewayPaymentId: string; refundedPaise: number },
 ): Promise<void> {
   const { gatewayPaymentId, refundedPaise } = payment;
   if (refundedPaise === 0) return;
-  if (refundedPaise <= (await queries.knownRefundedPaise(deps.sql, gatewayPaymentId))) return;
-  await noteRefundsOf(deps, environment, gatewayPaymentId);
+  const ref = { gateway: at.gateway, gatewayPaymentId };
+  if (refundedPaise <= (await queries.knownRefundedPaise(deps.sql, ref))) return;
+  await recordRefundsOf(deps, at, gatewayPaymentId);
 }
 
 /** How often the gateway is asked about a chargeback that is open, and about how many at a time. */
@@ -141,24 +141,22 @@ const CHARGEBACK_EVERY_MS = 3_600_000;
 const CHARGEBACKS_AT_A_TIME = 50;
 
 /**
- * Finds chargebacks whose callbacks were lost: the gateway is asked for its newest ones, in one call,
- * and about each that we have as open. One failure does not stop the rest.
+ * Finds chargebacks whose callbacks were lost: each gateway is asked for its newest ones, in one call,
+ * and about each that is recorded as open. One failure does not stop the rest.
  */
-export async function noteMissedChargebacks(deps: ReversalDeps): Promise<void> {
-  for (const environment of ['sandbox', 'production'] as const) {
-    const gateway = deps.gateways[environment];
-    if (!gateway) continue;
+export async function recordMissedChargebacks(deps: ReversalDeps): Promise<void> {
+  for (const { port, ...at } of deps.gateways.all) {
     await orLater(deps, async () => {
-      for (const chargeback of await gateway.listNewestChargebacks()) {
-        await noteChargeback(deps, environment, chargeback);
+      for (const chargeback of await port.listNewestChargebacks()) {
+        await recordChargeback(deps, at, chargeback);
       }
     });
   }
   const open = { limit: CHARGEBACKS_AT_A_TIME, everyMs: CHARGEBACK_EVERY_MS };
-  for (const { reversalId: id, environment } of await queries.takeOpenChargebacks(deps.sql, open)) {
+  for (const { reversalId, ...at } of await queries.takeOpenChargebacks(deps.sql, open)) {
     await orLater(deps, async () => {
-      const gateway = gatewayOf(deps.gateways, environment);
-      await noteChargeback(deps, environment, await gateway.fetchChargeback(id));
+      const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
+      await recordChargeback(deps, at, chargeback);
     });
   }
 }

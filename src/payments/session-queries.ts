@@ -1,15 +1,14 @@
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { OrderGateway } from './gateways.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
 export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
 
 /** A row of `payment_sessions`. */
-export interface SessionRow {
+export interface SessionRow extends OrderGateway {
   sessionId: string;
   orderNumber: string;
-  environment: Environment;
   state: SessionState;
   gatewaySessionId: string | null;
   upiIntent: string | null;
@@ -111,12 +110,13 @@ export async function findSession(
 /** Our session behind a session of the gateway's. */
 export async function findSessionAtGateway(
   sql: Sql,
-  environment: Environment,
+  { gateway, environment }: OrderGateway,
   gatewaySessionId: string,
 ): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
     SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s
-    WHERE gateway_session_id = ${gatewaySessionId} AND environment = ${environment}`;
+    WHERE gateway = ${gateway} AND gateway_session_id = ${gatewaySessionId}
+      AND environment = ${environment}`;
   return row;
 }
 
@@ -192,14 +192,15 @@ export async function expectHelperPayment(
     UPDATE payment_sessions SET pay_request_id = ${requestId} WHERE session_id = ${sessionId}`;
 }
 
-/** The session that a sandbox helper's request pays, and its capture once it is in the book. */
+/** The session that a sandbox helper's request pays, and its capture once it is recorded. */
 export async function findHelperPayment(
   sql: Sql,
   orderNumber: string,
   requestId: string,
-): Promise<{ gatewayPaymentId: string | null } | undefined> {
-  const [row] = await sql<{ gatewayPaymentId: string | null }[]>`
-    SELECT p.gateway_payment_id FROM payment_sessions s LEFT JOIN payments p USING (session_id)
+): Promise<{ gateway: string; gatewayPaymentId: string | null } | undefined> {
+  const [row] = await sql<{ gateway: string; gatewayPaymentId: string | null }[]>`
+    SELECT s.gateway, p.gateway_payment_id
+    FROM payment_sessions s LEFT JOIN payments p USING (session_id)
     WHERE s.order_number = ${orderNumber} AND s.pay_request_id = ${requestId}`;
   return row;
 }

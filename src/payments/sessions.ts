@@ -3,16 +3,15 @@ import { ulid } from 'ulid';
 import { raiseAlert } from '../alerts/alerts.ts';
 import type { ClosingResult } from '../contracts/activities.ts';
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
 import { DomainError, refusalOf } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/public.ts';
 import { findOrderByNumber } from '../orders/public.ts';
 import type { CaptureDeps } from './captures.ts';
-import { noteCapture, noteSessionClosed } from './captures.ts';
+import { recordCapture, recordSessionClosed } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
-import { gatewayOf } from './gateways.ts';
+import { gatewaySubject } from './gateways.ts';
 import type { SessionRow } from './queries.ts';
 import * as queries from './queries.ts';
 
@@ -68,7 +67,7 @@ async function openAtGateway(
   const { orderNumber, amountPaise } = order;
   try {
     const reserved = await sessionOf(deps.sql, orderNumber, sessionId);
-    const gateway = deps.gateways[order.environment];
+    const gateway = deps.gateways.find(order);
     if (!gateway) throw await noGateway(deps, order);
     const opened = await gateway.openSession({
       orderNumber,
@@ -97,12 +96,12 @@ async function openAtGateway(
  * @returns false also when the gateway does not answer: then the session stays what it was
  */
 async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promise<boolean> {
-  const { environment, gatewaySessionId } = session;
+  const { gatewaySessionId } = session;
   if (session.state !== 'OPEN' || gatewaySessionId === null) return false;
   try {
-    const found = await gatewayOf(deps.gateways, environment).fetchSession(gatewaySessionId);
+    const found = await deps.gateways.forOrder(session).fetchSession(gatewaySessionId);
     if (found.state === 'open') return false;
-    await noteSessionClosed(deps, environment, gatewaySessionId);
+    await recordSessionClosed(deps, session, gatewaySessionId);
     return true;
   } catch (err) {
     deps.log.warn({ err, gatewaySessionId }, 'Whether a payment session is still open is unknown');
@@ -168,13 +167,14 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
     await queries.endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
   }
-  const gateway = gatewayOf(deps.gateways, order.environment);
+  const gateway = deps.gateways.forOrder(order);
   const closed = await gateway.closeSession(session.gatewaySessionId);
   if (closed.state === 'paid') {
     const { payment } = closed;
-    const fits = await noteCapture(deps, order, session.sessionId, payment);
+    const fits = await recordCapture(deps, order, session.sessionId, payment);
     // Any other it cannot take: one of another amount is given back by reconciliation.
-    if (fits) return { outcome: 'paid', gatewayPaymentId: payment.gatewayPaymentId };
+    const { gatewayPaymentId } = payment;
+    if (fits) return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };
   }
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
   return { outcome: 'closed' };
@@ -192,20 +192,15 @@ async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainErro
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
-/** The settings that name the gateway of each environment, for the operator's eyes. */
-const GATEWAY_SETTINGS = {
-  sandbox: 'SANDBOX_RAZORPAY_*',
-  production: 'PRODUCTION_RAZORPAY_*',
-} as const satisfies Record<Environment, string>;
-
 /** To try again would not help, so neither the merchant nor the buyer is told to. */
 async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
-  const { orderNumber, merchantId, environment } = order;
+  const { orderNumber, merchantId, gateway, environment } = order;
+  const settings = `${environment}_${gateway}_*`.toUpperCase();
   await raiseAlert(deps, {
     kind: 'no_gateway',
-    subject: environment,
-    message: `No UPI gateway is configured for ${environment}: the settings ${GATEWAY_SETTINGS[environment]}`,
-    fields: { environment, orderNumber, merchantId },
+    subject: gatewaySubject(gateway, environment),
+    message: `No UPI gateway is configured for ${environment}: the settings ${settings}`,
+    fields: { gateway, environment, orderNumber, merchantId },
   });
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }

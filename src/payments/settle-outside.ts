@@ -4,12 +4,13 @@ import type { Settlement } from '../domain/index.ts';
 import { DomainError, isFinal, REFUSALS, statusesThatTake } from '../domain/index.ts';
 import type { OrderRow } from '../orders/public.ts';
 import { findCarriedOut, findOrderByNumber } from '../orders/public.ts';
+import { paymentSubject } from './gateways.ts';
 import { findUnprocessedSurplus, finishSurplus } from './queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
 /** The settlement is written, but the order has not heard of it yet. */
-export class NotToldError extends Error {
-  override readonly name = 'NotToldError';
+export class OrderNotNotifiedError extends Error {
+  override readonly name = 'OrderNotNotifiedError';
 }
 
 export interface SettleOutsideDeps {
@@ -40,7 +41,7 @@ const NOT_SEEN_BY_WORKFLOW =
  * @returns the order, and a warning when it was finished while this was being recorded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
  *   releasing or refunding its money or has lost some of it, or when another settlement is recorded
- * @throws NotToldError when the row is written, and Temporal did not answer
+ * @throws OrderNotNotifiedError when the row is written, and Temporal did not answer
  */
 export async function settleOutside(
   deps: SettleOutsideDeps,
@@ -52,9 +53,9 @@ export async function settleOutside(
     return { order: await findOrderByNumber(deps.sql, orderNumber), warning: null };
   }
   const requestId = `settle:${orderNumber}`;
-  const isTold = await tellOrder(deps, orderNumber, { requestId, outcome });
+  const isNotified = await notifyOrder(deps, orderNumber, { requestId, outcome });
   const order = await findOrderByNumber(deps.sql, orderNumber);
-  const isUsed = isTold || (await isFinishedBy(deps.sql, orderNumber, requestId));
+  const isUsed = isNotified || (await isFinishedBy(deps.sql, orderNumber, requestId));
   if (isUsed) await clearAlerts(deps, orderNumber);
   return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
 }
@@ -92,7 +93,7 @@ async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): P
 }
 
 /** @returns false when the order was over already: settling is the only way that it was on */
-async function tellOrder(
+async function notifyOrder(
   { sql, workflows }: SettleOutsideDeps,
   orderNumber: string,
   settled: { requestId: string; outcome: Settlement },
@@ -101,7 +102,7 @@ async function tellOrder(
     const { status } = await findOrderByNumber(sql, orderNumber);
     if (isFinal(status)) return false;
     const message = `The settlement is recorded, but order ${orderNumber} could not be told: run the command again`;
-    throw new NotToldError(message, { cause });
+    throw new OrderNotNotifiedError(message, { cause });
   };
   try {
     const outcome = await workflows.update(orderNumber, 'settle', settled);
@@ -196,13 +197,14 @@ async function settleSurplus(
   { orderNumber, reference, reason }: OutsideSettlement,
 ): Promise<boolean> {
   const waiting = await findUnprocessedSurplus(sql, orderNumber);
-  for (const { gatewayPaymentId, merchantId } of waiting) {
+  for (const surplus of waiting) {
+    const subject = paymentSubject(surplus);
     const details = { orderNumber, reason, ...(reference !== undefined && { reference }) };
     await sql`
       INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      VALUES (${actor}, 'surplus.settle', ${merchantId}, ${gatewayPaymentId}, ${sql.json(details)})`;
+      VALUES (${actor}, 'surplus.settle', ${surplus.merchantId}, ${subject}, ${sql.json(details)})`;
     // The refund's next try finds it done, and asks the gateway for nothing.
-    await finishSurplus(sql, gatewayPaymentId);
+    await finishSurplus(sql, surplus);
   }
   return waiting.length > 0;
 }

@@ -1,11 +1,10 @@
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
+import type { OrderGateway } from './gateways.ts';
 
 /** A capture that its order cannot take. */
-export interface SurplusRow {
-  gatewayPaymentId: string;
+export interface SurplusRow extends OrderGateway, PaymentRef {
   orderNumber: string;
-  environment: Environment;
   amountPaise: number;
   /** Of that, what nobody else has refunded at the gateway. */
   leftPaise: number;
@@ -14,16 +13,16 @@ export interface SurplusRow {
 }
 
 /**
- * Takes a capture for giving back, if its order cannot take it: it belongs to no order's PAID, and
+ * Claims a capture for its refund, if its order cannot take it: it belongs to no order's PAID, and
  * the order is past being paid, or the amount is wrong. One that is not whole, or not in INR, is
- * nobody's to give back: an operator has been told. Books it as surplus in the same statement,
+ * not refunded: an operator was alerted. Books it as surplus in the same statement,
  * with the order locked: it comes before a cancel, which then shows it, or after it.
  *
  * @returns undefined when the capture is not surplus
  */
 export async function claimSurplus(
   sql: Sql,
-  gatewayPaymentId: string,
+  { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<SurplusRow | undefined> {
   const [row] = await sql<SurplusRow[]>`
     WITH surplus AS (
@@ -31,55 +30,58 @@ export async function claimSurplus(
         WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
         WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
       FROM payments p JOIN orders o USING (order_number)
-      WHERE p.gateway_payment_id = ${gatewayPaymentId}
+      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
         AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
-          WHERE s.gateway_payment_id = p.gateway_payment_id))
+          WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
       FOR UPDATE OF o, p
     ), claimed AS (
-      INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason)
-      SELECT gateway_payment_id, order_number, amount_paise, reason FROM surplus
-      ON CONFLICT (gateway_payment_id) DO UPDATE SET reason = surplus_refunds.reason
+      INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
+      SELECT gateway, gateway_payment_id, order_number, amount_paise, reason FROM surplus
+      ON CONFLICT (gateway, gateway_payment_id) DO UPDATE SET reason = surplus_refunds.reason
       RETURNING *
     ), booked AS (
-      INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
-        environment, debit_account, credit_account, amount_paise)
-      SELECT gateway_payment_id, 'capture', order_number, merchant_id, environment,
+      INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+        merchant_id, environment, debit_account, credit_account, amount_paise)
+      SELECT gateway, gateway_payment_id, 'capture', order_number, merchant_id, environment,
         'gateway_clearing', 'surplus', amount_paise
       FROM surplus ON CONFLICT DO NOTHING
     ), shown AS (
       UPDATE orders o SET refund_amount_paise = c.amount_paise, refund_reason = c.reason
-      FROM claimed c JOIN surplus s USING (gateway_payment_id)
+      FROM claimed c JOIN surplus s USING (gateway, gateway_payment_id)
       WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
         AND o.refund_amount_paise IS NULL
     )
     SELECT c.*, s.environment, c.amount_paise - coalesce((
         SELECT sum(r.booked_paise) FROM gateway_reversals r
-        WHERE r.gateway_payment_id = c.gateway_payment_id), 0)::bigint AS left_paise
-    FROM claimed c JOIN surplus s USING (gateway_payment_id)`;
+        WHERE r.gateway = c.gateway AND r.gateway_payment_id = c.gateway_payment_id), 0)::bigint AS left_paise
+    FROM claimed c JOIN surplus s USING (gateway, gateway_payment_id)`;
   return row;
 }
 
-/** The gateway has given it back. A CANCELLED order shows the earliest one. */
-export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise<void> {
+/** The gateway has refunded it. A CANCELLED order shows the earliest one. */
+export async function finishSurplus(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
   await sql`
     WITH locked AS (
       SELECT o.* FROM surplus_refunds s JOIN orders o USING (order_number)
-      WHERE s.gateway_payment_id = ${gatewayPaymentId}
+      WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
       FOR UPDATE OF o
     ), done AS (
       UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
-      WHERE s.gateway_payment_id = ${gatewayPaymentId} AND s.order_number = o.order_number
-        AND s.processed_at IS NULL
+      WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
+        AND s.order_number = o.order_number AND s.processed_at IS NULL
       RETURNING s.*
     ), booked AS (
-      INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
-        environment, debit_account, credit_account, amount_paise)
-      SELECT d.gateway_payment_id, 'refund', d.order_number, o.merchant_id, o.environment,
-        'surplus', 'refunds', left_paise
+      INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+        merchant_id, environment, debit_account, credit_account, amount_paise)
+      SELECT d.gateway, d.gateway_payment_id, 'refund', d.order_number, o.merchant_id,
+        o.environment, 'surplus', 'refunds', left_paise
       FROM done d JOIN locked o USING (order_number)
-      CROSS JOIN LATERAL balance_of(d.gateway_payment_id, 'surplus') left_paise
+      CROSS JOIN LATERAL balance_of(d.gateway, d.gateway_payment_id, 'surplus') left_paise
       WHERE left_paise > 0
     )
     UPDATE orders o SET refund_processed_at = d.processed_at
@@ -89,12 +91,13 @@ export async function finishSurplus(sql: Sql, gatewayPaymentId: string): Promise
         WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
 }
 
-/** Captures of an order that are being given back, and have not been yet. */
+/** Captures of an order whose refund has begun and has not ended. */
 export async function findUnprocessedSurplus(
   sql: Sql,
   orderNumber: string,
-): Promise<{ gatewayPaymentId: string; merchantId: string }[]> {
-  return sql<{ gatewayPaymentId: string; merchantId: string }[]>`
-    SELECT s.gateway_payment_id, o.merchant_id FROM surplus_refunds s JOIN orders o USING (order_number)
+): Promise<(PaymentRef & { merchantId: string })[]> {
+  return sql<(PaymentRef & { merchantId: string })[]>`
+    SELECT s.gateway, s.gateway_payment_id, o.merchant_id
+    FROM surplus_refunds s JOIN orders o USING (order_number)
     WHERE s.order_number = ${orderNumber} AND s.processed_at IS NULL ORDER BY s.started_at`;
 }

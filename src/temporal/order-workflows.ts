@@ -13,6 +13,7 @@ import {
   refundWorkflowId,
   TASK_QUEUE,
 } from '../contracts/ids.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
 import type {
   OrderInput,
   OrderMessageName,
@@ -78,7 +79,7 @@ export interface OrderWorkflows {
   /** Signals that the database and the workflow may differ, so that the workflow compares them. */
   catchUp(orderNumber: string): Promise<'sent' | 'gone'>;
   /** Starts the refund of a surplus payment. Idempotent. */
-  refundSurplus(gatewayPaymentId: string): Promise<void>;
+  refundSurplus(payment: PaymentRef): Promise<void>;
 }
 
 /** An order's workflow as Temporal has it. */
@@ -125,12 +126,12 @@ export function createOrderWorkflows(
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
     catchUp: (orderNumber) => withinTimeout(() => signal(client, orderNumber, CATCH_UP_SIGNAL, [])),
-    refundSurplus: (gatewayPaymentId) =>
+    refundSurplus: ({ gateway, gatewayPaymentId }) =>
       withinTimeout(async () => {
         await client.workflow.start(REFUND_SURPLUS_WORKFLOW, {
-          workflowId: refundWorkflowId(gatewayPaymentId),
+          workflowId: refundWorkflowId({ gateway, gatewayPaymentId }),
           taskQueue: TASK_QUEUE,
-          args: [{ gatewayPaymentId }],
+          args: [{ gateway, gatewayPaymentId }],
           workflowIdConflictPolicy: 'USE_EXISTING',
         });
       }),

@@ -67,10 +67,10 @@ test('the list of an order has the actions on its deliveries and the texts of it
 }) => {
   const { sql } = database;
   await sql`
-    INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+    INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
       amount_paise, description, buyer_email, buyer_phone, payment_token,
       payment_link_expires_at, terms, created_at, updated_at)
-    VALUES ('ORD1', ${merchantId}, 'sandbox', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
+    VALUES ('ORD1', ${merchantId}, 'sandbox', 'razorpay', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
       now(), now())`;
   await sql`
     INSERT INTO order_requests (order_number, request_id, body)

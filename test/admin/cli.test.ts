@@ -145,10 +145,10 @@ describe('finding the service', () => {
     await database.sql`
       INSERT INTO merchants (merchant_id, name, email) VALUES ('mer_1', 'A', 'a@example.com')`;
     await database.sql`
-      INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+      INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
         amount_paise, description, buyer_email, buyer_phone, payment_token, status, step_number,
         payment_link_expires_at, terms, created_at, updated_at)
-      VALUES ('ORD1', 'mer_1', 'sandbox', 'k', '\\x00', 500, 'd', 'b', 'p', 't',
+      VALUES ('ORD1', 'mer_1', 'sandbox', 'razorpay', 'k', '\\x00', 500, 'd', 'b', 'p', 't',
         'DISPUTE_UNDER_REVIEW', 1, now(), '{}', now(), now())`;
     const cli = adminProcess({ DATABASE_URL: database.url, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     const decide = ['dispute', 'decide', '--order', 'ORD1', '--for', 'buyer', '--reason', 'R'];

@@ -24,11 +24,11 @@ async function fill(sql: Sql): Promise<void> {
   await sql`INSERT INTO merchants (merchant_id, name, email)
     VALUES ('mer_1', 'A', 'a@example.com'), ('mer_2', 'B', 'b@example.com')`;
   await sql`
-    INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+    INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
       merchant_order_id, amount_paise, description, buyer_email, buyer_phone, payment_token, status,
       step_number, gateway_payment_id, dispute_raised_at, dispute_respond_by,
       payment_link_expires_at, terms, created_at, updated_at)
-    SELECT 'ORD' || n, 'mer_' || 1 + n % 2, 'sandbox', 'k' || n, '\\x00', 'cart-' || n % 5000,
+    SELECT 'ORD' || n, 'mer_' || 1 + n % 2, 'sandbox', 'razorpay', 'k' || n, '\\x00', 'cart-' || n % 5000,
       500 + n, 'd', 'Buyer' || n % 1000 || '@Example.com',
       '+91' || lpad((n % 1000)::text, 10, '0'), 't' || n,
       CASE WHEN n % 100 = 0 THEN 'DISPUTE_OPEN' ELSE 'PAID' END::order_status, 1, 'pay_' || n,
@@ -37,8 +37,8 @@ async function fill(sql: Sql): Promise<void> {
     FROM generate_series(1, ${ORDERS}) n,
       LATERAL (SELECT timestamptz '2026-11-20T00:00:00Z' + n * interval '1 second' AS at) times`;
   await sql`
-    INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise, utr)
-    SELECT 'pay_' || n, 'sandbox', 'ORD' || n, 500 + n, 'UTR' || n
+    INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, utr)
+    SELECT 'razorpay', 'pay_' || n, 'sandbox', 'ORD' || n, 500 + n, 'UTR' || n
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)

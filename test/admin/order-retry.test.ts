@@ -4,7 +4,14 @@ import type { Order } from '../../src/orders/schemas.ts';
 import type { GatewayCall, RetriedCall } from '../../src/payments/gateway-calls.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { CLOSING, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import {
+  atRazorpay,
+  CLOSING,
+  madeAtGateway,
+  payAtGateway,
+  sessionOf,
+  simulator,
+} from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -181,7 +188,7 @@ describe('a stuck gateway call is retried now', () => {
     await merchant.sandbox.untilStatus(order, 'PAID');
     const lift = await refuse(service, 'refund_window_over', null);
     const surplusId = await payAtGateway(service, sessionId, { late: true });
-    const workflowId = refundWorkflowId(surplusId);
+    const workflowId = refundWorkflowId(atRazorpay(surplusId));
     const refund = service.temporal.client.workflow.getHandle(workflowId);
     await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
     await untilWaiting(service, workflowId, HOUR_MS / 2);

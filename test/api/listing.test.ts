@@ -53,7 +53,15 @@ async function writePastOrders(
     const terms = service.sql.json({ ...newOrder.terms });
     const buyerEmail = index % 7 === 0 ? BUYER : `buyer-${index}@example.com`;
     const status = pick(ORDER_STATUSES);
-    return { ...newOrder, ...times, merchantOrderId, buyerEmail, terms, status };
+    return {
+      ...newOrder,
+      ...times,
+      gateway: 'razorpay',
+      merchantOrderId,
+      buyerEmail,
+      terms,
+      status,
+    };
   });
   await service.sql`INSERT INTO orders ${service.sql(rows)}`;
 }

@@ -116,8 +116,8 @@ test('the 21st session is refused with an explanation', async ({ service, checko
   const checkout = await checkouts.in();
   const { order_number } = checkout.order;
   await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
-    SELECT ${order_number} || number, ${order_number}, 'sandbox', 'CLOSED', service_now()
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
+    SELECT ${order_number} || number, ${order_number}, 'sandbox', 'razorpay', 'CLOSED', service_now()
     FROM generate_series(1, 20) AS number`;
   const { status, html } = await pressPay(checkout);
   expect(status).toBe(400);

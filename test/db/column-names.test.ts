@@ -5,11 +5,7 @@ import { databaseTest } from '../support/fixtures.ts';
 
 const test = databaseTest();
 
-const newMerchant = () => ({
-  merchantId: `mer_${randomUUID()}`,
-  name: 'Asha',
-  email: 'a@b.example',
-});
+const newAlert = () => ({ kind: 'test', subject: randomUUID(), details: {} });
 const STORED = { order_number: 'ORD1', nested_list: [{ paid_at: null, camelCase: 1 }] };
 
 test('columns are camelCase in a row, and the keys within stored JSON stay as they are', async ({
@@ -48,27 +44,24 @@ test('every column of every table has a name that comes back as it went', async 
 test('rows and columns given to sql() are named as columns; stored JSON stays as it is', async ({
   database: { sql },
 }) => {
-  const merchants = [newMerchant(), newMerchant()];
-  const [first] = merchants;
-  await sql`INSERT INTO merchants ${sql(merchants)}`;
-  const changes = { statusReason: 'A test', linkedAccounts: sql.json(STORED) };
-  await sql`UPDATE merchants SET ${sql(changes)} WHERE merchant_id = ${first!.merchantId}`;
+  const alerts = [newAlert(), newAlert()];
+  const [{ subject }] = alerts as [ReturnType<typeof newAlert>];
+  await sql`INSERT INTO alerts ${sql(alerts)}`;
+  const changes = { clearedBy: 'A test', details: sql.json(STORED) };
+  await sql`UPDATE alerts SET ${sql(changes)} WHERE subject = ${subject}`;
   const [row] = await sql`
-    SELECT ${sql(['merchantId', 'statusReason', 'linkedAccounts'])} FROM merchants
-    WHERE merchant_id = ${first!.merchantId}`;
-  const { merchantId } = first!;
-  expect(row).toEqual({ merchantId, statusReason: 'A test', linkedAccounts: STORED });
+    SELECT ${sql(['subject', 'clearedBy', 'details'])} FROM alerts WHERE subject = ${subject}`;
+  expect(row).toEqual({ subject, clearedBy: 'A test', details: STORED });
 });
 
 test('a row as JSON is named as columns, and what is within its values stays as it is', async ({
   database: { sql },
 }) => {
-  const merchant = { ...newMerchant(), linkedAccounts: STORED, createdAt: new Date(1000) };
+  const alert = { ...newAlert(), details: STORED, firstAt: new Date(1000) };
   const [row] = await sql`
-    SELECT merchant_id, linked_accounts, created_at
-    FROM jsonb_populate_record(NULL::merchants, ${jsonRow(sql, merchant)})`;
-  const { merchantId, linkedAccounts, createdAt } = merchant;
-  expect(row).toEqual({ merchantId, linkedAccounts, createdAt });
+    SELECT kind, subject, details, first_at
+    FROM jsonb_populate_record(NULL::alerts, ${jsonRow(sql, alert)})`;
+  expect(row).toEqual(alert);
 });
 
 test('the columns of a prepared statement are named once on each connection', async ({

@@ -19,11 +19,11 @@ async function writeOrder(sql: Sql, number: string, status: OrderStatus, amountP
   const isPaid = [...HELD, 'COMPLETED', 'REFUNDED'].includes(status);
   const isRefunded = status === 'REFUNDED';
   await sql`
-    INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+    INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
       amount_paise, description, buyer_email, buyer_phone, payment_token, status, step_number,
       gateway_payment_id, refund_amount_paise, refund_processed_at,
       payment_link_expires_at, terms, created_at, updated_at)
-    VALUES (${number}, 'mer_1', 'sandbox', ${number}, '\\x00', ${amountPaise}, 'd', 'b', 'p',
+    VALUES (${number}, 'mer_1', 'sandbox', 'razorpay', ${number}, '\\x00', ${amountPaise}, 'd', 'b', 'p',
       ${number}, ${status}, 1, ${isPaid ? `pay_${number}` : null},
       ${isRefunded ? amountPaise : null}, ${isRefunded ? new Date() : null},
       now(), '{}', now(), now())`;
@@ -43,8 +43,9 @@ async function writeCapture(
   to: string,
 ): Promise<void> {
   await sql`
-    INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise, captured_at)
-    VALUES (${payment}, 'sandbox', ${order}, ${amountPaise}, now() - interval '1 hour')`;
+    INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise,
+      captured_at)
+    VALUES ('razorpay', ${payment}, 'sandbox', ${order}, ${amountPaise}, now() - interval '1 hour')`;
   await writeLine(sql, order, 'capture', 'gateway_clearing', to, payment);
 }
 
@@ -57,9 +58,9 @@ async function writeLine(
   payment = `pay_${order}`,
 ): Promise<void> {
   await sql`
-    INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
-      environment, debit_account, credit_account, amount_paise)
-    SELECT gateway_payment_id, ${operation}, order_number, 'mer_1', environment, ${from}, ${to},
+    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+      merchant_id, environment, debit_account, credit_account, amount_paise)
+    SELECT gateway, gateway_payment_id, ${operation}, order_number, 'mer_1', environment, ${from}, ${to},
       amount_paise
     FROM payments WHERE gateway_payment_id = ${payment}`;
 }
@@ -67,9 +68,9 @@ async function writeLine(
 async function writeSurplus(sql: Sql, payment: string, isGivenBack: boolean): Promise<void> {
   await writeCapture(sql, 'ORD_CANCELLED', payment, 40_000, 'surplus');
   await sql`
-    INSERT INTO surplus_refunds (gateway_payment_id, order_number, amount_paise, reason,
+    INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason,
       processed_at)
-    VALUES (${payment}, 'ORD_CANCELLED', 40000, 'late_payment',
+    VALUES ('razorpay', ${payment}, 'ORD_CANCELLED', 40000, 'late_payment',
       ${isGivenBack ? new Date() : null})`;
   if (isGivenBack) await writeLine(sql, 'ORD_CANCELLED', 'refund', 'surplus', 'refunds', payment);
 }

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { simulator } from '../support/gateway.ts';
+import { SANDBOX, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -53,7 +53,7 @@ describe("the ledger and the gateway's own figures", () => {
   }) => {
     const order = await orders.in('PAID');
     const gatewayPaymentId = await order.paymentId();
-    const gateway = service.deps.gateways.sandbox!;
+    const gateway = service.deps.gateways.forOrder(SANDBOX);
     await reconcilePayments(service.deps);
     const cli = cliOf(service);
     expect((await cli.run('ledger', 'verify', '--gateway')).code).toBe(0);
@@ -86,6 +86,7 @@ describe("the ledger and the gateway's own figures", () => {
     expect(notAskedCount).toBe(1);
     expect(notAsked).toEqual([
       {
+        gateway: 'razorpay',
         gatewayPaymentId: await dumb.paymentId(),
         orderNumber: dumb.orderNumber,
         reason: expect.stringContaining('the gateway is unavailable'),

@@ -24,7 +24,7 @@ async function verifyAfter(
       await sql`ALTER TABLE ledger_transfers DISABLE TRIGGER ALL`;
       await sql`DROP INDEX ledger_transfers_one_way_out`;
       await sql`ALTER TABLE ledger_transfers
-        DROP CONSTRAINT ledger_transfers_gateway_payment_id_operation_key`;
+        DROP CONSTRAINT ledger_transfers_payment_operation_key`;
       await tamper(sql);
       result = await verifyLedger(sql);
       throw undone;
@@ -74,8 +74,8 @@ describe('a sound ledger', () => {
     const book = await verifyAfter(
       database,
       (sql) => sql`
-        INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise)
-        VALUES ('pay_new', 'sandbox', 'ORD_ACCEPTED', 10000)`,
+        INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise)
+        VALUES ('razorpay', 'pay_new', 'sandbox', 'ORD_ACCEPTED', 10000)`,
     );
     expect(book).toMatchObject({ ok: true, capturesUnderWay: 1 });
   });
@@ -92,46 +92,46 @@ describe('a manipulated ledger is detected', () => {
     [
       'a capture whose line is gone',
       (sql) => sql`DELETE FROM ledger_transfers WHERE gateway_payment_id = 'pay_ORD_PAID'`,
-      ['capture pay_ORD_PAID', 'order ORD_PAID'],
+      ['capture razorpay:pay_ORD_PAID', 'order ORD_PAID'],
     ],
     [
       'a capture that was booked twice',
       (sql) => sql`
-        INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+        INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
           environment, debit_account, credit_account, amount_paise)
-        SELECT gateway_payment_id, operation, order_number, merchant_id, environment,
+        SELECT gateway, gateway_payment_id, operation, order_number, merchant_id, environment,
           debit_account, credit_account, amount_paise
         FROM ledger_transfers WHERE gateway_payment_id = 'pay_ORD_PAID'`,
-      ['capture pay_ORD_PAID', 'order ORD_PAID'],
+      ['capture razorpay:pay_ORD_PAID', 'order ORD_PAID'],
     ],
     [
       'a capture that reached no order for an hour',
       (sql) => sql`
-        INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise,
+        INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise,
           captured_at)
-        VALUES ('pay_lost', 'sandbox', 'ORD_ACCEPTED', 10000, now() - interval '1 hour')`,
-      ['capture pay_lost'],
+        VALUES ('razorpay', 'pay_lost', 'sandbox', 'ORD_ACCEPTED', 10000, now() - interval '1 hour')`,
+      ['capture razorpay:pay_lost'],
     ],
     [
       'a line of another amount',
       (sql) => sql`
         UPDATE ledger_transfers SET amount_paise = amount_paise + 1
         WHERE gateway_payment_id = 'pay_ORD_PAID'`,
-      ['capture pay_ORD_PAID', 'order ORD_PAID'],
+      ['capture razorpay:pay_ORD_PAID', 'order ORD_PAID'],
     ],
     [
       "a line of another merchant's",
       (sql) => sql`
         UPDATE ledger_transfers SET merchant_id = 'mer_2'
         WHERE gateway_payment_id = 'pay_ORD_PAID'`,
-      ['line pay_ORD_PAID'],
+      ['line razorpay:pay_ORD_PAID'],
     ],
     [
       'a release straight from the gateway',
       (sql) => sql`
         UPDATE ledger_transfers SET debit_account = 'gateway_clearing'
         WHERE gateway_payment_id = 'pay_ORD_COMPLETED' AND operation = 'release'`,
-      ['line pay_ORD_COMPLETED', 'order ORD_COMPLETED'],
+      ['line razorpay:pay_ORD_COMPLETED', 'order ORD_COMPLETED'],
     ],
     [
       'a completed order that was never released',
@@ -143,9 +143,9 @@ describe('a manipulated ledger is detected', () => {
     [
       'an order that is released and refunded',
       (sql) => sql`
-        INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
+        INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
           environment, debit_account, credit_account, amount_paise)
-        VALUES ('pay_ORD_COMPLETED', 'refund', 'ORD_COMPLETED', 'mer_1', 'sandbox',
+        VALUES ('razorpay', 'pay_ORD_COMPLETED', 'refund', 'ORD_COMPLETED', 'mer_1', 'sandbox',
           'merchant_held', 'refunds', 20000)`,
       ['order ORD_COMPLETED'],
     ],
@@ -164,7 +164,7 @@ describe('a manipulated ledger is detected', () => {
       (sql) => sql`
         UPDATE orders SET status = 'ACCEPTED', gateway_payment_id = NULL
         WHERE order_number = 'ORD_PAID'`,
-      ['owner pay_ORD_PAID'],
+      ['owner razorpay:pay_ORD_PAID'],
     ],
     [
       'a refunded order without its time of refund',
@@ -176,19 +176,19 @@ describe('a manipulated ledger is detected', () => {
       'a surplus that says it was given back',
       (sql) => sql`
         UPDATE surplus_refunds SET processed_at = now() WHERE gateway_payment_id = 'pay_waiting'`,
-      ['surplus pay_waiting'],
+      ['surplus razorpay:pay_waiting'],
     ],
     [
       'a surplus that was given back and does not say so',
       (sql) => sql`
         UPDATE surplus_refunds SET processed_at = NULL
         WHERE gateway_payment_id = 'pay_given_back'`,
-      ['surplus pay_given_back'],
+      ['surplus razorpay:pay_given_back'],
     ],
     [
       'a surplus in the ledger alone',
       (sql) => sql`DELETE FROM surplus_refunds WHERE gateway_payment_id = 'pay_waiting'`,
-      ['surplus pay_waiting'],
+      ['surplus razorpay:pay_waiting'],
     ],
   ])('%s', async ([_name, tamper, expected], { database }) => {
     const book = await verifyAfter(database, tamper);

@@ -33,7 +33,7 @@ describe('a capture of another amount than the order', () => {
     async ([_word, amountPaise], { service, merchant, kit }) => {
       const { order, gatewaySessionId } = await kit.anOrderBeingPaid();
       const paymentId = await payAtGateway(service, gatewaySessionId, { amountPaise });
-      const refund = service.temporal.client.workflow.getHandle(`refund-${paymentId}`);
+      const refund = service.temporal.client.workflow.getHandle(`refund-razorpay-${paymentId}`);
       await until(() =>
         refund.describe().then(
           ({ status }) => status.name === 'COMPLETED',
@@ -74,7 +74,8 @@ describe("each environment's callbacks touch only its own orders", () => {
     'a payment at the gateway of %s that names an order of %s changes nothing',
     async ([own, other], { service, merchant, kit }) => {
       const order = await merchant[other].create();
-      const opened = await service.deps.gateways[own]!.openSession({
+      const at = { gateway: 'razorpay', environment: own };
+      const opened = await service.deps.gateways.forOrder(at).openSession({
         orderNumber: order.order_number,
         sessionId: 'ps_of_nobody',
         amountPaise: 49_950,

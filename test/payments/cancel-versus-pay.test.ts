@@ -116,7 +116,7 @@ test('of 1,000 cancels that race a payment, each has one winner and no money is 
       count(*) FILTER (WHERE o.status NOT IN ('PAID', 'CANCELLED')) AS other
     FROM orders o LEFT JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
     WHERE o.order_number = ANY(${orderNumbers})`;
-  expect(book).toEqual({ paid_without_capture: 0, other: 0 });
+  expect(book).toEqual({ paidWithoutCapture: 0, other: 0 });
   await assertBooksAgree(service);
 }, 900_000);
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { endSession, writeCapture } from '../../src/payments/queries.ts';
-import { capturedWhole } from '../support/gateway.ts';
+import { capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { serviceTest } from '../support/service-test.ts';
 
@@ -13,13 +13,13 @@ test('a capture waits for a step that moves the clock of its session, and both s
   const { orderNumber, amountPaise } = await orders.write();
   const sessionId = `ps_${orderNumber}`;
   await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
-    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'OPEN', service_now())`;
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
+    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPEN', service_now())`;
   const payment = capturedWhole('pay_1', amountPaise);
   const capture = { orderNumber, sessionId, payment };
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
-    const written = writeCapture(service.sql, { ...capture, environment: 'sandbox' });
+    const written = writeCapture(service.sql, { ...capture, ...SANDBOX });
     // In a deadlock this statement gets the error; the other one's result must be awaited too.
     written.catch(() => undefined);
     await untilBlocked(service, 'write_capture');
@@ -41,8 +41,8 @@ test('a session that is paid at the moment of its end stays the open session', a
   const { orderNumber } = await orders.write();
   const sessionId = `ps_${orderNumber}`;
   await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, state, expires_at)
-    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'OPEN', service_now())`;
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
+    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPEN', service_now())`;
   await service.sql`
     UPDATE orders SET open_session_id = ${sessionId} WHERE order_number = ${orderNumber}`;
   const ending = await service.sql.begin(async (sql) => {

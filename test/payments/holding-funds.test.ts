@@ -101,7 +101,7 @@ describe('in production, a merchant without a linked account', () => {
     const path = `/orders/${order.order_number}`;
     await until(async () => (await production.get(path)).body.data.status === 'PAID');
     await service.sql`
-      UPDATE merchants SET linked_accounts = '{}' WHERE merchant_id = ${merchantId}`;
+      DELETE FROM linked_accounts WHERE merchant_id = ${merchantId}`;
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);
     await expect(releaseFunds(service.deps, order.order_number)).rejects.toThrow(GatewayRefused);

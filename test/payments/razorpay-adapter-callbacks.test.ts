@@ -165,6 +165,7 @@ describe('a callback is refused', () => {
     expect(harness.gateway.parseCallback(...signed(text))).toEqual({
       verified: false,
       reason: 'body_malformed',
+      eventId: '',
     });
   });
 });

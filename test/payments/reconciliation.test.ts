@@ -8,6 +8,7 @@ import {
   capturedWhole,
   madeAtGateway,
   reconcileLater,
+  SANDBOX,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -62,8 +63,9 @@ describe('reconciliation finds what a lost callback did not report', () => {
     const { order } = await orders.beingPaid();
     await service.sql`
       INSERT INTO payment_sessions
-        (session_id, order_number, environment, state, gateway_session_id, expires_at, next_check_at)
-      SELECT 'ps_' || n, ${order.order_number}, 'sandbox', 'OPEN', 'qr_unknown_' || n,
+        (session_id, order_number, environment, gateway, state, gateway_session_id, expires_at,
+          next_check_at)
+      SELECT 'ps_' || n, ${order.order_number}, 'sandbox', 'razorpay', 'OPEN', 'qr_unknown_' || n,
         service_now() + interval '15 minutes', service_now()
       FROM generate_series(1, 450) n`;
     expect((await reconcileLater(service)).sessions).toBeGreaterThan(450);
@@ -137,7 +139,7 @@ describe('reconciliation repeats a Signal that was lost between the database and
     await writeCapture(service.sql, {
       orderNumber: order.orderNumber,
       sessionId: 'ps_of_nobody',
-      environment: 'sandbox',
+      ...SANDBOX,
       payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
     });
     await reconcileLater(service);
@@ -169,16 +171,16 @@ describe("a PAID order's funds", () => {
     const stuck = await service.newMerchant({ webhooks: false });
     await service.sql`
       WITH stuck AS (
-        INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+        INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
           amount_paise, description, buyer_email, buyer_phone, payment_token, status,
           gateway_payment_id, payment_link_expires_at, terms, created_at, updated_at)
-        SELECT 'ORDSTUCK' || n, ${stuck.merchantId}, 'production', n, '', 50000, '', '', '',
+        SELECT 'ORDSTUCK' || n, ${stuck.merchantId}, 'production', 'razorpay', n, '', 50000, '', '', '',
           'stuck' || n, 'PAID', 'pay_stuck' || n, now(), '{}', now(), now()
         FROM generate_series(1, 250) n
         RETURNING order_number, gateway_payment_id
       )
-      INSERT INTO payments (gateway_payment_id, environment, order_number, amount_paise)
-      SELECT gateway_payment_id, 'production', order_number, 50000 FROM stuck`;
+      INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise)
+      SELECT 'razorpay', gateway_payment_id, 'production', order_number, 50000 FROM stuck`;
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');
     await reconcileLater(service);
@@ -186,7 +188,7 @@ describe("a PAID order's funds", () => {
       { amount: AMOUNT_PAISE, on_hold: true },
     ]);
     const tried = service.logged.filter((line) =>
-      JSON.stringify(line).includes('none is configured for production'),
+      JSON.stringify(line).includes('razorpay is not configured for production'),
     );
     expect(tried).toHaveLength(250);
   });

@@ -1,7 +1,13 @@
 import { expect } from 'vitest';
 import { refundSurplus } from '../../src/payments/funds.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
-import { capturedWhole, madeAtGateway, simulator } from '../support/gateway.ts';
+import {
+  atRazorpay,
+  capturedWhole,
+  madeAtGateway,
+  SANDBOX,
+  simulator,
+} from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { Orders } from '../support/orders.ts';
 import { cancelPatiently } from '../support/orders.ts';
@@ -43,7 +49,7 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
       await writeCapture(service.sql, {
         orderNumber: order.order_number,
         sessionId: null,
-        environment: 'sandbox',
+        ...SANDBOX,
         payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
       });
     },
@@ -52,7 +58,9 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
   await simulator(service, 'PATCH', '/behaviour', { honourIdempotencyKeys: false });
   const { hits } = await gateway.addFault({ kind: 'drop_answer', path: REFUND });
   await gateway.addFault({ kind: 'drop_answer', method: 'GET', probability: 0.2 });
-  await inParallel(paymentIds, 8, (id) => untilDone(() => refundSurplus(service.deps, id)));
+  await inParallel(paymentIds, 8, (id) =>
+    untilDone(() => refundSurplus(service.deps, atRazorpay(id))),
+  );
   expect(await hits()).toBe(1000);
   await gateway.mend();
   const [book] = await service.sql`

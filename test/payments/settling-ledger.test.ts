@@ -58,6 +58,7 @@ describe('the ledger', () => {
   ] as const)('refuses %s', async ([_what, line], { service, merchant, orders }) => {
     const order = await orders.in('COMPLETED');
     const entry = {
+      gateway: 'razorpay',
       gatewayPaymentId: (await order.row()).gatewayPaymentId,
       orderNumber: order.orderNumber,
       merchantId: merchant.merchantId,

@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import { claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
 import type { OrderRef } from '../support/api-client.ts';
+import { atRazorpay } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writePayment } from '../support/orders.ts';
@@ -21,11 +23,11 @@ async function aSurplus(
   service: TestService,
   { order_number: orderNumber }: OrderRef,
   amountPaise: number,
-): Promise<string> {
+): Promise<PaymentRef> {
   const capture = { orderNumber, amountPaise, environment: 'sandbox' } as const;
-  const gatewayPaymentId = await writePayment(service, capture);
-  await claimSurplus(service.sql, gatewayPaymentId);
-  return gatewayPaymentId;
+  const payment = atRazorpay(await writePayment(service, capture));
+  await claimSurplus(service.sql, payment);
+  return payment;
 }
 
 describe('a capture of a wrong amount that was refunded before the cancel', () => {
@@ -82,7 +84,7 @@ describe('a refund that ends at the moment of the cancel is shown', () => {
       const answer = cancel(merchant, order);
       await untilBlocked(service, 'record_step');
       await sql`UPDATE surplus_refunds SET processed_at = service_now()
-        WHERE gateway_payment_id = ${surplus}`;
+        WHERE gateway_payment_id = ${surplus.gatewayPaymentId}`;
       return { answer };
     });
     expect((await cancelling.answer).status).toBe(200);
@@ -102,7 +104,7 @@ describe('a refund that ends at the moment of the cancel is shown', () => {
     const isBegun = what === 'its end';
     const surplus = isBegun
       ? await aSurplus(service, order, WRONG_PAISE)
-      : await writePayment(service, capture);
+      : atRazorpay(await writePayment(service, capture));
     const writing = await service.sql.begin(async (sql) => {
       await sql`UPDATE orders SET status = 'CANCELLED' WHERE order_number = ${order.order_number}`;
       const written = write(service.sql, surplus);

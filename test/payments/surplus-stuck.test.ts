@@ -2,15 +2,17 @@ import { expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { applyCapture } from '../../src/payments/captures.ts';
-import { findLooseCapture, writeCapture } from '../../src/payments/queries.ts';
+import { findUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
+  atRazorpay,
   capturedWhole,
   ledgerOf,
   madeAtGateway,
   payAtGateway,
   reconcileLater,
+  SANDBOX,
   sessionOf,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -29,7 +31,9 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   const surplusId = await payAtGateway(service, sessionId, { late: true });
   const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
   await reconcileLater(service);
-  const refund = service.temporal.client.workflow.getHandle(refundWorkflowId(surplusId));
+  const refund = service.temporal.client.workflow.getHandle(
+    refundWorkflowId(atRazorpay(surplusId)),
+  );
   await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
   return { order, surplusId, refund, mend };
 }
@@ -65,7 +69,8 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   const { balances } = await ledgerOf(service, order.order_number);
   expect(balances).not.toHaveProperty('surplus');
   expect(balances).toMatchObject({ refunds: order.amount * 100 });
-  const audit = await sql`SELECT action, details FROM audit_log WHERE subject = ${surplusId}`;
+  const audit =
+    await sql`SELECT action, details FROM audit_log WHERE subject = ${`razorpay:${surplusId}`}`;
   expect(audit).toEqual([{ action: 'surplus.settle', details: settlement }]);
   await expect(settleOutside(by, settlement)).rejects.toThrow('Cannot settle');
 });
@@ -80,13 +85,14 @@ test('an alert about a capture that has been refunded by then is cleared', async
   const capture = {
     orderNumber: order.order_number,
     sessionId: null,
-    environment: 'sandbox',
-  } as const;
+    ...SANDBOX,
+  };
   await writeCapture(sql, { ...capture, payment: capturedWhole(paymentId, 49_850) });
-  const asItWas = await findLooseCapture(sql, paymentId);
-  const openAlerts = async () => (await listAlerts(sql, { subject: paymentId }, 10)).alerts;
+  const asItWas = await findUnappliedCapture(sql, atRazorpay(paymentId));
+  const openAlerts = async () =>
+    (await listAlerts(sql, { subject: `razorpay:${paymentId}` }, 10)).alerts;
   await applyCapture(deps, asItWas!);
-  await until(async () => (await findLooseCapture(sql, paymentId)) === undefined);
+  await until(async () => (await findUnappliedCapture(sql, atRazorpay(paymentId))) === undefined);
   // A process that read the capture before its refund raises the alert only now.
   await applyCapture(deps, asItWas!);
   await until(async () => (await openAlerts()).length === 0);

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import type { OrderRef } from '../support/api-client.ts';
 import {
   alerts,
+  atRazorpay,
   ledgerOf,
   madeAtGateway,
   orderBeingPaid,
@@ -67,7 +68,7 @@ async function assertRefundedOnce(
   order: OrderRef,
 ): Promise<void> {
   await until(() =>
-    workflowOf(service, `refund-${paymentId}`)
+    workflowOf(service, `refund-razorpay-${paymentId}`)
       .describe()
       .then(
         ({ status }) => status.name === 'COMPLETED',
@@ -145,12 +146,12 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     await simulator(service, 'PATCH', '/callbacks', { duplicateProbability: 1 });
     const paymentId = await payLate();
     await Promise.all(
-      Array.from({ length: 10 }, () => service.deps.workflows.refundSurplus(paymentId)),
+      Array.from({ length: 10 }, () => service.deps.workflows.refundSurplus(atRazorpay(paymentId))),
     );
     await simulator(service, 'POST', '/callbacks/settled');
     await assertRefundedOnce(service, paymentId, order);
-    await service.deps.workflows.refundSurplus(paymentId);
-    await workflowOf(service, `refund-${paymentId}`).result();
+    await service.deps.workflows.refundSurplus(atRazorpay(paymentId));
+    await workflowOf(service, `refund-razorpay-${paymentId}`).result();
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
     expect((await ledgerOf(service, order.order_number)).lines).toEqual(SURPLUS_LINES);
   });
@@ -229,7 +230,7 @@ describe('a second capture on an order that is already paid is refunded, and the
     status: string,
   ) {
     await until(() => alerts(service, 'surplus_capture', paymentId).length === 1);
-    await workflowOf(service, `refund-${paymentId}`).result();
+    await workflowOf(service, `refund-razorpay-${paymentId}`).result();
     expect(await madeAtGateway(service, paymentId, 'refunds')).toMatchObject([
       { amount: AMOUNT_PAISE, status: 'processed' },
     ]);

@@ -28,11 +28,11 @@ test('an attempt to move money may take longer than its five gateway calls of 10
   const refunded = await orders.in('REFUNDED');
   const cancelled = await orders.in('CANCELLED');
   const surplus = await cancelled.capture();
-  await service.deps.workflows.refundSurplus(surplus);
+  await service.deps.workflows.refundSurplus({ gateway: 'razorpay', gatewayPaymentId: surplus });
   expect([
     await timeoutOf(released.handle, 'releaseFunds'),
     await timeoutOf(refunded.handle, 'refundPayment'),
-    await timeoutOf(workflow(service, `refund-${surplus}`), 'refundSurplus'),
+    await timeoutOf(workflow(service, `refund-razorpay-${surplus}`), 'refundSurplus'),
   ]).toEqual([90, 90, 90]);
 });
 

@@ -4,9 +4,11 @@ import { writeCapture } from '../../src/payments/queries.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import {
   askGateway,
+  atRazorpay,
   ledgerOf,
   madeAtGateway,
   reconcileLater,
+  SANDBOX,
   simulator,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -30,7 +32,7 @@ const refundAtGateway = (service: TestService, paymentId: string, amountPaise?: 
 
 const alertsAbout = ({ sql }: TestService, paymentId: string) =>
   sql<{ kind: string; count: number }[]>`
-    SELECT kind, count FROM alerts WHERE subject = ${paymentId}`;
+    SELECT kind, count FROM alerts WHERE subject = ${`razorpay:${paymentId}`}`;
 
 /** The callback with a changed payment. */
 function spokenOf(body: string, changes: object): string {
@@ -60,7 +62,7 @@ async function assertOnlyRecorded(
     },
   ]);
   expect((await ledgerOf(service, order.order_number)).lines).toEqual([]);
-  const refund = service.temporal.client.workflow.getHandle(`refund-${paymentId}`);
+  const refund = service.temporal.client.workflow.getHandle(`refund-razorpay-${paymentId}`);
   await expect(refund.describe()).rejects.toThrow('not found');
   // Checked repeatedly, long after it would count as lost.
   await service.clock.advance(11 * 60_000);
@@ -128,15 +130,15 @@ describe('a capture that is not whole does not make an order PAID', () => {
     orders,
   }) => {
     const { order, paymentId, gatewaySessionId } = await kit.aPaymentNotYetHeardOf();
-    const gateway = service.deps.gateways.sandbox!;
+    const gateway = service.deps.gateways.forOrder(SANDBOX);
     const [payment] = await gateway.listSessionPayments(gatewaySessionId);
     // Recorded by a process that died before it notified the order.
     const capture = { orderNumber: order.order_number, sessionId: null, payment: payment! };
-    await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
+    await writeCapture(service.sql, { ...capture, ...SANDBOX });
     await refundAtGateway(service, paymentId);
     await reconcileLater(service);
     const workflow = await orders.workflowOf(order);
-    expect(await workflow.refusalOf('pay', { gatewayPaymentId: paymentId })).toBe(
+    expect(await workflow.refusalOf('pay', atRazorpay(paymentId))).toBe(
       'The payment is not recorded as captured for this order',
     );
     const facts = { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE };

@@ -38,8 +38,10 @@ export async function openAlerts({ sql }: Pick<World, 'sql'>): Promise<OpenAlert
   const subjects = new Set(
     alerts
       .filter((alert) => !isHealing(alert))
-      .flatMap(({ subject, details: { orderNumber, gatewayPaymentId } }) =>
-        [subject, orderNumber, gatewayPaymentId].filter((one) => typeof one === 'string'),
+      .flatMap(({ subject, details: { orderNumber, gateway, gatewayPaymentId } }) =>
+        [subject, orderNumber, `${String(gateway)}:${String(gatewayPaymentId)}`].filter(
+          (one) => typeof one === 'string',
+        ),
       ),
   );
   const counts: Partial<Record<string, number>> = {};

@@ -66,12 +66,13 @@ function problemOf(
   alerts: OpenAlerts,
 ): string | undefined {
   const what = `${id} of ${notes.order_number}, ${amount} paise:`;
+  const subject = `razorpay:${id}`;
   if (!known) {
-    const isTold = alerts.isAbout(id) || alerts.isAbout(notes.order_number);
-    return isTold ? undefined : `${what} the service does not know it, and no alert says so`;
+    const isNotified = alerts.isAbout(subject) || alerts.isAbout(notes.order_number);
+    return isNotified ? undefined : `${what} the service does not know it, and no alert says so`;
   }
-  if (known.isWhole ? known.isSettled : alerts.has('unfit_capture', id)) return undefined;
-  if (known.isWhole && alerts.has('gateway_refused', id)) return undefined;
+  if (known.isWhole ? known.isSettled : alerts.has('unfit_capture', subject)) return undefined;
+  if (known.isWhole && alerts.has('gateway_refused', subject)) return undefined;
   return `${what} ${known.isWhole ? 'no order has it, and it has not gone back' : 'no alert says that it does not fit'}`;
 }
 
@@ -113,7 +114,10 @@ export async function ledgerProblems({ admin }: World, alerts: OpenAlerts): Prom
   const ofGateway = [
     ...gateway.faults,
     ...gateway.notAsked.map(({ reason, ...about }) => ({ ...about, fault: reason })),
-  ].filter((one) => !alerts.isAbout(one.orderNumber) && !alerts.isAbout(one.gatewayPaymentId));
+  ].filter(
+    ({ orderNumber, gateway: name, gatewayPaymentId }) =>
+      !alerts.isAbout(orderNumber) && !alerts.isAbout(`${name}:${gatewayPaymentId}`),
+  );
   return [
     // The balance of an account differs by the faults of single orders.
     ...(isEachExplained && faults.some(({ rule }) => rule !== 'account') ? [] : unexplained).map(

@@ -57,7 +57,7 @@ export async function workflowProblems(
   for await (const { workflowId, type } of temporal.workflow.list({ query })) {
     running.add(workflowId);
     const isOrder = type === ORDER_WORKFLOW;
-    const subject = workflowId.replace(/^refund-/, '');
+    const subject = workflowId.replace(/^refund-razorpay-/, 'razorpay:');
     if ((isOrder && open.get(workflowId)) || alerts.isAbout(subject)) continue;
     problems.push(`${workflowId}: its workflow runs, and has nothing to wait for`);
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/request-queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
-import { breakGateway, CLOSING, simulator } from '../support/gateway.ts';
+import { atRazorpay, breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
 import { directOrder, startOrder, startOrderIn, writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
@@ -163,7 +163,7 @@ export const PATHS: Record<string, Path> = {
     const { service, merchantId } = world;
     const order = await world.whileNoWorkerRuns(async () => {
       const unborn = await startOrder(service, { merchantId, terms: endsSoon });
-      await unborn.signal('pay', { gatewayPaymentId: await unborn.capture() });
+      await unborn.signal('pay', atRazorpay(await unborn.capture()));
       return unborn;
     });
     await order.untilStatus('PAID');
@@ -185,8 +185,8 @@ export const PATHS: Record<string, Path> = {
     const order = await start(world, 'ACCEPTED');
     await order.signal('deliver');
     await order.signal('decide', { for: 'nobody' });
-    await order.signal('pay', { gatewayPaymentId: 'pay_forged' });
-    await order.refusalOf('pay', { gatewayPaymentId: 'pay_forged' });
+    await order.signal('pay', atRazorpay('pay_forged'));
+    await order.refusalOf('pay', atRazorpay('pay_forged'));
     await order.refusalOf('resolve');
     await order.update('cancel');
     return order;
@@ -211,7 +211,7 @@ export const PATHS: Record<string, Path> = {
 
   'capture-too-late-given-back': async ({ service, deafMerchantId: merchantId }) => {
     const order = await startOrderIn(service, 'CANCELLED', { merchantId });
-    await order.signal('pay', { gatewayPaymentId: await order.capture() });
+    await order.signal('pay', atRazorpay(await order.capture()));
     await until(async () => (await order.row()).refundProcessedAt !== null);
     return order;
   },

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { GATEWAY_ADAPTERS } from '../../src/payments/adapters.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal/artifacts.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -72,4 +73,23 @@ test('docker-compose.yml runs the versions of Temporal that npm start runs', () 
   expect(compose).toContain(`image: temporalio/server:${server.version}\n`);
   expect(compose).toContain(`image: temporalio/admin-tools:${server.version}\n`);
   expect(compose).toContain(`image: temporalio/ui:${ui.version}\n`);
+});
+
+test('one folder and one line bring a gateway: nothing else of the product names it', () => {
+  const product = ['src', 'workflows', 'activities'];
+  const files = product.flatMap((folder) =>
+    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path}`)
+      .filter((path) => statSync(`${root}${path}`).isFile()),
+  );
+  for (const { name } of GATEWAY_ADAPTERS) {
+    const naming = files
+      .filter((path) => !path.startsWith(`src/payments/${name}/`))
+      .filter((path) => readFileSync(`${root}${path}`, 'utf8').toLowerCase().includes(name));
+    // The list of the adapters, and the gateway of merchants for whom no operator chose.
+    expect(naming.toSorted()).toEqual([
+      'src/db/migrations/001.do.merchants.sql',
+      'src/payments/adapters.ts',
+    ]);
+  }
 });

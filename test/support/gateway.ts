@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
 import { RECONCILE_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
@@ -13,6 +14,15 @@ type Paid = Pick<OrderRow, 'orderNumber' | 'amountPaise'>;
 interface ConfiguredGateway extends Pick<TestService, 'config'> {
   environment?: Environment;
 }
+
+/** The gateway of test merchants, unless a test chooses another. */
+export const SANDBOX = { gateway: 'razorpay', environment: 'sandbox' } as const;
+
+/** A payment at that gateway. */
+export const atRazorpay = (gatewayPaymentId: string): PaymentRef => ({
+  gateway: SANDBOX.gateway,
+  gatewayPaymentId,
+});
 
 /** Calls the gateway without the adapter: Razorpay's API, or a control route of the simulator. */
 export async function askGateway<Answer>(
@@ -214,8 +224,7 @@ export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => 
 /** A buyer pays at the gateway and the capture is recorded; the order has not been notified. */
 export async function captureAtGateway(service: TestService, order: Paid): Promise<string> {
   const { orderNumber, amountPaise } = order;
-  const gateway = service.deps.gateways.sandbox;
-  if (!gateway) throw new Error('The sandbox has a gateway');
+  const gateway = service.deps.gateways.forOrder(SANDBOX);
   const { gatewaySessionId } = await gateway.openSession({
     orderNumber,
     sessionId: `ps_${randomUUID()}`,
@@ -226,7 +235,7 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
   const payment = capturedWhole(gatewayPaymentId, amountPaise);
   const capture = { orderNumber, sessionId: null, payment };
-  await writeCapture(service.sql, { ...capture, environment: 'sandbox' });
+  await writeCapture(service.sql, { ...capture, ...SANDBOX });
   return gatewayPaymentId;
 }
 

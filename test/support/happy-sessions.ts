@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { markSessionOpen, writeCapture } from '../../src/payments/queries.ts';
-import { breakGateway, capturedWhole, payAtGateway, reconcile } from './gateway.ts';
+import { breakGateway, capturedWhole, payAtGateway, reconcile, SANDBOX } from './gateway.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
@@ -32,22 +32,22 @@ async function openSessions(
 ): Promise<OpenSession[]> {
   const reserved = await sql<{ orderNumber: string; sessionId: string; expiresAt: Date }[]>`
     WITH created AS (
-      INSERT INTO orders (order_number, merchant_id, environment, idempotency_key, request_hash,
+      INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
         amount_paise, description, buyer_email, buyer_phone, payment_token, status,
         payment_link_expires_at, terms, open_session_id, created_at, updated_at)
-      SELECT 'ORDHAPPY' || n, ${merchantId}, 'sandbox', 'happy' || n, '', ${AMOUNT_PAISE}, '', '', '',
+      SELECT 'ORDHAPPY' || n, ${merchantId}, 'sandbox', 'razorpay', 'happy' || n, '', ${AMOUNT_PAISE}, '', '', '',
         'happy' || n, 'ACCEPTED', service_now() + interval '1 day', '{}', 'ps_happy' || n,
         service_now(), service_now()
       FROM generate_series(1, ${count}::integer) n
       RETURNING order_number, open_session_id
     )
-    INSERT INTO payment_sessions (session_id, order_number, environment, expires_at)
-    SELECT open_session_id, order_number, 'sandbox',
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, expires_at)
+    SELECT open_session_id, order_number, 'sandbox', 'razorpay',
       service_now() + ${SESSION_MINUTES} * interval '1 minute' FROM created
     RETURNING order_number, session_id, expires_at`;
   const opened: OpenSession[] = [];
   await inParallel(reserved, AT_ONCE, async ({ orderNumber, sessionId, expiresAt }) => {
-    const session = await deps.gateways.sandbox!.openSession({
+    const session = await deps.gateways.forOrder(SANDBOX).openSession({
       orderNumber,
       sessionId,
       amountPaise: AMOUNT_PAISE,
@@ -66,7 +66,7 @@ async function payAndCallBack(service: TestService, session: OpenSession): Promi
   const { orderNumber, sessionId, gatewaySessionId } = session;
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
   const payment = capturedWhole(gatewayPaymentId, AMOUNT_PAISE);
-  const capture = { orderNumber, sessionId, environment: 'sandbox' as const, payment };
+  const capture = { ...SANDBOX, orderNumber, sessionId, payment };
   expect(await writeCapture(sql, capture)).toBe(true);
   await sql`
     WITH held AS (

@@ -15,6 +15,8 @@ export interface MerchantOptions {
   webhooks?: boolean;
   /** The linked account to which production's gateway pays out. */
   linkedAccountId?: string;
+  /** The payment gateway, if another than Razorpay. */
+  gateway?: string;
 }
 
 interface MerchantDeps {
@@ -28,7 +30,7 @@ interface MerchantDeps {
 /** An approved merchant with keys of both environments, and a webhook receiver. */
 export async function createTestMerchant(
   { config, sql, origin, now }: MerchantDeps,
-  { name = 'Asha Textiles', webhooks = true, linkedAccountId }: MerchantOptions,
+  { name = 'Asha Textiles', webhooks = true, linkedAccountId, gateway }: MerchantOptions,
 ) {
   const { apiSecretPepper: pepper = '', webhookSecretKeys = '' } = config;
   const secretBox = createSecretBox(webhookSecretKeys);
@@ -37,7 +39,7 @@ export async function createTestMerchant(
     name,
     email: 'owner@example.com',
   });
-  await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccountId });
+  await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccountId, gateway });
   const keys = {
     sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
     production: await createKeyPair(admin, merchantId, 'production'),

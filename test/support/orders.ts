@@ -13,6 +13,7 @@ import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
 import type { ApiClient } from './api-client.ts';
 import {
+  atRazorpay,
   captureAtGateway,
   ledgerOf,
   madeAtGateway,
@@ -46,6 +47,7 @@ export async function writePayment(
   const gatewayPaymentId = `pay_${randomUUID()}`;
   const { orderNumber, environment, amountPaise } = order;
   await sql`INSERT INTO payments ${sql({
+    gateway: 'razorpay',
     gatewayPaymentId,
     orderNumber,
     environment,
@@ -142,7 +144,7 @@ export function directOrder(service: TestService, order: OrderRow) {
     /** The buyer pays at the gateway; the order has not been notified. */
     capture: () => captureAtGateway(service, order),
     async pay(): Promise<void> {
-      await update('pay', { gatewayPaymentId: await captureAtGateway(service, order) });
+      await update('pay', atRazorpay(await captureAtGateway(service, order)));
     },
     untilStatus: (status: OrderStatus) => until(async () => (await row()).status === status),
     untilStep: (kind: string) =>

@@ -36,7 +36,7 @@ test('without a worker an order does not move until the test starts one', async 
   worker,
 }) => {
   const order = await orders.start();
-  await order.signal('pay', { gatewayPaymentId: await order.capture() });
+  await order.signal('pay', { gateway: 'razorpay', gatewayPaymentId: await order.capture() });
   expect((await order.row()).status).toBe('ACCEPTED');
   await worker.start();
   await order.untilStatus('PAID');

@@ -9,6 +9,8 @@ import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts
 import { startHttpServer } from '../../src/http/server.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { composeActivities, composeApi } from '../../src/main/compose.ts';
+import type { GatewayAdapter } from '../../src/payments/adapter.ts';
+import { GATEWAY_ADAPTERS } from '../../src/payments/adapters.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { createTestDatabase, installTestClock } from './database.ts';
 import { keepingLog } from './kept-log.ts';
@@ -45,6 +47,8 @@ export interface TestServiceOptions {
   responseTimeoutMs?: number;
   /** A second simulator, with separate keys, as production's gateway. */
   productionGateway?: boolean;
+  /** Additional gateways; `settings` has their settings. */
+  moreAdapters?: readonly GatewayAdapter[];
 }
 
 /**
@@ -56,6 +60,7 @@ export async function startTestService({
   settings = {},
   responseTimeoutMs = ANSWER_WITHIN_MS,
   productionGateway = false,
+  moreAdapters = [],
 }: TestServiceOptions) {
   const [database, temporal] = await Promise.all([
     createTestDatabase(),
@@ -90,7 +95,8 @@ export async function startTestService({
     SANDBOX_RAZORPAY_WEBHOOK_SECRET: SIMULATOR_KEYS.webhookSecret,
     ...settings,
   };
-  const config = loadConfig(env);
+  const adapters = [...GATEWAY_ADAPTERS, ...moreAdapters] as const;
+  const config = loadConfig(env, adapters);
   const production = productionGateway
     ? await startSimulator('production', PRODUCTION_KEYS)
     : undefined;
@@ -105,9 +111,10 @@ export async function startTestService({
     temporal: temporal.client,
     log,
     responseTimeoutMs,
+    adapters,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);
-  const { app, readiness } = composeApi(resources);
+  const { app, readiness } = await composeApi(resources);
   const server = await startHttpServer(app, {
     host: '127.0.0.1',
     port,
@@ -116,7 +123,7 @@ export async function startTestService({
     log,
   });
   const origin = `http://127.0.0.1:${server.port}`;
-  const { deps: composed, close } = composeActivities(resources);
+  const { deps: composed, close } = await composeActivities(resources);
   const deps = { ...composed, now: temporal.nowMs };
 
   async function startWorker(

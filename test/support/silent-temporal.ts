@@ -15,7 +15,7 @@ export async function startApiWithSilentTemporal({ config, sql, log, temporal }:
   await once(silent, 'listening');
   const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const client = connectTemporal({ address, namespace: temporal.namespace });
-  const { app, readiness } = composeApi({ config, sql, temporal: client, log });
+  const { app, readiness } = await composeApi({ config, sql, temporal: client, log });
   const port = await freePort();
   const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
   onTestFinished(async () => {

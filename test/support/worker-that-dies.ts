@@ -15,7 +15,7 @@ import { connectTemporal } from '../../src/temporal/client.ts';
 const [, , bundlePath = '', lastKind = ''] = process.argv;
 const config = loadConfig();
 const { databaseUrl = '', temporalAddress: address = '', temporalNamespace: namespace } = config;
-const { deps } = composeActivities({
+const { deps } = await composeActivities({
   config,
   sql: connectDatabase(databaseUrl),
   temporal: connectTemporal({ address, namespace }),

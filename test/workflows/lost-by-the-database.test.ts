@@ -4,7 +4,7 @@ import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { alertLostOrders } from '../../src/orders/lost-orders.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { backUp, loseOrder } from '../support/backup.ts';
-import { madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { madeAtGateway, payAtGateway, SANDBOX, sessionOf, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -77,7 +77,7 @@ test('a payment session that a restored database has lost can no longer be paid'
 test('a payment of an order that a restored database has lost raises an alert that names both', async ({
   service,
 }) => {
-  const gateway = service.deps.gateways.sandbox!;
+  const gateway = service.deps.gateways.forOrder(SANDBOX);
   const { gatewaySessionId } = await gateway.openSession({
     orderNumber: 'ORD01LOST',
     sessionId: 'ps_lost',
@@ -87,7 +87,7 @@ test('a payment of an order that a restored database has lost raises an alert th
   });
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
   await recoverAll(service);
-  const { alerts } = await listAlerts(service.sql, { subject: gatewayPaymentId }, 10);
+  const { alerts } = await listAlerts(service.sql, { subject: `razorpay:${gatewayPaymentId}` }, 10);
   expect(alerts).toMatchObject([
     { kind: 'payment_without_order', details: { orderNumber: 'ORD01LOST' } },
   ]);

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
 import { requestIdOf } from '../../src/orders/request-ids.ts';
 import { writeDispute } from '../../src/orders/request-queries.ts';
-import { CLOSING, sweep } from '../support/gateway.ts';
+import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -45,7 +46,7 @@ async function writeAsLost(
   service: TestService,
   { orderNumber }: DirectOrder,
   { step }: Change,
-  of: { requestId?: string; gatewayPaymentId?: string },
+  of: { requestId?: string; payment?: PaymentRef },
 ): Promise<void> {
   const result = await service.deps.recordStep({ orderNumber, step, ...of, forUpdate: true });
   expect(result.outcome).toBe('recorded');
@@ -115,7 +116,7 @@ test('no command is refused before the order has caught up', async ({
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
   await writeAsLost(service, order, await changeOf(service, order, { type: 'pay' }), {
-    gatewayPaymentId,
+    payment: atRazorpay(gatewayPaymentId),
   });
   await service.clock.set(2000);
   const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);

@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import { atRazorpay } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { writePayment } from '../support/orders.ts';
 import type { TestWorker } from '../support/restartable-worker.ts';
@@ -36,7 +37,7 @@ const orderSent = (
     return order;
   });
 const sendPayment = async (order: DirectOrder) =>
-  order.signal('pay', { gatewayPaymentId: await order.capture() });
+  order.signal('pay', atRazorpay(await order.capture()));
 
 describe('messages that arrive at an unusual time', () => {
   test('a payment Signal that arrives before the first workflow task makes the order PAID', async ({
@@ -145,11 +146,25 @@ describe('messages that cannot be carried out', () => {
     ['bare text', 'pay', 'pay_1'],
     ['a list', 'pay', []],
     ['no payment', 'pay', {}],
-    ['a payment that is a number', 'pay', { gatewayPaymentId: 5 }],
-    ['a payment that is null', 'pay', { gatewayPaymentId: null }],
-    ['a payment with no id', 'pay', { gatewayPaymentId: '' }],
-    ['a payment whose id no database takes', 'pay', { gatewayPaymentId: 'nul\u0000' }],
-    ['a payment whose id is far too long', 'pay', { gatewayPaymentId: 'x'.repeat(5000) }],
+    ['a payment without its gateway', 'pay', { gatewayPaymentId: 'pay_1' }],
+    [
+      'a payment of a gateway that no adapter can be',
+      'pay',
+      { gateway: 'A-B', gatewayPaymentId: 'pay_1' },
+    ],
+    ['a payment that is a number', 'pay', { gateway: 'razorpay', gatewayPaymentId: 5 }],
+    ['a payment that is null', 'pay', { gateway: 'razorpay', gatewayPaymentId: null }],
+    ['a payment with no id', 'pay', { gateway: 'razorpay', gatewayPaymentId: '' }],
+    [
+      'a payment whose id no database takes',
+      'pay',
+      { gateway: 'razorpay', gatewayPaymentId: 'nul\u0000' },
+    ],
+    [
+      'a payment whose id is far too long',
+      'pay',
+      { gateway: 'razorpay', gatewayPaymentId: 'x'.repeat(5000) },
+    ],
     ['a payment that is no text', 'deliver', { gatewayPaymentId: { not: 'text' } }],
     ['a payment whose id is far too long', 'deliver', { gatewayPaymentId: 'x'.repeat(5000) }],
     ['for nobody', 'decide', { for: 'nobody' }],
@@ -246,8 +261,8 @@ describe('a forged payment', () => {
     async ([_name, forge], { service, orders }) => {
       const order = await orders.in('ACCEPTED');
       const gatewayPaymentId = await forge(order, service, orders);
-      await order.signal('pay', { gatewayPaymentId });
-      expect(await order.refusalOf('pay', { gatewayPaymentId })).toBe(NOT_CAPTURED);
+      await order.signal('pay', atRazorpay(gatewayPaymentId));
+      expect(await order.refusalOf('pay', atRazorpay(gatewayPaymentId))).toBe(NOT_CAPTURED);
       expect(await order.row()).toMatchObject({ status: 'ACCEPTED', gatewayPaymentId: null });
       await assertAlive(order);
     },

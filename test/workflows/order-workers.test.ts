@@ -1,6 +1,7 @@
 import type { WorkerOptions } from '@temporalio/worker';
 import { expect, onTestFinished } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
+import { atRazorpay } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -124,7 +125,7 @@ test('a step recorded by a worker that died right after is never mistaken for an
 
   // The next worker gets the payment and the expiry together, and could handle either first.
   const gatewayPaymentId = await order.capture();
-  await order.signal('pay', { gatewayPaymentId });
+  await order.signal('pay', atRazorpay(gatewayPaymentId));
   await runWorker(service);
   // The database says that the link has expired, so the buyer gets the money back.
   await until(async () => (await order.row()).refundProcessedAt !== null);

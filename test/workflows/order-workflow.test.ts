@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
+import { atRazorpay } from '../support/gateway.ts';
 import type { Orders } from '../support/orders.ts';
 import { startOrderIn } from '../support/orders.ts';
 import { STATUSES } from '../domain/order-states.ts';
@@ -24,7 +25,7 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
   test('ACCEPTED · pay → PAID, PAYMENT_SUCCESS', async ({ orders }) => {
     const order = await orderIn(orders, 'ACCEPTED');
     const gatewayPaymentId = await order.capture();
-    await order[way]('pay', { gatewayPaymentId });
+    await order[way]('pay', atRazorpay(gatewayPaymentId));
     await order.untilStep('PAYMENT_SUCCESS');
     expect(await order.row()).toMatchObject({
       status: 'PAID',
@@ -130,7 +131,7 @@ describe('the exact message of each refusal, which leaves no history event', () 
     receiver.answerWith(() => 500);
     const order = await startOrderIn(service, status, { merchantId: deafMerchant });
     const before = await order.row();
-    const payment = { gatewayPaymentId: 'pay_of_nobody' };
+    const payment = atRazorpay('pay_of_nobody');
     for (const [what, fits, words] of REFUSED.filter(([, allowed]) => !allowed.includes(status))) {
       const [name, message] = messageOf(what);
       const refusal = await order.refusalOf(name, name === 'pay' ? payment : message);

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { notePayment } from '../../src/payments/captures.ts';
+import { recordGatewayPayment } from '../../src/payments/captures.ts';
 import { attemptScheduled } from '../../src/webhooks/deliver.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { backUp } from '../support/backup.ts';
-import { ledgerOf, madeAtGateway } from '../support/gateway.ts';
+import { ledgerOf, madeAtGateway, SANDBOX } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -89,8 +89,8 @@ test('a capture of an order whose workflow is missing makes it PAID and is not r
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
   await terminate(order);
-  const payment = await service.deps.gateways.sandbox!.fetchPayment(gatewayPaymentId);
-  await notePayment(service.deps, 'sandbox', { ...payment, orderNumber: order.orderNumber }, null);
+  const payment = await service.deps.gateways.forOrder(SANDBOX).fetchPayment(gatewayPaymentId);
+  await recordGatewayPayment(service.deps, SANDBOX, { ...payment, orderNumber: order.orderNumber }, null);
   await order.untilStatus('PAID');
   expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);
 });

@@ -70,8 +70,7 @@ export class GatewayOperation {
         [{ orderNumber }],
       );
       if (result.outcome === 'closed') return commandResult({ type: 'sessionClosed' });
-      const { gatewayPaymentId } = result;
-      return commandResult({ type: 'pay' }, { gatewayPaymentId });
+      return commandResult({ type: 'pay' }, result.payment);
     } catch (error) {
       log.warn('The payment session could not be closed', { reason: String(error) });
       return commandResult({ type: 'closeFailed' });

@@ -1,6 +1,8 @@
 import type { Trigger } from '@temporalio/workflow';
 import { ApplicationFailure, log } from '@temporalio/workflow';
 import type { RecordStepInput, RecordStepResult } from '../../src/contracts/activities.ts';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
+import { GATEWAY_NAME } from '../../src/contracts/ids.ts';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Command } from '../../src/domain/index.ts';
 import { DomainError, REFUSALS, SETTLE_COMMANDS } from '../../src/domain/index.ts';
@@ -25,8 +27,8 @@ const SETTLE_ELSEWHERE = 'Cannot settle from here; use admin order settle';
 
 /** The command of each message. */
 const COMMANDS = {
-  pay({ gatewayPaymentId }) {
-    assertId('gatewayPaymentId', gatewayPaymentId);
+  pay(message) {
+    assertPayment(message);
     return { type: 'pay' };
   },
   failPayment: () => ({ type: 'failPayment' }),
@@ -66,6 +68,21 @@ export function commandOf(name: OrderMessageName, message: IncomingMessage): Com
   return COMMANDS[name](message);
 }
 
+/** The payment of a `pay` message; undefined of any other message. */
+export function paymentOf({ command, message }: Request): PaymentRef | undefined {
+  const { gateway, gatewayPaymentId } = message;
+  if (command.type !== 'pay' || gateway === undefined || gatewayPaymentId === undefined) {
+    return undefined;
+  }
+  return { gateway, gatewayPaymentId };
+}
+
+function assertPayment({ gateway, gatewayPaymentId }: IncomingMessage): void {
+  assertId('gatewayPaymentId', gatewayPaymentId);
+  const isName = typeof gateway === 'string' && GATEWAY_NAME.test(gateway);
+  if (!isName) throw badMessage('gateway', "the name of a payment gateway's adapter");
+}
+
 function assertId(field: string, value: unknown): void {
   const isText = typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
   if (!isText || value.includes('\0') || !value.isWellFormed()) throw badMessage(field, 'an id');
@@ -84,17 +101,16 @@ function secondsOf(value: unknown): number {
 }
 
 /** The fields of a command that are recorded with its step. */
-export function recordedWith({
-  command,
-  message,
-  answer,
-}: Request): Pick<RecordStepInput, 'requestId' | 'gatewayPaymentId' | 'forUpdate'> {
-  const { requestId, gatewayPaymentId } = message;
-  const isPayment = command.type === 'pay' && gatewayPaymentId !== undefined;
+export function recordedWith(
+  request: Request,
+): Pick<RecordStepInput, 'requestId' | 'payment' | 'forUpdate'> {
+  const { message, answer } = request;
+  const { requestId } = message;
+  const payment = paymentOf(request);
   return {
     ...(answer && { forUpdate: true }),
     ...(requestId !== undefined && { requestId }),
-    ...(isPayment && { gatewayPaymentId }),
+    ...(payment && { payment }),
   };
 }
 

@@ -8,6 +8,7 @@ import type {
   OrderMessageName,
   OrderResult,
 } from '../../src/contracts/order-workflow.ts';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
 import { MAX_KNOWN_STEPS } from '../../src/contracts/order-workflow.ts';
 import type { Change, Command, Decision, OrderState, Step } from '../../src/domain/index.ts';
 import {
@@ -28,7 +29,7 @@ import type { GatewayResult, OrderEvent } from './events.ts';
 import { GatewayOperation } from './gateway-operation.ts';
 import { Inbox } from './inbox.ts';
 import type { Request } from './messages.ts';
-import { commandOf, failureOf, notRecorded, recordedWith, refuse } from './messages.ts';
+import { commandOf, failureOf, notRecorded, paymentOf, recordedWith, refuse } from './messages.ts';
 
 /** How many Signals and Updates one run takes: half of the server's limit. */
 const MAX_MESSAGES = 1000;
@@ -56,7 +57,7 @@ export class Order {
   /** The commands whose steps are recorded: a repeat of one changes nothing. */
   private readonly requestIds = new Set<string>();
   /** The capture that made the order PAID: a repeat of its message is no surplus. */
-  private paidBy: string | undefined;
+  private paidBy: PaymentRef | null;
   /** The cancel that waits until the payment session is closed. */
   private waitingCancel: Request | undefined;
   /** When a cancel last failed because the gateway could not be reached. */
@@ -70,10 +71,8 @@ export class Order {
     const created = createOrder(terms, createdAtMs, paymentLinkExpiresAtMs);
     this.orderNumber = orderNumber;
     this.state = earlier?.state ?? created.state;
-    this.steps = earlier?.steps ?? [
-      { step: created.step, requestId: null, gatewayPaymentId: null },
-    ];
-    this.paidBy = earlier?.paidBy ?? undefined;
+    this.steps = earlier?.steps ?? [{ step: created.step, requestId: null, payment: null }];
+    this.paidBy = earlier?.paidBy ?? null;
     for (const { requestId } of this.steps) if (requestId !== null) this.requestIds.add(requestId);
     this.database = new OrderDatabase(orderNumber, (isBlocked) =>
       isBlocked ? showBlocked(this.state) : showState(this.state),
@@ -120,7 +119,7 @@ export class Order {
   }
 
   private run(): EarlierRun {
-    const { state, steps, paidBy = null } = this;
+    const { state, steps, paidBy } = this;
     return { state, steps, paidBy };
   }
 
@@ -222,12 +221,12 @@ export class Order {
   private adopt(...recorded: (KnownStep & Partial<RecordedStep>)[]): void {
     const before = this.state;
     for (const { deliveryId, ...known } of recorded) {
-      const { step, requestId, gatewayPaymentId } = known;
+      const { step, requestId, payment } = known;
       if (step.number <= this.state.stepNumber) continue;
       this.state = stateAfter(this.state, step);
       this.steps = [...this.steps, known].slice(-MAX_KNOWN_STEPS);
       if (requestId !== null) this.requestIds.add(requestId);
-      if (gatewayPaymentId !== null) this.paidBy = gatewayPaymentId;
+      if (payment !== null) this.paidBy = payment;
       if (deliveryId) this.deliver(deliveryId, step.kind);
     }
     if (this.state === before) return;
@@ -295,11 +294,9 @@ export class Order {
   }
 
   private async refuse(request: Request): Promise<void> {
-    const { command, message } = request;
-    if (command.type === 'pay' && message.gatewayPaymentId !== undefined) {
-      await startSurplusRefund(message.gatewayPaymentId);
-    }
-    refuse(request, this.refusalOf(this.state, command));
+    const payment = paymentOf(request);
+    if (payment) await startSurplusRefund(payment);
+    refuse(request, this.refusalOf(this.state, request.command));
   }
 
   /** A release counts as pending from its start, before RELEASE_STARTED is recorded. */
@@ -340,8 +337,10 @@ export class Order {
     return isSettling(command) && isReleaseUnknown;
   }
 
-  private isRepeated({ command, message: { requestId, gatewayPaymentId } }: Request): boolean {
-    if (command.type === 'pay') return gatewayPaymentId === this.paidBy;
+  private isRepeated(request: Request): boolean {
+    const { command, message } = request;
+    const { requestId } = message;
+    if (command.type === 'pay') return isSamePayment(paymentOf(request), this.paidBy);
     return requestId !== undefined && this.requestIds.has(requestId);
   }
 
@@ -354,15 +353,21 @@ export class Order {
 }
 
 /** True when the recorded step is the one that was asked for, apart from its time. */
-function isSame({ step, requestId, gatewayPaymentId }: RecordedStep, asked: RecordStepInput) {
+function isSame({ step, requestId, payment }: RecordedStep, asked: RecordStepInput) {
   const isClosing = step.kind === 'CLOSING_PAYMENT';
   const kinds = [asked.step.kind, asked.ifNoSessionOpen?.kind];
   return (
     kinds.includes(step.kind) &&
     // The id of a cancel belongs to the step that answers it.
     requestId === (isClosing ? null : (asked.requestId ?? null)) &&
-    gatewayPaymentId === (asked.gatewayPaymentId ?? null)
+    (isSamePayment(payment, asked.payment) || (payment === null && asked.payment === undefined))
   );
+}
+
+/** False also when there is no payment to compare. */
+function isSamePayment(one?: PaymentRef | null, other?: PaymentRef | null): boolean {
+  if (!one || !other) return false;
+  return one.gateway === other.gateway && one.gatewayPaymentId === other.gatewayPaymentId;
 }
 
 function isSettling({ type }: Command): boolean {

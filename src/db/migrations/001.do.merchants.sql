@@ -12,7 +12,9 @@ CREATE TABLE merchants (
   email text NOT NULL,
   status merchant_status NOT NULL DEFAULT 'PENDING',
   status_reason text,
-  linked_accounts jsonb NOT NULL DEFAULT '{}',
+  -- The payment gateway of new orders, by its adapter's name. One for both environments: a merchant
+  -- tries in the sandbox what it gets in production.
+  gateway text NOT NULL DEFAULT 'razorpay',
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
@@ -39,6 +41,16 @@ CREATE TABLE merchant_environments (
   PRIMARY KEY (merchant_id, environment)
 );
 
+-- Where a gateway pays a merchant out to. An account stays when the merchant moves to another
+-- gateway: orders keep the gateway that they were created with.
+CREATE TABLE linked_accounts (
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  gateway text NOT NULL,
+  linked_account_id text NOT NULL,
+  PRIMARY KEY (merchant_id, environment, gateway)
+);
+
 -- Who changed what, for ever. Holds no secret.
 CREATE TABLE audit_log (
   audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -59,7 +71,7 @@ CREATE INDEX audit_log_by_action ON audit_log (action, at, audit_id);
 CREATE TABLE alerts (
   alert_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind text NOT NULL,
-  -- What it is about: an order number, a gateway payment id, …
+  -- What it is about: an order number, a gateway and its payment id, …
   subject text NOT NULL,
   -- How often it was raised, and when first and last.
   count integer NOT NULL DEFAULT 1,

@@ -11,6 +11,9 @@ CREATE TABLE orders (
   order_number text PRIMARY KEY,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
+  -- The payment gateway, by its adapter's name: chosen at creation, kept for life. The gateway's own
+  -- ids, of this row and of all other tables, are unique only together with it.
+  gateway text NOT NULL,
   idempotency_key text NOT NULL,
   request_hash bytea NOT NULL,
   merchant_order_id text,

@@ -5,8 +5,9 @@ CREATE TABLE payment_sessions (
   session_id text PRIMARY KEY,
   order_number text NOT NULL REFERENCES orders,
   environment environment NOT NULL,
+  gateway text NOT NULL,
   state session_state NOT NULL DEFAULT 'OPENING',
-  gateway_session_id text UNIQUE,
+  gateway_session_id text,
   upi_intent text,
   page_url text,
   expires_at timestamptz NOT NULL,
@@ -20,7 +21,8 @@ CREATE TABLE payment_sessions (
   -- src/payments/session-queries.ts.
   next_check_at timestamptz,
   -- When it was last asked because somebody looked at the session; see src/payments/sessions.ts.
-  looked_at timestamptz
+  looked_at timestamptz,
+  UNIQUE (gateway, gateway_session_id)
 );
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
 CREATE INDEX payment_sessions_to_check ON payment_sessions (next_check_at)
@@ -37,7 +39,8 @@ CREATE TABLE payment_session_keys (
 -- Our record of what the gateway captured: a row is written when the gateway first says so.
 -- Reconciliation looks at it again until its order has taken it, or it has been given back.
 CREATE TABLE payments (
-  gateway_payment_id text PRIMARY KEY,
+  gateway text NOT NULL,
+  gateway_payment_id text NOT NULL,
   environment environment NOT NULL,
   order_number text NOT NULL REFERENCES orders,
   session_id text REFERENCES payment_sessions,
@@ -56,11 +59,12 @@ CREATE TABLE payments (
   -- The process that is moving this money at the gateway, see src/payments/money-lease.ts.
   money_lease_token text,
   money_lease_ends_at timestamptz,
-  -- Razorpay Route: set aside for the merchant at the gateway.
+  -- Set aside for the merchant at the gateway.
   hold_started_at timestamptz,
   -- The gateway refused for good: it is asked again an hour later.
   hold_refused_at timestamptz,
-  held_at timestamptz
+  held_at timestamptz,
+  PRIMARY KEY (gateway, gateway_payment_id)
 );
 CREATE INDEX payments_by_order ON payments (order_number);
 -- What reconciliation looks for every minute.
@@ -70,38 +74,45 @@ CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
 
 -- Attempts that failed, so that a callback that comes twice is one PAYMENT_FAILED.
 CREATE TABLE failed_payments (
-  gateway_payment_id text PRIMARY KEY,
+  gateway text NOT NULL,
+  gateway_payment_id text NOT NULL,
   order_number text NOT NULL REFERENCES orders,
-  at timestamptz NOT NULL DEFAULT service_now()
+  at timestamptz NOT NULL DEFAULT service_now(),
+  PRIMARY KEY (gateway, gateway_payment_id)
 );
 
 -- What the gateway called back with, as it came, before anything is done about it.
 CREATE TABLE gateway_callbacks (
   callback_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  gateway text NOT NULL,
   environment environment NOT NULL,
   event_id text NOT NULL,
   event text NOT NULL,
   body text NOT NULL,
   received_at timestamptz NOT NULL DEFAULT service_now()
 );
-CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (environment, event_id);
+CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (gateway, environment, event_id);
 
 -- A capture that its order cannot take, given back in full: once for each gateway payment.
 CREATE TABLE surplus_refunds (
-  gateway_payment_id text PRIMARY KEY REFERENCES payments,
+  gateway text NOT NULL,
+  gateway_payment_id text NOT NULL,
   order_number text NOT NULL REFERENCES orders,
   amount_paise bigint NOT NULL,
   reason text NOT NULL,
   started_at timestamptz NOT NULL DEFAULT service_now(),
-  processed_at timestamptz
+  processed_at timestamptz,
+  PRIMARY KEY (gateway, gateway_payment_id),
+  FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
 CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
 
 -- Money of a payment that was refunded at the gateway by somebody else than this service, or is
 -- charged back by the buyer's bank: known by the gateway's id of it.
 CREATE TABLE gateway_reversals (
-  reversal_id text PRIMARY KEY,
-  gateway_payment_id text NOT NULL REFERENCES payments,
+  gateway text NOT NULL,
+  reversal_id text NOT NULL,
+  gateway_payment_id text NOT NULL,
   order_number text NOT NULL REFERENCES orders,
   kind text NOT NULL CHECK (kind IN ('refund', 'chargeback')),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
@@ -120,9 +131,11 @@ CREATE TABLE gateway_reversals (
   -- When we heard how it ended.
   ended_at timestamptz,
   -- When the gateway was last asked about a chargeback that is open.
-  checked_at timestamptz
+  checked_at timestamptz,
+  PRIMARY KEY (gateway, reversal_id),
+  FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
-CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway_payment_id);
+CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
 
@@ -149,7 +162,8 @@ CREATE TYPE ledger_account AS ENUM (
 );
 CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  gateway_payment_id text NOT NULL REFERENCES payments,
+  gateway text NOT NULL,
+  gateway_payment_id text NOT NULL,
   operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund', 'reversal')),
   order_number text NOT NULL REFERENCES orders,
   merchant_id text NOT NULL REFERENCES merchants,
@@ -159,12 +173,15 @@ CREATE TABLE ledger_transfers (
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
   at timestamptz NOT NULL DEFAULT service_now(),
   -- Of a reversal: which one.
-  reversal_id text UNIQUE REFERENCES gateway_reversals,
+  reversal_id text,
   CHECK ((operation = 'reversal') = (reversal_id IS NOT NULL)),
-  CONSTRAINT ledger_transfers_gateway_payment_id_operation_key
-    UNIQUE NULLS NOT DISTINCT (gateway_payment_id, operation, reversal_id)
+  FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments,
+  FOREIGN KEY (gateway, reversal_id) REFERENCES gateway_reversals,
+  UNIQUE (gateway, reversal_id),
+  CONSTRAINT ledger_transfers_payment_operation_key
+    UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
 -- What is left of money that came in goes out once: released to the merchant or refunded, never both.
-CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway_payment_id)
+CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway, gateway_payment_id)
   WHERE operation IN ('release', 'refund');

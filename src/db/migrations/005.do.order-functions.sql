@@ -1,9 +1,14 @@
+-- The payment of a step that made its order PAID; null of any other step.
+CREATE FUNCTION payment_of(s order_steps, o orders) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN
+    jsonb_build_object('gateway', o.gateway, 'gatewayPaymentId', o.gateway_payment_id) END
+$$;
+
 -- The step that an order has under a number; null when it has none.
 CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('step', s.step, 'requestId', s.request_id,
-    'gatewayPaymentId', CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN o.gateway_payment_id END,
-    'deliveryId', d.delivery_id)
+    'payment', payment_of(s, o), 'deliveryId', d.delivery_id)
   FROM order_steps s JOIN orders o USING (order_number)
   LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
   LEFT JOIN webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
@@ -54,7 +59,8 @@ BEGIN
 
   -- A capture that is not wholly there, or not this order's, is no payment: see payments.is_whole.
   IF p_step->>'kind' = 'PAYMENT_SUCCESS' AND NOT EXISTS (SELECT FROM payments p
-      WHERE p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
+      WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
+        AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
         AND p.order_number = p_order_number AND p.environment = o.environment
         AND p.amount_paise = o.amount_paise) THEN
     RETURN '{"outcome": "payment_not_captured"}';
@@ -148,19 +154,20 @@ BEGIN
   IF p_ledger IS NOT NULL THEN
     -- The gateway may have moved some of what was captured, or all of it.
     paise := CASE p_ledger->>'debit' WHEN 'merchant_held'
-      THEN balance_of(changed.gateway_payment_id, 'merchant_held') ELSE o.amount_paise END;
-    INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
-      environment, debit_account, credit_account, amount_paise, at)
-    SELECT changed.gateway_payment_id, p_ledger->>'operation', p_order_number, o.merchant_id,
-      o.environment, (p_ledger->>'debit')::ledger_account,
+      THEN balance_of(o.gateway, changed.gateway_payment_id, 'merchant_held')
+      ELSE o.amount_paise END;
+    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+      merchant_id, environment, debit_account, credit_account, amount_paise, at)
+    SELECT o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
+      o.merchant_id, o.environment, (p_ledger->>'debit')::ledger_account,
       (p_ledger->>'credit')::ledger_account, paise, at
     WHERE paise > 0;
   END IF;
 
   RETURN jsonb_build_object('outcome', 'recorded', 'recorded', jsonb_build_object(
     'step', p_step->'whole', 'requestId', p_request->>'request_id',
-    'gatewayPaymentId',
-      CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN changed.gateway_payment_id END,
+    'payment', CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN jsonb_build_object(
+      'gateway', o.gateway, 'gatewayPaymentId', changed.gateway_payment_id) END,
     'deliveryId', p_event->>'delivery_id'));
 END $$;
 

@@ -7,7 +7,7 @@ $$;
 -- cannot become PAID by it, so that the buyer can have another one. The order is locked first, as
 -- everybody does. What an order has taken, or goes back as surplus, stays as it was.
 CREATE FUNCTION write_capture(
-  p_order_number text, p_session_id text, p_environment environment,
+  p_order_number text, p_session_id text, p_gateway text, p_environment environment,
   p_payment jsonb      -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -15,22 +15,23 @@ DECLARE
   payment payments;
   fits boolean;
 BEGIN
-  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
-  INSERT INTO payments (gateway_payment_id, environment, order_number, session_id, amount_paise,
-    currency, gateway_status, refunded_paise, utr)
-  SELECT p_payment->>'gateway_payment_id', p_environment, p_order_number,
+  SELECT * INTO STRICT o FROM orders
+  WHERE order_number = p_order_number AND gateway = p_gateway FOR NO KEY UPDATE;
+  INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
+    amount_paise, currency, gateway_status, refunded_paise, utr)
+  SELECT p_gateway, p_payment->>'gateway_payment_id', p_environment, p_order_number,
     (SELECT session_id FROM payment_sessions
       WHERE session_id = p_session_id AND order_number = p_order_number),
     (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
     (p_payment->>'refunded_paise')::bigint, p_payment->>'utr'
-  ON CONFLICT (gateway_payment_id) DO UPDATE
+  ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
   SET gateway_status = CASE WHEN excluded.gateway_status = 'refunded' THEN 'refunded'
       ELSE payments.gateway_status END,
     refunded_paise = greatest(payments.refunded_paise, excluded.refunded_paise)
   WHERE payments.order_number = p_order_number
     AND o.gateway_payment_id IS DISTINCT FROM payments.gateway_payment_id
     AND NOT EXISTS (SELECT FROM surplus_refunds s
-      WHERE s.gateway_payment_id = payments.gateway_payment_id)
+      WHERE s.gateway = payments.gateway AND s.gateway_payment_id = payments.gateway_payment_id)
   RETURNING * INTO payment;
   -- It belongs to an order already, or is going back.
   IF payment.gateway_payment_id IS NULL THEN
@@ -58,22 +59,25 @@ END $$;
 -- Some of an order's payment has left at the gateway without this service, or may leave.
 CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
-    WHERE r.gateway_payment_id = o.gateway_payment_id AND r.blocks_release)
+    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+      AND r.blocks_release)
 $$;
 
 -- What stands on an account of a payment's money.
-CREATE FUNCTION balance_of(p_gateway_payment_id text, p_account ledger_account) RETURNS bigint
-LANGUAGE sql STABLE AS $$
+CREATE FUNCTION balance_of(
+  p_gateway text, p_gateway_payment_id text, p_account ledger_account
+) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce(sum(CASE p_account WHEN credit_account THEN amount_paise
     WHEN debit_account THEN -amount_paise END), 0)::bigint
-  FROM ledger_transfers WHERE gateway_payment_id = p_gateway_payment_id
+  FROM ledger_transfers
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
 $$;
 
 -- Writes down what the gateway says of a refund that is not ours, or of a chargeback, and the line in
 -- the ledger once the money is gone: from where the payment's money stands, and no more than that.
 -- The order is locked first, as everybody does. What has ended stays as it ended.
 CREATE FUNCTION write_reversal(
-  p_environment environment,
+  p_gateway text, p_environment environment,
   p_reversal jsonb     -- reversal_id, gateway_payment_id, kind, amount_paise, state
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -83,17 +87,18 @@ DECLARE
   paise bigint := 0;
 BEGIN
   SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
-  WHERE p.gateway_payment_id = p_reversal->>'gateway_payment_id' AND p.environment = p_environment
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_reversal->>'gateway_payment_id'
+    AND p.environment = p_environment
   FOR NO KEY UPDATE OF orders;
   IF NOT FOUND THEN
     RETURN '{"outcome": "unknown_payment"}';
   END IF;
-  INSERT INTO gateway_reversals AS known (reversal_id, gateway_payment_id, order_number, kind,
-    amount_paise, state, ended_at)
-  SELECT p_reversal->>'reversal_id', p_reversal->>'gateway_payment_id', o.order_number,
+  INSERT INTO gateway_reversals AS known (gateway, reversal_id, gateway_payment_id, order_number,
+    kind, amount_paise, state, ended_at)
+  SELECT p_gateway, p_reversal->>'reversal_id', p_reversal->>'gateway_payment_id', o.order_number,
     p_reversal->>'kind', (p_reversal->>'amount_paise')::bigint, p_reversal->>'state',
     CASE WHEN p_reversal->>'state' NOT IN ('pending', 'open') THEN service_now() END
-  ON CONFLICT (reversal_id) DO UPDATE
+  ON CONFLICT (gateway, reversal_id) DO UPDATE
   SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
   WHERE known.state IN ('pending', 'open') AND known.state <> excluded.state
     AND known.gateway_payment_id = excluded.gateway_payment_id
@@ -105,20 +110,23 @@ BEGIN
 
   -- One of these three at most has any of it.
   FOREACH source IN ARRAY '{merchant_held, merchant_available, surplus}'::ledger_account[] LOOP
-    paise := least(reversal.amount_paise, balance_of(reversal.gateway_payment_id, source));
+    paise := least(reversal.amount_paise,
+      balance_of(p_gateway, reversal.gateway_payment_id, source));
     EXIT WHEN paise > 0;
   END LOOP;
   IF paise > 0 THEN
-    UPDATE gateway_reversals SET booked_paise = paise WHERE reversal_id = reversal.reversal_id;
-    INSERT INTO ledger_transfers (gateway_payment_id, operation, order_number, merchant_id,
-      environment, debit_account, credit_account, amount_paise, reversal_id)
-    VALUES (reversal.gateway_payment_id, 'reversal', o.order_number, o.merchant_id, o.environment,
-      source, 'refunds', paise, reversal.reversal_id);
+    UPDATE gateway_reversals SET booked_paise = paise
+    WHERE gateway = p_gateway AND reversal_id = reversal.reversal_id;
+    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+      merchant_id, environment, debit_account, credit_account, amount_paise, reversal_id)
+    VALUES (p_gateway, reversal.gateway_payment_id, 'reversal', o.order_number, o.merchant_id,
+      o.environment, source, 'refunds', paise, reversal.reversal_id);
   END IF;
   -- Nobody has this payment yet, and with some of it gone nobody can have it.
   UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, reversal.amount_paise)
-  WHERE p.gateway_payment_id = reversal.gateway_payment_id AND NOT EXISTS (
-    SELECT FROM ledger_transfers t WHERE t.gateway_payment_id = p.gateway_payment_id);
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
+    AND NOT EXISTS (SELECT FROM ledger_transfers t
+      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id);
   RETURN jsonb_build_object('outcome', 'noted', 'order_number', o.order_number);
 END $$;
 
@@ -142,7 +150,9 @@ BEGIN
     RETURN 'refused';
   END IF;
   -- Its funds could not be set aside. The sandbox makes an account when it first needs one.
-  IF o.environment = 'production' AND merchant.linked_accounts->>'production' IS NULL THEN
+  IF o.environment = 'production' AND NOT EXISTS (SELECT FROM linked_accounts a
+      WHERE a.merchant_id = o.merchant_id AND a.environment = o.environment
+        AND a.gateway = o.gateway) THEN
     RETURN 'no_account';
   END IF;
   SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
@@ -163,8 +173,8 @@ BEGIN
       WHERE order_number = p_order_number AND state <> 'FAILED') >= p_max_sessions THEN
     RETURN 'limit';
   END IF;
-  INSERT INTO payment_sessions (session_id, order_number, environment, expires_at)
-  VALUES (p_session_id, p_order_number, o.environment, least(o.payment_link_expires_at,
+  INSERT INTO payment_sessions (session_id, order_number, environment, gateway, expires_at)
+  VALUES (p_session_id, p_order_number, o.environment, o.gateway, least(o.payment_link_expires_at,
     service_now() + p_session_ms * interval '1 millisecond'));
   UPDATE orders SET open_session_id = p_session_id WHERE order_number = p_order_number;
   RETURN 'reserved';

@@ -1,6 +1,7 @@
 import type { Verification } from '../../ledger/verify.ts';
 import { showLedger, verifyLedger } from '../../ledger/verify.ts';
 import type { GatewayComparison } from '../../payments/compare-gateway.ts';
+import { paymentSubject } from '../../payments/gateways.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ORDER } from './command.ts';
 import type { WorkflowComparison } from './ledger-workflows.ts';
@@ -71,14 +72,14 @@ async function askGateway({ config, sql, log }: AdminService): Promise<GatewayCo
   ]);
   return compareWithGateway({
     sql,
-    gateways: composeGateways({ config, log }, GATEWAY_TIMEOUT_MS),
+    gateways: await composeGateways({ config, log }, GATEWAY_TIMEOUT_MS),
   });
 }
 
 function comparisonText(compared: GatewayComparison): string {
   const { faults, notAsked } = compared;
-  const faultRows = faults.map((one) => [one.gatewayPaymentId, one.orderNumber, one.fault]);
-  const notAskedRows = notAsked.map((one) => [one.gatewayPaymentId, one.orderNumber, one.reason]);
+  const faultRows = faults.map((one) => [paymentSubject(one), one.orderNumber, one.fault]);
+  const notAskedRows = notAsked.map((one) => [paymentSubject(one), one.orderNumber, one.reason]);
   return blocks(
     facts({
       'Compared with the gateway': compared.comparedCount,

@@ -1,9 +1,10 @@
-import type { StatusChange } from '../../merchants/commands.ts';
+import type { StatusChange, StatusDetails } from '../../merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../merchants/commands.ts';
 import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
 import { findOrigins, setOrigins } from '../../merchants/origins.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
 import { listMerchants } from '../../merchants/queries.ts';
+import { GATEWAY_ADAPTERS } from '../../payments/adapters.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
@@ -12,6 +13,8 @@ import { blocks, facts, table } from './text.ts';
 const NO_LINKED_ACCOUNT =
   'No linked account: production orders cannot be paid until one is set with merchant approve --linked-account';
 const SHOWN_ONCE = 'The secret is shown only once: store it on your server.';
+
+const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
 
@@ -22,6 +25,7 @@ function presentMerchant(row: MerchantRow) {
     email: row.email,
     status: row.status,
     statusReason: row.statusReason,
+    gateway: row.gateway,
     linkedAccounts: row.linkedAccounts,
     createdAt: row.createdAt,
   };
@@ -36,6 +40,7 @@ function merchantResult(row: MerchantRow, warning: string | null = null): Comman
     'E-mail': shown.email,
     Status: shown.status,
     Reason: shown.statusReason ?? undefined,
+    Gateway: shown.gateway,
     'Linked account': linkedAccounts.production,
     Created: shown.createdAt,
   });
@@ -46,7 +51,7 @@ async function change(
   { sql, actor }: AdminService,
   kind: StatusChange,
   merchant: string,
-  details: { reason?: string | undefined; linkedAccountId?: string | undefined } = {},
+  details: StatusDetails = {},
 ): Promise<MerchantRow> {
   return changeMerchantStatus({ sql, actor }, merchant, kind, details);
 }
@@ -80,9 +85,14 @@ buyers cannot pay them: payment sessions answer 502 until the account is set her
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
+      gateway: {
+        value: GATEWAYS.join('|'),
+        help: 'The payment gateway of its new orders; existing orders keep theirs',
+        choices: GATEWAYS,
+      },
     },
-    async run(service, { merchant, 'linked-account': linkedAccountId }) {
-      const row = await change(service, 'approve', merchant, { linkedAccountId });
+    async run(service, { merchant, 'linked-account': linkedAccountId, gateway }) {
+      const row = await change(service, 'approve', merchant, { linkedAccountId, gateway });
       return merchantResult(row, row.linkedAccounts.production ? null : NO_LINKED_ACCOUNT);
     },
   }),

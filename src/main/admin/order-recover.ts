@@ -21,7 +21,7 @@ async function recoverAll(service: AdminService, since: Date) {
     import('../compose.ts'),
   ]);
   const deps = await recoveryDeps(service);
-  const gateways = composeGateways(service, GATEWAY_TIMEOUT_MS);
+  const gateways = await composeGateways(service, GATEWAY_TIMEOUT_MS);
   const { compared, recovered } = await compare.compareOrders(deps);
   const unsent = await webhooks.sendUnsentWebhooks(deps);
   const lost = await lostOrders.alertLostOrders(deps, since);

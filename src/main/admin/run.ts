@@ -2,7 +2,7 @@ import { ConfigError } from '../../settings.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../setup-error.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway.ts';
-import { NotToldError } from '../../payments/settle-outside.ts';
+import { OrderNotNotifiedError } from '../../payments/settle-outside.ts';
 import { ALERT_COMMANDS } from './alert.ts';
 import { AUDIT_COMMANDS } from './audit.ts';
 import type { AdminCommand } from './command.ts';
@@ -95,7 +95,7 @@ const EXPECTED = [
   SetupError,
   ConfigError,
   UsageError,
-  NotToldError,
+  OrderNotNotifiedError,
   NotConfirmedError,
   GatewayUnavailable,
   GatewayRefused,

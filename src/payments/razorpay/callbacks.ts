@@ -16,8 +16,12 @@ import {
 } from './schemas.ts';
 import type { Payment } from './schemas.ts';
 
+/** Razorpay's headers, as it spells them. */
+export const SIGNATURE_HEADER = 'X-Razorpay-Signature';
+export const EVENT_ID_HEADER = 'X-Razorpay-Event-Id';
+
 function header(headers: CallbackHeaders, name: string): string | undefined {
-  const value = headers[name];
+  const value = headers[name.toLowerCase()];
   return typeof value === 'string' ? value : value?.[0];
 }
 
@@ -87,7 +91,7 @@ function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent 
   const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
   const bodyHash = () => createHash('sha256').update(rawBody).digest('hex');
   return {
-    eventId: header(headers, 'x-razorpay-event-id') ?? bodyHash(),
+    eventId: header(headers, EVENT_ID_HEADER) ?? bodyHash(),
     name,
     occurredAtMs: created_at === undefined ? null : created_at * 1000,
     ...(read?.(payload) ?? { type: 'ignored' }),
@@ -97,7 +101,7 @@ function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent 
 /** Razorpay's webhooks: signature first, on the raw bytes, and only then the body. */
 export function createCallbackParser(webhookSecret: string): Pick<PaymentGateway, 'parseCallback'> {
   function parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult {
-    const signature = header(headers, 'x-razorpay-signature');
+    const signature = header(headers, SIGNATURE_HEADER);
     if (signature === undefined) return { verified: false, reason: 'signature_missing' };
     if (!isSigned(rawBody, signature, webhookSecret)) {
       return { verified: false, reason: 'signature_wrong' };
@@ -105,7 +109,8 @@ export function createCallbackParser(webhookSecret: string): Pick<PaymentGateway
     try {
       return { verified: true, event: readEvent(rawBody, headers) };
     } catch {
-      return { verified: false, reason: 'body_malformed' };
+      const eventId = header(headers, EVENT_ID_HEADER) ?? '';
+      return { verified: false, reason: 'body_malformed', eventId };
     }
   }
   return { parseCallback };

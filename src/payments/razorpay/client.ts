@@ -1,7 +1,7 @@
 import { request } from 'undici';
-import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
+import type { CallLog } from '../adapter.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway.ts';
 import { errorSchema } from './schemas.ts';
 
@@ -39,9 +39,6 @@ interface ClientOptions {
   dispatcher: Dispatcher;
   log?: CallLog | undefined;
 }
-
-/** Where each call is reported; pino fits. */
-export type CallLog = Pick<Logger, 'info' | 'warn'>;
 
 /** Failures of connecting: nothing of the request has left this machine. */
 const CONNECT_FAILURES = new Set([
@@ -102,7 +99,9 @@ function urlOf(baseUrl: string, { path, query = {} }: Call): URL {
 
 /** The words in the paths that we call; every other segment is the id of something. */
 const PATH_WORDS = new Set(
-  'v1 v2 payments qr_codes close refund refunds transfers accounts disputes'.split(' '),
+  'v1 v2 payments qr_codes close refund refunds transfers accounts disputes simulator pay'.split(
+    ' ',
+  ),
 );
 
 /** `/v1/payments/{id}/refund`: the same for every payment, so that lines can be counted. */

@@ -1,9 +1,10 @@
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { CallLog } from '../adapter.ts';
 import type { PaymentGateway } from '../gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
-import type { CallLog } from './client.ts';
+import { createBuyer } from './buyer.ts';
 import { createChargebacks } from './chargebacks.ts';
 import { createLinkedAccounts } from './linked-accounts.ts';
 import { presentPayment } from './present.ts';
@@ -47,6 +48,7 @@ export function createRazorpayGateway(options: RazorpayGatewayOptions): Razorpay
     ...createRefunds(client),
     ...createChargebacks(client),
     ...createLinkedAccounts(client),
+    ...createBuyer(client),
     ...createCallbackParser(options.webhookSecret),
 
     async fetchPayment(gatewayPaymentId) {

@@ -1,0 +1,18 @@
+import type { GatewayAdapter } from '../adapter.ts';
+import { EVENT_ID_HEADER, SIGNATURE_HEADER } from './callbacks.ts';
+import { razorpaySettings } from './settings.ts';
+
+/** Razorpay, and the gateway simulator, which speaks Razorpay's HTTP API. */
+export const razorpay = {
+  name: 'razorpay',
+  settings: razorpaySettings,
+  callback: {
+    path: '/callbacks/razorpay',
+    signatureHeader: SIGNATURE_HEADER,
+    otherHeaders: [EVENT_ID_HEADER],
+  },
+  async create(settings, options) {
+    const { createRazorpayGateway } = await import('./gateway.ts');
+    return createRazorpayGateway({ ...settings, ...options });
+  },
+} as const satisfies GatewayAdapter<ReturnType<typeof razorpaySettings>>;
