@@ -3,7 +3,7 @@ import type { Environment } from '../domain/index.ts';
 import type { Settings, WholeOf } from '../settings.ts';
 import type { PaymentGateway } from './gateway.ts';
 
-/** Where each call to a gateway is reported; pino fits. */
+/** The log of gateway calls; a pino logger fits. */
 export type CallLog = Pick<Logger, 'info' | 'warn'>;
 
 /** What an adapter gets beside its settings. */
@@ -14,18 +14,18 @@ export interface GatewayOptions {
   log: CallLog;
 }
 
-/** How a gateway calls back; what it says is for {@link PaymentGateway.parseCallback}. */
+/** Where a gateway sends callbacks, and which of their headers `parseCallback` reads. */
 export interface CallbackForm {
-  /** The path that it calls, before `/sandbox` or `/production`. */
+  /** The path of the callbacks, before `/sandbox` or `/production`. */
   readonly path: `/${string}`;
-  /** The header with the signature, in the gateway's own spelling. */
+  /** The header with the signature, in the gateway's spelling. */
   readonly signatureHeader: string;
-  /** The other headers that tell a callback, such as the one with the event's id. */
+  /** The other headers, such as the one with the event's id. */
   readonly otherHeaders: readonly string[];
 }
 
 /**
- * A payment gateway, as the service knows it: one folder of `src/payments` exports one, and
+ * What a payment gateway brings: a folder of `src/payments` exports it, and
  * `src/payments/adapters.ts` lists it.
  */
 export interface GatewayAdapter<Group extends Settings = Settings> {
@@ -35,8 +35,8 @@ export interface GatewayAdapter<Group extends Settings = Settings> {
   settings(environment: Environment): Group;
   readonly callback: CallbackForm;
   /**
-   * The gateway of one environment. What this needs is imported by it: every command of operators
-   * imports the adapter for its settings, and few of them call a gateway.
+   * The gateway of one environment. It imports its modules when it is called: every command of
+   * operators imports the adapter for its settings, and few of them call a gateway.
    */
   create(settings: WholeOf<Group>, options: GatewayOptions): Promise<PaymentGateway>;
 }

@@ -6,27 +6,27 @@ import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayUnavailable } from './gateway.ts';
 
-/** Which gateway, in which environment: of an order, and of all that belongs to it. */
+/** The gateway and environment of an order, and of everything that belongs to it. */
 export interface OrderGateway {
   /** The name of the gateway's adapter. */
   gateway: string;
   environment: Environment;
 }
 
-/** A gateway that can be asked, and what it is the gateway of. */
+/** A configured gateway, with its name and environment. */
 export interface ConfiguredGateway extends OrderGateway {
   port: PaymentGateway;
 }
 
-/** The gateways that are configured. Nothing is ever simulated in the place of one that is not. */
+/** The configured gateways. One that is not configured is never replaced by a simulation. */
 export interface Gateways {
   /**
-   * The gateway of an order, which it keeps for life.
+   * The gateway of an order, which never changes.
    *
-   * @throws GatewayUnavailable where it is not configured
+   * @throws GatewayUnavailable if it is not configured
    */
   forOrder(order: OrderGateway): PaymentGateway;
-  /** The same; null where it is not configured. */
+  /** The same, but null if it is not configured. */
   find(order: OrderGateway): PaymentGateway | null;
   readonly all: readonly ConfiguredGateway[];
 }
@@ -70,7 +70,7 @@ export async function createGateways(
   };
 }
 
-/** Names are parts of workflow ids and of alerts' subjects, and tell gateways apart. */
+/** Names are parts of workflow ids and of alerts' subjects, and must be unique. */
 function assertNames(adapters: readonly GatewayAdapter[]): void {
   const names = adapters.map(({ name }) => name);
   const wrong = names.find((name) => !GATEWAY_NAME.test(name));
@@ -84,7 +84,7 @@ export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): strin
   return gatewaySubject(gateway, gatewayPaymentId);
 }
 
-/** How alerts and lists name something of a gateway's: its ids are unique at that gateway only. */
+/** An id of a gateway's in alerts and lists, with the gateway: it is unique at that gateway only. */
 export function gatewaySubject(gateway: string, id: string): string {
   return `${gateway}:${id}`;
 }

@@ -1,5 +1,5 @@
--- The database's own clock: the one that decides what was received in time.
--- A function, so that tests can move it together with Temporal's skipped time.
+-- The database's clock decides whether something was received in time. It is a function, so that
+-- tests can move it together with Temporal's skipped time.
 CREATE FUNCTION service_now() RETURNS timestamptz
 LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT clock_timestamp()';
 
@@ -51,7 +51,7 @@ CREATE TABLE linked_accounts (
   PRIMARY KEY (merchant_id, environment, gateway)
 );
 
--- Who changed what, for ever. Holds no secret.
+-- Who changed what. Rows are never deleted, and contain no secret.
 CREATE TABLE audit_log (
   audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -67,28 +67,28 @@ CREATE INDEX audit_log_by_subject ON audit_log (subject);
 CREATE INDEX audit_log_by_actor ON audit_log (actor, at, audit_id);
 CREATE INDEX audit_log_by_action ON audit_log (action, at, audit_id);
 
--- What needs an operator: one row for each kind and subject as long as it is not cleared.
+-- What needs an operator: one open row for each kind and subject.
 CREATE TABLE alerts (
   alert_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind text NOT NULL,
-  -- What it is about: an order number, a gateway and its payment id, …
+  -- An order number, a gateway and its payment id, …
   subject text NOT NULL,
   -- How often it was raised, and when first and last.
   count integer NOT NULL DEFAULT 1,
   first_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   last_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- What was known the last time.
+  -- The details when it was last raised.
   details jsonb NOT NULL,
   cleared_at timestamptz,
-  -- The operator, or the part of the service that found it mended.
+  -- The operator, or the part of the service that found the cause fixed.
   cleared_by text
 );
 CREATE UNIQUE INDEX alerts_open ON alerts (kind, subject) WHERE cleared_at IS NULL;
 CREATE INDEX alerts_by_subject ON alerts (subject);
 
 -- When each client was last admitted, shared by all API processes (RATE_LIMIT_STORE=postgres).
--- Unlogged: a crash of the database forgets one second of admissions, and nothing else.
--- The fill factor leaves room on a page for the next version of a row, which changes at each request.
+-- Unlogged: a crash of the database loses one second of admissions. The fill factor leaves room on
+-- a page for the next version of a row, which each request updates.
 CREATE UNLOGGED TABLE rate_limits (
   client text PRIMARY KEY,
   admitted_at timestamptz[] NOT NULL

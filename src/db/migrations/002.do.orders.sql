@@ -3,16 +3,16 @@ CREATE TYPE order_status AS ENUM (
   'COMPLETED', 'REFUNDED', 'CANCELLED'
 );
 
--- Written by the API once, and after that only by the order's workflow, step by step.
--- waiting_dispute_* and open_session_id are the exceptions: they are what the API has written down
--- for the workflow to find. They stand on this row, not in a table of their own, because only a
--- condition on the row itself is looked at again when an UPDATE had to wait for another one.
+-- The API writes a row once; then only the order's workflow changes it, step by step. The
+-- exceptions are waiting_dispute_* and open_session_id, which the API writes for the workflow to
+-- find. They are columns of this table because PostgreSQL checks only conditions on the row itself
+-- again when an UPDATE had to wait for another one.
 CREATE TABLE orders (
   order_number text PRIMARY KEY,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
-  -- The payment gateway, by its adapter's name: chosen at creation, kept for life. The gateway's own
-  -- ids, of this row and of all other tables, are unique only together with it.
+  -- The payment gateway, by its adapter's name. It is set at creation and never changes. The ids
+  -- that a gateway gives, here and in all other tables, are unique only together with the gateway.
   gateway text NOT NULL,
   idempotency_key text NOT NULL,
   request_hash bytea NOT NULL,
@@ -25,10 +25,10 @@ CREATE TABLE orders (
   payment_token text NOT NULL UNIQUE,
   status order_status NOT NULL DEFAULT 'ACCEPTED',
   busy jsonb,
-  -- 1 is ORDER_CREATED, which is recorded with the row.
+  -- 1 is ORDER_CREATED, which the same statement records.
   step_number integer NOT NULL DEFAULT 1,
   dispute_count integer NOT NULL DEFAULT 0,
-  -- The payment that made it PAID; the UTR is by what banks and UPI apps name it.
+  -- The payment that made it PAID. The UTR is its reference at banks and in UPI apps.
   gateway_payment_id text,
   payment_utr text,
   paid_at timestamptz,
@@ -38,7 +38,7 @@ CREATE TABLE orders (
   dispute_raised_at timestamptz,
   dispute_respond_by timestamptz,
   dispute_evidence text,
-  -- How the latest dispute ended: the merchant's own words, or an operator's decision.
+  -- How the latest dispute ended: the merchant's resolution, or an operator's decision.
   dispute_resolution text,
   dispute_decided_for text CHECK (dispute_decided_for IN ('merchant', 'buyer')),
   dispute_decision_reason text,
@@ -59,17 +59,17 @@ CREATE TABLE orders (
   UNIQUE (merchant_id, environment, idempotency_key)
 );
 
--- GET /orders reads them backwards, newest first.
+-- GET /orders reads this index backwards, newest first.
 CREATE INDEX orders_by_merchant ON orders (merchant_id, environment, created_at, order_number);
 CREATE INDEX orders_by_status
   ON orders (merchant_id, environment, status, created_at, order_number);
 CREATE INDEX orders_by_merchant_order_id
   ON orders (merchant_id, environment, merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
--- What is compared with the workflows that run; the statuses are those that are not final.
+-- The comparison with the running workflows reads the orders whose status is not final.
 CREATE INDEX orders_open ON orders (order_number, status)
   WHERE status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED');
--- What the sweeper looks for: normally empty.
+-- The sweeper reads this index, which is normally empty.
 CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
   WHERE waiting_dispute_id IS NOT NULL;
 -- GET /orders?buyerEmail=…, whatever the case. The address itself is in the index too, because
@@ -78,24 +78,25 @@ CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
 CREATE INDEX orders_by_buyer_email
   ON orders (merchant_id, environment, lower(buyer_email), created_at, order_number)
   INCLUDE (buyer_email);
--- What operators find orders by, whoever the merchant is, the newest first.
+-- Operators search the orders of all merchants, newest first.
 CREATE INDEX orders_by_any_buyer_email ON orders (lower(buyer_email), created_at, order_number);
 CREATE INDEX orders_by_any_buyer_phone ON orders (buyer_phone, created_at, order_number);
 CREATE INDEX orders_by_any_merchant_order_id
   ON orders (merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
--- Disputes that have not ended, by their deadline: few of all orders.
+-- Open disputes by their deadline: a small part of all orders.
 CREATE INDEX orders_in_dispute ON orders (dispute_respond_by, order_number)
   WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
 
--- Orders whose workflow has not begun: written with the order, removed by the first thing that its
--- workflow does. A table of its own, because to mark the order's row would write every index of it.
+-- Orders whose workflow has not begun. A row is written with the order, and deleted by the first
+-- activity of its workflow. A separate table, because a flag in orders would write every index of
+-- it.
 CREATE TABLE unstarted_orders (
   order_number text PRIMARY KEY REFERENCES orders,
   created_at timestamptz NOT NULL
 );
 
--- What happened to an order, in order: the timeline.
+-- The timeline of an order.
 CREATE TABLE order_steps (
   order_number text NOT NULL REFERENCES orders,
   step_number integer NOT NULL,
@@ -103,28 +104,28 @@ CREATE TABLE order_steps (
   at timestamptz NOT NULL,
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
   status order_status NOT NULL,
-  -- The whole step, as the workflow made it: what counts when its workflow task was lost.
+  -- The complete step as the workflow made it. The workflow adopts it if its task was lost.
   step jsonb NOT NULL,
-  -- Recorded for an Update of which nobody has heard the answer yet: its workflow task may be lost,
-  -- and with it the Update, so that the workflow does not know of this step. See ADR 1.
+  -- Recorded for an Update that the API has not acknowledged: the workflow task may be lost, and
+  -- with it the Update, so that the workflow does not have this step. See docs/adr/0001.
   unheard boolean NOT NULL,
   request_id text,
   details jsonb,
   PRIMARY KEY (order_number, step_number)
 );
--- What the sweeper looks for: normally nothing for longer than a moment.
+-- The sweeper reads this index, in which rows normally stay for a moment.
 CREATE INDEX order_steps_unheard ON order_steps (recorded_at) WHERE unheard;
 CREATE UNIQUE INDEX order_steps_by_request ON order_steps (order_number, request_id)
   WHERE request_id IS NOT NULL;
 
--- What a request asks for, written before the workflow hears of it: nothing personal enters
--- Temporal, and a repeat of the request is known by its row.
+-- A command of a client or an operator, written before the workflow receives it: so nothing
+-- personal enters Temporal, and a repeat of the command is recognised.
 CREATE TABLE order_requests (
   order_number text NOT NULL REFERENCES orders,
   request_id text NOT NULL,
   body jsonb NOT NULL,
-  -- Who asks, and why: a merchant's id, or cli: and an operator's name. Money is moved on a person's
-  -- word only with both. Null where nobody has to answer for it.
+  -- A merchant's id, or cli: and an operator's name, and the reason. A command that moves money
+  -- needs both; other commands may have neither.
   actor text,
   reason text,
   received_at timestamptz NOT NULL DEFAULT service_now(),
@@ -132,18 +133,18 @@ CREATE TABLE order_requests (
 );
 
 -- GET /orders: exact totals and deep pages without counting a million rows, while creating an order
--- locks nothing that another order needs. Why it is so: docs/adr/0006-listing-a-million-orders.md.
+-- locks nothing that another order needs: docs/adr/0006-listing-a-million-orders.md.
 --
--- The orders of a merchant in an environment, oldest first, are cut into blocks of a few thousand.
--- A block begins where the one before it ends; the oldest has no beginning. Orders newer than the
--- end of the newest block are in none: they are counted one by one.
+-- The orders of a merchant in an environment, oldest first, are divided into blocks of a few
+-- thousand. A block begins where the previous one ends; the oldest has no beginning. Orders newer
+-- than the end of the newest block are in no block: they are counted one by one.
 CREATE TABLE order_blocks (
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
-  -- The orders created before this, from the end of the block before on.
+  -- The orders created before this, and not before the end of the previous block.
   ends_at timestamptz NOT NULL,
   orders integer NOT NULL,
-  -- How many of them have each status, in the order of the type.
+  -- The number of orders in each status, in the order of the enum.
   by_status integer[] NOT NULL,
   PRIMARY KEY (merchant_id, environment, ends_at)
 ) WITH (fillfactor = 50);

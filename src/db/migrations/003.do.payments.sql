@@ -1,6 +1,6 @@
 CREATE TYPE session_state AS ENUM ('OPENING', 'OPEN', 'PAID', 'CLOSED', 'FAILED');
 
--- One try of a buyer to pay. orders.open_session_id names the one that may still be paid.
+-- One offer to pay at the gateway. orders.open_session_id names the one that can still be paid.
 CREATE TABLE payment_sessions (
   session_id text PRIMARY KEY,
   order_number text NOT NULL REFERENCES orders,
@@ -11,16 +11,16 @@ CREATE TABLE payment_sessions (
   upi_intent text,
   page_url text,
   expires_at timestamptz NOT NULL,
-  -- When it could be paid no more: closed, or its order was paid or cancelled. Null for one that
-  -- nothing has ended but time. Not before expires_at means that it had expired.
+  -- When it was closed, or its order was paid or cancelled. Null if only its time ended it. A time
+  -- not before expires_at means that it had expired.
   ended_at timestamptz,
-  -- The sandbox helper that pays this session: its request gets the answer of the PAID step.
+  -- The command of the sandbox helper that pays this session: the PAID step answers it.
   pay_request_id text,
   created_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the gateway is asked next what became of it: never again, if null. See
+  -- When the gateway is next asked about it; null: never again. See
   -- src/payments/session-queries.ts.
   next_check_at timestamptz,
-  -- When it was last asked because somebody looked at the session; see src/payments/sessions.ts.
+  -- When a request for the session last made the service ask; see src/payments/sessions.ts.
   looked_at timestamptz,
   UNIQUE (gateway, gateway_session_id)
 );
@@ -28,7 +28,7 @@ CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, sessio
 CREATE INDEX payment_sessions_to_check ON payment_sessions (next_check_at)
   WHERE next_check_at IS NOT NULL;
 
--- The session that a request with a key was answered with, for its repeats.
+-- The session that a request with an Idempotency-Key returned, for its repeats.
 CREATE TABLE payment_session_keys (
   order_number text NOT NULL REFERENCES orders,
   idempotency_key text NOT NULL,
@@ -36,8 +36,8 @@ CREATE TABLE payment_session_keys (
   PRIMARY KEY (order_number, idempotency_key)
 );
 
--- Our record of what the gateway captured: a row is written when the gateway first says so.
--- Reconciliation looks at it again until its order has taken it, or it has been given back.
+-- A capture, written when the gateway first reports it. Reconciliation checks it until its order
+-- has taken it or it is refunded.
 CREATE TABLE payments (
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
@@ -45,34 +45,34 @@ CREATE TABLE payments (
   order_number text NOT NULL REFERENCES orders,
   session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
-  -- What the gateway said of it, the last time before an order took it or it went back as surplus.
+  -- As the gateway last reported it before an order took it or its surplus refund began.
   currency text NOT NULL DEFAULT 'INR',
   gateway_status text NOT NULL DEFAULT 'captured',
   refunded_paise bigint NOT NULL DEFAULT 0 CHECK (refunded_paise >= 0),
-  -- The whole amount is there, in our currency. Of any other capture an order must not become PAID,
-  -- and it must not be refunded as surplus: it is recorded and alerted, and has no ledger line.
+  -- The whole amount is captured, in INR. Any other capture neither makes an order PAID nor is
+  -- refunded as surplus: it is recorded and alerted, and has no ledger line.
   is_whole boolean NOT NULL GENERATED ALWAYS AS
     (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
-  -- The reference by which banks and UPI apps name it, if the gateway told us.
+  -- Its reference at banks and in UPI apps, if the gateway reports it.
   utr text,
   captured_at timestamptz NOT NULL DEFAULT service_now(),
-  -- The process that is moving this money at the gateway, see src/payments/money-lease.ts.
+  -- The process that is moving this money at the gateway: see src/payments/money-lease.ts.
   money_lease_token text,
   money_lease_ends_at timestamptz,
-  -- Set aside for the merchant at the gateway.
+  -- When a hold of the funds at the gateway was last tried.
   hold_started_at timestamptz,
-  -- The gateway refused for good: it is asked again an hour later.
+  -- When the gateway refused the hold; the service tries again an hour later.
   hold_refused_at timestamptz,
   held_at timestamptz,
   PRIMARY KEY (gateway, gateway_payment_id)
 );
 CREATE INDEX payments_by_order ON payments (order_number);
--- What reconciliation looks for every minute.
+-- Reconciliation reads this index every minute.
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
 
--- Attempts that failed, so that a callback that comes twice is one PAYMENT_FAILED.
+-- Failed payments, so that a repeated callback records one PAYMENT_FAILED.
 CREATE TABLE failed_payments (
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
@@ -81,7 +81,7 @@ CREATE TABLE failed_payments (
   PRIMARY KEY (gateway, gateway_payment_id)
 );
 
--- What the gateway called back with, as it came, before anything is done about it.
+-- Each callback as received, written before it is processed.
 CREATE TABLE gateway_callbacks (
   callback_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway text NOT NULL,
@@ -93,7 +93,7 @@ CREATE TABLE gateway_callbacks (
 );
 CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (gateway, environment, event_id);
 
--- A capture that its order cannot take, given back in full: once for each gateway payment.
+-- The refund of a capture that its order cannot take: once for each gateway payment.
 CREATE TABLE surplus_refunds (
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
@@ -107,8 +107,8 @@ CREATE TABLE surplus_refunds (
 );
 CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
 
--- Money of a payment that was refunded at the gateway by somebody else than this service, or is
--- charged back by the buyer's bank: known by the gateway's id of it.
+-- A refund made at the gateway without this service, or a chargeback by the buyer's bank, with the
+-- gateway's id.
 CREATE TABLE gateway_reversals (
   gateway text NOT NULL,
   reversal_id text NOT NULL,
@@ -119,16 +119,15 @@ CREATE TABLE gateway_reversals (
   state text NOT NULL CHECK (
     (kind = 'refund' AND state IN ('pending', 'processed', 'failed'))
     OR (kind = 'chargeback' AND state IN ('open', 'won', 'lost'))),
-  -- The money is gone, and the ledger says so.
+  -- The money has left, and the ledger has a line for it.
   has_left boolean NOT NULL GENERATED ALWAYS AS (state IN ('processed', 'lost')) STORED,
-  -- It is gone or may go: the funds are not released while it stands.
+  -- The money has left or may leave: the funds are not released meanwhile.
   blocks_release boolean NOT NULL
     GENERATED ALWAYS AS (state IN ('pending', 'processed', 'open', 'lost')) STORED,
-  -- What its line in the ledger takes from the payment's money: less than its amount only where
-  -- less was left.
+  -- The amount of its ledger line: less than amount_paise only if less of the payment was left.
   booked_paise bigint NOT NULL DEFAULT 0 CHECK (booked_paise BETWEEN 0 AND amount_paise),
   noted_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When we heard how it ended.
+  -- When its end was recorded.
   ended_at timestamptz,
   -- When the gateway was last asked about a chargeback that is open.
   checked_at timestamptz,
@@ -139,24 +138,24 @@ CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
 
--- What an operator says of where an order's money is: moved outside the gateway after the gateway
--- refused for good, or gone there without this service.
+-- An operator's record of where an order's money is: moved outside the gateway after the gateway
+-- refused, or moved at the gateway without this service.
 CREATE TABLE outside_settlements (
   order_number text PRIMARY KEY REFERENCES orders,
-  -- Whose the money counts as: this chooses the order's final status and its event.
+  -- Decides the order's final status and its event.
   outcome text NOT NULL CHECK (outcome IN ('released', 'refunded')),
-  -- Of the bank transfer; null when no money was moved for it.
+  -- Of the bank transfer; null if there was none.
   reference text,
   reason text NOT NULL,
   actor text NOT NULL,
   at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the order found it by itself, at its next try to move the money.
+  -- When the order read it at its next attempt to move the money.
   found_at timestamptz
 );
 CREATE INDEX outside_settlements_by_reference ON outside_settlements (reference);
 
--- Double entry by construction: a line takes from one account what it gives to another, so the sum
--- over all accounts is zero at all times. Append-only.
+-- Double entry: a line debits one account and credits another with the same amount, so the sum over
+-- all accounts is always zero. Append-only.
 CREATE TYPE ledger_account AS ENUM (
   'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds'
 );
@@ -172,7 +171,7 @@ CREATE TABLE ledger_transfers (
   credit_account ledger_account NOT NULL CHECK (credit_account <> debit_account),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
   at timestamptz NOT NULL DEFAULT service_now(),
-  -- Of a reversal: which one.
+  -- Only of a reversal.
   reversal_id text,
   CHECK ((operation = 'reversal') = (reversal_id IS NOT NULL)),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments,
@@ -182,6 +181,6 @@ CREATE TABLE ledger_transfers (
     UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
--- What is left of money that came in goes out once: released to the merchant or refunded, never both.
+-- A payment is released to the merchant or refunded, once, and never both.
 CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway, gateway_payment_id)
   WHERE operation IN ('release', 'refund');

@@ -1,4 +1,4 @@
--- A lifecycle event, with the exact bytes that every attempt sends.
+-- A webhook event, with the exact bytes that every attempt sends.
 CREATE TABLE order_events (
   event_id text PRIMARY KEY,
   order_number text NOT NULL REFERENCES orders,
@@ -19,9 +19,9 @@ CREATE TABLE webhook_deliveries (
   environment environment NOT NULL,
   state delivery_state NOT NULL DEFAULT 'PENDING',
   next_attempt_at timestamptz,
-  -- next_attempt_at is a time that was reserved at its endpoint: it need not wait again.
+  -- next_attempt_at is reserved at its endpoint, so the attempt need not wait again.
   has_reservation boolean NOT NULL DEFAULT false,
-  -- An attempt under way: a second one is refused until it ends, or its process must be dead.
+  -- A running attempt: a second one is refused until it ends or this time has passed.
   attempt_token text,
   attempt_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -29,7 +29,7 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_by_merchant
   ON webhook_deliveries (merchant_id, environment, created_at DESC);
--- What "retry all that failed since" looks for.
+-- "Retry all that failed since" reads this index.
 CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (settled_at) WHERE state = 'FAILED';
 
 CREATE TYPE attempt_kind AS ENUM ('scheduled', 'manual');
@@ -46,18 +46,18 @@ CREATE TABLE webhook_attempts (
   error text
 );
 CREATE INDEX webhook_attempts_by_delivery ON webhook_attempts (delivery_id, attempt_id);
--- "Retry all that failed since" looks here for those that are PENDING still: what succeeded costs
--- nothing.
+-- "Retry all that failed since" finds the PENDING deliveries here; successful attempts are not in
+-- it.
 CREATE INDEX webhook_attempts_failed ON webhook_attempts (at) WHERE error IS NOT NULL;
 
--- An endpoint whose webhooks had to wait for their places, or ran out of time. Others have no row.
+-- An endpoint at which webhooks had to wait for a place or timed out. Other endpoints have no row.
 CREATE TABLE webhook_endpoints (
-  -- Scheme, host and port: what connections, and so places, are shared by.
+  -- Scheme, host and port: connections, and so places, are shared by origin.
   origin text PRIMARY KEY,
-  -- When there will be a place for the next webhook that has to wait: all times before are taken.
+  -- When the next waiting webhook gets a place; all earlier times are reserved.
   next_free_at timestamptz NOT NULL,
-  -- For how long an attempt holds its place, as far as is known.
+  -- How long an attempt is expected to hold its place.
   attempt_ms double precision NOT NULL,
-  -- Attempts that ran out of time since the last success.
+  -- Attempts that timed out since the last success.
   timeouts integer NOT NULL DEFAULT 0
 );

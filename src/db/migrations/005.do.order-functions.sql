@@ -1,10 +1,10 @@
--- The payment of a step that made its order PAID; null of any other step.
+-- The payment of the step that made an order PAID; null for any other step.
 CREATE FUNCTION payment_of(s order_steps, o orders) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN
     jsonb_build_object('gateway', o.gateway, 'gatewayPaymentId', o.gateway_payment_id) END
 $$;
 
--- The step that an order has under a number; null when it has none.
+-- An order's step with this number; null if there is none.
 CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('step', s.step, 'requestId', s.request_id,
@@ -15,10 +15,10 @@ LANGUAGE sql STABLE AS $$
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
--- Writes one step of an order: its row, the timeline, the webhook event with its delivery, and the
--- ledger line, all or nothing, once for each step number. The order's row is locked first, so every
--- condition is checked on what is true now, and whoever else writes to this order comes before or
--- after. What the parameters hold: src/orders/record-step.ts.
+-- Records one step of an order atomically, once for each step number: the row, the timeline, the
+-- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
+-- every condition is checked on current data and concurrent writers come before or after it. For
+-- the parameters see src/orders/record-step.ts.
 CREATE FUNCTION record_step(
   p_order_number text,
   p_step jsonb,        -- number, kind, at, whole, unheard
@@ -38,8 +38,8 @@ BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
 
   IF o.step_number >= number THEN
-    -- Written by an earlier try. It need not be the same step: a workflow task can be lost after its
-    -- local activity has written, and what the next one does first may be something else.
+    -- An earlier attempt has written it. It may be another step: a workflow task can be lost after
+    -- its local activity has written, and the next task may begin with something else.
     RETURN jsonb_build_object('outcome', 'recorded',
       'recorded', find_step(p_order_number, number));
   END IF;
@@ -48,7 +48,7 @@ BEGIN
         = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
     RETURN '{"outcome": "not_settled"}';
   END IF;
-  -- This database was restored from a backup: the workflow writes again what it has lost.
+  -- The database was restored from a backup: the workflow writes the lost steps again.
   IF o.step_number < number - 1 THEN
     RETURN jsonb_build_object('outcome', 'row_behind', 'stepNumber', o.step_number);
   END IF;
@@ -57,7 +57,7 @@ BEGIN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
-  -- A capture that is not wholly there, or not this order's, is no payment: see payments.is_whole.
+  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
   IF p_step->>'kind' = 'PAYMENT_SUCCESS' AND NOT EXISTS (SELECT FROM payments p
       WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
         AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
@@ -68,14 +68,14 @@ BEGIN
   IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;
-  -- An order that is not delivered yet has no window: each dispute that waits counts.
+  -- An order that is not delivered has no window: any waiting dispute counts.
   IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', jsonb_build_object(
       'requestId', o.waiting_dispute_id,
       'receivedAtMs', floor(extract(epoch FROM o.waiting_dispute_received_at) * 1000)));
   END IF;
-  -- The window is over when this clock says so, for it is this clock that receives disputes.
+  -- This clock decides when the window is over, because it also dates the disputes.
   IF p_step->>'kind' = 'RELEASE_STARTED' AND service_now() < o.completes_at THEN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
       ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
@@ -97,7 +97,7 @@ BEGIN
 
   changed := jsonb_populate_record(o, p_columns);
   IF p_step->>'kind' = 'ORDER_CANCELLED' THEN
-    -- Read again under the lock: a surplus may have been taken or given back since.
+    -- Read again under the lock: a surplus refund may have begun or ended since.
     SELECT s.amount_paise, s.reason, s.processed_at
     INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
     FROM surplus_refunds s WHERE s.order_number = p_order_number
@@ -124,7 +124,7 @@ BEGIN
     open_session_id = changed.open_session_id, updated_at = at
   WHERE order_number = p_order_number;
 
-  -- The order can be paid no more, so neither can its session, whose QR code may still be open.
+  -- The order can no longer be paid, so its session ends, too; its QR code may still be open.
   IF changed.open_session_id IS NULL THEN
     UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
     WHERE session_id = o.open_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
@@ -152,7 +152,7 @@ BEGIN
   END IF;
 
   IF p_ledger IS NOT NULL THEN
-    -- The gateway may have moved some of what was captured, or all of it.
+    -- Reversals may have reduced the captured amount.
     paise := CASE p_ledger->>'debit' WHEN 'merchant_held'
       THEN balance_of(o.gateway, changed.gateway_payment_id, 'merchant_held')
       ELSE o.amount_paise END;
@@ -174,8 +174,8 @@ END $$;
 CREATE FUNCTION status_number(status order_status) RETURNS integer LANGUAGE sql IMMUTABLE
 AS 'SELECT array_position(enum_range(NULL::order_status), status)';
 
--- Cuts the oldest orders that are in no block into a block, once there are enough of them.
--- Returns false when there was nothing to do, or somebody else is at it.
+-- Puts the oldest orders that are in no block into a new block, once there are enough of them.
+-- Returns false if there is nothing to do, or another process is doing it.
 CREATE FUNCTION seal_order_block(
   p_merchant_id text, p_environment environment, p_orders integer
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -190,7 +190,7 @@ BEGIN
   SELECT coalesce(max(ends_at), '-infinity') INTO begins_at FROM order_blocks
   WHERE merchant_id = p_merchant_id AND environment = p_environment;
 
-  -- Only what is a minute old: whoever is about to insert an order now will not be among them.
+  -- Only orders that are a minute old: an order that is being inserted now is not among them.
   SELECT created_at + interval '1 microsecond' INTO new_ends_at FROM orders
   WHERE merchant_id = p_merchant_id AND environment = p_environment
     AND created_at >= begins_at AND created_at < service_now() - interval '1 minute'
@@ -202,8 +202,8 @@ BEGIN
     RETURN false;
   END IF;
 
-  -- Whoever is changing one of them now is waited for, and is seen by the next statement; whoever
-  -- changes one later sees the block.
+  -- Waits for transactions that are changing one of them, whose changes the next statement sees;
+  -- later transactions see the block.
   PERFORM FROM orders
   WHERE merchant_id = p_merchant_id AND environment = p_environment
     AND created_at >= begins_at AND created_at < new_ends_at

@@ -1,11 +1,11 @@
--- When the gateway is asked about a session for the last time: long after it was over.
+-- When the gateway is asked about a session for the last time: an hour after it was over.
 CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
 $$;
 
--- Writes down what the gateway says of a capture, and ends its session: as paid, or, when the order
--- cannot become PAID by it, so that the buyer can have another one. The order is locked first, as
--- everybody does. What an order has taken, or goes back as surplus, stays as it was.
+-- Records a capture and ends its session: as paid, or, if the order cannot become PAID by it, so
+-- that the buyer can have another session. Like every writer it locks the order first. A capture
+-- that an order has taken, or that is being refunded as surplus, does not change.
 CREATE FUNCTION write_capture(
   p_order_number text, p_session_id text, p_gateway text, p_environment environment,
   p_payment jsonb      -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
@@ -33,7 +33,7 @@ BEGIN
     AND NOT EXISTS (SELECT FROM surplus_refunds s
       WHERE s.gateway = payments.gateway AND s.gateway_payment_id = payments.gateway_payment_id)
   RETURNING * INTO payment;
-  -- It belongs to an order already, or is going back.
+  -- An order has taken it, or it is being refunded.
   IF payment.gateway_payment_id IS NULL THEN
     RETURN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id';
   END IF;
@@ -42,7 +42,7 @@ BEGIN
   UPDATE payment_sessions s
   SET state = (CASE WHEN fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
     ended_at = coalesce(s.ended_at, service_now()),
-    -- Only a second payment on it can be missed now.
+    -- Only a second payment on it can still be missed.
     next_check_at = CASE WHEN fits THEN last_check_of(s) ELSE s.next_check_at END
   WHERE s.session_id = payment.session_id
     -- Another payment has paid it.
@@ -56,14 +56,14 @@ BEGIN
   RETURN fits;
 END $$;
 
--- Some of an order's payment has left at the gateway without this service, or may leave.
+-- A reversal at the gateway has reduced an order's payment, or may reduce it.
 CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
     WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
       AND r.blocks_release)
 $$;
 
--- What stands on an account of a payment's money.
+-- The balance of a payment on an account.
 CREATE FUNCTION balance_of(
   p_gateway text, p_gateway_payment_id text, p_account ledger_account
 ) RETURNS bigint LANGUAGE sql STABLE AS $$
@@ -73,9 +73,9 @@ CREATE FUNCTION balance_of(
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
 $$;
 
--- Writes down what the gateway says of a refund that is not ours, or of a chargeback, and the line in
--- the ledger once the money is gone: from where the payment's money stands, and no more than that.
--- The order is locked first, as everybody does. What has ended stays as it ended.
+-- Records a reversal and, once its money has left, a ledger line from the account that has the
+-- payment's money, of at most its balance. Like every writer it locks the order first. A reversal
+-- that has ended does not change.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb     -- reversal_id, gateway_payment_id, kind, amount_paise, state
@@ -108,7 +108,7 @@ BEGIN
       CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'noted' END);
   END IF;
 
-  -- One of these three at most has any of it.
+  -- At most one of these three has a balance.
   FOREACH source IN ARRAY '{merchant_held, merchant_available, surplus}'::ledger_account[] LOOP
     paise := least(reversal.amount_paise,
       balance_of(p_gateway, reversal.gateway_payment_id, source));
@@ -122,7 +122,7 @@ BEGIN
     VALUES (p_gateway, reversal.gateway_payment_id, 'reversal', o.order_number, o.merchant_id,
       o.environment, source, 'refunds', paise, reversal.reversal_id);
   END IF;
-  -- Nobody has this payment yet, and with some of it gone nobody can have it.
+  -- No order has taken this payment, and a partly refunded one cannot be taken.
   UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, reversal.amount_paise)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
     AND NOT EXISTS (SELECT FROM ledger_transfers t
@@ -130,8 +130,8 @@ BEGIN
   RETURN jsonb_build_object('outcome', 'noted', 'order_number', o.order_number);
 END $$;
 
--- Reserves the one session that an order may have open. Locks the order's row, so that it cannot
--- slip in beside another one, or while the order is closing its payment.
+-- Reserves the one open session of an order. It locks the order's row, so that no second session is
+-- opened, and none while the order is closing its payment.
 CREATE FUNCTION reserve_payment_session(
   p_order_number text, p_session_id text, p_session_ms bigint,
   p_max_sessions integer, p_opening_seconds integer
@@ -149,14 +149,14 @@ BEGIN
   IF merchant.status <> 'APPROVED' THEN
     RETURN 'refused';
   END IF;
-  -- Its funds could not be set aside. The sandbox makes an account when it first needs one.
+  -- Its funds could not be held. The sandbox creates an account when it first needs one.
   IF o.environment = 'production' AND NOT EXISTS (SELECT FROM linked_accounts a
       WHERE a.merchant_id = o.merchant_id AND a.environment = o.environment
         AND a.gateway = o.gateway) THEN
     RETURN 'no_account';
   END IF;
   SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
-  -- Captured already, and the order is about to hear of it.
+  -- Captured, and the order is about to be notified.
   IF open.state = 'PAID' THEN
     RETURN 'refused';
   END IF;

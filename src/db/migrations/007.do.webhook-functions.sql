@@ -2,21 +2,21 @@ CREATE FUNCTION webhook_origin(url text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT lower(substring(url FROM '^[^/]+//[^/?#]+')) $$;
 
--- Webhooks that may be under way to one endpoint at once: half as many after every eight that ran
--- out of time in a row, and at least one.
+-- How many webhooks may be in progress at one endpoint: half as many after every eight consecutive
+-- timeouts, and at least one.
 CREATE FUNCTION webhook_slots(timeouts integer) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT 8 >> least(timeouts / 8, 3) $$;
 
--- Gives webhooks that have to wait for their endpoints a time each, and gives them back. Times of an
--- endpoint are as far apart as its places allow, and at most ten minutes ahead: whoever finds no
--- time until then comes again shortly before.
+-- Reserves a time for each webhook that has to wait for its endpoint, and ends its attempt until
+-- then. The times of an endpoint are as far apart as its places allow, and at most ten minutes
+-- ahead: a webhook without a time until then tries again shortly before.
 CREATE FUNCTION reserve_webhook_attempts(p_waiting jsonb)
 RETURNS TABLE (token text, wait_ms double precision)
 LANGUAGE plpgsql AS $$
 DECLARE
   horizon CONSTANT interval := '10 minutes';
-  -- One that found every place taken just now does not come again at once.
+  -- A webhook that found every place taken waits at least this long.
   busy_wait CONSTANT interval := '3 seconds';
   unknown_attempt_ms CONSTANT double precision := 500;
   now_at CONSTANT timestamptz := service_now();
@@ -40,7 +40,7 @@ BEGIN
     ON CONFLICT (origin) DO NOTHING;
     SELECT * INTO STRICT endpoint FROM webhook_endpoints e WHERE e.origin = asked.origin FOR UPDATE;
 
-    -- While others wait, what they have seen of the endpoint counts as well.
+    -- While others wait, their measurements of the endpoint count, too.
     expected_ms := CASE WHEN endpoint.timeouts > 0 OR endpoint.next_free_at > now_at
       THEN greatest(endpoint.attempt_ms, asked.expected_ms)
       ELSE coalesce(asked.expected_ms, endpoint.attempt_ms) END;
@@ -76,8 +76,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- What attempts have shown of their endpoints. A success gives an endpoint all of its places back,
--- and whoever comes next need not wait behind times that were reserved while it was slower.
+-- Records the results of attempts at their endpoints. A success restores all places of an endpoint,
+-- and moves its next free time forward if it was reserved while the endpoint was slower.
 CREATE FUNCTION record_endpoint_results(p_attempts jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -5,7 +5,7 @@ END $$;
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Keeps the numbers true for the orders of a block. Those of none, as every new one, cost a look-up.
+-- Keeps the counts of a block exact. An order in no block, such as a new one, costs a look-up.
 CREATE FUNCTION count_in_block() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   block_ends_at CONSTANT timestamptz := (
