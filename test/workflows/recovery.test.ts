@@ -90,7 +90,12 @@ test('a capture of an order whose workflow is missing makes it PAID and is not r
   const gatewayPaymentId = await order.capture();
   await terminate(order);
   const payment = await service.deps.gateways.forOrder(SANDBOX).fetchPayment(gatewayPaymentId);
-  await recordGatewayPayment(service.deps, SANDBOX, { ...payment, orderNumber: order.orderNumber }, null);
+  await recordGatewayPayment(
+    service.deps,
+    SANDBOX,
+    { ...payment, orderNumber: order.orderNumber },
+    null,
+  );
   await order.untilStatus('PAID');
   expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);
 });
