@@ -15,7 +15,7 @@ import { gatewaySubject } from './gateways.ts';
 import { writeCallback } from './queries.ts';
 import { recordChargeback, recordRefund } from './reversals.ts';
 
-/** Gateways wait 5 s and more; past this we answer and go on, for the callback is stored. */
+/** Gateways wait at least 5 s. Past this the response is sent; the stored callback is still processed. */
 const ANSWER_WITHIN_MS = 1500;
 
 const ENVIRONMENTS = ['sandbox', 'production'] as const;
@@ -114,7 +114,7 @@ async function act(deps: CaptureDeps, from: OrderGateway, event: GatewayEvent): 
   const { payment } = event;
   const note = noteOf(deps, from, event);
   if ((await note()) !== 'unknown_payment' || payment === null) return;
-  // It is the first that we hear of this payment: an order that has none cannot have taken it.
+  // The payment was not recorded: an order without a payment cannot have taken it.
   await recordGatewayPayment(deps, from, payment, null);
   await note();
 }

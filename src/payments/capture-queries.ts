@@ -15,7 +15,7 @@ export type CapturedPaymentFacts = Pick<
 /**
  * Writes a capture down, and ends its session: as paid, or, when the order cannot become PAID by it,
  * so that the buyer can have another one. A repeat changes only what the gateway has refunded since,
- * and only while the capture is nobody's.
+ * and only while no order has taken the capture and no surplus refund of it has begun.
  *
  * @returns whether its order may become, or is, PAID by it
  */
@@ -77,13 +77,13 @@ export interface UnappliedCapture extends PaymentRef {
   currency: string;
   refundedPaise: number;
   gatewayStatus: string;
-  /** It is being given back already. */
+  /** Its surplus refund has begun. */
   isSurplus: boolean;
 }
 
 /**
- * Captures that no order has taken and that have not been given back. Of those that are not whole,
- * only the ones of which no operator has been told.
+ * Captures that no order has taken and that are not refunded. Of those that are not whole, only the
+ * ones without an alert.
  */
 const unappliedCaptures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
@@ -97,12 +97,12 @@ const unappliedCaptures = (sql: Sql) => sql`
         WHERE a.kind = 'unfit_capture'
           AND a.subject = p.gateway || ':' || p.gateway_payment_id))`;
 
-/** What is looked for every minute is found long before; `ledger verify` looks at everything. */
+/** Reconciliation runs every minute and finds them long before; `ledger verify` checks all. */
 const UNAPPLIED_FOR_DAYS = 7;
 
 /**
- * Captures that no order has taken and nobody has given back: a Signal was lost on its way. The
- * newest first, so that those which the gateway refuses for good do not stand in their way.
+ * Captures that no order has taken and that are not refunded: a Signal was lost. Newest first, so that
+ * refunds which the gateway refuses do not delay the others.
  */
 export async function findUnappliedCaptures(
   sql: Sql,
@@ -115,7 +115,7 @@ export async function findUnappliedCaptures(
     ORDER BY p.captured_at DESC LIMIT ${limit}`;
 }
 
-/** A recorded capture, unless its order has taken it or it has been given back. */
+/** A recorded capture, unless its order has taken it or it is refunded. */
 export async function findUnappliedCapture(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

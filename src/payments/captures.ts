@@ -23,7 +23,7 @@ export interface CaptureDeps {
  * Records what a payment at the gateway came to: the database first, then the order's workflow.
  * Safe to call any number of times, in any order, for callbacks and reconciliation alike.
  *
- * @param gatewaySessionId which names the order even where the gateway lost our notes
+ * @param gatewaySessionId names the order also when the gateway has lost the order number
  */
 export async function recordGatewayPayment(
   deps: CaptureDeps,
@@ -61,8 +61,8 @@ export async function recordGatewayPayment(
 }
 
 /**
- * Writes a capture down, and tells an operator of one that is in another currency, or refunded, at
- * least in part. The order is not told.
+ * Records a capture, and raises an alert about one in another currency or one that is refunded, at
+ * least in part. The order is not notified.
  *
  * @returns whether the order may become PAID by it
  */
@@ -80,7 +80,7 @@ export async function recordCapture(
   return false;
 }
 
-/** Not given back by us, because nobody can say how much of it is whose. */
+/** Not refunded by the service, which cannot know how much of it belongs to whom. */
 function isUnfit({ isWhole, isSurplus }: queries.UnappliedCapture): boolean {
   return !isWhole && !isSurplus;
 }
@@ -107,7 +107,7 @@ function alertUnfit(
 }
 
 /**
- * Asks the gateway what was tried on a session, and takes note of each payment.
+ * Asks the gateway for the payments of a session, and records each of them.
  *
  * @returns whether money was captured on it
  * @throws GatewayUnavailable, GatewayRefused
@@ -118,7 +118,7 @@ export async function recordSessionPayments(
   gatewaySessionId: string,
 ): Promise<boolean> {
   const payments = await deps.gateways.forOrder(at).listSessionPayments(gatewaySessionId);
-  // The oldest first: a failure before a payment is told as it happened.
+  // Oldest first: a failure before a payment is recorded in its order.
   for (const payment of payments.toReversed()) {
     await recordGatewayPayment(deps, at, payment, gatewaySessionId);
   }

@@ -12,7 +12,7 @@ const SETTLED_FOR_DAYS = 7;
 /** Enough to see what is wrong. */
 const MAX_LISTED = 100;
 
-/** One figure in which the gateway and our ledger differ. */
+/** One figure in which the gateway and the ledger differ. */
 export interface GatewayFault extends PaymentRef {
   orderNumber: string;
   fault: string;

@@ -31,8 +31,8 @@ export class ReleaseBlocked extends Error {
 }
 
 /**
- * Takes note of refunds of an order's payment that were made at the gateway itself, and of which we
- * have heard nothing: before its release begins, in one call.
+ * Records refunds of an order's payment that were made at the gateway and whose callbacks were lost:
+ * before its release begins, in one call.
  *
  * @returns false when the gateway could not be asked
  */
@@ -89,7 +89,7 @@ async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
 
 /**
  * Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. What
- * the gateway refuses for good raises an alert, and is tried again an hour later. After an unknown
+ * the gateway refuses raises an alert, and is tried again an hour later. After an unknown
  * outcome the lease is left to run out: a request that is under way still may arrive at the gateway.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
@@ -139,14 +139,14 @@ export async function refundOrder(
       return null;
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
-      // Perhaps because somebody has refunded some of it there, and we have not heard of that.
+      // Some of it may have been refunded at the gateway, which is not recorded yet.
       if (!(await recordRefundsOf(deps, funds, funds.gatewayPaymentId))) throw error;
       throw new NotYet('Some of it was refunded at the gateway itself', { cause: error });
     }
   });
 }
 
-/** In paise. @throws NotYet while a refund that is not ours is under way */
+/** In paise. @throws NotYet while a refund that this service has not made is under way */
 async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
   const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
   if (reversals.some(({ state }) => state === 'pending')) {

@@ -11,7 +11,7 @@ import type {
 } from '../temporal/pending-activities.ts';
 import { listCapturedPayments } from './operator-queries.ts';
 
-/** Longer than the gateway's 10 s for one call; whoever asked does not wait for five of them. */
+/** Longer than the 10 s of one gateway call; the operator does not wait for five of them. */
 const WAIT_MS = 20_000;
 
 /** Activities that ask the gateway for something until it is done, and what that is. */

@@ -3,7 +3,7 @@ import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../domain/index.ts';
 import type { OrderGateway } from './gateways.ts';
 
-/** A payment whose money the gateway has, or had, and what our ledger says of it. */
+/** A payment whose money the gateway has or had, with the ledger's figures. */
 export interface PaymentFigures extends OrderGateway, PaymentRef {
   orderNumber: string;
   currency: string;
@@ -16,7 +16,7 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   heldPaise: number;
   /** Set aside at the gateway, as far as we know, and still to be so. */
   isHeld: boolean;
-  /** The gateway moves its money right now, so that its figures may be ahead of ours. */
+  /** The gateway is moving its money, so its figures may be ahead of the ledger's. */
   isMoving: boolean;
   /** An operator has settled it, perhaps outside the gateway. */
   isSettled: boolean;

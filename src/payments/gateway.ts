@@ -20,11 +20,11 @@ export class GatewayUnavailable extends Error {
   }
 }
 
-/** The gateway said no, and will say no again: somebody has to look at it. */
+/** The gateway refused, and would refuse again: an operator has to find out why. */
 export class GatewayRefused extends Error {
   override readonly name = 'GatewayRefused';
   readonly operation: string;
-  /** The gateway's own code, for example `BAD_REQUEST_ERROR`, or one of ours in the same form. */
+  /** The gateway's own code, for example `BAD_REQUEST_ERROR`, or one of the service in the same form. */
   readonly code: string;
   /** The gateway's own words, for an operator and never for a buyer. */
   readonly description: string;
@@ -47,7 +47,7 @@ export function moneyKey(gatewayPaymentId: string, operation: 'transfer' | 'refu
 
 export interface OpenSessionInput {
   orderNumber: string;
-  /** Our own id of the session: the gateway keeps it beside the order number. */
+  /** The service's id of the session: the gateway keeps it beside the order number. */
   sessionId: string;
   amountPaise: number;
   expiresAtMs: number;
@@ -61,7 +61,7 @@ export interface OpenedSession {
   upiIntent: string;
   /** The gateway's page for this session: an image of the code, or a UPI app. */
   pageUrl: string;
-  /** When the gateway closes it by itself; not always `expiresAtMs`, so expiry is still ours. */
+  /** When the gateway closes it; not always `expiresAtMs`, which the service enforces. */
   closesAtMs: number;
 }
 
@@ -76,7 +76,7 @@ export interface GatewaySession {
 
 export interface GatewayPayment {
   gatewayPaymentId: string;
-  /** `captured` is ours to keep or give back; `refunded` was ours and is wholly given back. */
+  /** `captured`: the money is there. `refunded`: it was captured, and all of it is refunded. */
   status: 'created' | 'authorized' | 'captured' | 'refunded' | 'failed';
   amountPaise: number;
   refundedPaise: number;
@@ -108,7 +108,7 @@ export interface TransferInput {
 
 export interface GatewayTransfer {
   gatewayTransferId: string;
-  /** `pending`: accepted, not yet done. Asking again with the same key tells how it went. */
+  /** `pending`: accepted, not yet done. A repeat with the same key returns the result. */
   state: 'pending' | 'held' | 'released';
   amountPaise: number;
 }
@@ -136,7 +136,7 @@ export interface GatewayRefund {
   status: 'pending' | 'processed' | 'failed';
   amountPaise: number;
   createdAtMs: number;
-  /** Of one that this service has made; null, or no key of ours, of one made at the gateway itself. */
+  /** Of a refund that this service has made; null or another key of one made at the gateway itself. */
   idempotencyKey: string | null;
 }
 
@@ -146,7 +146,7 @@ export interface GatewayChargeback {
   gatewayPaymentId: string;
   /** What is asked for; of a lost one, what was taken. */
   amountPaise: number;
-  /** `open` also while the bank looks at our evidence. `won`: the money stays. */
+  /** `open` also while the bank examines the evidence. `won`: the money stays. */
   state: 'open' | 'won' | 'lost';
 }
 
@@ -215,7 +215,7 @@ export type CallbackHeaders = Readonly<Record<string, string | readonly string[]
 export interface PaymentGateway {
   /**
    * Opens a payment session for one payment of exactly this amount. One whose answer was lost is
-   * not looked up: nobody has seen its QR code, so nobody can pay it, and it closes by itself.
+   * not looked up: no buyer has seen its QR code, so it cannot be paid, and it closes by itself.
    */
   openSession(input: OpenSessionInput): Promise<OpenedSession>;
   /** Closes it, if need be, and says whether it was paid before that. Takes 4 s at most. */
@@ -228,7 +228,7 @@ export interface PaymentGateway {
   /** All payments, failed ones too, the newest first. */
   listSessionPayments(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchPayment(gatewayPaymentId: string): Promise<GatewayPayment>;
-  /** All refunds of a payment, failed ones too, whoever made them, the newest first. */
+  /** All refunds of a payment, also failed ones and those of others, newest first. */
   listRefunds(gatewayPaymentId: string): Promise<GatewayRefund[]>;
   /** The newest 100 of all payments, the newest first. */
   listNewestChargebacks(): Promise<GatewayChargeback[]>;

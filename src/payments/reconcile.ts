@@ -42,7 +42,7 @@ export async function reconcilePayments(
   return { sessions, captures: unapplied.length };
 }
 
-/** All that are due, batch after batch: one whose question fails comes again with a later run. */
+/** All sessions that are due, in batches: one whose check fails is due again in a later run. */
 async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
     const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
@@ -63,7 +63,7 @@ async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck
   if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
 }
 
-/** A QR code may outlive its session, and one order may have several: nobody shall pay them. */
+/** A QR code may outlive its session, and an order may have several: they must not be paid. */
 async function closeAtGateway(
   deps: ReconcileDeps,
   session: queries.SessionRow,

@@ -10,7 +10,7 @@ const CONCURRENT_SESSIONS = 8;
 /**
  * Finds the payments that a restored database has lost: asks each gateway for all sessions since a
  * moment, and for the payments of each. A session that the database has lost, too, is closed first:
- * nobody would hear of it if it were paid later. Safe to repeat; one session that fails is logged.
+ * a later payment on it would not be found. Safe to repeat; one session that fails is logged.
  *
  * @param sinceMs before the backup was made, in Unix milliseconds
  * @returns how many sessions the gateway was asked about
@@ -43,7 +43,7 @@ async function recoverSession(
   await recordSessionPayments(deps, at, gatewaySessionId);
 }
 
-/** True also of one that is being opened right now, and has only our own name. */
+/** True also of one that is being opened, and has only the service's id. */
 async function isKnown(
   { sql }: CaptureDeps,
   at: OrderGateway,

@@ -17,10 +17,10 @@ export interface ReversalDeps {
 type NoteDeps = Pick<ReversalDeps, 'sql' | 'log'>;
 
 /**
- * Takes note of a refund at the gateway, unless this service has made it. Safe to call any number of
- * times, in any order, for callbacks and for whoever asks the gateway.
+ * Records a refund at the gateway, unless this service has made it. Idempotent, in any order, for
+ * callbacks and for every caller that asks the gateway.
  *
- * @returns `unknown_payment` when we have not heard of its payment yet
+ * @returns `unknown_payment` when its payment is not recorded
  */
 export function recordRefund(
   deps: NoteDeps,
@@ -40,7 +40,7 @@ export function recordRefund(
   });
 }
 
-/** Takes note of a chargeback, in the same way. */
+/** Records a chargeback, in the same way. */
 export function recordChargeback(
   deps: NoteDeps,
   at: OrderGateway,
@@ -100,7 +100,7 @@ async function clearIfNothingStands(sql: Sql, orderNumber: string): Promise<void
 }
 
 /**
- * Takes note of every refund of a payment that this service has not made.
+ * Records every refund of a payment that this service has not made.
  *
  * @returns whether any was news
  * @throws GatewayUnavailable, GatewayRefused
@@ -120,7 +120,7 @@ export async function recordRefundsOf(
 
 /**
  * Looks for refunds of a payment whose callbacks were lost, where the gateway says that more of it
- * was refunded than we know of.
+ * was refunded than is recorded.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */

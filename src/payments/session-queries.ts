@@ -73,7 +73,7 @@ export async function markSessionOpen(
 
 /**
  * It is over: it no longer stands in the way of a new one, or of a cancel. One that is paid by then
- * stays as it is, until its order has heard of the payment. Locks the order before its session, as
+ * stays as it is until its order is notified of the payment. Locks the order before its session, as
  * everybody does.
  */
 export async function endSession(
@@ -107,7 +107,7 @@ export async function findSession(
   return row;
 }
 
-/** Our session behind a session of the gateway's. */
+/** The session with this id at the gateway. */
 export async function findSessionAtGateway(
   sql: Sql,
   { gateway, environment }: OrderGateway,
@@ -205,7 +205,7 @@ export async function findHelperPayment(
   return row;
 }
 
-/** @returns false when the gateway was asked just now, because somebody else looked at the session */
+/** @returns false when another request for the session made the service ask the gateway just now */
 export async function claimLook(sql: Sql, sessionId: string, everyMs: number): Promise<boolean> {
   const rows = await sql`
     UPDATE payment_sessions SET looked_at = service_now()

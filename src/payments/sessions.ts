@@ -91,7 +91,7 @@ async function openAtGateway(
 
 /**
  * Asks the gateway whether it has closed a session that we have as open, for example because its
- * time was over, of which no callback tells, and records that.
+ * time was over, for which there is no callback, and records that.
  *
  * @returns false also when the gateway does not answer: then the session stays what it was
  */
@@ -132,25 +132,25 @@ export async function refreshSession(
   return queries.findSession(deps.sql, orderNumber, sessionId);
 }
 
-/** True while it can be paid. The gateway may not have been told yet that it no longer can. */
+/** True while it can be paid. The gateway may learn only later that it no longer can. */
 export function isOpen({ state, endedAt, isExpired }: SessionRow): boolean {
   return (state === 'OPEN' || state === 'OPENING') && endedAt === null && !isExpired;
 }
 
-/** The order was cancelled while this was opening. Nobody has seen it, so it may fail to close. */
+/** The order was cancelled while this was opening. No buyer has seen it, so the close may fail. */
 async function closeUnwanted(
   { log }: SessionDeps,
   gateway: PaymentGateway,
   gatewaySessionId: string,
 ): Promise<void> {
   await gateway.closeSession(gatewaySessionId).catch((err: unknown) => {
-    log.warn({ err, gatewaySessionId }, 'A payment session that nobody wants stays open');
+    log.warn({ err, gatewaySessionId }, 'An unwanted payment session stays open');
   });
 }
 
 async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Promise<SessionRow> {
   const session = await queries.findSession(sql, orderNumber, sessionId);
-  if (!session) throw new Error(`Session ${sessionId} is not in the book`);
+  if (!session) throw new Error(`Session ${sessionId} is not recorded`);
   return session;
 }
 
@@ -162,7 +162,7 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
 export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
   const session = await queries.findOpenSession(deps.sql, order.orderNumber);
   if (!session) return { outcome: 'closed' };
-  // Being opened still: nobody has seen it, and whoever opens it finds it ended and closes it.
+  // Being opened: no buyer has seen it, and the request that opens it finds it ended and closes it.
   if (session.gatewaySessionId === null) {
     await queries.endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
@@ -172,7 +172,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   if (closed.state === 'paid') {
     const { payment } = closed;
     const fits = await recordCapture(deps, order, session.sessionId, payment);
-    // Any other it cannot take: one of another amount is given back by reconciliation.
+    // The order cannot take any other payment: reconciliation refunds one of another amount.
     const { gatewayPaymentId } = payment;
     if (fits) return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };
   }
@@ -180,7 +180,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   return { outcome: 'closed' };
 }
 
-/** Somebody forgot the account, or a buyer would pay what nobody could be paid out. */
+/** Without the account a buyer would pay what could not be paid out. */
 async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { orderNumber, merchantId } = order;
   await raiseAlert(deps, {
@@ -192,7 +192,7 @@ async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainErro
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
-/** To try again would not help, so neither the merchant nor the buyer is told to. */
+/** A retry would not help, so the response does not suggest one. */
 async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { orderNumber, merchantId, gateway, environment } = order;
   const settings = `${environment}_${gateway}_*`.toUpperCase();

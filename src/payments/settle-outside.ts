@@ -8,7 +8,7 @@ import { paymentSubject } from './gateways.ts';
 import { findUnprocessedSurplus, finishSurplus } from './queries.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
-/** The settlement is written, but the order has not heard of it yet. */
+/** The settlement is recorded, but the order was not notified. */
 export class OrderNotNotifiedError extends Error {
   override readonly name = 'OrderNotNotifiedError';
 }
@@ -36,7 +36,8 @@ const NOT_SEEN_BY_WORKFLOW =
  * Records that an order's money counts as released or refunded, and finishes the order: of one whose
  * release or refund was made outside the gateway, or whose money was refunded or charged back at the
  * gateway itself. The row is what counts: should this process die after writing it, a busy order finds
- * it with its next try, within the hour, and a repeat with the same reference tells the order at once.
+ * it with its next try, within the hour, and a repeat with the same reference notifies the order
+ * immediately.
  *
  * @returns the order, and a warning when it was finished while this was being recorded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
@@ -73,9 +74,9 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
 
 /**
  * What an operator has written down of an order's money, for an order that comes upon it before
- * anybody tells it: nothing is left to move.
+ * it is notified: nothing is left to move.
  *
- * @returns null when nobody has
+ * @returns null when there is none
  */
 export async function findSettlement(sql: Sql, orderNumber: string): Promise<Settlement | null> {
   const [row] = await sql<{ outcome: Settlement }[]>`
@@ -84,7 +85,7 @@ export async function findSettlement(sql: Sql, orderNumber: string): Promise<Set
   return row?.outcome ?? null;
 }
 
-/** True when the order was finished by this settlement: told of it before, or having found it. */
+/** True when this settlement finished the order, which was notified of it or found it. */
 async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): Promise<boolean> {
   const [row] = await sql<{ isFound: boolean }[]>`
     SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
@@ -191,7 +192,7 @@ function notSettled(
   return new DomainError('INVALID_STATE', message);
 }
 
-/** @returns false when nothing of the order's surplus waits to be given back */
+/** @returns false when no surplus capture of the order waits for its refund */
 async function settleSurplus(
   { sql, actor }: SettleOutsideDeps,
   { orderNumber, reference, reason }: OutsideSettlement,

@@ -6,7 +6,7 @@ import type { OrderGateway } from './gateways.ts';
 export interface SurplusRow extends OrderGateway, PaymentRef {
   orderNumber: string;
   amountPaise: number;
-  /** Of that, what nobody else has refunded at the gateway. */
+  /** Of that, what was not refunded at the gateway by others. */
   leftPaise: number;
   reason: string;
   processedAt: Date | null;

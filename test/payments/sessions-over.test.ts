@@ -225,6 +225,6 @@ describe('an order cancelled while its session is being opened', () => {
     expect((await opening).status).toBe(400);
     expect(await opened(service, order)).toEqual(['active']);
     const lines = service.logged.map(({ msg }) => msg);
-    expect(lines).toContain('A payment session that nobody wants stays open');
+    expect(lines).toContain('An unwanted payment session stays open');
   });
 });
