@@ -65,7 +65,7 @@ export function createMoneyActivities(
 
   return {
     async releaseFunds({ orderNumber, state }) {
-      const hasBegun = state.busy?.kind === 'releasing';
+      const hasBegun = state.pendingOperation?.kind === 'releasing';
       // Of an order whose release has waited, because its money was gone.
       const early = hasBegun ? null : await findSettlement(deps.sql, orderNumber);
       if (early !== null) return recordMoved({ orderNumber, state }, 'released', early);
@@ -78,10 +78,11 @@ export function createMoneyActivities(
       return recordMoved({ orderNumber, state: begun.state }, 'released', settled, begun.recorded);
     },
     async refundPayment({ orderNumber, state }) {
-      const { busy } = state;
-      if (busy?.kind !== 'refunding') throw new Error(`Order ${orderNumber} is not refunding`);
+      const { pendingOperation } = state;
+      if (pendingOperation?.kind !== 'refunding')
+        throw new Error(`Order ${orderNumber} is not refunding`);
       const settled = await untilMoved(deps, orderNumber, () =>
-        funds.refundOrder(deps, orderNumber, busy.reason),
+        funds.refundOrder(deps, orderNumber, pendingOperation.reason),
       );
       return recordMoved({ orderNumber, state }, 'refunded', settled);
     },
@@ -103,7 +104,8 @@ export function createMoneyActivities(
 
 /** Records RELEASE_STARTED; a dispute that arrives after this statement is too late. */
 async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsInput) {
-  if (state.busy?.kind === 'releasing') return { outcome: 'begun' as const, state, recorded: [] };
+  if (state.pendingOperation?.kind === 'releasing')
+    return { outcome: 'begun' as const, state, recorded: [] };
   const result = await recordCommand(deps, { orderNumber, state }, { type: 'expire' });
   switch (result.outcome) {
     case 'recorded': {
@@ -122,7 +124,7 @@ async function beginRelease(deps: MoneyDeps, { orderNumber, state }: MoveFundsIn
         nextRetryDelay: result.retryAfterMs,
       });
     case 'release_waits':
-      if (result.because === 'merchant_not_active') {
+      if (result.cause === 'merchant_not_active') {
         throw waitingRelease('The merchant is not active');
       }
       await alertBlocked(deps, orderNumber);

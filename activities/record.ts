@@ -35,7 +35,7 @@ export function createRecordActivities(
       alertingOnFailure(deps, input.orderNumber, async () => {
         const result = await deps.recordStep(input);
         // An Update returns without waiting for the merchant's endpoint.
-        if (result.outcome !== 'recorded' || input.forUpdate) return result;
+        if (result.outcome !== 'recorded' || input.answersUpdate) return result;
         return { ...result, recorded: await withFirstAttempt(firstAttempts, result.recorded) };
       }),
   };

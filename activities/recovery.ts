@@ -19,12 +19,12 @@ export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities
           fields: { orderNumber, steps: steps.map(({ step }) => step.kind).join(', ') },
         });
         const deliveries = [];
-        for (const { step, requestId, payment } of steps) {
+        for (const { step, commandId, payment } of steps) {
           if (payment !== null) await recoverCapture(deps, orderNumber, payment);
           const result = await deps.recordStep({
             orderNumber,
             step,
-            ...(requestId !== null && { requestId }),
+            ...(commandId !== null && { commandId }),
             ...(payment !== null && { payment }),
             isRewritten: true,
           });

@@ -6,9 +6,9 @@ import { forEachOrder } from '../src/for-each-order.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import {
   findOrdersBehind,
-  findUnheardDisputes,
+  findUnprocessedDisputes,
   findUnstartedOrders,
-  markHeard,
+  markAcknowledged,
 } from '../src/orders/queries.ts';
 import { orderInputOf, signalOrder } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
@@ -33,16 +33,16 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
       const behind = await findOrdersBehind(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const catchUp = async (order: (typeof behind)[number]) => {
         await workflows.catchUp(order.orderNumber);
-        await markHeard(sql, order);
+        await markAcknowledged(sql, order);
       };
       await forEachOrder(behind, ({ orderNumber }) => orderNumber, catchUp, turns);
-      const disputes = await findUnheardDisputes(sql, sweepAfterMs, ORDERS_PER_SWEEP);
-      const tell = ({ orderNumber, requestId, receivedAt }: (typeof disputes)[number]) =>
+      const disputes = await findUnprocessedDisputes(sql, sweepAfterMs, ORDERS_PER_SWEEP);
+      const notify = ({ orderNumber, commandId, receivedAt }: (typeof disputes)[number]) =>
         signalOrder(deps, orderNumber, 'dispute', {
-          requestId,
+          commandId,
           receivedAtMs: receivedAt.getTime(),
         });
-      await forEachOrder(disputes, ({ orderNumber }) => orderNumber, tell, turns);
+      await forEachOrder(disputes, ({ orderNumber }) => orderNumber, notify, turns);
       if (orders.length > 0) log.warn({ started: orders.length }, 'Orders swept up');
       return { started: orders.length };
     },

@@ -220,8 +220,8 @@ async function prepareRowAhead(bench: Bench, order: OrderRow) {
   const { state } = createOrder(terms, createdAt.getTime(), paymentLinkExpiresAt.getTime());
   const closing = decide(state, { type: 'cancel' }, Date.now());
   if (closing.outcome === 'refused') throw closing.error;
-  const busy = { ...state, busy: closing.state.busy };
-  const closed = decide(busy, { type: 'sessionClosed' }, Date.now());
+  const closingState = { ...state, pendingOperation: closing.state.pendingOperation };
+  const closed = decide(closingState, { type: 'sessionClosed' }, Date.now());
   if (closed.outcome === 'refused') throw closed.error;
   return async () => {
     await bench.recordStep({ orderNumber, step: closed.step });

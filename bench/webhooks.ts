@@ -123,7 +123,10 @@ async function writeCancelledOrder(service: Service, merchantId: string): Promis
   const createdAtMs = order.createdAt.getTime();
   const { state } = createOrder(order.terms, createdAtMs, createdAtMs + paymentLinkMs);
   const closing = changeBy(state, { type: 'cancel' });
-  const closed = changeBy({ ...state, busy: closing.state.busy }, { type: 'sessionClosed' });
+  const closed = changeBy(
+    { ...state, pendingOperation: closing.state.pendingOperation },
+    { type: 'sessionClosed' },
+  );
   await recordStep({ orderNumber: order.orderNumber, step: closed.step });
   // Reading a final order marks it as started, so the sweep does not start a workflow.
   await readOrder(sql, { orderNumber: order.orderNumber, afterStep: closed.step.number });

@@ -15,10 +15,10 @@ import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 /**
  * A local activity adds one history event; a normal one adds three and a workflow task. But it
  * keeps its workflow task, which is one of the worker's slots: after eight tries, 11 s, the call
- * continues as {@link patiently}. A `scheduleToCloseTimeout` is no alternative: measured, a local
+ * continues as {@link recordEventually}. A `scheduleToCloseTimeout` is no alternative: measured, a local
  * activity that times out between two tries never ends.
  */
-export const atOnce = proxyLocalActivities<RecordActivities>({
+export const recordSoon = proxyLocalActivities<RecordActivities>({
   startToCloseTimeout: '10 seconds',
   retry: {
     initialInterval: '100 milliseconds',
@@ -28,7 +28,7 @@ export const atOnce = proxyLocalActivities<RecordActivities>({
 });
 
 /** The same as a normal activity, which holds no slot and is retried without limit. */
-export const patiently = proxyActivities<RecordActivities>({
+export const recordEventually = proxyActivities<RecordActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
@@ -68,7 +68,7 @@ export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
 });
 
 /** An expired order retries until the gateway has answered. */
-export const { closePaymentSession: closePatiently } = proxyActivities<PaymentSessionActivities>({
+export const { closePaymentSession: closeEventually } = proxyActivities<PaymentSessionActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '5 minutes' },

@@ -30,11 +30,11 @@ export interface CheckoutDeps {
   /** Asks the gateway for the state of a session, and records it when it has ended. */
   refreshSession(orderNumber: string, sessionId: string): Promise<unknown>;
   /**
-   * Raises a dispute for the buyer; once for each `requestId`.
+   * Raises a dispute for the buyer; once for each `commandId`.
    *
    * @throws DomainError `INVALID_STATE`
    */
-  raiseDispute(dispute: { order: OrderRow; requestId: string; reason: string }): Promise<unknown>;
+  raiseDispute(dispute: { order: OrderRow; commandId: string; reason: string }): Promise<unknown>;
 }
 
 /** Allows resources of this origin only, and nothing inline. */

@@ -36,8 +36,8 @@ export function disputeRoute(context: CheckoutContext): Route {
     const refusal = refusalOf(checkout, reason);
     if (refusal) return show(context, 400, checkout, refusal);
     try {
-      const requestId = disputeIdOf(checkout, reason);
-      await context.raiseDispute({ order: checkout.order, requestId, reason });
+      const commandId = disputeIdOf(checkout, reason);
+      await context.raiseDispute({ order: checkout.order, commandId, reason });
     } catch (error) {
       const now = await checkoutOf(context, params.token);
       if (error instanceof DomainError && error.code === 'INVALID_STATE') {

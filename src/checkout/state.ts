@@ -35,8 +35,9 @@ const STATE_OF_STATUS = {
 
 /** The current state of the page, which determines what the buyer sees and may do. */
 export function stateOf(checkout: Checkout): CheckoutState {
-  const { status, busy } = checkout.order;
-  if (busy?.kind === 'releasing' || busy?.kind === 'refunding') return busy.kind;
+  const { status, pendingOperation } = checkout.order;
+  if (pendingOperation?.kind === 'releasing' || pendingOperation?.kind === 'refunding')
+    return pendingOperation.kind;
   return STATE_OF_STATUS[status](checkout);
 }
 
@@ -44,7 +45,7 @@ function paymentState({ order, merchantStatus, session, surplus, now }: Checkout
   // The payment is captured and its order will be notified. A surplus payment never makes it PAID.
   const isSurplus = surplus.some(({ sessionId }) => sessionId === session?.sessionId);
   if (session?.state === 'PAID' && !isSurplus) return 'confirming';
-  if (order.busy !== null) return 'closing';
+  if (order.pendingOperation !== null) return 'closing';
   if (order.paymentLinkExpiresAt <= now) return 'link_expired';
   if (merchantStatus !== 'APPROVED') return 'merchant_unavailable';
   if (session?.state === 'OPEN' && !session.isExpired) return 'waiting';

@@ -7,9 +7,9 @@ import type { KnownStep } from './order-workflow.ts';
 export interface RecordStepInput {
   orderNumber: string;
   step: Step;
-  requestId?: string;
+  commandId?: string;
   /** An Update waits for this step: until the API acknowledges it, its task may be lost. */
-  forUpdate?: boolean;
+  answersUpdate?: boolean;
   /** PAID: refused unless this payment is recorded as captured for this order and amount. */
   payment?: PaymentRef;
   /** CLOSING_PAYMENT: the step recorded instead when no payment session is open. */
@@ -21,7 +21,7 @@ export interface RecordStepInput {
    * `settlement_recorded`: refused unless an operator has recorded a settlement.
    * `release_allowed`: refused while the merchant is not active, or a refund or chargeback at the
    * gateway has reduced the payment.
-   * `request_recorded`: refused unless the command's row names a person and a reason.
+   * `command_recorded`: refused unless the command's row names a person and a reason.
    */
   requires?: readonly Requirement[];
 }
@@ -41,12 +41,12 @@ export type RecordStepResult =
   /** An earlier step has recorded this command. */
   | { outcome: 'repeated' }
   | { outcome: 'not_settled' }
-  | { outcome: 'request_not_recorded' }
+  | { outcome: 'command_not_recorded' }
   | { outcome: 'payment_not_captured' }
-  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } }
+  | { outcome: 'disputed'; dispute: { commandId: string; receivedAtMs: number } }
   | { outcome: 'too_early'; retryAfterMs: number }
   /** The release waits until an operator or the gateway has removed the cause. */
-  | { outcome: 'release_waits'; because: 'merchant_not_active' | 'reversed_at_gateway' };
+  | { outcome: 'release_waits'; cause: 'merchant_not_active' | 'reversed_at_gateway' };
 
 /** An order whose money is to be moved. */
 export interface MoveFundsInput {
@@ -63,7 +63,7 @@ export type MoveFundsResult =
 /** The result of a release: a dispute received in time prevents it. */
 export type ReleaseResult =
   | MoveFundsResult
-  | { outcome: 'disputed'; dispute: { requestId: string; receivedAtMs: number } };
+  | { outcome: 'disputed'; dispute: { commandId: string; receivedAtMs: number } };
 
 /** An order's steps and unsettled webhooks in the database. */
 export interface OrderRecord {

@@ -17,7 +17,7 @@ export interface OrderInput {
 /** A step in a workflow's memory, with everything that is needed to write its row again. */
 export interface KnownStep {
   step: Step;
-  requestId: string | null;
+  commandId: string | null;
   /** Of PAYMENT_SUCCESS. */
   payment: PaymentRef | null;
 }
@@ -46,41 +46,41 @@ export interface OrderResult {
  * Fields of every message. They are optional, so an operator can send `deliver` without input from
  * the Temporal UI.
  */
-export interface RequestMessage {
+export interface OrderMessage {
   /** Id of the API request: names its texts in the database, and answers a repeat of it. */
-  requestId?: string;
+  commandId?: string;
 }
 /** A captured payment of the order that the database has. */
-export interface PayMessage extends RequestMessage, PaymentRef {}
+export interface PayMessage extends OrderMessage, PaymentRef {}
 /** A buyer's dispute. */
-export interface DisputeMessage extends RequestMessage {
+export interface DisputeMessage extends OrderMessage {
   /** When the dispute was recorded, by the database's clock, Unix milliseconds. */
   receivedAtMs?: number;
 }
 /** An operator's decision of a dispute, in favour of one side. */
-export interface DecideMessage extends RequestMessage {
+export interface DecideMessage extends OrderMessage {
   for: 'merchant' | 'buyer';
 }
 /** A settlement outside the gateway, which an operator has recorded. */
-export interface SettleMessage extends RequestMessage {
+export interface SettleMessage extends OrderMessage {
   outcome: Settlement;
 }
 /** A move of the sandbox clock. */
-export interface AdvanceMessage extends RequestMessage {
+export interface AdvanceMessage extends OrderMessage {
   seconds: number;
 }
 
 /** Each is both a Signal and an Update: an Update returns the result, a Signal needs no worker. */
 export interface OrderMessages {
   pay: PayMessage;
-  failPayment: RequestMessage;
-  deliver: RequestMessage;
-  cancel: RequestMessage;
-  refund: RequestMessage;
+  failPayment: OrderMessage;
+  deliver: OrderMessage;
+  cancel: OrderMessage;
+  refund: OrderMessage;
   dispute: DisputeMessage;
-  submitEvidence: RequestMessage;
-  resolve: RequestMessage;
-  accept: RequestMessage;
+  submitEvidence: OrderMessage;
+  resolve: OrderMessage;
+  accept: OrderMessage;
   decide: DecideMessage;
   advance: AdvanceMessage;
   /** An operator has recorded a settlement outside the gateway. */

@@ -1,5 +1,5 @@
 import { DomainError } from './errors.ts';
-import type { Busy, OrderState, OrderStatus, StepKind } from './order.ts';
+import type { PendingOperation, OrderState, OrderStatus, StepKind } from './order.ts';
 import { ORDER_STATUSES } from './order.ts';
 
 /** What a client, an operator, the gateway or a deadline does to an order. */
@@ -47,7 +47,7 @@ export type Requirement =
   /** The merchant is active, and no refund or chargeback at the gateway has reduced the payment. */
   | 'release_allowed'
   /** The command moves money for a person: its row names the person and the reason. */
-  | 'request_recorded';
+  | 'command_recorded';
 
 /**
  * What a command does: the order changes `to` a status, or `begins` an operation at the gateway,
@@ -56,17 +56,17 @@ export type Requirement =
  */
 export type Transition = { step: StepKind; requires?: readonly Requirement[] } & (
   | { to: OrderStatus }
-  | { begins: Busy }
+  | { begins: PendingOperation }
   | object
 );
 
 /** A status, or the operation that is pending at the gateway between two statuses. */
-type Phase = OrderStatus | Busy['kind'];
+type Phase = OrderStatus | PendingOperation['kind'];
 
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
   step: 'REFUND_STARTED',
-  requires: ['request_recorded'],
+  requires: ['command_recorded'],
 } as const;
 const SETTLE_RELEASED = {
   to: 'COMPLETED',
@@ -89,8 +89,8 @@ const LIFECYCLE = {
   ACCEPTED: {
     pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
     failPayment: { step: 'PAYMENT_FAILED' },
-    cancel: { begins: { kind: 'closing', because: 'cancel' }, step: 'CLOSING_PAYMENT' },
-    expire: { begins: { kind: 'closing', because: 'expiry' }, step: 'CLOSING_PAYMENT' },
+    cancel: { begins: { kind: 'closing', cause: 'cancel' }, step: 'CLOSING_PAYMENT' },
+    expire: { begins: { kind: 'closing', cause: 'expiry' }, step: 'CLOSING_PAYMENT' },
     advance: { step: 'CLOCK_ADVANCED' },
   },
   PAID: {
@@ -98,7 +98,7 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting', 'request_recorded'],
+      requires: ['no_dispute_waiting', 'command_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     // The order was not delivered, so its money cannot be settled as released to the merchant.
@@ -109,7 +109,7 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting', 'request_recorded'],
+      requires: ['no_dispute_waiting', 'command_recorded'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     expire: {
@@ -136,13 +136,13 @@ const LIFECYCLE = {
     decideForMerchant: {
       to: 'DELIVERED',
       step: 'DISPUTE_RESOLVED',
-      requires: ['request_recorded'],
+      requires: ['command_recorded'],
     },
     accept: ACCEPT,
     decideForBuyer: {
       begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
       step: 'REFUND_STARTED',
-      requires: ['request_recorded'],
+      requires: ['command_recorded'],
     },
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
@@ -207,7 +207,7 @@ export const DOING = {
   closing: 'the payment session is being closed',
   releasing: 'the funds are being released to the merchant',
   refunding: 'the buyer is being refunded',
-} as const satisfies Record<Busy['kind'], string>;
+} as const satisfies Record<PendingOperation['kind'], string>;
 
 /** What an order waits for in each status, as operators read it. */
 export const WAITING_FOR = {
@@ -223,10 +223,10 @@ export const WAITING_FOR = {
 
 /** The transition of a command in this state; undefined when the command is illegal there. */
 export function transitionOf(
-  { status, busy }: Pick<OrderState, 'status' | 'busy'>,
+  { status, pendingOperation }: Pick<OrderState, 'status' | 'pendingOperation'>,
   command: CommandType,
 ): Transition | undefined {
-  return TRANSITIONS[busy?.kind ?? status][command];
+  return TRANSITIONS[pendingOperation?.kind ?? status][command];
 }
 
 /** The statuses in which a command is legal while no operation is pending. */
@@ -244,10 +244,10 @@ export function isFinal(status: OrderStatus): boolean {
  * pending operation is in the way, that operation.
  */
 export function refusalOf(
-  { status, busy }: Pick<OrderState, 'status' | 'busy'>,
+  { status, pendingOperation }: Pick<OrderState, 'status' | 'pendingOperation'>,
   command: CommandType,
 ): DomainError {
-  const isOnlyBusy = busy !== null && command in TRANSITIONS[status];
-  const because = isOnlyBusy ? `; ${DOING[busy.kind]}` : '';
-  return new DomainError('INVALID_STATE', REFUSALS[command] + because);
+  const isOnlyPending = pendingOperation !== null && command in TRANSITIONS[status];
+  const cause = isOnlyPending ? `; ${DOING[pendingOperation.kind]}` : '';
+  return new DomainError('INVALID_STATE', REFUSALS[command] + cause);
 }

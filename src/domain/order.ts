@@ -84,8 +84,8 @@ export type RefundReason =
  * `closing`: the open payment session is closed before the order is cancelled.
  * `releasing` and `refunding`: the gateway is moving the money.
  */
-export type Busy =
-  | { kind: 'closing'; because: 'cancel' | 'expiry' }
+export type PendingOperation =
+  | { kind: 'closing'; cause: 'cancel' | 'expiry' }
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };
 
@@ -106,7 +106,7 @@ export interface OrderTerms {
 export interface OrderState {
   terms: OrderTerms;
   status: OrderStatus;
-  busy: Busy | null;
+  pendingOperation: PendingOperation | null;
   deadline: Deadline | null;
   disputeCount: number;
   /** Steps recorded so far: 1 is the creation. */
@@ -144,7 +144,7 @@ export interface Step {
   kind: StepKind;
   atMs: number;
   status: OrderStatus;
-  busy: Busy | null;
+  pendingOperation: PendingOperation | null;
   deadline: Deadline | null;
   disputeCount: number;
   event: { type: EventType; sequence: number } | null;

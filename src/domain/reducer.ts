@@ -34,7 +34,7 @@ export function createOrder(
   const before: OrderState = {
     terms,
     status: 'ACCEPTED',
-    busy: null,
+    pendingOperation: null,
     deadline: { kind: 'payment_link', atMs: paymentLinkExpiresAtMs },
     disputeCount: 0,
     stepNumber: 0,
@@ -58,9 +58,17 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
 
 /** The state after a recorded step. */
 export function stateAfter(before: OrderState, step: Step): OrderState {
-  const { status, busy, deadline, disputeCount, number, event } = step;
+  const { status, pendingOperation, deadline, disputeCount, number, event } = step;
   const eventSequence = event?.sequence ?? before.eventSequence;
-  return { ...before, status, busy, deadline, disputeCount, stepNumber: number, eventSequence };
+  return {
+    ...before,
+    status,
+    pendingOperation,
+    deadline,
+    disputeCount,
+    stepNumber: number,
+    eventSequence,
+  };
 }
 
 function meetsCondition(state: OrderState, command: Command, nowMs: number): boolean {
@@ -89,25 +97,34 @@ function changeBy(
   const state = {
     ...before,
     status,
-    busy: busyAfter(before, transition),
+    pendingOperation: pendingOperationAfter(before, transition),
     deadline: deadlineAfter(before, command, status, atMs),
     disputeCount: before.disputeCount + (kind === 'DISPUTE_RAISED' ? 1 : 0),
     stepNumber: before.stepNumber + 1,
     eventSequence: before.eventSequence + (eventType ? 1 : 0),
   };
-  const { busy, deadline, disputeCount, stepNumber: number, eventSequence: sequence } = state;
+  const {
+    pendingOperation,
+    deadline,
+    disputeCount,
+    stepNumber: number,
+    eventSequence: sequence,
+  } = state;
   const event = eventType ? { type: eventType, sequence } : null;
   const details = detailsOf(before, command);
   return {
     state,
-    step: { number, kind, atMs, status, busy, deadline, disputeCount, event, details },
+    step: { number, kind, atMs, status, pendingOperation, deadline, disputeCount, event, details },
     ...(transition.requires && { requires: transition.requires }),
   };
 }
 
-function busyAfter({ busy }: OrderState, transition: Transition): OrderState['busy'] {
+function pendingOperationAfter(
+  { pendingOperation }: OrderState,
+  transition: Transition,
+): OrderState['pendingOperation'] {
   if ('begins' in transition) return transition.begins;
-  return 'to' in transition ? null : busy;
+  return 'to' in transition ? null : pendingOperation;
 }
 
 function deadlineAfter(
@@ -133,7 +150,10 @@ function deadlineAfter(
 }
 
 /** The details of a command's step in the timeline. */
-function detailsOf({ busy }: OrderState, command: Command | undefined): StepDetails | null {
+function detailsOf(
+  { pendingOperation }: OrderState,
+  command: Command | undefined,
+): StepDetails | null {
   switch (command?.type) {
     case 'advance':
       return { seconds: command.seconds };
@@ -142,7 +162,12 @@ function detailsOf({ busy }: OrderState, command: Command | undefined): StepDeta
     case 'decideForBuyer':
       return { for: 'buyer' };
     case 'sessionClosed':
-      return { by: busy?.kind === 'closing' && busy.because === 'cancel' ? 'merchant' : 'expiry' };
+      return {
+        by:
+          pendingOperation?.kind === 'closing' && pendingOperation.cause === 'cancel'
+            ? 'merchant'
+            : 'expiry',
+      };
     default:
       return null;
   }

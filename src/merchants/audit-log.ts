@@ -31,8 +31,8 @@ export async function listAudit(
   const rows = await sql<AuditEntry[]>`
     SELECT at, actor, action, merchant_id, subject,
       coalesce(details->>'reason', (
-        SELECT body->>'reason' FROM order_requests r
-        WHERE r.order_number = subject AND r.request_id = details->>'requestId')) AS reason, details
+        SELECT body->>'reason' FROM order_commands r
+        WHERE r.order_number = subject AND r.command_id = details->>'commandId')) AS reason, details
     FROM audit_log
     WHERE true
       ${orderNumber ? sql`AND subject = ANY (${subjectsOf(sql, orderNumber)})` : sql``}

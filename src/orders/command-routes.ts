@@ -4,7 +4,7 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import { authorizeOrder } from './authorize-order.ts';
-import { requestIdOf } from './request-ids.ts';
+import { commandIdOf } from './command-ids.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import {
   commandAnswer,
@@ -121,11 +121,11 @@ function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): R
     errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
   }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf(order, action, headers['Idempotency-Key']);
+    const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
     const result = await commands.send({
       order,
       name: message,
-      message: { requestId },
+      message: { commandId },
       body: givenTexts(texts),
     });
     return commandReply(done, result);

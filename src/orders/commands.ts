@@ -25,7 +25,7 @@ export interface OrderCommands {
    */
   raiseDispute(dispute: DisputeCommand): Promise<CommandResult>;
   /** The result of a request that was carried out before; a caller that has work to do first asks. */
-  findRepeated(order: OrderRow, requestId: string): Promise<CommandResult | undefined>;
+  findRepeated(order: OrderRow, commandId: string): Promise<CommandResult | undefined>;
 }
 
 export function createOrderCommands(deps: OrderDeps): OrderCommands {
@@ -33,6 +33,6 @@ export function createOrderCommands(deps: OrderDeps): OrderCommands {
     create: (request) => createOrder(deps, request),
     send: (command) => sendCommand(deps, command),
     raiseDispute: (dispute) => raiseDispute(deps, dispute),
-    findRepeated: ({ orderNumber }, requestId) => findRepeated(deps, orderNumber, requestId, {}),
+    findRepeated: ({ orderNumber }, commandId) => findRepeated(deps, orderNumber, commandId, {}),
   };
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type {
-  Busy,
+  PendingOperation,
   DisputeStatus,
   Environment,
   OrderStatus,
@@ -39,7 +39,7 @@ export async function listRunningDisputes(
   // The list of statuses stands in the text, where the planner sees that the partial index fits.
   const rows = await sql<RunningDispute[]>`
     SELECT order_number, merchant_id, environment, status, amount_paise, dispute_count,
-      dispute_raised_at AS raised_at, dispute_respond_by AS respond_by, busy IS NOT NULL AS is_refunding
+      dispute_raised_at AS raised_at, dispute_respond_by AS respond_by, pending_operation IS NOT NULL AS is_refunding
     FROM orders
     WHERE status IN (${sql.unsafe(DISPUTE_STATUSES.map((name) => `'${name}'`).join(', '))})
       ${status ? sql`AND status = ${status}` : sql``}
@@ -84,18 +84,18 @@ interface DisputeStep {
   at: Date;
   status: OrderStatus;
   details: Record<string, string> | null;
-  busy: Busy | null;
+  pendingOperation: PendingOperation | null;
   actor: string | null;
 }
 
 /** Every dispute of an order, the first one first. */
 export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
   const steps = await sql<DisputeStep[]>`
-    SELECT s.kind, s.at, s.status, s.details, s.step->'busy' AS busy, a.actor
+    SELECT s.kind, s.at, s.status, s.details, s.step->'pendingOperation' AS pending_operation, a.actor
     FROM order_steps s
     LEFT JOIN audit_log a ON a.subject = s.order_number
       AND a.action IN ('dispute.raise', 'dispute.decide')
-      AND a.details->>'requestId' = s.request_id
+      AND a.details->>'commandId' = s.command_id
     WHERE s.order_number = ${orderNumber} AND s.kind IN
       ('DISPUTE_RAISED', 'EVIDENCE_SUBMITTED', 'DISPUTE_RESOLVED', 'REFUND_STARTED',
         'REFUND_PROCESSED', 'ORDER_COMPLETED')
@@ -138,7 +138,7 @@ function changesOf(latest: DisputeRecord, step: DisputeStep): Partial<DisputeRec
       return { endedAt: at, ending: 'resolved_by_merchant', resolution };
     }
     case 'REFUND_STARTED': {
-      const ending = endingOf(step.busy);
+      const ending = endingOf(step.pendingOperation);
       return ending ? { ending, decision: decisionOf(step) } : {};
     }
     case 'REFUND_PROCESSED':
@@ -158,8 +158,10 @@ const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
 };
 
 /** A refund that no dispute asked for ends none. */
-function endingOf(busy: Busy | null): DisputeEnding | undefined {
-  return busy?.kind === 'refunding' ? ENDING_OF_REFUND[busy.reason] : undefined;
+function endingOf(pendingOperation: PendingOperation | null): DisputeEnding | undefined {
+  return pendingOperation?.kind === 'refunding'
+    ? ENDING_OF_REFUND[pendingOperation.reason]
+    : undefined;
 }
 
 function decisionOf({ details, actor }: DisputeStep): DisputeRecord['decision'] {

@@ -93,7 +93,7 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
     ), unstarted AS (
       INSERT INTO unstarted_orders SELECT order_number, created_at FROM inserted
     ), first_step AS (
-      INSERT INTO order_steps (order_number, step_number, kind, at, status, step, unheard)
+      INSERT INTO order_steps (order_number, step_number, kind, at, status, step, unacknowledged)
       SELECT order_number, ${step.number}, ${step.kind}, created_at, status,
         ${sql.json(step as object as postgres.JSONValue)}, false
       FROM inserted
@@ -120,7 +120,7 @@ function newRow(
   return {
     ...order,
     status: 'ACCEPTED',
-    busy: null,
+    pendingOperation: null,
     stepNumber: 1,
     disputeCount: 0,
     gatewayPaymentId: null,

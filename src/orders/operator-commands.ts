@@ -3,7 +3,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { findOrderAnywhere } from './find-orders.ts';
-import { newRequestId } from './request-ids.ts';
+import { newCommandId } from './command-ids.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
@@ -26,10 +26,10 @@ export async function raiseDisputeForBuyer(
 ): Promise<Order> {
   const dispute = parseReason(disputeSchema, reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const requestId = newRequestId();
+  const commandId = newCommandId();
   const result = await commands.raiseDispute({
     order,
-    requestId,
+    commandId,
     reason: dispute.reason,
     operator: actor,
   });
@@ -58,13 +58,13 @@ export async function decideDispute(
   const { winner } = decision;
   const { reason } = parseReason(decisionSchema, decision.reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const requestId = newRequestId();
-  const audited = { actor, action: 'dispute.decide', details: { requestId, for: winner, reason } };
+  const commandId = newCommandId();
+  const audited = { actor, action: 'dispute.decide', details: { commandId, for: winner, reason } };
   await writeAudit(sql, order, audited);
   const result = await commands.send({
     order,
     name: 'decide',
-    message: { requestId, for: winner },
+    message: { commandId, for: winner },
     body: { reason },
     actor,
   });
@@ -85,12 +85,12 @@ export async function refundForMerchant(
 ): Promise<Order> {
   const { reason } = parseReason(refundSchema, asked);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const requestId = newRequestId();
-  await writeAudit(sql, order, { actor, action: 'order.refund', details: { requestId, reason } });
+  const commandId = newCommandId();
+  await writeAudit(sql, order, { actor, action: 'order.refund', details: { commandId, reason } });
   const result = await commands.send({
     order,
     name: 'refund',
-    message: { requestId },
+    message: { commandId },
     body: { reason },
     actor,
   });

@@ -3,5 +3,5 @@ export { authorizeOrder } from './authorize-order.ts';
 export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export { findOrder } from './queries.ts';
 export { signalOrder } from './recovery.ts';
-export { findCarriedOut, writeRequest } from './request-queries.ts';
+export { findCarriedOut, writeCommand } from './command-queries.ts';
 export type { OrderRow } from './rows.ts';

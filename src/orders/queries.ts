@@ -28,29 +28,29 @@ export async function findUnstartedOrders(
 }
 
 /** Disputes that were written down, but whose order has not heard of them: a process died. */
-export async function findUnheardDisputes(
+export async function findUnprocessedDisputes(
   sql: Sql,
   olderThanMs: number,
   limit: number,
-): Promise<{ orderNumber: string; requestId: string; receivedAt: Date }[]> {
-  return sql<{ orderNumber: string; requestId: string; receivedAt: Date }[]>`
-    SELECT order_number, waiting_dispute_id AS request_id,
+): Promise<{ orderNumber: string; commandId: string; receivedAt: Date }[]> {
+  return sql<{ orderNumber: string; commandId: string; receivedAt: Date }[]>`
+    SELECT order_number, waiting_dispute_id AS command_id,
       waiting_dispute_received_at AS received_at
     FROM orders
-    WHERE waiting_dispute_id IS NOT NULL AND status = ANY(${statusesThatTake('dispute')}) AND busy IS NULL
+    WHERE waiting_dispute_id IS NOT NULL AND status = ANY(${statusesThatTake('dispute')}) AND pending_operation IS NULL
       AND waiting_dispute_received_at
         < service_now() - ${olderThanMs} * interval '1 millisecond'
     LIMIT ${limit}`;
 }
 
 /** True when a step of this order may be unknown to its workflow. */
-export async function hasUnheardSteps(
+export async function hasUnacknowledgedSteps(
   sql: Sql,
   orderNumber: string,
   olderThanMs: number,
 ): Promise<boolean> {
   const rows = await sql`
-    SELECT 1 FROM order_steps WHERE order_number = ${orderNumber} AND unheard
+    SELECT 1 FROM order_steps WHERE order_number = ${orderNumber} AND unacknowledged
       AND recorded_at <= service_now() - ${olderThanMs} * interval '1 millisecond' LIMIT 1`;
   return rows.length > 0;
 }
@@ -64,19 +64,19 @@ export async function findOrdersBehind(
   return sql<{ orderNumber: string; stepNumber: number }[]>`
     SELECT order_number, max(step_number) AS step_number FROM (
       SELECT order_number, step_number FROM order_steps
-      WHERE unheard AND recorded_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+      WHERE unacknowledged AND recorded_at < service_now() - ${olderThanMs} * interval '1 millisecond'
       ORDER BY recorded_at LIMIT ${limit}
-    ) AS unheard GROUP BY order_number`;
+    ) AS unacknowledged GROUP BY order_number`;
 }
 
 /** The order has been told to look: Temporal keeps that. */
-export async function markHeard(
+export async function markAcknowledged(
   sql: Sql,
   { orderNumber, stepNumber }: { orderNumber: string; stepNumber: number },
 ): Promise<void> {
   await sql`
-    UPDATE order_steps SET unheard = false
-    WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND unheard`;
+    UPDATE order_steps SET unacknowledged = false
+    WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND unacknowledged`;
 }
 
 /** How often a cancel came to nothing because the payment session could not be closed. */

@@ -35,7 +35,7 @@ export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
       : write(deps, asked, asked.requires));
     if (result.outcome !== 'session_open') return result;
     // The id of a cancel belongs to the step that will answer it.
-    const { requestId: _, ...closing } = asked;
+    const { commandId: _, ...closing } = asked;
     return recordStep(closing);
   };
 }
@@ -53,7 +53,7 @@ async function write(
   const [row] = await sql<{ result: Awaited<ReturnType<typeof write>> }[]>`
     SELECT record_step(
       ${orderNumber},
-      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unheard: input.forUpdate ?? false })},
+      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unacknowledged: input.answersUpdate ?? false })},
       ${jsonRow(sql, columns)},
       ${jsonRow(sql, requestOf(before, input))},
       ${jsonRowOrNull(sql, webhookOf(after, input, present))},
@@ -80,7 +80,7 @@ export async function readOrder(
     SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'requestId', s.request_id,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'commandId', s.command_id,
           'payment', payment_of(s, o))
           ORDER BY s.step_number)
         FROM order_steps s
@@ -94,9 +94,9 @@ export async function readOrder(
 }
 
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
-  const { orderNumber, requestId = null, payment } = input;
+  const { orderNumber, commandId = null, payment } = input;
   const [row] = await sql<StepContext[]>`
-    SELECT o.*, r.body AS request_body, s.pay_request_id,
+    SELECT o.*, r.body AS command_body, s.pay_command_id,
       p.utr AS captured_utr,
       e.webhook_url IS NOT NULL AS has_webhook,
       (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
@@ -104,8 +104,8 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
         FROM surplus_refunds u WHERE u.order_number = o.order_number
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
     FROM orders o
-    LEFT JOIN order_requests r
-      ON r.order_number = o.order_number AND r.request_id = ${requestId}
+    LEFT JOIN order_commands r
+      ON r.order_number = o.order_number AND r.command_id = ${commandId}
     LEFT JOIN payments p
       ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
       AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}
@@ -120,19 +120,19 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
 
 /** By its request id a repeat finds that it has been carried out. */
 function requestOf(before: StepContext, input: RecordStepInput) {
-  const requestId = input.requestId ?? before.payRequestId;
-  return { requestId, details: detailsOf(before, input) };
+  const commandId = input.commandId ?? before.payCommandId;
+  return { commandId, details: detailsOf(before, input) };
 }
 
 /** What the timeline says of a step beyond its kind. */
-function detailsOf({ requestBody, capturedUtr }: StepContext, input: RecordStepInput) {
+function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
   const paid = payment && {
     gateway_payment_id: payment.gatewayPaymentId,
     utr: capturedUtr,
   };
   const recovered = input.isRewritten === true && { recovered: true };
-  const details = { ...requestBody, ...step.details, ...paid, ...recovered };
+  const details = { ...commandBody, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
 }
 

@@ -3,10 +3,10 @@ import type { Sql } from '../db/client.ts';
 import type { CommandType } from '../domain/index.ts';
 import { DomainError, REFUSALS, statusesThatTake } from '../domain/index.ts';
 import { findOrderByNumber } from './find-orders.ts';
-import { countFailedCancels, hasUnheardSteps } from './queries.ts';
+import { countFailedCancels, hasUnacknowledgedSteps } from './queries.ts';
 import type { RecoveryDeps } from './recovery.ts';
 import { recoverOrder } from './recovery.ts';
-import { acknowledgeCommand, findCarriedOut, removeRequest } from './request-queries.ts';
+import { acknowledgeCommand, findCarriedOut, removeCommand } from './command-queries.ts';
 import type { OrderRow } from './rows.ts';
 
 /** A message for an order's workflow whose request is recorded. */
@@ -14,7 +14,7 @@ export interface CommandMessage<Name extends OrderMessageName> {
   orderNumber: string;
   name: Name;
   /** A repeat has the same request id and is carried out once. */
-  message: OrderMessages[Name] & { requestId: string };
+  message: OrderMessages[Name] & { commandId: string };
 }
 
 /**
@@ -29,19 +29,19 @@ export async function carryOut<Name extends OrderMessageName>(
   command: CommandMessage<Name>,
 ): Promise<OrderRow> {
   const { orderNumber, name, message } = command;
-  const { requestId } = message;
+  const { commandId } = message;
   try {
     const updateId = await updateIdOf(deps.sql, command);
     const outcome = await updateStarted(deps, command, updateId);
-    const after = await acknowledgeCommand(deps.sql, orderNumber, requestId);
+    const after = await acknowledgeCommand(deps.sql, orderNumber, commandId);
     if (after) return after;
     throw outcome === 'gone' ? refusal(commandOf(name)) : stepMissing(name);
   } catch (error) {
     // The step was recorded and its workflow task was lost: the workflow adopts the step later.
-    const after = await findCarriedOut(deps.sql, orderNumber, requestId);
+    const after = await findCarriedOut(deps.sql, orderNumber, commandId);
     if (after) return after;
     // Only a refusal is final. After any other failure the command may still be carried out.
-    if (error instanceof DomainError) await removeRequest(deps.sql, orderNumber, requestId);
+    if (error instanceof DomainError) await removeCommand(deps.sql, orderNumber, commandId);
     throw error;
   }
 }
@@ -79,12 +79,12 @@ async function updateCaughtUp<Name extends OrderMessageName>(
 
 /** True when the row would take a command that its workflow has refused, or has steps that it may lack. */
 async function mayDiffer(sql: Sql, orderNumber: string, name: OrderMessageName): Promise<boolean> {
-  const { status, busy } = await findOrderByNumber(sql, orderNumber);
-  if (busy === null && statusesThatTake(commandOf(name)).includes(status)) return true;
+  const { status, pendingOperation } = await findOrderByNumber(sql, orderNumber);
+  if (pendingOperation === null && statusesThatTake(commandOf(name)).includes(status)) return true;
   // Of many simultaneous commands one wins, and the others are refused before its step is
   // acknowledged. But a dispute that the database has taken must not be refused.
   const olderThanMs = name === 'dispute' ? 0 : ACKNOWLEDGED_WITHIN_MS;
-  return hasUnheardSteps(sql, orderNumber, olderThanMs);
+  return hasUnacknowledgedSteps(sql, orderNumber, olderThanMs);
 }
 
 /**
@@ -93,10 +93,10 @@ async function mayDiffer(sql: Sql, orderNumber: string, name: OrderMessageName):
  */
 async function updateIdOf(
   sql: Sql,
-  { orderNumber, name, message: { requestId } }: CommandMessage<OrderMessageName>,
+  { orderNumber, name, message: { commandId } }: CommandMessage<OrderMessageName>,
 ): Promise<string> {
   const failed = name === 'cancel' ? await countFailedCancels(sql, orderNumber) : 0;
-  return failed === 0 ? requestId : `${requestId}:${failed}`;
+  return failed === 0 ? commandId : `${commandId}:${failed}`;
 }
 
 /** The command of a message, as its refusal names it. */

@@ -1,7 +1,13 @@
-import type { Busy, Environment, OrderStatus, OrderTerms, RefundReason } from '../domain/index.ts';
+import type {
+  PendingOperation,
+  Environment,
+  OrderStatus,
+  OrderTerms,
+  RefundReason,
+} from '../domain/index.ts';
 
-/** What a request asks for, as its row in `order_requests` keeps it. */
-export type RequestBody = Readonly<Record<string, string | number>>;
+/** What a request asks for, as its row in `order_commands` keeps it. */
+export type CommandBody = Readonly<Record<string, string | number>>;
 
 /** A row of `orders`, as PostgreSQL gives it; see the migration for what each column means. */
 export interface OrderRow {
@@ -20,7 +26,7 @@ export interface OrderRow {
   buyerName: string;
   paymentToken: string;
   status: OrderStatus;
-  busy: Busy | null;
+  pendingOperation: PendingOperation | null;
   stepNumber: number;
   disputeCount: number;
   gatewayPaymentId: string | null;

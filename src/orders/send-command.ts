@@ -6,8 +6,8 @@ import type { PresentOrder } from './presenter.ts';
 import type { CommandMessage } from './recover-command.ts';
 import { carryOut } from './recover-command.ts';
 import type { RecoveryDeps } from './recovery.ts';
-import { findCarriedOut, isMismatch, writeDispute, writeRequest } from './request-queries.ts';
-import type { OrderRow, RequestBody } from './rows.ts';
+import { findCarriedOut, isMismatch, writeDispute, writeCommand } from './command-queries.ts';
+import type { OrderRow, CommandBody } from './rows.ts';
 import type { Order } from './schemas.ts';
 
 export interface SendDeps extends RecoveryDeps {
@@ -21,7 +21,7 @@ export interface OrderCommand<Name extends OrderMessageName> extends Pick<
 > {
   order: OrderRow;
   /** The texts of the client, which Temporal must not receive, and its numbers. */
-  body?: RequestBody;
+  body?: CommandBody;
   /** Who asks; by default the order's merchant. */
   actor?: string;
 }
@@ -29,7 +29,7 @@ export interface OrderCommand<Name extends OrderMessageName> extends Pick<
 /** A dispute, raised by the buyer or by an operator for the buyer. */
 export interface DisputeCommand {
   order: OrderRow;
-  requestId: string;
+  commandId: string;
   reason: string;
   /** The operator who raises it: an audit row names them. */
   operator?: string;
@@ -54,11 +54,11 @@ export async function sendCommand<Name extends OrderMessageName>(
   { order, name, message, body = {}, actor = order.merchantId }: OrderCommand<Name>,
 ): Promise<CommandResult> {
   const { orderNumber } = order;
-  const { requestId } = message;
+  const { commandId } = message;
   const reason = String(body['reason'] ?? NO_REASON_ASKED);
-  const request = { orderNumber, requestId, body, responsible: { actor, reason } };
-  const known = await writeRequest(deps.sql, request);
-  const before = known.replayed && (await findCarriedOut(deps.sql, orderNumber, requestId));
+  const request = { orderNumber, commandId, body, responsible: { actor, reason } };
+  const known = await writeCommand(deps.sql, request);
+  const before = known.replayed && (await findCarriedOut(deps.sql, orderNumber, commandId));
   const after = before || (await carryOut(deps, { orderNumber, name, message }));
   return { order: deps.present(after), ...known };
 }
@@ -68,15 +68,15 @@ export async function raiseDispute(
   deps: SendDeps,
   { order: { orderNumber }, ...dispute }: DisputeCommand,
 ): Promise<CommandResult> {
-  const { requestId, reason } = dispute;
+  const { commandId, reason } = dispute;
   const written = await writeDispute(deps.sql, orderNumber, dispute);
   if (!written) {
-    const repeated = await findRepeated(deps, orderNumber, requestId, { reason });
+    const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
     if (repeated) return repeated;
     throw refusalOf(await findOrderByNumber(deps.sql, orderNumber), 'dispute');
   }
   const { receivedAt, ...known } = written;
-  const message = { requestId, receivedAtMs: receivedAt.getTime() };
+  const message = { commandId, receivedAtMs: receivedAt.getTime() };
   const after = await carryOut(deps, { orderNumber, name: 'dispute', message });
   return { order: deps.present(after), ...known };
 }
@@ -85,11 +85,11 @@ export async function raiseDispute(
 export async function findRepeated(
   { sql, present }: { sql: Sql; present: PresentOrder },
   orderNumber: string,
-  requestId: string,
-  body: RequestBody,
+  commandId: string,
+  body: CommandBody,
 ): Promise<CommandResult | undefined> {
-  const order = await findCarriedOut(sql, orderNumber, requestId);
+  const order = await findCarriedOut(sql, orderNumber, commandId);
   if (!order) return undefined;
-  const mismatch = await isMismatch(sql, orderNumber, requestId, body);
+  const mismatch = await isMismatch(sql, orderNumber, commandId, body);
   return { order: present(order), replayed: true, mismatch };
 }

@@ -1,12 +1,12 @@
 import type { RecordStepInput } from '../contracts/activities.ts';
 import type { Step } from '../domain/index.ts';
 import { isDisputed } from '../domain/index.ts';
-import type { OrderRow, RequestBody } from './rows.ts';
+import type { OrderRow, CommandBody } from './rows.ts';
 
 /** The order with everything that a step may write from: its request's texts, its payment. */
 export type StepContext = OrderRow & {
-  requestBody: RequestBody | null;
-  payRequestId: string | null;
+  commandBody: CommandBody | null;
+  payCommandId: string | null;
   capturedUtr: string | null;
   hasWebhook: boolean;
   surplus:
@@ -17,7 +17,7 @@ export type StepContext = OrderRow & {
 };
 
 /** A text of the request that asked for this step; null where an operator's bare message did. */
-export function textIn({ requestBody: body }: StepContext, name: string): string | null {
+export function textIn({ commandBody: body }: StepContext, name: string): string | null {
   const text = body?.[name];
   return typeof text === 'string' ? text : null;
 }
@@ -29,7 +29,7 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
   const kind = step.deadline?.kind;
   return {
     status: step.status,
-    busy: step.busy,
+    pendingOperation: step.pendingOperation,
     disputeCount: step.disputeCount,
     paymentLinkExpiresAt:
       deadlineAt && kind === 'payment_link' ? deadlineAt : before.paymentLinkExpiresAt,
@@ -119,6 +119,6 @@ function refundColumns(before: StepContext, step: Step) {
   }
   // A refund was under way, and the operator has settled the order the other way.
   if (step.kind === 'ORDER_COMPLETED') return { refundAmountPaise: null, refundReason: null };
-  if (step.busy?.kind !== 'refunding') return {};
-  return { refundAmountPaise: before.amountPaise, refundReason: step.busy.reason };
+  if (step.pendingOperation?.kind !== 'refunding') return {};
+  return { refundAmountPaise: before.amountPaise, refundReason: step.pendingOperation.reason };
 }

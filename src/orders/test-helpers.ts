@@ -5,7 +5,7 @@ import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
 import { authorizeOrder } from './authorize-order.ts';
-import { requestIdOf } from './request-ids.ts';
+import { commandIdOf } from './command-ids.ts';
 import { commandAnswer, commandReply, orderErrors, orderParams } from './route-parts.ts';
 import type { OrderRow } from './rows.ts';
 import { advanceSchema, disputeSchema } from './schemas.ts';
@@ -14,7 +14,7 @@ export interface TestHelperDeps {
   sql: Sql;
   commands: OrderCommands;
   /** Pays at the gateway as the buyer would; the capture is recorded then. */
-  pay(order: OrderRow, requestId: string): Promise<PaymentRef>;
+  pay(order: OrderRow, commandId: string): Promise<PaymentRef>;
 }
 
 /** What the four helpers have in common. They exist under the sandbox path only. */
@@ -44,13 +44,13 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
     errors: [...helper.errors, 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf(order, 'pay', headers['Idempotency-Key']);
+    const commandId = commandIdOf(order, 'pay', headers['Idempotency-Key']);
     const result =
-      (await commands.findRepeated(order, requestId)) ??
+      (await commands.findRepeated(order, commandId)) ??
       (await commands.send({
         order,
         name: 'pay',
-        message: { requestId, ...(await pay(order, requestId)) },
+        message: { commandId, ...(await pay(order, commandId)) },
       }));
     return commandReply('Order paid', result);
   });
@@ -68,11 +68,11 @@ function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
     description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
   }).handledBy(async ({ params, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf(order, 'fail-payment', headers['Idempotency-Key']);
+    const commandId = commandIdOf(order, 'fail-payment', headers['Idempotency-Key']);
     const result = await commands.send({
       order,
       name: 'failPayment',
-      message: { requestId },
+      message: { commandId },
       body: { reason: DECLINED },
     });
     return commandReply('Payment failed', result);
@@ -89,8 +89,8 @@ function disputeRoute({ sql, commands }: TestHelperDeps): Route {
     body: disputeSchema,
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf(order, 'dispute', headers['Idempotency-Key']);
-    const result = await commands.raiseDispute({ order, requestId, reason: body.reason });
+    const commandId = commandIdOf(order, 'dispute', headers['Idempotency-Key']);
+    const result = await commands.raiseDispute({ order, commandId, reason: body.reason });
     return commandReply('Dispute raised', result);
   });
 }
@@ -105,12 +105,12 @@ function advanceRoute({ sql, commands }: TestHelperDeps): Route {
     body: advanceSchema,
   }).handledBy(async ({ params, body, headers, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const requestId = requestIdOf(order, 'advance', headers['Idempotency-Key']);
+    const commandId = commandIdOf(order, 'advance', headers['Idempotency-Key']);
     const { seconds } = body;
     const result = await commands.send({
       order,
       name: 'advance',
-      message: { requestId, seconds },
+      message: { commandId, seconds },
       body: { seconds },
     });
     return commandReply('Clock advanced', result);

@@ -88,7 +88,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
         FROM outside_settlements o
         WHERE o.order_number = s.order_number
           AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
-          AND (o.found_at IS NOT NULL OR s.request_id IS NOT NULL)
+          AND (o.found_at IS NOT NULL OR s.command_id IS NOT NULL)
       ) outside ON true
       WHERE order_number = ${orderNumber}
     ), surplus AS (
@@ -129,7 +129,7 @@ export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): 
   return {
     order_number: order.orderNumber,
     status: order.status,
-    doing: order.busy?.kind ?? null,
+    doing: order.pendingOperation?.kind ?? null,
     entries: rows.map((row) => ({
       kind: row.kind,
       at: row.at.toISOString(),
@@ -153,7 +153,8 @@ function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'
 }
 
 function presentNext(order: OrderRow): Timeline['next'] {
-  if (order.busy) return { at: order.updatedAt.toISOString(), action: DOING[order.busy.kind] };
+  if (order.pendingOperation)
+    return { at: order.updatedAt.toISOString(), action: DOING[order.pendingOperation.kind] };
   const next = (at: Date | null, action: string) => at && { at: at.toISOString(), action };
   switch (order.status) {
     case 'ACCEPTED':

@@ -112,16 +112,16 @@ async function act(deps: CaptureDeps, from: OrderGateway, event: GatewayEvent): 
     return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId);
   }
   const { payment } = event;
-  const note = noteOf(deps, from, event);
-  if ((await note()) !== 'unknown_payment' || payment === null) return;
+  const record = reversalRecorder(deps, from, event);
+  if ((await record()) !== 'unknown_payment' || payment === null) return;
   // The payment was not recorded: an order without a payment cannot have taken it.
   await recordGatewayPayment(deps, from, payment, null);
-  await note();
+  await record();
 }
 
 type ReversalEvent = Extract<GatewayEvent, { refund: object } | { chargeback: object }>;
 
-function noteOf(deps: CaptureDeps, from: OrderGateway, event: ReversalEvent) {
+function reversalRecorder(deps: CaptureDeps, from: OrderGateway, event: ReversalEvent) {
   return event.type === 'chargeback'
     ? () => recordChargeback(deps, from, event.chargeback)
     : () => recordRefund(deps, from, event.refund);

@@ -4,7 +4,7 @@ import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
-import { findOrder, signalOrder, writeRequest } from '../orders/public.ts';
+import { findOrder, signalOrder, writeCommand } from '../orders/public.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { Gateways, OrderGateway } from './gateways.ts';
@@ -181,9 +181,9 @@ async function recordFailure(
   const { sql } = deps;
   const ref = { gateway, gatewayPaymentId };
   if (await queries.isFailureKnown(sql, ref)) return;
-  const requestId = `failed:${gatewayPaymentId}`;
+  const commandId = `failed:${gatewayPaymentId}`;
   const reason = failure?.description || failure?.code;
-  if (reason) await writeRequest(sql, { orderNumber, requestId, body: { reason } });
-  await signalOrder(deps, orderNumber, 'failPayment', { requestId });
+  if (reason) await writeCommand(sql, { orderNumber, commandId, body: { reason } });
+  await signalOrder(deps, orderNumber, 'failPayment', { commandId });
   await queries.writeFailure(sql, ref, orderNumber);
 }

@@ -76,7 +76,7 @@ export async function findUnheldPayments(
     SELECT o.order_number FROM payments p
     JOIN orders o USING (order_number)
     WHERE o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
-      AND p.held_at IS NULL AND o.busy IS NULL
+      AND p.held_at IS NULL AND o.pending_operation IS NULL
       AND o.status = ANY(${HOLDING_STATUSES}) AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
       AND (p.hold_started_at IS NULL
         OR p.hold_started_at < clock_timestamp() - ${untriedForMs} * interval '1 millisecond')
@@ -95,7 +95,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   const [row] = await sql<PaymentRef[]>`
     WITH locked AS (
       SELECT gateway, gateway_payment_id FROM orders
-      WHERE order_number = ${orderNumber} AND busy IS NULL
+      WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${HOLDING_STATUSES})
       FOR UPDATE
     )

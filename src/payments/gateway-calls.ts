@@ -102,7 +102,7 @@ async function auditRetry(
 }
 
 function nothingWaits(
-  { orderNumber, busy }: OrderRow,
+  { orderNumber, pendingOperation }: OrderRow,
   workflows: readonly WorkflowView[],
   calls: readonly GatewayCall[],
 ): DomainError {
@@ -115,7 +115,8 @@ function nothingWaits(
     const isRunning = workflows.some(
       ({ workflowId, status }) => workflowId === orderNumber && status === 'RUNNING',
     );
-    if (busy && !isRunning) return `order ${orderNumber} is ${busy.kind}, but has no workflow`;
+    if (pendingOperation && !isRunning)
+      return `order ${orderNumber} is ${pendingOperation.kind}, but has no workflow`;
     return `order ${orderNumber} waits for no call to the gateway`;
   }
 }

@@ -39,7 +39,7 @@ export async function listFiguresToCompare(
       coalesce(r.reversed, 0)::bigint AS reversed_paise,
       balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
-      o.busy IS NOT NULL OR s.started_at IS NOT NULL AND s.processed_at IS NULL AS is_moving,
+      o.pending_operation IS NOT NULL OR s.started_at IS NOT NULL AND s.processed_at IS NULL AS is_moving,
       EXISTS (SELECT FROM outside_settlements x WHERE x.order_number = o.order_number)
         AS is_settled
     FROM payments p JOIN orders o USING (order_number)

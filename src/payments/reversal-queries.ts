@@ -53,7 +53,7 @@ export async function knownRefundedPaise(
           OR EXISTS (SELECT FROM orders o
             WHERE o.order_number = p.order_number AND o.gateway = p.gateway
             AND o.gateway_payment_id = p.gateway_payment_id
-            AND (o.status = 'REFUNDED' OR o.busy->>'kind' = 'refunding'))
+            AND (o.status = 'REFUNDED' OR o.pending_operation->>'kind' = 'refunding'))
         THEN p.amount_paise ELSE 0 END)::bigint AS paise
     FROM payments p
     WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;

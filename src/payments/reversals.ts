@@ -14,7 +14,7 @@ export interface ReversalDeps {
 }
 
 /** What is noted of a reversal needs no gateway. */
-type NoteDeps = Pick<ReversalDeps, 'sql' | 'log'>;
+type RecordReversalDeps = Pick<ReversalDeps, 'sql' | 'log'>;
 
 /**
  * Records a refund at the gateway, unless this service has made it. Idempotent, in any order, for
@@ -23,7 +23,7 @@ type NoteDeps = Pick<ReversalDeps, 'sql' | 'log'>;
  * @returns `unknown_payment` when its payment is not recorded
  */
 export function recordRefund(
-  deps: NoteDeps,
+  deps: RecordReversalDeps,
   at: OrderGateway,
   refund: GatewayRefund,
 ): Promise<'ours' | queries.ReversalResult['outcome']> {
@@ -42,7 +42,7 @@ export function recordRefund(
 
 /** Records a chargeback, in the same way. */
 export function recordChargeback(
-  deps: NoteDeps,
+  deps: RecordReversalDeps,
   at: OrderGateway,
   chargeback: GatewayChargeback,
 ): Promise<queries.ReversalResult['outcome']> {
@@ -56,7 +56,7 @@ export function recordChargeback(
 }
 
 async function recordReversal(
-  deps: NoteDeps,
+  deps: RecordReversalDeps,
   at: OrderGateway,
   reversal: Reversal,
 ): Promise<queries.ReversalResult['outcome']> {

@@ -18,11 +18,11 @@ import { openSession } from './sessions.ts';
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
 export function createSandboxPayment(deps: SessionDeps) {
-  async function payNow(order: OrderRow, requestId: string): Promise<PaymentRef> {
+  async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
     // The gateway's callback may be faster than this request: its PAID step answers us too.
-    await queries.expectHelperPayment(deps.sql, session.sessionId, requestId);
+    await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const gateway = deps.gateways.forOrder(order);
     await payAsBuyer(gateway, gatewaySessionId);
@@ -33,13 +33,13 @@ export function createSandboxPayment(deps: SessionDeps) {
     return { gateway: order.gateway, gatewayPaymentId: captured.gatewayPaymentId };
   }
 
-  return async function pay(order: OrderRow, requestId: string): Promise<PaymentRef> {
+  return async function pay(order: OrderRow, commandId: string): Promise<PaymentRef> {
     try {
-      return await payNow(order, requestId);
+      return await payNow(order, commandId);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // An equal request pays, or has paid: its capture answers both.
-      const capture = await captureOfEqualRequest(deps.sql, order, requestId);
+      const capture = await captureOfEqualRequest(deps.sql, order, commandId);
       if (capture === undefined) throw error;
       return capture;
     }
@@ -56,10 +56,10 @@ const CAPTURE_POLLS = 30;
 async function captureOfEqualRequest(
   sql: Sql,
   order: OrderRow,
-  requestId: string,
+  commandId: string,
 ): Promise<PaymentRef | undefined> {
   for (let polls = 0; polls < CAPTURE_POLLS; polls += 1) {
-    const found = await queries.findHelperPayment(sql, order.orderNumber, requestId);
+    const found = await queries.findHelperPayment(sql, order.orderNumber, commandId);
     if (!found) return undefined;
     const { gateway, gatewayPaymentId } = found;
     if (gatewayPaymentId !== null) return { gateway, gatewayPaymentId };

@@ -16,7 +16,7 @@ export interface SessionRow extends OrderGateway {
   expiresAt: Date;
   /** When it could be paid no more, if something else than time ended it. */
   endedAt: Date | null;
-  payRequestId: string | null;
+  payCommandId: string | null;
   createdAt: Date;
   /** Its time was over before it was paid or closed, by the database's clock. */
   isExpired: boolean;
@@ -186,22 +186,22 @@ export async function planNextCheck(sql: Sql, sessionId: string): Promise<void> 
 export async function expectHelperPayment(
   sql: Sql,
   sessionId: string,
-  requestId: string,
+  commandId: string,
 ): Promise<void> {
   await sql`
-    UPDATE payment_sessions SET pay_request_id = ${requestId} WHERE session_id = ${sessionId}`;
+    UPDATE payment_sessions SET pay_command_id = ${commandId} WHERE session_id = ${sessionId}`;
 }
 
 /** The session that a sandbox helper's request pays, and its capture once it is recorded. */
 export async function findHelperPayment(
   sql: Sql,
   orderNumber: string,
-  requestId: string,
+  commandId: string,
 ): Promise<{ gateway: string; gatewayPaymentId: string | null } | undefined> {
   const [row] = await sql<{ gateway: string; gatewayPaymentId: string | null }[]>`
     SELECT s.gateway, p.gateway_payment_id
     FROM payment_sessions s LEFT JOIN payments p USING (session_id)
-    WHERE s.order_number = ${orderNumber} AND s.pay_request_id = ${requestId}`;
+    WHERE s.order_number = ${orderNumber} AND s.pay_command_id = ${commandId}`;
   return row;
 }
 

@@ -53,10 +53,10 @@ export async function settleOutside(
   if (outcome === 'surplus') {
     return { order: await findOrderByNumber(deps.sql, orderNumber), warning: null };
   }
-  const requestId = `settle:${orderNumber}`;
-  const isNotified = await notifyOrder(deps, orderNumber, { requestId, outcome });
+  const commandId = `settle:${orderNumber}`;
+  const isNotified = await notifyOrder(deps, orderNumber, { commandId, outcome });
   const order = await findOrderByNumber(deps.sql, orderNumber);
-  const isUsed = isNotified || (await isFinishedBy(deps.sql, orderNumber, requestId));
+  const isUsed = isNotified || (await isFinishedBy(deps.sql, orderNumber, commandId));
   if (isUsed) await clearAlerts(deps, orderNumber);
   return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
 }
@@ -86,18 +86,18 @@ export async function findSettlement(sql: Sql, orderNumber: string): Promise<Set
 }
 
 /** True when this settlement finished the order, which was notified of it or found it. */
-async function isFinishedBy(sql: Sql, orderNumber: string, requestId: string): Promise<boolean> {
+async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): Promise<boolean> {
   const [row] = await sql<{ isFound: boolean }[]>`
     SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
-  return row?.isFound === true || (await findCarriedOut(sql, orderNumber, requestId)) !== undefined;
+  return row?.isFound === true || (await findCarriedOut(sql, orderNumber, commandId)) !== undefined;
 }
 
 /** @returns false when the order was over already: settling is the only way that it was on */
 async function notifyOrder(
   { sql, workflows }: SettleOutsideDeps,
   orderNumber: string,
-  settled: { requestId: string; outcome: Settlement },
+  settled: { commandId: string; outcome: Settlement },
 ): Promise<boolean> {
   const failed = async (cause: unknown): Promise<false> => {
     const { status } = await findOrderByNumber(sql, orderNumber);
@@ -128,15 +128,15 @@ async function writeSettlement(
   assertTexts(settlement);
   const [row] = await sql<SettledRow[]>`
     WITH locked AS MATERIALIZED (
-      SELECT order_number, merchant_id, status, busy, coalesce(${asked}, CASE busy->>'kind'
+      SELECT order_number, merchant_id, status, pending_operation, coalesce(${asked}, CASE pending_operation->>'kind'
           WHEN 'releasing' THEN 'released' WHEN 'refunding' THEN 'refunded' END) AS outcome,
         is_reversed(o) AS is_reversed
       FROM orders o WHERE order_number = ${orderNumber} FOR UPDATE
     ), settled AS (
       INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
       SELECT order_number, outcome, ${reference}, ${reason}, ${actor} FROM locked
-      WHERE outcome IS NOT NULL AND (busy->>'kind' IN ('releasing', 'refunding')
-        OR (busy IS NULL AND is_reversed AND status::text = ANY(CASE outcome
+      WHERE outcome IS NOT NULL AND (pending_operation->>'kind' IN ('releasing', 'refunding')
+        OR (pending_operation IS NULL AND is_reversed AND status::text = ANY(CASE outcome
           WHEN 'released' THEN ${statusesThatTake('settleReleased')}::text[]
           ELSE ${statusesThatTake('settleRefunded')}::text[] END)))
       ON CONFLICT DO NOTHING

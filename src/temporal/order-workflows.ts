@@ -67,7 +67,7 @@ export interface OrderWorkflows {
   update<Name extends OrderMessageName>(
     orderNumber: string,
     name: Name,
-    message: OrderMessages[Name] & { requestId: string },
+    message: OrderMessages[Name] & { commandId: string },
     updateId?: string,
   ): Promise<'done' | 'gone'>;
   /** Sends a Signal, which Temporal keeps when no worker runs. */
@@ -117,7 +117,7 @@ export function createOrderWorkflows(
     listRunning: (after, upTo) =>
       client.withDeadline(Date.now() + LIST_TIMEOUT_MS, () => listRunning(client, after, upTo)),
     listEnded: (since) => listEnded(client, since),
-    update: (orderNumber, name, message, updateId = message.requestId) =>
+    update: (orderNumber, name, message, updateId = message.commandId) =>
       withinTimeout(() =>
         limited(orderNumber, () =>
           update(client, orderNumber, { name, updateId, args: [message] }),

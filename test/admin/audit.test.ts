@@ -73,8 +73,8 @@ test('the list of an order has the actions on its deliveries and the texts of it
     VALUES ('ORD1', ${merchantId}, 'sandbox', 'razorpay', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
       now(), now())`;
   await sql`
-    INSERT INTO order_requests (order_number, request_id, body)
-    VALUES ('ORD1', 'req_1', '{"reason": "It never arrived"}')`;
+    INSERT INTO order_commands (order_number, command_id, body)
+    VALUES ('ORD1', 'cmd_1', '{"reason": "It never arrived"}')`;
   await sql`
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
     VALUES ('evt_1', 'ORD1', 1, 1, 'ORDER_CREATED', now(), '{}')`;
@@ -83,7 +83,7 @@ test('the list of an order has the actions on its deliveries and the texts of it
     VALUES ('dlv_1', 'evt_1', ${merchantId}, 'sandbox')`;
   await sql`
     INSERT INTO audit_log (actor, action, merchant_id, subject, details) VALUES
-      ('cli:asha', 'dispute.raise', ${merchantId}, 'ORD1', '{"requestId": "req_1"}'),
+      ('cli:asha', 'dispute.raise', ${merchantId}, 'ORD1', '{"commandId": "cmd_1"}'),
       ('cli:asha', 'delivery.retry', ${merchantId}, 'dlv_1', '{}'),
       ('cli:asha', 'order.retry', ${merchantId}, 'ORD2', '{"reason": "Another order"}')`;
   const { entries } = await audit(cli, '--order', 'ORD1');

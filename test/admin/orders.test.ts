@@ -90,10 +90,10 @@ describe('a dispute', () => {
     expect(data.dispute?.reason).toBe(REASON);
     const [audit] = await auditOfOrder(service, merchant, order);
     expect(audit).toMatchObject({ action: 'dispute.raise', actor: expect.stringMatching(/^cli:/) });
-    const [step] = await service.sql<{ requestId: string }[]>`
-      SELECT request_id FROM order_steps
+    const [step] = await service.sql<{ commandId: string }[]>`
+      SELECT command_id FROM order_steps
       WHERE order_number = ${order.order_number} AND kind = 'DISPUTE_RAISED'`;
-    expect(audit?.details).toEqual({ requestId: step?.requestId });
+    expect(audit?.details).toEqual({ commandId: step?.commandId });
   });
 
   test('cannot be raised if a buyer could not, and then leaves no audit row', async ({
@@ -226,7 +226,7 @@ describe('a settlement made outside the gateway', () => {
     const handle = service.temporal.client.workflow.getHandle(orderNumber);
     await handle.terminate('Its row is written by hand');
     await service.sql`
-      UPDATE orders SET status = 'REFUNDED', busy = NULL WHERE order_number = ${orderNumber}`;
+      UPDATE orders SET status = 'REFUNDED', pending_operation = NULL WHERE order_number = ${orderNumber}`;
     onTestFinished(async () => {
       await service.sql`
         UPDATE orders SET status = 'DISPUTE_UNDER_REVIEW' WHERE order_number = ${orderNumber}`;
@@ -278,9 +278,9 @@ describe('a settlement made outside the gateway', () => {
     await simulator(service, 'POST', '/refusals', refusal);
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await until(async () => {
-      const [row] = await service.sql<{ busy: { kind: string } | null }[]>`
-        SELECT busy FROM orders WHERE order_number = ${order.order_number}`;
-      return row?.busy?.kind === 'releasing';
+      const [row] = await service.sql<{ pendingOperation: { kind: string } | null }[]>`
+        SELECT pending_operation FROM orders WHERE order_number = ${order.order_number}`;
+      return row?.pendingOperation?.kind === 'releasing';
     });
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
   });

@@ -199,7 +199,7 @@ async function retryUntilCreated(api: ApiClient, key: string): Promise<ApiAnswer
 const requestHasArrived = (service: TestService, orderNumber: string) =>
   until(
     async () =>
-      (await service.sql`SELECT FROM order_requests WHERE order_number = ${orderNumber}`).length >
+      (await service.sql`SELECT FROM order_commands WHERE order_number = ${orderNumber}`).length >
       0,
   );
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Busy, OrderStatus } from '../../src/domain/index.ts';
+import type { PendingOperation, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { presentTimeline } from '../../src/orders/timeline.ts';
 
@@ -9,10 +9,10 @@ const ANSWER_ENDS = '2026-11-23T12:00:00.000Z';
 const UPDATED = '2026-11-20T12:00:00.000Z';
 
 /** An order with every date that the timeline reads, in any status. */
-const nextOf = (status: OrderStatus, busy: Busy | null = null) => {
+const nextOf = (status: OrderStatus, pendingOperation: PendingOperation | null = null) => {
   const order: Partial<OrderRow> = {
     status,
-    busy,
+    pendingOperation,
     paymentLinkExpiresAt: new Date(LINK_ENDS),
     completesAt: new Date(WINDOW_ENDS),
     disputeRespondBy: new Date(ANSWER_ENDS),
@@ -38,14 +38,17 @@ describe('the timeline shows what happens next without a command, and when', () 
   });
 
   test.each([
-    ['ACCEPTED', { kind: 'closing', because: 'expiry' }, 'the payment session is being closed'],
+    ['ACCEPTED', { kind: 'closing', cause: 'expiry' }, 'the payment session is being closed'],
     ['DELIVERED', { kind: 'releasing' }, 'the funds are being released to the merchant'],
     [
       'DISPUTE_OPEN',
       { kind: 'refunding', reason: 'dispute_accepted' },
       'the buyer is being refunded',
     ],
-  ] as const)('%s while busy: what it is doing, not the deadline', (status, busy, action) => {
-    expect(nextOf(status, busy)).toEqual({ at: UPDATED, action });
-  });
+  ] as const)(
+    '%s while busy: what it is doing, not the deadline',
+    (status, pendingOperation, action) => {
+      expect(nextOf(status, pendingOperation)).toEqual({ at: UPDATED, action });
+    },
+  );
 });

@@ -33,8 +33,11 @@ export const untilStatus = ({ merchant, order }: Checkout, status: Order['status
   });
 
 /** Sets the order's pending operation without the gateway operation itself. */
-async function beBusy({ service, order }: Checkout, busy: object): Promise<void> {
-  await service.sql`UPDATE orders SET busy = ${service.sql.json({ ...busy })}
+async function setPendingOperation(
+  { service, order }: Checkout,
+  pendingOperation: object,
+): Promise<void> {
+  await service.sql`UPDATE orders SET pending_operation = ${service.sql.json({ ...pendingOperation })}
     WHERE order_number = ${order.order_number}`;
 }
 
@@ -59,7 +62,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
     await checkout.service.sql`UPDATE payment_sessions SET state = 'PAID'
       WHERE order_number = ${checkout.order.order_number}`;
   },
-  closing: (checkout) => beBusy(checkout, { kind: 'closing', because: 'cancel' }),
+  closing: (checkout) => setPendingOperation(checkout, { kind: 'closing', cause: 'cancel' }),
   link_expired: ({ service, order }) => service.sql`
     UPDATE orders SET payment_link_expires_at = service_now()
     WHERE order_number = ${order.order_number}`,
@@ -74,7 +77,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
   },
   async releasing(checkout) {
     await WAYS.delivered(checkout);
-    await beBusy(checkout, { kind: 'releasing' });
+    await setPendingOperation(checkout, { kind: 'releasing' });
   },
   async disputed(checkout) {
     await WAYS.delivered(checkout);
@@ -83,7 +86,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
   },
   async refunding(checkout) {
     await WAYS.disputed(checkout);
-    await beBusy(checkout, { kind: 'refunding', reason: 'dispute_accepted' });
+    await setPendingOperation(checkout, { kind: 'refunding', reason: 'dispute_accepted' });
   },
   async completed(checkout) {
     await WAYS.delivered(checkout);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Busy, CommandType, OrderStatus } from '../../src/domain/index.ts';
+import type { PendingOperation, CommandType, OrderStatus } from '../../src/domain/index.ts';
 import { decide, isFinal, REFUSALS } from '../../src/domain/index.ts';
 import {
   aCommand,
@@ -15,9 +15,9 @@ import {
 describe('while an order has a pending operation', () => {
   const CLOSING: CommandType[] = ['pay', 'failPayment', 'sessionClosed', 'closeFailed'];
   const SETTLE: CommandType[] = ['settleReleased', 'settleRefunded'];
-  const PHASES: [OrderStatus, Busy, CommandType[]][] = [
-    ['ACCEPTED', { kind: 'closing', because: 'cancel' }, CLOSING],
-    ['ACCEPTED', { kind: 'closing', because: 'expiry' }, CLOSING],
+  const PHASES: [OrderStatus, PendingOperation, CommandType[]][] = [
+    ['ACCEPTED', { kind: 'closing', cause: 'cancel' }, CLOSING],
+    ['ACCEPTED', { kind: 'closing', cause: 'expiry' }, CLOSING],
     ['DELIVERED', { kind: 'releasing' }, [...SETTLE, 'released']],
     ['PAID', { kind: 'refunding', reason: 'merchant_refund' }, [...SETTLE, 'refunded']],
     ['DISPUTE_OPEN', { kind: 'refunding', reason: 'dispute_accepted' }, [...SETTLE, 'refunded']],
@@ -44,7 +44,7 @@ describe('while an order has a pending operation', () => {
     ],
   };
   /** Only the refusal of a command that fits the status says what the order is doing. */
-  const busyWith = (status: OrderStatus, { kind }: Busy, type: CommandType) => {
+  const busyWith = (status: OrderStatus, { kind }: PendingOperation, type: CommandType) => {
     const doing = {
       closing: 'the payment session is being closed',
       releasing: 'the funds are being released to the merchant',
@@ -55,32 +55,36 @@ describe('while an order has a pending operation', () => {
 
   test.each(PHASES)(
     '%s, %o: only %s still fit, and a refusal says what the order is doing',
-    (status, busy, fits) => {
-      const order = orderIn(status, { busy });
+    (status, pendingOperation, fits) => {
+      const order = orderIn(status, { pendingOperation });
       for (const type of types) {
         const decision = decide(order, aCommand(type), NOW_MS);
         expect([type, summaryOf(decision)]).toEqual([
           type,
-          fits.includes(type) ? 'changed' : REFUSALS[type] + busyWith(status, busy, type),
+          fits.includes(type)
+            ? 'changed'
+            : REFUSALS[type] + busyWith(status, pendingOperation, type),
         ]);
       }
     },
   );
 
   test('a payment while the session is being closed makes the order PAID and ends the pending operation', () => {
-    const order = orderIn('ACCEPTED', { busy: { kind: 'closing', because: 'cancel' } });
+    const order = orderIn('ACCEPTED', { pendingOperation: { kind: 'closing', cause: 'cancel' } });
     expect(changeOf(order, { type: 'pay' }).state).toMatchObject({
       status: 'PAID',
-      busy: null,
+      pendingOperation: null,
       deadline: null,
     });
   });
 
   test('a payment that fails while the session is being closed does not end the closing', () => {
-    const busy = { kind: 'closing', because: 'cancel' } as const;
-    const { state, step } = changeOf(orderIn('ACCEPTED', { busy }), { type: 'failPayment' });
+    const pendingOperation = { kind: 'closing', cause: 'cancel' } as const;
+    const { state, step } = changeOf(orderIn('ACCEPTED', { pendingOperation }), {
+      type: 'failPayment',
+    });
     expect(step.event?.type).toBe('PAYMENT_FAILED');
-    expect(state).toMatchObject({ status: 'ACCEPTED', busy });
+    expect(state).toMatchObject({ status: 'ACCEPTED', pendingOperation });
   });
 
   const REFUNDING = { kind: 'refunding', reason: 'dispute_not_resolved_in_time' } as const;
@@ -91,19 +95,19 @@ describe('while an order has a pending operation', () => {
     ['DISPUTE_OPEN', REFUNDING, 'settleReleased', 'COMPLETED', 'ORDER_COMPLETED'],
   ] as const)(
     'a settlement by an operator ends the pending operation of a %s order: %o · %s → %s, %s',
-    (status, busy, type, final, event) => {
-      const { state, step } = changeOf(orderIn(status, { busy }), { type });
-      expect(state).toMatchObject({ status: final, busy: null, deadline: null });
+    (status, pendingOperation, type, final, event) => {
+      const { state, step } = changeOf(orderIn(status, { pendingOperation }), { type });
+      expect(state).toMatchObject({ status: final, pendingOperation: null, deadline: null });
       expect(step.event).toEqual({ type: event, sequence: 5 });
     },
   );
 
   test('a session that cannot be closed leaves the order unchanged, and the timeline says so', () => {
     const before = orderIn('ACCEPTED');
-    const busy = { kind: 'closing', because: 'cancel' } as const;
-    const { state, step } = changeOf({ ...before, busy }, { type: 'closeFailed' });
+    const pendingOperation = { kind: 'closing', cause: 'cancel' } as const;
+    const { state, step } = changeOf({ ...before, pendingOperation }, { type: 'closeFailed' });
     expect(state).toEqual({ ...before, stepNumber: 8 });
-    expect(step).toMatchObject({ kind: 'PAYMENT_STILL_OPEN', event: null, busy: null });
+    expect(step).toMatchObject({ kind: 'PAYMENT_STILL_OPEN', event: null, pendingOperation: null });
   });
 });
 

@@ -85,7 +85,7 @@ function happen(pair: Pair, what: Happening): void {
   if (what === 'the deadline comes') {
     pair.nowMs = Math.max(pair.nowMs, state.deadline?.atMs ?? 0);
   } else if (what === 'the gateway has done it') {
-    if (state.busy) command(pair, ENDING[state.busy.kind]);
+    if (state.pendingOperation) command(pair, ENDING[state.pendingOperation.kind]);
   } else if ('hoursPass' in what) {
     pair.nowMs += what.hoursPass * HOUR_MS;
   } else if ('command' in what) {
@@ -108,9 +108,9 @@ function command(pair: Pair, asked: Command): void {
 
 function assertSame({ state, facts, steps }: Pair): void {
   const events = steps.flatMap(({ event }) => event?.type ?? []);
-  const { status, busy, deadline } = state;
+  const { status, pendingOperation, deadline } = state;
   assert.deepEqual(
-    [status, busy?.kind ?? 'nothing', deadline?.atMs, events],
+    [status, pendingOperation?.kind ?? 'nothing', deadline?.atMs, events],
     [statusOf(facts), facts.doing, facts.alarmAtMs, facts.events],
   );
 }
@@ -124,7 +124,8 @@ function assertSound({ state, steps }: Pair): void {
   assert.ok(steps.every(({ number }, index) => number === index + 1));
   assert.equal(state.disputeCount, count('DISPUTE_RAISED'));
   assert.ok(paid <= 1 && count('ORDER_COMPLETED') + count('REFUND_PROCESSED') <= paid);
-  if (isFinal(state.status)) assert.deepEqual([state.busy, state.deadline], [null, null]);
+  if (isFinal(state.status))
+    assert.deepEqual([state.pendingOperation, state.deadline], [null, null]);
 }
 
 /** Checks that the order ends with a merchant who delivers, a gateway that responds and time that passes. */
@@ -133,7 +134,11 @@ function assertCanEnd(pair: Pair): void {
   for (let moves = 0; moves < 6 && !isFinal(state.status); moves += 1) {
     const atMs = Math.max(pair.nowMs, state.deadline?.atMs ?? 0);
     const asked = state.status === 'PAID' ? 'deliver' : 'expire';
-    const decision = decide(state, state.busy ? ENDING[state.busy.kind] : { type: asked }, atMs);
+    const decision = decide(
+      state,
+      state.pendingOperation ? ENDING[state.pendingOperation.kind] : { type: asked },
+      atMs,
+    );
     if (decision.outcome === 'changed') state = decision.state;
   }
   assert.ok(isFinal(state.status), `${state.status} cannot end`);

@@ -25,7 +25,7 @@ describe('each row of the transition table', () => {
     expect(state).toEqual({
       terms,
       status: 'ACCEPTED',
-      busy: null,
+      pendingOperation: null,
       deadline: { kind: 'payment_link', atMs: NOW_MS + 24 * HOUR_MS },
       disputeCount: 0,
       stepNumber: 1,
@@ -36,7 +36,7 @@ describe('each row of the transition table', () => {
       kind: 'ORDER_CREATED',
       atMs: NOW_MS,
       status: 'ACCEPTED',
-      busy: null,
+      pendingOperation: null,
       deadline: state.deadline,
       disputeCount: 0,
       event: { type: 'ORDER_CREATED', sequence: 1 },
@@ -110,7 +110,7 @@ describe('each row of the transition table', () => {
   ] as const;
   test.each(AFTER_THE_GATEWAY)(
     '%s · %s → %s (%s), and only then %s, %s',
-    (from, command, busy, startedKind, final, event) => {
+    (from, command, pendingOperation, startedKind, final, event) => {
       const started = changeOf(passed(from), aCommand(command));
       expect(started.step).toMatchObject({
         number: 8,
@@ -118,12 +118,16 @@ describe('each row of the transition table', () => {
         status: from,
         event: null,
       });
-      expect(started.state).toMatchObject({ status: from, busy: { kind: busy }, eventSequence: 4 });
+      expect(started.state).toMatchObject({
+        status: from,
+        pendingOperation: { kind: pendingOperation },
+        eventSequence: 4,
+      });
 
-      const ended = changeOf(started.state, ENDING[busy], NOW_MS + 5);
+      const ended = changeOf(started.state, ENDING[pendingOperation], NOW_MS + 5);
       expect(ended.step).toMatchObject({ number: 9, kind: event, atMs: NOW_MS + 5, status: final });
       expect(ended.step.event).toEqual({ type: event, sequence: 5 });
-      expect(ended.state).toMatchObject({ status: final, busy: null, deadline: null });
+      expect(ended.state).toMatchObject({ status: final, pendingOperation: null, deadline: null });
     },
   );
 
@@ -133,24 +137,24 @@ describe('each row of the transition table', () => {
     ['decideForBuyer', 'dispute_decided_for_buyer'],
   ] as const)('a refund by %s names its reason: %s', (command, reason) => {
     const { state } = changeOf(passed('DISPUTE_UNDER_REVIEW'), aCommand(command));
-    expect(state.busy).toEqual({ kind: 'refunding', reason });
+    expect(state.pendingOperation).toEqual({ kind: 'refunding', reason });
   });
 
   test.each(['PAID', 'DELIVERED'] as const)(
     'the refund of a %s order that the merchant cannot fulfil names its reason',
     (status) => {
       const { state } = changeOf(orderIn(status), { type: 'refund' });
-      expect(state.busy).toEqual({ kind: 'refunding', reason: 'merchant_refund' });
+      expect(state.pendingOperation).toEqual({ kind: 'refunding', reason: 'merchant_refund' });
     },
   );
 
   test.each([
     ['cancel', 'cancel'],
     ['expire', 'expiry'],
-  ] as const)('a cancellation by %s names its cause: %s', (command, because) => {
+  ] as const)('a cancellation by %s names its cause: %s', (command, cause) => {
     const { state } = changeOf(passed('ACCEPTED'), aCommand(command));
-    expect(state.busy).toEqual({ kind: 'closing', because });
-    const by = because === 'cancel' ? 'merchant' : 'expiry';
+    expect(state.pendingOperation).toEqual({ kind: 'closing', cause });
+    const by = cause === 'cancel' ? 'merchant' : 'expiry';
     expect(changeOf(state, ENDING.closing).step.details).toEqual({ by });
   });
 });

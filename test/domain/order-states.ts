@@ -1,5 +1,5 @@
 import type {
-  Busy,
+  PendingOperation,
   Command,
   CommandType,
   Decision,
@@ -36,7 +36,7 @@ export function orderIn(status: OrderStatus, overrides: Partial<OrderState> = {}
       disputeAnswerMs: 72 * HOUR_MS,
     },
     status,
-    busy: null,
+    pendingOperation: null,
     deadline: kind && { kind, atMs: NOW_MS + HOUR_MS },
     disputeCount: 0,
     stepNumber: 7,
@@ -67,7 +67,7 @@ export const ENDING = {
   closing: { type: 'sessionClosed' },
   releasing: { type: 'released' },
   refunding: { type: 'refunded' },
-} as const satisfies Record<Busy['kind'], Command>;
+} as const satisfies Record<PendingOperation['kind'], Command>;
 
 /** A decision in one word, or the message of its refusal. */
 export function summaryOf(decision: Decision): string {

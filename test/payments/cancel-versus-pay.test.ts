@@ -107,7 +107,7 @@ test('of 1,000 cancels that race a payment, each has one winner and no money is 
   await until(async () => {
     const rows = await service.sql`
       SELECT 1 FROM orders WHERE order_number = ANY(${orderNumbers})
-        AND (status = 'ACCEPTED' OR busy IS NOT NULL)`;
+        AND (status = 'ACCEPTED' OR pending_operation IS NOT NULL)`;
     return rows.length === 0;
   });
   await assertCancelsWon(service, cancelledOrders);

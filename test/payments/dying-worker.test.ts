@@ -24,10 +24,13 @@ test('a worker that dies when it begins to close the payment session loses no ca
   const doomed = await startWorkerThatDiesAfter(service, 'CLOSING_PAYMENT');
   const cancelling = cancelPatiently(merchant.sandbox, created);
   await doomed.exited;
-  expect(await order.row()).toMatchObject({ status: 'ACCEPTED', busy: { kind: 'closing' } });
+  expect(await order.row()).toMatchObject({
+    status: 'ACCEPTED',
+    pendingOperation: { kind: 'closing' },
+  });
   await worker.start();
   await cancelling;
-  expect(await order.row()).toMatchObject({ status: 'CANCELLED', busy: null });
+  expect(await order.row()).toMatchObject({ status: 'CANCELLED', pendingOperation: null });
   await expect(pay()).rejects.toThrow('The QR Code is closed');
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'CLOSING_PAYMENT', 'ORDER_CANCELLED']);
 });

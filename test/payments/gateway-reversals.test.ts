@@ -49,7 +49,7 @@ async function assertReleaseWaits(service: TestService, order: DirectOrder): Pro
   await windowEnds(service);
   await until(async () => (await order.openAlerts()).includes('release_blocked'));
   await service.skip(3 * HOUR_MS);
-  expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
+  expect(await order.row()).toMatchObject({ status: 'DELIVERED', pendingOperation: null });
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
   expect(await order.made('transfers')).toEqual([]);
 }

@@ -85,7 +85,7 @@ async function unfinished(service: TestService): Promise<string[]> {
         WHERE e.order_number = o.order_number AND e.type = 'PAYMENT_FAILED') AS failures,
       (SELECT coalesce(sum(s.amount_paise), 0)::bigint FROM surplus_refunds s
         WHERE s.order_number = o.order_number AND s.processed_at IS NOT NULL) AS refunded_paise
-    FROM orders o WHERE busy IS NULL`;
+    FROM orders o WHERE pending_operation IS NULL`;
   const ended = new Map(rows.map((row) => [row['orderNumber'], row]));
   return [...storyOf].flatMap(([orderNumber, { name, ends }]) => {
     const { status, failures, refundedPaise } = ended.get(orderNumber) ?? {};

@@ -55,7 +55,7 @@ test.for(SETTLEMENTS)(
     await service.sql`
       INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
       VALUES (${order.orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was slow', 'operator')`;
-    await order.signal('settle', { requestId: 'settle:1', outcome });
+    await order.signal('settle', { commandId: 'settle:1', outcome });
     await until(async () => {
       const { raw } = await order.handle.describe();
       return (raw.pendingActivities ?? []).length === 0;

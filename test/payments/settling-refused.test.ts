@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { alerts, madeAtGateway, simulator } from '../support/gateway.ts';
@@ -50,7 +50,7 @@ describe('a suspended merchant', () => {
   }) => {
     const order = await anUnreleasedOrder(service, orders);
     for (const _ of [1, 2, 3, 4, 5, 6]) await service.skip(HOUR_MS);
-    expect(await order.row()).toMatchObject({ status: 'DELIVERED', busy: null });
+    expect(await order.row()).toMatchObject({ status: 'DELIVERED', pendingOperation: null });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
     expect(await order.made('transfers')).toEqual([]);
     const { status, body } = await suspended.sandbox.get(`/orders/${order.orderNumber}`);
@@ -67,13 +67,13 @@ describe('a suspended merchant', () => {
   }) => {
     const order = await anUnreleasedOrder(service, orders);
     await service.skip(5 * HOUR_MS);
-    const dispute = { requestId: 'dispute:late', reason: 'It never arrived at all' };
+    const dispute = { commandId: 'dispute:late', reason: 'It never arrived at all' };
     const written = await writeDispute(service.sql, order.orderNumber, dispute);
     // Active again before the workflow gets the dispute, which was received in time.
     await become(service, 'APPROVED');
     await service.skip(HOUR_MS);
     await order.untilStatus('DISPUTE_OPEN');
-    const message = { requestId: 'dispute:late', receivedAtMs: written!.receivedAt.getTime() };
+    const message = { commandId: 'dispute:late', receivedAtMs: written!.receivedAt.getTime() };
     await order.update('dispute', message);
     expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', disputeCount: 1 });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');
@@ -196,7 +196,7 @@ describe.each(REFUSED)('%s that the gateway refuses permanently', (_what, refuse
       await service.skip(HOUR_MS / 2 + 60_000);
       await until(() => alertsOf(service, order) === tries);
     }
-    expect(await order.row()).toMatchObject({ status: from, busy: { kind: doing } });
+    expect(await order.row()).toMatchObject({ status: from, pendingOperation: { kind: doing } });
     const { body } = await merchant.sandbox.get<Timeline>(`/orders/${order.orderNumber}/timeline`);
     expect(body.data.doing).toBe(doing);
     await lift();
@@ -208,7 +208,7 @@ describe.each(REFUSED)('%s that the gateway refuses permanently', (_what, refuse
   test.for<[string, (order: DirectOrder, service: TestService) => Promise<unknown>]>([
     [
       'at once when an operator has settled it outside and says so',
-      (order) => order.update('settle', { requestId: 'settle:1', outcome }),
+      (order) => order.update('settle', { commandId: 'settle:1', outcome }),
     ],
     [
       'within the hour when an operator has settled it outside and says nothing',

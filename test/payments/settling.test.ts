@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -174,9 +174,9 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
 });
 
 describe('a dispute that the database received', () => {
-  const receive = async (service: TestService, order: DirectOrder, requestId: string) =>
+  const receive = async (service: TestService, order: DirectOrder, commandId: string) =>
     writeDispute(service.sql, order.orderNumber, {
-      requestId,
+      commandId,
       reason: 'It never arrived at all',
     });
 
@@ -212,7 +212,7 @@ describe('a dispute that the database received', () => {
       const received = await receive(service, order, 'dispute:late news');
       await service.skip(60_000 + 1000);
       const message = {
-        requestId: 'dispute:late news',
+        commandId: 'dispute:late news',
         receivedAtMs: received!.receivedAt.getTime(),
       };
       await order.signal('dispute', message);
@@ -232,7 +232,7 @@ describe('a dispute that the database received', () => {
       await service.skip(24 * HOUR_MS + 1000);
       const received = await receive(service, order, 'dispute:too late');
       const message = {
-        requestId: 'dispute:too late',
+        commandId: 'dispute:too late',
         receivedAtMs: received!.receivedAt.getTime(),
       };
       await order.signal('dispute', message);

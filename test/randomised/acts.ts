@@ -30,7 +30,7 @@ export const newLife = (api: ApiClient, amountPaise: number): Life => ({
 });
 
 /** Repeats a call after 500 and 502, as the specification asks of clients, and after a lost response. */
-async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> {
+async function withRetries<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> {
   let latest: unknown;
   const answered = await until(async () => {
     try {
@@ -50,13 +50,13 @@ async function patiently<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<Ap
 /** A request of the merchant or of the buyer, with one Idempotency-Key however often it is sent. */
 function post({ api, orderNumber }: Life, action: string, body?: object): Promise<ApiAnswer> {
   const headers = { 'Idempotency-Key': randomUUID() };
-  return patiently(() => api.post(`/orders/${orderNumber}/${action}`, body, headers));
+  return withRetries(() => api.post(`/orders/${orderNumber}/${action}`, body, headers));
 }
 
 function help({ api, orderNumber }: Life, helper: string, body?: object): Promise<ApiAnswer> {
   const headers = { 'Idempotency-Key': randomUUID() };
   const path = `/test-helpers/orders/${orderNumber}/${helper}`;
-  return patiently(() => api.post(path, body, headers));
+  return withRetries(() => api.post(path, body, headers));
 }
 
 /** The buyer's app reads the QR code's id from its content, as UPI apps do. */
@@ -72,7 +72,7 @@ async function payQrCode(world: World, { qrCodeId }: Life, attempt: object): Pro
 }
 
 async function paymentOf({ api, orderNumber }: Life): Promise<string | undefined> {
-  const { body } = await patiently(() => api.get(`/orders/${orderNumber}`));
+  const { body } = await withRetries(() => api.get(`/orders/${orderNumber}`));
   return body.data?.payment?.gateway_payment_id;
 }
 
@@ -95,7 +95,7 @@ const ACTS = {
       buyerPhone: '+919876543210',
       description: 'Blue kurta, size M',
     };
-    const { status, body } = await patiently(() => life.api.post('/orders', order, headers));
+    const { status, body } = await withRetries(() => life.api.post('/orders', order, headers));
     if (status !== 201) throw new Error(`An order was not created: ${status} ${body.message}`);
     life.orderNumber = body.data.order_number;
   },

@@ -11,7 +11,7 @@ const WAITING_FOR_A_PERSON: readonly OrderStatus[] = ['ACCEPTED', 'PAID'];
 interface OrderNow {
   orderNumber: string;
   status: OrderStatus;
-  busy: { kind: string } | null;
+  pendingOperation: { kind: string } | null;
   waitingDisputeId: string | null;
 }
 
@@ -22,7 +22,7 @@ export async function orderProblems(
   alerts: OpenAlerts,
 ): Promise<string[]> {
   const rows = await sql<OrderNow[]>`
-    SELECT order_number, status, busy, waiting_dispute_id FROM orders`;
+    SELECT order_number, status, pending_operation, waiting_dispute_id FROM orders`;
   const known = new Set(rows.map(({ orderNumber: number }) => number));
   const lost = lives.flatMap(({ orderNumber }) =>
     orderNumber === undefined || known.has(orderNumber) || alerts.isAbout(orderNumber)
@@ -33,16 +33,17 @@ export async function orderProblems(
     .filter((row) => !hasEnded(row) && !waitsForAPerson(row))
     .filter(({ orderNumber: number }) => !alerts.isAbout(number))
     .map(
-      ({ orderNumber: number, status, busy }) =>
-        `${number}: is ${status}${busy ? `, ${busy.kind}` : ''}, and no alert says why`,
+      ({ orderNumber: number, status, pendingOperation }) =>
+        `${number}: is ${status}${pendingOperation ? `, ${pendingOperation.kind}` : ''}, and no alert says why`,
     );
   return [...lost, ...stranded];
 }
 
-const hasEnded = ({ status, busy }: OrderNow) => isFinal(status) && busy === null;
+const hasEnded = ({ status, pendingOperation }: OrderNow) =>
+  isFinal(status) && pendingOperation === null;
 
-const waitsForAPerson = ({ status, busy, waitingDisputeId: dispute }: OrderNow) =>
-  WAITING_FOR_A_PERSON.includes(status) && busy === null && dispute === null;
+const waitsForAPerson = ({ status, pendingOperation, waitingDisputeId: dispute }: OrderNow) =>
+  WAITING_FOR_A_PERSON.includes(status) && pendingOperation === null && dispute === null;
 
 /** Open orders without a workflow, and workflows that still run without anything to do. */
 export async function workflowProblems(

@@ -45,7 +45,7 @@ export async function problemReport(
 
 async function storyOf({ sql, temporal }: World, orderNumber: string): Promise<string> {
   const [row] = await sql`
-    SELECT status, busy, step_number, gateway_payment_id, waiting_dispute_id, open_session_id
+    SELECT status, pending_operation, step_number, gateway_payment_id, waiting_dispute_id, open_session_id
     FROM orders WHERE order_number = ${orderNumber}`;
   const steps = await sql`
     SELECT step_number, kind, at, details FROM order_steps

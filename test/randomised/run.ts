@@ -85,7 +85,7 @@ async function problemsOnceSettled(world: World, lives: readonly Life[]): Promis
 async function retryWaiting({ sql, admin }: World): Promise<void> {
   const waiting = await sql<{ orderNumber: string }[]>`
     SELECT order_number FROM orders o
-    WHERE (busy->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED')
+    WHERE (pending_operation->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED')
       AND NOT EXISTS (SELECT FROM alerts a
         WHERE a.subject = o.order_number AND a.cleared_at IS NULL)
     ORDER BY updated_at LIMIT ${MOST_RETRIED}`;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
 import { atRazorpay, breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
@@ -62,7 +62,7 @@ async function settleOutside(
   await service.sql`
     INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
     VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was away', 'operator')`;
-  await update('settle', { requestId: `settle:${orderNumber}`, outcome });
+  await update('settle', { commandId: `settle:${orderNumber}`, outcome });
 }
 
 /** An operator ends an order in that status. */
@@ -202,7 +202,7 @@ export const PATHS: Record<string, Path> = {
   'dispute-found-at-the-release': async (world) => {
     const { service } = world;
     const order = await start(world, 'DELIVERED', { terms: endsSoon });
-    const dispute = { requestId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+    const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
     await writeDispute(service.sql, order.orderNumber, dispute);
     await order.untilStatus('DISPUTE_OPEN');
     await order.update('accept');
@@ -253,10 +253,10 @@ export const PATHS: Record<string, Path> = {
   'refund-refused-while-a-dispute-waits': async (world) => {
     const { service } = world;
     const order = await start(world, 'PAID');
-    const dispute = { requestId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+    const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
     await writeDispute(service.sql, order.orderNumber, dispute);
     await order.refusalOf('refund');
-    await order.update('dispute', { requestId: dispute.requestId });
+    await order.update('dispute', { commandId: dispute.commandId });
     await order.update('accept');
     return order;
   },

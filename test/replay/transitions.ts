@@ -1,22 +1,25 @@
-import type { Busy, CommandType, Step } from '../../src/domain/index.ts';
+import type { PendingOperation, CommandType, Step } from '../../src/domain/index.ts';
 import { ORDER_STATUSES, REFUSALS, transitionOf } from '../../src/domain/index.ts';
 
-type Place = Pick<Step, 'status' | 'busy'>;
+type Place = Pick<Step, 'status' | 'pendingOperation'>;
 
 /** A status in which each operation at the gateway runs. */
 const OPERATIONS: Place[] = [
-  { status: 'ACCEPTED', busy: { kind: 'closing', because: 'cancel' } },
-  { status: 'DELIVERED', busy: { kind: 'releasing' } },
-  { status: 'DISPUTE_OPEN', busy: { kind: 'refunding', reason: 'dispute_accepted' } },
+  { status: 'ACCEPTED', pendingOperation: { kind: 'closing', cause: 'cancel' } },
+  { status: 'DELIVERED', pendingOperation: { kind: 'releasing' } },
+  { status: 'DISPUTE_OPEN', pendingOperation: { kind: 'refunding', reason: 'dispute_accepted' } },
 ];
 
-const nameOf = ({ status, busy }: Place) => busy?.kind ?? status;
-const causeOf = (busy: Busy) => Object.values(busy).join(' ');
+const nameOf = ({ status, pendingOperation }: Place) => pendingOperation?.kind ?? status;
+const causeOf = (pendingOperation: PendingOperation) => Object.values(pendingOperation).join(' ');
 const name = (from: Place, step: string, to: string) => `${nameOf(from)} · ${step} → ${to}`;
 
 /** Every row of the lifecycle's table, by what can be seen of it in a history. */
 export function transitionsOfTable(): Set<string> {
-  const places = [...ORDER_STATUSES.map((status) => ({ status, busy: null })), ...OPERATIONS];
+  const places = [
+    ...ORDER_STATUSES.map((status) => ({ status, pendingOperation: null })),
+    ...OPERATIONS,
+  ];
   const rows = places.flatMap((from) =>
     (Object.keys(REFUSALS) as CommandType[]).flatMap((command) => {
       const row = transitionOf(from, command);
@@ -30,7 +33,7 @@ export function transitionsOfTable(): Set<string> {
 
 /** The transitions that an order took, by the steps in its workflow's history. */
 export function transitionsOf(history: object): string[] {
-  let from: Place = { status: 'ACCEPTED', busy: null };
+  let from: Place = { status: 'ACCEPTED', pendingOperation: null };
   return recordedSteps(history).flatMap((step) => {
     const before = from;
     from = step;
@@ -38,8 +41,10 @@ export function transitionsOf(history: object): string[] {
   });
 }
 
-function targetOf(before: Place, { status, busy }: Place): string {
-  return busy && !before.busy ? causeOf(busy) : nameOf({ status, busy });
+function targetOf(before: Place, { status, pendingOperation }: Place): string {
+  return pendingOperation && !before.pendingOperation
+    ? causeOf(pendingOperation)
+    : nameOf({ status, pendingOperation });
 }
 
 interface Recorded {

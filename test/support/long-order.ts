@@ -37,7 +37,7 @@ export async function liveThroughMessages(
   const order = await orders.in('ACCEPTED', { paymentLinkMs: 10 * DAY_SECONDS * 1000 });
   await merchant.receiver.until(1);
   const runIds = new Set([await runIdOf(order)]);
-  const advance = (requestId: string) => ({ seconds: 1, requestId });
+  const advance = (commandId: string) => ({ seconds: 1, commandId });
   for (let round = 0; round < rounds; round += 1) {
     await Promise.all([
       times(updates / rounds, (index) => order.update('advance', advance(`u-${round}-${index}`))),
@@ -51,7 +51,7 @@ export async function liveThroughMessages(
   expect(runIds.size).toBeGreaterThan(1);
 
   // Repeating a command that an earlier run has carried out changes nothing.
-  await order.update('advance', { seconds: 1, requestId: 'u-0-0' });
+  await order.update('advance', { seconds: 1, commandId: 'u-0-0' });
   expect(await countAdvances(service, order)).toBe(updates + signals);
 
   await order.pay();

@@ -8,7 +8,7 @@ import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { NewOrder } from '../../src/orders/insert-order.ts';
 import { findOrderByNumber } from '../../src/orders/find-orders.ts';
 import { insertOrder } from '../../src/orders/insert-order.ts';
-import { writeRequest } from '../../src/orders/request-queries.ts';
+import { writeCommand } from '../../src/orders/command-queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
 import type { ApiClient } from './api-client.ts';
@@ -70,12 +70,12 @@ export function directOrder(service: TestService, order: OrderRow) {
 
   /** Writes the row that a command which moves money needs, as the API and `admin` do. */
   async function withRequestRow(name: OrderMessageName, message: unknown): Promise<unknown> {
-    const isBare = typeof message === 'object' && message !== null && !('requestId' in message);
+    const isBare = typeof message === 'object' && message !== null && !('commandId' in message);
     if (!isBare || !ON_A_PERSONS_WORD.includes(name)) return message;
-    const requestId = `req_${randomUUID()}`;
+    const commandId = `cmd_${randomUUID()}`;
     const responsible = { actor: 'test', reason: 'A test asks for it' };
-    await writeRequest(sql, { orderNumber, requestId, body: {}, responsible });
-    return { ...message, requestId };
+    await writeCommand(sql, { orderNumber, commandId, body: {}, responsible });
+    return { ...message, commandId };
   }
 
   async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {

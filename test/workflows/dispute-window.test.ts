@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import type { ReleaseResult } from '../../src/contracts/activities.ts';
 import { findOrderByNumber } from '../../src/orders/find-orders.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/timeline.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -72,7 +72,7 @@ const receiveAt = (service: TestService, endsAtMs: number, seconds: number) =>
 /** The API has written the dispute and died before it notified the workflow. */
 const writeDownOnly = (service: TestService, { order_number }: Order) =>
   writeDispute(service.sql, order_number, {
-    requestId: `dispute:${randomUUID()}`,
+    commandId: `dispute:${randomUUID()}`,
     reason: REASON,
   });
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect, vi } from 'vitest';
 import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import { anOrder } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';
@@ -21,7 +21,7 @@ const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 /** Processes all items, a limited number at a time. */
 async function inTurns<T, R>(
-  atOnce: number,
+  concurrency: number,
   items: T[],
   work: (item: T) => Promise<R[]>,
 ): Promise<R[]> {
@@ -30,7 +30,7 @@ async function inTurns<T, R>(
   const takeTurns = async () => {
     for (const item of queue) results.push(...(await work(item)));
   };
-  await Promise.all(many(atOnce, takeTurns));
+  await Promise.all(many(concurrency, takeTurns));
   return results;
 }
 const countWorkflowsOf = async (service: TestService, { merchantId }: Merchant) => {
@@ -133,8 +133,8 @@ describe('what an API process leaves when it dies', () => {
   }) => {
     const order = await paidOrder(merchant);
     const direct = await orders.in('PAID');
-    const requestId = `dispute:${randomUUID()}`;
-    await writeDispute(service.sql, direct.orderNumber, { requestId, reason: 'It never came' });
+    const commandId = `dispute:${randomUUID()}`;
+    await writeDispute(service.sql, direct.orderNumber, { commandId, reason: 'It never came' });
     await Promise.all([sweep(service), sweep(service)]);
     await direct.untilStatus('DISPUTE_OPEN');
     await sweep(service);

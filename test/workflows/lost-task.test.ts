@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import type { PaymentRef } from '../../src/contracts/ids.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
-import { requestIdOf } from '../../src/orders/request-ids.ts';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { commandIdOf } from '../../src/orders/command-ids.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -23,7 +23,7 @@ const test = serviceTest({
     ({ service }) =>
       async (order: DirectOrder, command: Command) =>
         writeAsLost(service, order, await changeOf(service, order, command), {
-          requestId: `${command.type}:${randomUUID()}`,
+          commandId: `${command.type}:${randomUUID()}`,
         }),
   );
 
@@ -35,10 +35,18 @@ async function stateOf(
   const [last] = await service.sql<{ step: Step; events: number }[]>`
     SELECT step, (SELECT count(*) FROM order_events WHERE order_number = ${orderNumber}) AS events
     FROM order_steps WHERE order_number = ${orderNumber} ORDER BY step_number DESC LIMIT 1`;
-  const { status, busy, deadline, disputeCount, number } = last!.step;
+  const { status, pendingOperation, deadline, disputeCount, number } = last!.step;
   const { terms } = await row();
   const eventSequence = last!.events;
-  return { terms, status, busy, deadline, disputeCount, stepNumber: number, eventSequence };
+  return {
+    terms,
+    status,
+    pendingOperation,
+    deadline,
+    disputeCount,
+    stepNumber: number,
+    eventSequence,
+  };
 }
 
 /** Does what a lost workflow task does: its step is recorded, and its Update is lost. */
@@ -46,9 +54,9 @@ async function writeAsLost(
   service: TestService,
   { orderNumber }: DirectOrder,
   { step }: Change,
-  of: { requestId?: string; payment?: PaymentRef },
+  of: { commandId?: string; payment?: PaymentRef },
 ): Promise<void> {
-  const result = await service.deps.recordStep({ orderNumber, step, ...of, forUpdate: true });
+  const result = await service.deps.recordStep({ orderNumber, step, ...of, answersUpdate: true });
   expect(result.outcome).toBe('recorded');
 }
 
@@ -138,7 +146,7 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   await order.untilStep('CLOSING_PAYMENT');
   const cancelled = await changeOf(service, order, { type: 'sessionClosed' });
   await writeAsLost(service, order, cancelled, {
-    requestId: requestIdOf(await order.row(), 'cancel', key),
+    commandId: commandIdOf(await order.row(), 'cancel', key),
   });
   await service.deps.workflows.catchUp(order_number);
   const answer = await cancelling;
@@ -149,10 +157,10 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
 
 test('a dispute that was raised does not wait a second time', async ({ service, orders }) => {
   const order = await orders.in('DELIVERED');
-  const requestId = `dispute:${randomUUID()}`;
-  const raise = () => writeDispute(service.sql, order.orderNumber, { requestId, reason: 'Torn' });
+  const commandId = `dispute:${randomUUID()}`;
+  const raise = () => writeDispute(service.sql, order.orderNumber, { commandId, reason: 'Torn' });
   const received = await raise();
-  await order.update('dispute', { requestId, receivedAtMs: received?.receivedAt.getTime() });
+  await order.update('dispute', { commandId, receivedAtMs: received?.receivedAt.getTime() });
   await order.update('resolve');
   expect(await raise()).toBeUndefined();
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', waitingDisputeId: null });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { writeDispute } from '../../src/orders/request-queries.ts';
+import { writeDispute } from '../../src/orders/command-queries.ts';
 import { madeAtGateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
@@ -37,11 +37,11 @@ test('a refund is refused while a dispute received in time is waiting, and the d
   orders,
 }) => {
   const order = await orders.in('DELIVERED');
-  const dispute = { requestId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+  const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
   await writeDispute(service.sql, order.orderNumber, dispute);
   const { status, body } = await refund(merchant, order);
   expect([status, body.message]).toEqual([400, `${REFUSAL}; a dispute is waiting`]);
-  await order.update('dispute', { requestId: dispute.requestId });
+  await order.update('dispute', { commandId: dispute.commandId });
   expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', refundReason: null });
 });
 

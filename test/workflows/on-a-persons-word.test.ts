@@ -5,7 +5,7 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { createOrderCommands } from '../../src/orders/commands.ts';
 import { decideDispute, refundForMerchant } from '../../src/orders/operator-commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { writeRequest } from '../../src/orders/request-queries.ts';
+import { writeCommand } from '../../src/orders/command-queries.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -50,13 +50,13 @@ describe('a message that moves money, sent from the Temporal UI', () => {
       const before = await order.row();
       expect(await order.refusalOfBare(name, message)).toBe(words);
       // An id without a row does not authorise it either.
-      const requestId = `req_${randomUUID()}`;
-      expect(await order.refusalOfBare(name, { ...message, requestId })).toBe(words);
+      const commandId = `cmd_${randomUUID()}`;
+      expect(await order.refusalOfBare(name, { ...message, commandId })).toBe(words);
       expect(await order.row()).toEqual(before);
       await order.handle.signal(name, message);
       // The next message is handled after it was dropped.
       await order.update('advance', { seconds: 1 });
-      expect(await order.row()).toMatchObject({ status, busy: null });
+      expect(await order.row()).toMatchObject({ status, pendingOperation: null });
       expect((await order.kinds()).at(-1)).toBe('CLOCK_ADVANCED');
     },
   );
@@ -64,32 +64,32 @@ describe('a message that moves money, sent from the Temporal UI', () => {
   test('a request without a name or of another order is refused', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     const other = await orders.in('PAID');
-    const anonymous = `req_${randomUUID()}`;
-    await writeRequest(service.sql, {
+    const anonymous = `cmd_${randomUUID()}`;
+    await writeCommand(service.sql, {
       orderNumber: order.orderNumber,
-      requestId: anonymous,
+      commandId: anonymous,
       body: { reason: 'Why not' },
     });
-    const foreign = `req_${randomUUID()}`;
+    const foreign = `cmd_${randomUUID()}`;
     const responsible = { actor: 'cli:asha', reason: 'Sold out' };
-    await writeRequest(service.sql, {
+    await writeCommand(service.sql, {
       orderNumber: other.orderNumber,
-      requestId: foreign,
+      commandId: foreign,
       body: {},
       responsible,
     });
-    for (const requestId of [anonymous, foreign]) {
-      expect(await order.refusalOfBare('refund', { requestId })).toBe(
+    for (const commandId of [anonymous, foreign]) {
+      expect(await order.refusalOfBare('refund', { commandId })).toBe(
         'Cannot refund from here; use admin order refund',
       );
     }
-    expect(await order.row()).toMatchObject({ status: 'PAID', busy: null });
+    expect(await order.row()).toMatchObject({ status: 'PAID', pendingOperation: null });
   });
 });
 
 const requestsOf = ({ sql }: TestService, orderNumber: string) =>
   sql<{ actor: string; reason: string }[]>`
-    SELECT actor, reason FROM order_requests
+    SELECT actor, reason FROM order_commands
     WHERE order_number = ${orderNumber} AND actor <> 'test' ORDER BY received_at`;
 
 describe('the row of a command contains its actor and reason', () => {

@@ -41,7 +41,7 @@ describe('the Temporal UI shows an operator what an order waits for', () => {
   test.each([
     [
       'ACCEPTED',
-      { kind: 'closing', because: 'cancel' },
+      { kind: 'closing', cause: 'cancel' },
       'Asking the gateway to close the open payment session, to cancel the order.',
     ],
     ['DELIVERED', { kind: 'releasing' }, 'Releasing the funds to the merchant at the gateway.'],
@@ -50,8 +50,8 @@ describe('the Temporal UI shows an operator what an order waits for', () => {
       { kind: 'refunding', reason: 'dispute_accepted' },
       'Refunding the buyer at the gateway.',
     ],
-  ] as const)('%s while busy: what it does, and no deadline', (status, busy, doing) => {
-    expect(currentDetails(orderIn(status, { busy }))).toBe(`**${status}** · ${doing}`);
+  ] as const)('%s while busy: what it does, and no deadline', (status, pendingOperation, doing) => {
+    expect(currentDetails(orderIn(status, { pendingOperation }))).toBe(`**${status}** · ${doing}`);
   });
 
   test('disputes are counted', () => {

@@ -177,9 +177,9 @@ describe('messages that cannot be carried out', () => {
     ['back in time', 'advance', { seconds: -3600 }],
     ['more than 30 days', 'advance', { seconds: 2_592_001 }],
     ['for ever', 'advance', { seconds: 1e300 }],
-    ['a request id that no database takes', 'failPayment', { requestId: 'nul\u0000' }],
-    ['a request id that is no text', 'failPayment', { requestId: { not: 'text' } }],
-    ['a request id that is far too long', 'failPayment', { requestId: 'x'.repeat(5000) }],
+    ['a request id that no database takes', 'failPayment', { commandId: 'nul\u0000' }],
+    ['a request id that is no text', 'failPayment', { commandId: { not: 'text' } }],
+    ['a request id that is far too long', 'failPayment', { commandId: 'x'.repeat(5000) }],
   ];
 
   test.concurrent.for(MALFORMED)(

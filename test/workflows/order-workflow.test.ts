@@ -52,7 +52,7 @@ describe.each(['update', 'signal'] as const)('each row of the transition table, 
     const before = await order.kinds();
     await order[way](...messageOf(what));
     await order.untilStep(kind);
-    expect(await order.row()).toMatchObject({ status: next, busy: null });
+    expect(await order.row()).toMatchObject({ status: next, pendingOperation: null });
     const kinds = await order.kinds();
     expect(kinds.slice(before.length)).toEqual(
       next === 'REFUNDED' ? ['REFUND_STARTED', kind] : [kind],

@@ -116,7 +116,7 @@ test('a workflow’s log lines have the number of its order', async ({
 }) => {
   const { order_number: orderNumber } = await merchant.sandbox.create();
   const handle = service.temporal.client.workflow.getHandle(orderNumber);
-  await handle.signal('failPayment', { requestId: { not: 'text' } });
+  await handle.signal('failPayment', { commandId: { not: 'text' } });
   expect(
     await untilLine(workerProcess.logFile, { msg: 'Signal dropped', orderNumber }),
   ).toMatchObject({

@@ -5,7 +5,7 @@ import type {
   RecordStepResult,
 } from '../../src/contracts/activities.ts';
 import type { KnownStep } from '../../src/contracts/order-workflow.ts';
-import { atOnce, patiently, rewriteSteps } from '../activities.ts';
+import { recordSoon, recordEventually, rewriteSteps } from '../activities.ts';
 
 /** One order's rows, which its workflow reads and writes through activities. */
 export class OrderDatabase {
@@ -47,15 +47,15 @@ export class OrderDatabase {
 
   /** A lasting failure must not keep the workflow task, which holds one of the worker's slots. */
   private async call<Result>(
-    activity: (activities: Pick<typeof atOnce, keyof RecordActivities>) => Promise<Result>,
+    activity: (activities: Pick<typeof recordSoon, keyof RecordActivities>) => Promise<Result>,
   ): Promise<Result> {
     try {
-      return await activity(atOnce);
+      return await activity(recordSoon);
     } catch {
       // Every error: rethrown, it would end the workflow, and a local activity's failure is not
       // always an ActivityFailure.
       this.onBlocked(true);
-      const result = await activity(patiently);
+      const result = await activity(recordEventually);
       this.onBlocked(false);
       return result;
     }

@@ -1,12 +1,12 @@
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import type { Busy, Deadline, OrderState } from '../../src/domain/index.ts';
+import type { PendingOperation, Deadline, OrderState } from '../../src/domain/index.ts';
 import { WAITING_FOR } from '../../src/domain/index.ts';
 
 const AT_THE_GATEWAY = {
   closing: 'Asking the gateway to close the open payment session, to cancel the order.',
   releasing: 'Releasing the funds to the merchant at the gateway.',
   refunding: 'Refunding the buyer at the gateway.',
-} as const satisfies Record<Busy['kind'], string>;
+} as const satisfies Record<PendingOperation['kind'], string>;
 
 const AT_DEADLINE = {
   payment_link: 'the payment link expires and the order is cancelled',
@@ -16,9 +16,11 @@ const AT_DEADLINE = {
 
 /** What the order waits for and until when, in Markdown, as the Temporal UI shows it. */
 export function currentDetails(state: OrderState): string {
-  const { status, busy, deadline, disputeCount } = state;
-  const lines = [`**${status}** · ${busy ? AT_THE_GATEWAY[busy.kind] : WAITING_FOR[status]}`];
-  if (deadline && !busy) {
+  const { status, pendingOperation, deadline, disputeCount } = state;
+  const lines = [
+    `**${status}** · ${pendingOperation ? AT_THE_GATEWAY[pendingOperation.kind] : WAITING_FOR[status]}`,
+  ];
+  if (deadline && !pendingOperation) {
     lines.push(`At **${new Date(deadline.atMs).toISOString()}** ${AT_DEADLINE[deadline.kind]}.`);
   }
   if (disputeCount > 0) lines.push(`Disputes so far: ${disputeCount}.`);

@@ -1,16 +1,16 @@
 import type { RecordedStep } from '../../src/contracts/activities.ts';
-import type { Request } from './messages.ts';
+import type { QueuedCommand } from './messages.ts';
 
 /** The result of a gateway operation: a command, or steps that its activity has recorded. */
 export type GatewayResult =
-  | { kind: 'request'; request: Request }
+  | { kind: 'command'; queued: QueuedCommand }
   | { kind: 'recorded'; recorded: RecordedStep[] }
   | { kind: 'catchUp' };
 
 /** What an order applies, one event at a time. */
 export type OrderEvent =
   /** The command of a message, or of a deadline that has passed. */
-  | { kind: 'request'; request: Request }
+  | { kind: 'command'; queued: QueuedCommand }
   | { kind: 'gateway'; result: GatewayResult }
   /** The database and the workflow may have different steps. */
   | { kind: 'catchUp' }

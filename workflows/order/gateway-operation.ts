@@ -1,7 +1,7 @@
 import { log } from '@temporalio/workflow';
 import type { IncomingMessage } from '../../src/contracts/order-workflow.ts';
-import type { Busy, Command, OrderState } from '../../src/domain/index.ts';
-import { closeOnce, closePatiently, refundPayment, releaseFunds } from '../activities.ts';
+import type { PendingOperation, Command, OrderState } from '../../src/domain/index.ts';
+import { closeOnce, closeEventually, refundPayment, releaseFunds } from '../activities.ts';
 import type { GatewayResult } from './events.ts';
 
 /**
@@ -14,7 +14,7 @@ import type { GatewayResult } from './events.ts';
 export class GatewayOperation {
   private readonly orderNumber: string;
   private readonly onResult: (result: GatewayResult) => void;
-  private running: { kind: Busy['kind'] } | undefined;
+  private running: { kind: PendingOperation['kind'] } | undefined;
 
   constructor(orderNumber: string, onResult: (result: GatewayResult) => void) {
     this.orderNumber = orderNumber;
@@ -22,15 +22,16 @@ export class GatewayOperation {
   }
 
   /** A release runs before the order's state shows it: see {@link startRelease}. */
-  releasing(): Busy | null {
+  releasing(): PendingOperation | null {
     return this.running?.kind === 'releasing' ? { kind: 'releasing' } : null;
   }
 
   /** Starts the operation that the order's state requires, and drops one that it does not. */
   follow(state: OrderState): void {
-    const { busy } = state;
-    if (busy === null) this.end();
-    else if (this.running?.kind !== busy.kind) this.start(busy.kind, this.call(busy, state));
+    const { pendingOperation } = state;
+    if (pendingOperation === null) this.end();
+    else if (this.running?.kind !== pendingOperation.kind)
+      this.start(pendingOperation.kind, this.call(pendingOperation, state));
   }
 
   /** Starts a release, whose activity records RELEASE_STARTED unless a dispute is waiting. */
@@ -43,7 +44,7 @@ export class GatewayOperation {
     this.running = undefined;
   }
 
-  private start(kind: Busy['kind'], result: Promise<GatewayResult>): void {
+  private start(kind: PendingOperation['kind'], result: Promise<GatewayResult>): void {
     const operation = { kind };
     this.running = operation;
     void result.then((known) => {
@@ -51,10 +52,10 @@ export class GatewayOperation {
     });
   }
 
-  private call(busy: Busy, state: OrderState): Promise<GatewayResult> {
-    switch (busy.kind) {
+  private call(pendingOperation: PendingOperation, state: OrderState): Promise<GatewayResult> {
+    switch (pendingOperation.kind) {
       case 'closing':
-        return this.close(busy.because === 'cancel' ? closeOnce : closePatiently);
+        return this.close(pendingOperation.cause === 'cancel' ? closeOnce : closeEventually);
       case 'releasing':
         return this.release(state);
       case 'refunding':
@@ -88,8 +89,8 @@ export class GatewayOperation {
       case 'diverged':
         return { kind: 'catchUp' };
       case 'disputed': {
-        const { requestId, receivedAtMs } = result.dispute;
-        return commandResult({ type: 'dispute', receivedAtMs }, { requestId });
+        const { commandId, receivedAtMs } = result.dispute;
+        return commandResult({ type: 'dispute', receivedAtMs }, { commandId });
       }
     }
   }
@@ -105,5 +106,5 @@ export class GatewayOperation {
 }
 
 function commandResult(command: Command, message: IncomingMessage = {}): GatewayResult {
-  return { kind: 'request', request: { command, message } };
+  return { kind: 'command', queued: { command, message } };
 }

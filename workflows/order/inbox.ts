@@ -3,12 +3,12 @@ import type { IncomingMessage, OrderMessageName } from '../../src/contracts/orde
 import type { Deadline } from '../../src/domain/index.ts';
 import { deadlineSummary } from './details.ts';
 import type { OrderEvent } from './events.ts';
-import type { Request } from './messages.ts';
+import type { QueuedCommand } from './messages.ts';
 import { commandOf } from './messages.ts';
 
 const DEADLINE_PASSED: OrderEvent = {
-  kind: 'request',
-  request: { command: { type: 'expire' }, message: {} },
+  kind: 'command',
+  queued: { command: { type: 'expire' }, message: {} },
 };
 
 /** The events that an order has yet to apply, in order of arrival. */
@@ -27,7 +27,7 @@ export class Inbox {
   signal(name: OrderMessageName, message: IncomingMessage = {}): void {
     this.messageCount += 1;
     try {
-      this.push({ kind: 'request', request: { command: commandOf(name, message), message } });
+      this.push({ kind: 'command', queued: { command: commandOf(name, message), message } });
     } catch (error) {
       log.warn('Signal dropped', { signal: name, reason: String(error) });
     }
@@ -39,8 +39,8 @@ export class Inbox {
     // Handlers run in the root scope, which an operator's cancellation request cancels.
     await CancellationScope.nonCancellable(async () => {
       const answer = new Trigger<void>();
-      const request = { command: commandOf(name, message), message, answer };
-      this.push({ kind: 'request', request });
+      const queued = { command: commandOf(name, message), message, answer };
+      this.push({ kind: 'command', queued });
       await answer;
     });
   }
@@ -65,8 +65,8 @@ export class Inbox {
   }
 
   /** The commands that are not applied yet. */
-  requests(): Request[] {
-    return this.events.flatMap((event) => (event.kind === 'request' ? event.request : []));
+  commands(): QueuedCommand[] {
+    return this.events.flatMap((event) => (event.kind === 'command' ? event.queued : []));
   }
 
   /** Waits for an event or the deadline. @returns the oldest event, or the deadline's */

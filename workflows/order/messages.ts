@@ -8,7 +8,7 @@ import type { Command } from '../../src/domain/index.ts';
 import { DomainError, REFUSALS, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 
 /** A command in the inbox: of a message, of the gateway's result, or of a deadline. */
-export interface Request {
+export interface QueuedCommand {
   command: Command;
   message: IncomingMessage;
   /** Completes the Update; absent for a Signal, a deadline and the gateway. */
@@ -62,14 +62,14 @@ export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
  */
 export function commandOf(name: OrderMessageName, message: IncomingMessage): Command {
   if (typeof message !== 'object' || message === null) throw badMessage('The message', 'an object');
-  const { requestId, gatewayPaymentId } = message;
-  if (requestId !== undefined) assertId('requestId', requestId);
+  const { commandId, gatewayPaymentId } = message;
+  if (commandId !== undefined) assertId('commandId', commandId);
   if (gatewayPaymentId !== undefined) assertId('gatewayPaymentId', gatewayPaymentId);
   return COMMANDS[name](message);
 }
 
 /** The payment of a `pay` message; undefined of any other message. */
-export function paymentOf({ command, message }: Request): PaymentRef | undefined {
+export function paymentOf({ command, message }: QueuedCommand): PaymentRef | undefined {
   const { gateway, gatewayPaymentId } = message;
   if (command.type !== 'pay' || gateway === undefined || gatewayPaymentId === undefined) {
     return undefined;
@@ -102,20 +102,20 @@ function secondsOf(value: unknown): number {
 
 /** The fields of a command that are recorded with its step. */
 export function recordedWith(
-  request: Request,
-): Pick<RecordStepInput, 'requestId' | 'payment' | 'forUpdate'> {
-  const { message, answer } = request;
-  const { requestId } = message;
-  const payment = paymentOf(request);
+  queued: QueuedCommand,
+): Pick<RecordStepInput, 'commandId' | 'payment' | 'answersUpdate'> {
+  const { message, answer } = queued;
+  const { commandId } = message;
+  const payment = paymentOf(queued);
   return {
-    ...(answer && { forUpdate: true }),
-    ...(requestId !== undefined && { requestId }),
+    ...(answer && { answersUpdate: true }),
+    ...(commandId !== undefined && { commandId }),
     ...(payment && { payment }),
   };
 }
 
 /** Fails an Update with the refusal; the refusal of a Signal is only logged. */
-export function refuse({ command, answer }: Request, error: DomainError): void {
+export function refuse({ command, answer }: QueuedCommand, error: DomainError): void {
   if (answer) answer.reject(failureOf(error));
   else log.warn('Refused', { command: command.type, reason: error.message });
 }
@@ -131,16 +131,16 @@ function elsewhere(type: Command['type']): string {
     case 'refund':
       return 'Cannot refund from here; use admin order refund';
     default:
-      return `${REFUSALS[type]}; no request says who asks for it`;
+      return `${REFUSALS[type]}; no queued says who asks for it`;
   }
 }
 
 /** Why the database did not record a step. */
-export function notRecorded({ command }: Request, { outcome }: NotRecorded): DomainError {
+export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded): DomainError {
   const reasons = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
     not_settled: SETTLE_ELSEWHERE,
-    request_not_recorded: elsewhere(command.type),
+    command_not_recorded: elsewhere(command.type),
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     too_early: 'The window is still open',
     release_waits: 'The release waits',

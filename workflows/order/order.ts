@@ -28,7 +28,7 @@ import { showBlocked, showChange, showState } from './details.ts';
 import type { GatewayResult, OrderEvent } from './events.ts';
 import { GatewayOperation } from './gateway-operation.ts';
 import { Inbox } from './inbox.ts';
-import type { Request } from './messages.ts';
+import type { QueuedCommand } from './messages.ts';
 import { commandOf, failureOf, notRecorded, paymentOf, recordedWith, refuse } from './messages.ts';
 
 /** How many Signals and Updates one run takes: half of the server's limit. */
@@ -55,11 +55,11 @@ export class Order {
   private readonly database: OrderDatabase;
   private readonly gateway: GatewayOperation;
   /** The commands whose steps are recorded: a repeat of one changes nothing. */
-  private readonly requestIds = new Set<string>();
+  private readonly commandIds = new Set<string>();
   /** The capture that made the order PAID: a repeat of its message is no surplus. */
   private paidBy: PaymentRef | null;
   /** The cancel that waits until the payment session is closed. */
-  private waitingCancel: Request | undefined;
+  private waitingCancel: QueuedCommand | undefined;
   /** When a cancel last failed because the gateway could not be reached. */
   private cancelFailedAtMs = Number.NEGATIVE_INFINITY;
   /** False until the database was read: it may have more steps. */
@@ -71,9 +71,9 @@ export class Order {
     const created = createOrder(terms, createdAtMs, paymentLinkExpiresAtMs);
     this.orderNumber = orderNumber;
     this.state = earlier?.state ?? created.state;
-    this.steps = earlier?.steps ?? [{ step: created.step, requestId: null, payment: null }];
+    this.steps = earlier?.steps ?? [{ step: created.step, commandId: null, payment: null }];
     this.paidBy = earlier?.paidBy ?? null;
-    for (const { requestId } of this.steps) if (requestId !== null) this.requestIds.add(requestId);
+    for (const { commandId } of this.steps) if (commandId !== null) this.commandIds.add(commandId);
     this.database = new OrderDatabase(orderNumber, (isBlocked) =>
       isBlocked ? showBlocked(this.state) : showState(this.state),
     );
@@ -125,8 +125,8 @@ export class Order {
 
   /** No deadline passes while a gateway operation is pending. */
   nextEvent(): Promise<OrderEvent> {
-    const { busy, deadline } = this.state;
-    const isWaiting = busy === null && this.gateway.releasing() === null;
+    const { pendingOperation, deadline } = this.state;
+    const isWaiting = pendingOperation === null && this.gateway.releasing() === null;
     return this.inbox.next(isWaiting ? deadline : null);
   }
 
@@ -141,9 +141,9 @@ export class Order {
    * @throws ApplicationFailure with the lifecycle's exact message
    */
   validate(name: OrderMessageName, message: IncomingMessage = {}): void {
-    const request = { command: commandOf(name, message), message };
-    if (this.isRepeated(request) || this.mayBeBehind(request)) return;
-    const { command } = request;
+    const queued = { command: commandOf(name, message), message };
+    if (this.isRepeated(queued) || this.mayBeBehind(queued)) return;
+    const { command } = queued;
     // A run accepts a limited number of Updates, which an outage would use up.
     if (command.type === 'cancel' && Date.now() < this.cancelFailedAtMs + AFTER_FAILED_CANCEL_MS) {
       throw failureOf(new DomainError('GATEWAY_UNAVAILABLE', GATEWAY_AWAY));
@@ -156,8 +156,8 @@ export class Order {
 
   private async applyNow(event: OrderEvent | GatewayResult): Promise<void> {
     switch (event.kind) {
-      case 'request':
-        return this.carryOut(event.request);
+      case 'command':
+        return this.carryOut(event.queued);
       case 'recorded':
         return this.adopt(...event.recorded);
       case 'gateway':
@@ -172,48 +172,48 @@ export class Order {
   }
 
   /** Applies a command. While the database turns out to have another step, it decides again. */
-  private async carryOut(request: Request): Promise<void> {
+  private async carryOut(queued: QueuedCommand): Promise<void> {
     // The release activity may have recorded RELEASE_STARTED already.
-    if (this.mayBeBehind(request)) await this.catchUp();
+    if (this.mayBeBehind(queued)) await this.catchUp();
     for (;;) {
-      if (this.isRepeated(request)) return request.answer?.resolve();
-      if (this.isBeingClosedFor(request)) return void (this.waitingCancel = request);
-      const decision = decideNow(this.state, request.command);
-      if (decision.outcome === 'refused') return this.refuse(request);
+      if (this.isRepeated(queued)) return queued.answer?.resolve();
+      if (this.isBeingClosedFor(queued)) return void (this.waitingCancel = queued);
+      const decision = decideNow(this.state, queued.command);
+      if (decision.outcome === 'refused') return this.refuse(queued);
       if (decision.step.kind === 'RELEASE_STARTED') return this.startRelease(decision.state);
-      const asked = this.stepToRecord(request, decision);
+      const asked = this.stepToRecord(queued, decision);
       const result = await this.database.record(asked);
       switch (result.outcome) {
         case 'recorded':
           this.adopt(result.recorded);
-          if (isSame(result.recorded, asked) && !this.isBeingClosedFor(request)) {
-            return request.answer?.resolve();
+          if (isSame(result.recorded, asked) && !this.isBeingClosedFor(queued)) {
+            return queued.answer?.resolve();
           }
           break;
         case 'repeated':
-          return request.answer?.resolve();
+          return queued.answer?.resolve();
         case 'row_behind':
           await this.rewrite(result.stepNumber);
           break;
         default:
-          return refuse(request, notRecorded(request, result));
+          return refuse(queued, notRecorded(queued, result));
       }
     }
   }
 
-  private stepToRecord(request: Request, { state, step, requires }: Change): RecordStepInput {
+  private stepToRecord(queued: QueuedCommand, { state, step, requires }: Change): RecordStepInput {
     const { orderNumber } = this;
     switch (step.kind) {
       case 'CLOSING_PAYMENT': {
-        const { busy } = state;
-        const closed = decideNow({ ...this.state, busy }, { type: 'sessionClosed' });
+        const { pendingOperation } = state;
+        const closed = decideNow({ ...this.state, pendingOperation }, { type: 'sessionClosed' });
         if (closed.outcome === 'refused') throw closed.error;
-        return { orderNumber, step, ifNoSessionOpen: closed.step, ...recordedWith(request) };
+        return { orderNumber, step, ifNoSessionOpen: closed.step, ...recordedWith(queued) };
       }
       case 'ORDER_CANCELLED':
-        return { orderNumber, step, ...recordedWith(this.waitingCancel ?? request) };
+        return { orderNumber, step, ...recordedWith(this.waitingCancel ?? queued) };
       default:
-        return { orderNumber, step, ...recordedWith(request), ...(requires && { requires }) };
+        return { orderNumber, step, ...recordedWith(queued), ...(requires && { requires }) };
     }
   }
 
@@ -221,17 +221,17 @@ export class Order {
   private adopt(...recorded: (KnownStep & Partial<RecordedStep>)[]): void {
     const before = this.state;
     for (const { deliveryId, ...known } of recorded) {
-      const { step, requestId, payment } = known;
+      const { step, commandId, payment } = known;
       if (step.number <= this.state.stepNumber) continue;
       this.state = stateAfter(this.state, step);
       this.steps = [...this.steps, known].slice(-MAX_KNOWN_STEPS);
-      if (requestId !== null) this.requestIds.add(requestId);
+      if (commandId !== null) this.commandIds.add(commandId);
       if (payment !== null) this.paidBy = payment;
       if (deliveryId) this.deliver(deliveryId, step.kind);
     }
     if (this.state === before) return;
     this.gateway.follow(this.state);
-    if (this.state.busy === null) this.answerWaitingCancel();
+    if (this.state.pendingOperation === null) this.answerWaitingCancel();
     showChange(this.state, before);
   }
 
@@ -293,15 +293,18 @@ export class Order {
     for (const { deliveryId, kind } of deliveries) this.deliver(deliveryId, kind);
   }
 
-  private async refuse(request: Request): Promise<void> {
-    const payment = paymentOf(request);
+  private async refuse(queued: QueuedCommand): Promise<void> {
+    const payment = paymentOf(queued);
     if (payment) await startSurplusRefund(payment);
-    refuse(request, this.refusalOf(this.state, request.command));
+    refuse(queued, this.refusalOf(this.state, queued.command));
   }
 
   /** A release counts as pending from its start, before RELEASE_STARTED is recorded. */
-  private refusalOf({ status, busy }: OrderState, { type }: Command): DomainError {
-    return refusalOf({ status, busy: busy ?? this.gateway.releasing() }, type);
+  private refusalOf({ status, pendingOperation }: OrderState, { type }: Command): DomainError {
+    return refusalOf(
+      { status, pendingOperation: pendingOperation ?? this.gateway.releasing() },
+      type,
+    );
   }
 
   private answerWaitingCancel(): void {
@@ -322,44 +325,45 @@ export class Order {
    * that needs a row naming a person is refused when it has no id.
    */
   private expectedState({ counting }: { counting: 'payments' | 'no payment' }): OrderState {
-    return this.inbox.requests().reduce((state, { command, message }) => {
+    return this.inbox.commands().reduce((state, { command, message }) => {
       if (command.type === 'pay' && counting === 'no payment') return state;
       const decision = decideNow(state, command);
       if (decision.outcome === 'refused') return state;
-      const needsRequest = decision.requires?.includes('request_recorded');
-      return needsRequest && message.requestId === undefined ? state : decision.state;
+      const needsCommandId = decision.requires?.includes('command_recorded');
+      return needsCommandId && message.commandId === undefined ? state : decision.state;
     }, this.state);
   }
 
-  private mayBeBehind({ command }: Request): boolean {
-    const isReleaseUnknown = this.state.busy === null && this.gateway.releasing() !== null;
+  private mayBeBehind({ command }: QueuedCommand): boolean {
+    const isReleaseUnknown =
+      this.state.pendingOperation === null && this.gateway.releasing() !== null;
     if (!this.hasBegun || this.inbox.isCatchUpRequested()) return true;
     return isSettling(command) && isReleaseUnknown;
   }
 
-  private isRepeated(request: Request): boolean {
-    const { command, message } = request;
-    const { requestId } = message;
-    if (command.type === 'pay') return isSamePayment(paymentOf(request), this.paidBy);
-    return requestId !== undefined && this.requestIds.has(requestId);
+  private isRepeated(queued: QueuedCommand): boolean {
+    const { command, message } = queued;
+    const { commandId } = message;
+    if (command.type === 'pay') return isSamePayment(paymentOf(queued), this.paidBy);
+    return commandId !== undefined && this.commandIds.has(commandId);
   }
 
   /** True for a cancel that only waits until the payment session is closed. */
-  private isBeingClosedFor({ command }: Request): boolean {
-    const { busy } = this.state;
-    const isForCancel = busy?.kind === 'closing' && busy.because === 'cancel';
+  private isBeingClosedFor({ command }: QueuedCommand): boolean {
+    const { pendingOperation } = this.state;
+    const isForCancel = pendingOperation?.kind === 'closing' && pendingOperation.cause === 'cancel';
     return command.type === 'cancel' && isForCancel && this.waitingCancel === undefined;
   }
 }
 
 /** True when the recorded step is the one that was asked for, apart from its time. */
-function isSame({ step, requestId, payment }: RecordedStep, asked: RecordStepInput) {
+function isSame({ step, commandId, payment }: RecordedStep, asked: RecordStepInput) {
   const isClosing = step.kind === 'CLOSING_PAYMENT';
   const kinds = [asked.step.kind, asked.ifNoSessionOpen?.kind];
   return (
     kinds.includes(step.kind) &&
     // The id of a cancel belongs to the step that answers it.
-    requestId === (isClosing ? null : (asked.requestId ?? null)) &&
+    commandId === (isClosing ? null : (asked.commandId ?? null)) &&
     (isSamePayment(payment, asked.payment) || (payment === null && asked.payment === undefined))
   );
 }

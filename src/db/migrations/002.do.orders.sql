@@ -24,7 +24,7 @@ CREATE TABLE orders (
   buyer_name text NOT NULL DEFAULT '',
   payment_token text NOT NULL UNIQUE,
   status order_status NOT NULL DEFAULT 'ACCEPTED',
-  busy jsonb,
+  pending_operation jsonb,
   -- 1 is ORDER_CREATED, which the same statement records.
   step_number integer NOT NULL DEFAULT 1,
   dispute_count integer NOT NULL DEFAULT 0,
@@ -108,28 +108,28 @@ CREATE TABLE order_steps (
   step jsonb NOT NULL,
   -- Recorded for an Update that the API has not acknowledged: the workflow task may be lost, and
   -- with it the Update, so that the workflow does not have this step. See docs/adr/0001.
-  unheard boolean NOT NULL,
-  request_id text,
+  unacknowledged boolean NOT NULL,
+  command_id text,
   details jsonb,
   PRIMARY KEY (order_number, step_number)
 );
 -- The sweeper reads this index, in which rows normally stay for a moment.
-CREATE INDEX order_steps_unheard ON order_steps (recorded_at) WHERE unheard;
-CREATE UNIQUE INDEX order_steps_by_request ON order_steps (order_number, request_id)
-  WHERE request_id IS NOT NULL;
+CREATE INDEX order_steps_unacknowledged ON order_steps (recorded_at) WHERE unacknowledged;
+CREATE UNIQUE INDEX order_steps_by_command ON order_steps (order_number, command_id)
+  WHERE command_id IS NOT NULL;
 
 -- A command of a client or an operator, written before the workflow receives it: so nothing
 -- personal enters Temporal, and a repeat of the command is recognised.
-CREATE TABLE order_requests (
+CREATE TABLE order_commands (
   order_number text NOT NULL REFERENCES orders,
-  request_id text NOT NULL,
+  command_id text NOT NULL,
   body jsonb NOT NULL,
   -- A merchant's id, or cli: and an operator's name, and the reason. A command that moves money
   -- needs both; other commands may have neither.
   actor text,
   reason text,
   received_at timestamptz NOT NULL DEFAULT service_now(),
-  PRIMARY KEY (order_number, request_id)
+  PRIMARY KEY (order_number, command_id)
 );
 
 -- GET /orders: exact totals and deep pages without counting a million rows, while creating an order

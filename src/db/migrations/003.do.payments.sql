@@ -15,7 +15,7 @@ CREATE TABLE payment_sessions (
   -- not before expires_at means that it had expired.
   ended_at timestamptz,
   -- The command of the sandbox helper that pays this session: the PAID step answers it.
-  pay_request_id text,
+  pay_command_id text,
   created_at timestamptz NOT NULL DEFAULT service_now(),
   -- When the gateway is next asked about it; null: never again. See
   -- src/payments/session-queries.ts.

@@ -7,7 +7,7 @@ $$;
 -- An order's step with this number; null if there is none.
 CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('step', s.step, 'requestId', s.request_id,
+  SELECT jsonb_build_object('step', s.step, 'commandId', s.command_id,
     'payment', payment_of(s, o), 'deliveryId', d.delivery_id)
   FROM order_steps s JOIN orders o USING (order_number)
   LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
@@ -21,9 +21,9 @@ $$;
 -- the parameters see src/orders/record-step.ts.
 CREATE FUNCTION record_step(
   p_order_number text,
-  p_step jsonb,        -- number, kind, at, whole, unheard
+  p_step jsonb,        -- number, kind, at, whole, unacknowledged
   p_columns jsonb,     -- columns of orders that change
-  p_request jsonb,     -- request_id, details
+  p_command jsonb,     -- command_id, details
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
   p_requires text[]    -- no_session_open, and the domain's Requirements
@@ -53,7 +53,7 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'row_behind', 'stepNumber', o.step_number);
   END IF;
   IF EXISTS (SELECT FROM order_steps
-      WHERE order_number = p_order_number AND request_id = p_request->>'request_id') THEN
+      WHERE order_number = p_order_number AND command_id = p_command->>'command_id') THEN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
@@ -72,7 +72,7 @@ BEGIN
   IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', jsonb_build_object(
-      'requestId', o.waiting_dispute_id,
+      'commandId', o.waiting_dispute_id,
       'receivedAtMs', floor(extract(epoch FROM o.waiting_dispute_received_at) * 1000)));
   END IF;
   -- This clock decides when the window is over, because it also dates the disputes.
@@ -80,18 +80,18 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'too_early', 'retryAfterMs',
       ceil(extract(epoch FROM o.completes_at - service_now()) * 1000));
   END IF;
-  IF 'request_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_requests r
-      WHERE r.order_number = p_order_number AND r.request_id = p_request->>'request_id'
+  IF 'command_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_commands r
+      WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
         AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
-    RETURN '{"outcome": "request_not_recorded"}';
+    RETURN '{"outcome": "command_not_recorded"}';
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
     IF NOT EXISTS (SELECT FROM merchants
         WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN
-      RETURN '{"outcome": "release_waits", "because": "merchant_not_active"}';
+      RETURN '{"outcome": "release_waits", "cause": "merchant_not_active"}';
     END IF;
     IF is_reversed(o) THEN
-      RETURN '{"outcome": "release_waits", "because": "reversed_at_gateway"}';
+      RETURN '{"outcome": "release_waits", "cause": "reversed_at_gateway"}';
     END IF;
   END IF;
 
@@ -104,7 +104,7 @@ BEGIN
     ORDER BY s.started_at, s.gateway_payment_id LIMIT 1;
   END IF;
   UPDATE orders SET
-    status = changed.status, busy = nullif(changed.busy, 'null'), step_number = number,
+    status = changed.status, pending_operation = nullif(changed.pending_operation, 'null'), step_number = number,
     dispute_count = changed.dispute_count, gateway_payment_id = changed.gateway_payment_id,
     payment_utr = changed.payment_utr, paid_at = changed.paid_at,
     cancelled_by = changed.cancelled_by, cancel_reason = changed.cancel_reason,
@@ -137,9 +137,9 @@ BEGIN
   END IF;
 
   INSERT INTO order_steps
-    (order_number, step_number, kind, at, status, step, unheard, request_id, details)
+    (order_number, step_number, kind, at, status, step, unacknowledged, command_id, details)
   VALUES (p_order_number, number, p_step->>'kind', at, changed.status, p_step->'whole',
-    (p_step->>'unheard')::boolean, p_request->>'request_id', nullif(p_request->'details', 'null'));
+    (p_step->>'unacknowledged')::boolean, p_command->>'command_id', nullif(p_command->'details', 'null'));
 
   IF p_event IS NOT NULL THEN
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
@@ -165,7 +165,7 @@ BEGIN
   END IF;
 
   RETURN jsonb_build_object('outcome', 'recorded', 'recorded', jsonb_build_object(
-    'step', p_step->'whole', 'requestId', p_request->>'request_id',
+    'step', p_step->'whole', 'commandId', p_command->>'command_id',
     'payment', CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN jsonb_build_object(
       'gateway', o.gateway, 'gatewayPaymentId', changed.gateway_payment_id) END,
     'deliveryId', p_event->>'delivery_id'));

@@ -142,7 +142,7 @@ DECLARE
   merchant merchants;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
-  IF o.status <> 'ACCEPTED' OR o.busy IS NOT NULL OR o.payment_link_expires_at <= service_now() THEN
+  IF o.status <> 'ACCEPTED' OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now() THEN
     RETURN 'refused';
   END IF;
   SELECT * INTO STRICT merchant FROM merchants WHERE merchant_id = o.merchant_id;

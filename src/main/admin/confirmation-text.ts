@@ -87,9 +87,9 @@ export async function describeSettlement(
 }
 
 /** The outcome if the operator names none: that of the order's pending operation. */
-function outcomeOf({ busy }: OrderRow): Settlement | undefined {
-  if (busy?.kind === 'releasing') return 'released';
-  return busy?.kind === 'refunding' ? 'refunded' : undefined;
+function outcomeOf({ pendingOperation }: OrderRow): Settlement | undefined {
+  if (pendingOperation?.kind === 'releasing') return 'released';
+  return pendingOperation?.kind === 'refunding' ? 'refunded' : undefined;
 }
 
 async function settlementText(
@@ -119,7 +119,7 @@ async function settlementText(
 
 async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
   if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
-  return order.busy !== null || (await isReversed(sql, order));
+  return order.pendingOperation !== null || (await isReversed(sql, order));
 }
 
 async function isReversed(sql: Sql, { orderNumber }: OrderRow): Promise<boolean> {

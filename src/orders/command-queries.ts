@@ -1,9 +1,9 @@
 import type { Sql } from '../db/client.ts';
 import { statusesThatTake } from '../domain/index.ts';
-import type { OrderRow, RequestBody } from './rows.ts';
+import type { OrderRow, CommandBody } from './rows.ts';
 
 /** Whether a request came before, and with another body: the first one's counts. */
-export interface KnownRequest {
+export interface KnownCommand {
   replayed: boolean;
   mismatch: boolean;
 }
@@ -15,24 +15,24 @@ export interface Responsible {
 }
 
 /** A request to be recorded. */
-export interface NewRequest {
+export interface NewCommand {
   orderNumber: string;
-  requestId: string;
-  body: RequestBody;
+  commandId: string;
+  body: CommandBody;
   responsible?: Responsible;
 }
 
 /** Records a request before the workflow receives its message. A repeat leaves the first one's row. */
-export async function writeRequest(
+export async function writeCommand(
   sql: Sql,
-  { orderNumber, requestId, body, responsible }: NewRequest,
-): Promise<KnownRequest> {
+  { orderNumber, commandId, body, responsible }: NewCommand,
+): Promise<KnownCommand> {
   const { actor = null, reason = null } = responsible ?? {};
   // A row that this very statement has inserted has no xmax.
-  const [row] = await sql<[KnownRequest]>`
-    INSERT INTO order_requests AS kept (order_number, request_id, body, actor, reason)
-    VALUES (${orderNumber}, ${requestId}, ${sql.json(body)}, ${actor}, ${reason})
-    ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
+  const [row] = await sql<[KnownCommand]>`
+    INSERT INTO order_commands AS kept (order_number, command_id, body, actor, reason)
+    VALUES (${orderNumber}, ${commandId}, ${sql.json(body)}, ${actor}, ${reason})
+    ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
     RETURNING kept.xmax <> 0 AS replayed, kept.body <> ${sql.json(body)} AS mismatch`;
   return row;
 }
@@ -41,12 +41,12 @@ export async function writeRequest(
 export async function isMismatch(
   sql: Sql,
   orderNumber: string,
-  requestId: string,
-  body: RequestBody,
+  commandId: string,
+  body: CommandBody,
 ): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM order_requests
-    WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+    SELECT FROM order_commands
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId}
       AND body <> ${sql.json(body)}`;
   return rows.length > 0;
 }
@@ -62,28 +62,28 @@ export async function isMismatch(
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
-  dispute: { requestId: string; reason: string; operator?: string | undefined },
-): Promise<(KnownRequest & { receivedAt: Date }) | undefined> {
-  const { requestId, reason, operator } = dispute;
+  dispute: { commandId: string; reason: string; operator?: string | undefined },
+): Promise<(KnownCommand & { receivedAt: Date }) | undefined> {
+  const { commandId, reason, operator } = dispute;
   const audited = sql`, audited AS (
       INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ requestId })}
+      SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
       FROM waiting
     )`;
-  const [row] = await sql<(KnownRequest & { receivedAt: Date })[]>`
+  const [row] = await sql<(KnownCommand & { receivedAt: Date })[]>`
     WITH waiting AS (
       UPDATE orders SET
-        waiting_dispute_id = coalesce(waiting_dispute_id, ${requestId}),
+        waiting_dispute_id = coalesce(waiting_dispute_id, ${commandId}),
         waiting_dispute_received_at = coalesce(waiting_dispute_received_at, ${countsFrom(sql)})
-      WHERE order_number = ${orderNumber} AND busy IS NULL
+      WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${statusesThatTake('dispute')})
         AND NOT EXISTS (SELECT FROM order_steps s
-          WHERE s.order_number = orders.order_number AND s.request_id = ${requestId})
+          WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})
       RETURNING order_number, merchant_id, ${countsFrom(sql)} AS received_at
     )${operator === undefined ? sql`` : audited}
-    INSERT INTO order_requests AS kept (order_number, request_id, body, received_at)
-    SELECT order_number, ${requestId}, ${sql.json({ reason })}, received_at FROM waiting
-    ON CONFLICT (order_number, request_id) DO UPDATE SET body = kept.body
+    INSERT INTO order_commands AS kept (order_number, command_id, body, received_at)
+    SELECT order_number, ${commandId}, ${sql.json({ reason })}, received_at FROM waiting
+    ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
     RETURNING received_at, kept.xmax <> 0 AS replayed,
       kept.body <> ${sql.json({ reason })} AS mismatch`;
   return row;
@@ -100,21 +100,21 @@ const countsFrom = (sql: Sql) => sql`
     ELSE service_now() END)`;
 
 /** Forgets what a refused request said, and the dispute that waited with it. */
-export async function removeRequest(
+export async function removeCommand(
   sql: Sql,
   orderNumber: string,
-  requestId: string,
+  commandId: string,
 ): Promise<void> {
   await sql`
     WITH released AS (
       UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
-      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${requestId}
+      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${commandId}
     )
-    DELETE FROM order_requests r
-    WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+    DELETE FROM order_commands r
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId}
       AND NOT EXISTS (
         SELECT FROM order_steps s
-        WHERE s.order_number = r.order_number AND s.request_id = r.request_id
+        WHERE s.order_number = r.order_number AND s.command_id = r.command_id
       )`;
 }
 
@@ -122,11 +122,11 @@ export async function removeRequest(
 export async function findCarriedOut(
   sql: Sql,
   orderNumber: string,
-  requestId: string,
+  commandId: string,
 ): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
     SELECT o.* FROM orders o JOIN order_steps s USING (order_number)
-    WHERE s.order_number = ${orderNumber} AND s.request_id = ${requestId}`;
+    WHERE s.order_number = ${orderNumber} AND s.command_id = ${commandId}`;
   return row;
 }
 
@@ -137,15 +137,15 @@ export async function findCarriedOut(
 export async function acknowledgeCommand(
   sql: Sql,
   orderNumber: string,
-  requestId: string,
+  commandId: string,
 ): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
     WITH answered AS (
       SELECT order_number, step_number FROM order_steps
-      WHERE order_number = ${orderNumber} AND request_id = ${requestId}
+      WHERE order_number = ${orderNumber} AND command_id = ${commandId}
     ), acknowledged AS (
-      UPDATE order_steps s SET unheard = false FROM answered a
-      WHERE s.order_number = ${orderNumber} AND s.unheard AND s.step_number <= a.step_number
+      UPDATE order_steps s SET unacknowledged = false FROM answered a
+      WHERE s.order_number = ${orderNumber} AND s.unacknowledged AND s.step_number <= a.step_number
     )
     SELECT o.* FROM orders o JOIN answered USING (order_number)`;
   return row;

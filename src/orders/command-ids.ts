@@ -7,17 +7,17 @@ import type { OrderRow } from './rows.ts';
  * stores the id, and a key may contain anything, such as a buyer's address. So the id is an HMAC of
  * operation and key, keyed with the order's payment token, which Temporal never receives.
  */
-export function requestIdOf(
+export function commandIdOf(
   { paymentToken: secret }: OrderRow,
   operation: string,
   idempotencyKey: string | undefined,
 ): string {
-  if (idempotencyKey === undefined) return newRequestId();
+  if (idempotencyKey === undefined) return newCommandId();
   const hmac = createHmac('sha256', secret).update(`${operation}:${idempotencyKey}`);
-  return `req_${hmac.digest('base64url')}`;
+  return `cmd_${hmac.digest('base64url')}`;
 }
 
 /** The id of a request without an Idempotency-Key. */
-export function newRequestId(): string {
-  return `req_${ulid()}`;
+export function newCommandId(): string {
+  return `cmd_${ulid()}`;
 }
