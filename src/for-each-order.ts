@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { runWithOrderNumber } from './http/request-context.ts';
 
 /**
- * Works on orders a few at a time. One that fails is logged, and stops no other: it comes again with
- * a later run.
+ * Processes items with limited concurrency. Each log line carries the number of the item's order. A
+ * failure is logged and does not stop the other items: a later run retries the item.
  *
- * @param options.isOver asked before each order: true leaves the rest
+ * @param options.concurrency how many items are processed at the same time
+ * @param options.isOver checked before each item: when it returns true, the remaining items are skipped
  */
 export async function forEachOrder<Item>(
   items: readonly Item[],
@@ -15,13 +16,15 @@ export async function forEachOrder<Item>(
 ): Promise<void> {
   const { log, concurrency, isOver = () => false } = options;
   const queue = items.values();
-  async function takeTurns(): Promise<void> {
+  async function processQueue(): Promise<void> {
     for (const item of queue) {
       if (isOver()) return;
       await runWithOrderNumber(orderNumberOf(item), () =>
-        work(item).catch((err: unknown) => log.warn({ err }, 'Left to a later run')),
+        work(item).catch((err: unknown) =>
+          log.warn({ err }, 'Failed: a later run retries this order'),
+        ),
       );
     }
   }
-  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, takeTurns));
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, processQueue));
 }

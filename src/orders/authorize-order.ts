@@ -7,9 +7,9 @@ import { findOrder } from './queries.ts';
 import type { OrderRow } from './rows.ts';
 
 /**
- * The order that a merchant names, if it exists in this environment and belongs to the merchant.
+ * Finds an order of the merchant in the given environment.
  *
- * @throws DomainError `ORDER_NOT_FOUND`, then `ORDER_NOT_YOURS`
+ * @throws DomainError `ORDER_NOT_FOUND`, or `ORDER_NOT_YOURS` for another merchant's order
  */
 export async function authorizeOrder(
   sql: Sql,

@@ -3,9 +3,11 @@ import { ulid } from 'ulid';
 import type { OrderRow } from './rows.ts';
 
 /**
- * The id of a request: the same for a repeat with the same Idempotency-Key, otherwise new. Temporal
- * stores the id, and a key may contain anything, such as a buyer's address. So the id is an HMAC of
- * operation and key, keyed with the order's payment token, which Temporal never receives.
+ * Makes the id of a command: the same for a repeat with the same Idempotency-Key, otherwise a new one.
+ * Temporal stores the id, and a key may contain personal data, such as a buyer's address. So the id is
+ * an HMAC of operation and key, keyed with the order's payment token, which Temporal never receives.
+ *
+ * @param operation keeps apart the commands of different routes that have the same key
  */
 export function commandIdOf(
   { paymentToken: secret }: OrderRow,
@@ -17,7 +19,7 @@ export function commandIdOf(
   return `cmd_${hmac.digest('base64url')}`;
 }
 
-/** The id of a request without an Idempotency-Key. */
+/** Makes the id of a command without an Idempotency-Key. */
 export function newCommandId(): string {
   return `cmd_${ulid()}`;
 }

@@ -2,34 +2,36 @@ import type { Sql } from '../db/client.ts';
 import { statusesThatTake } from '../domain/index.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
 
-/** Whether a request came before, and with another body: the first one's counts. */
-export interface KnownCommand {
+/** Whether a command is a repeat. */
+export interface ReplayState {
+  /** The command was recorded before. */
   replayed: boolean;
+  /** It was recorded with another body: the first body is used. */
   mismatch: boolean;
 }
 
-/** Who asks, and why: see the table. */
-export interface Responsible {
+/** Who gave a command, and why: the columns `actor` and `reason` of the table. */
+export interface CommandOrigin {
   actor: string;
   reason: string;
 }
 
-/** A request to be recorded. */
+/** A command to record. */
 export interface NewCommand {
   orderNumber: string;
   commandId: string;
   body: CommandBody;
-  responsible?: Responsible;
+  origin?: CommandOrigin;
 }
 
-/** Records a request before the workflow receives its message. A repeat leaves the first one's row. */
+/** Records a command before the workflow receives its message. A repeat keeps the first row. */
 export async function writeCommand(
   sql: Sql,
-  { orderNumber, commandId, body, responsible }: NewCommand,
-): Promise<KnownCommand> {
-  const { actor = null, reason = null } = responsible ?? {};
-  // A row that this very statement has inserted has no xmax.
-  const [row] = await sql<[KnownCommand]>`
+  { orderNumber, commandId, body, origin }: NewCommand,
+): Promise<ReplayState> {
+  const { actor = null, reason = null } = origin ?? {};
+  // `xmax` is 0 in a row that this statement inserted, and not 0 in one that it updated.
+  const [row] = await sql<[ReplayState]>`
     INSERT INTO order_commands AS kept (order_number, command_id, body, actor, reason)
     VALUES (${orderNumber}, ${commandId}, ${sql.json(body)}, ${actor}, ${reason})
     ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
@@ -37,7 +39,7 @@ export async function writeCommand(
   return row;
 }
 
-/** True when this request was carried out with another body. */
+/** @returns true when this command was recorded with another body */
 export async function isMismatch(
   sql: Sql,
   orderNumber: string,
@@ -52,34 +54,34 @@ export async function isMismatch(
 }
 
 /**
- * Writes a buyer's dispute down and lets the order know that it waits, in one statement: whatever
- * locks the order's row first, this or the start of settling, decides whether it counts.
+ * Records a buyer's dispute and marks on the order's row that it waits, in one statement. The dispute
+ * is valid if this statement locks the row before the release or a refund starts.
  *
- * @param dispute.operator who raises it for the buyer, for the audit
- * @returns the database's time of receipt, or `undefined` when the order cannot take a dispute now,
- *   or has taken this one
+ * @param dispute.operator who raises it for the buyer, for the audit log
+ * @returns the time of receipt by the database's clock, or `undefined` when the order cannot take a
+ *   dispute now or has a step for this one
  */
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
   dispute: { commandId: string; reason: string; operator?: string | undefined },
-): Promise<(KnownCommand & { receivedAt: Date }) | undefined> {
+): Promise<(ReplayState & { receivedAt: Date }) | undefined> {
   const { commandId, reason, operator } = dispute;
   const audited = sql`, audited AS (
       INSERT INTO audit_log (actor, action, merchant_id, subject, details)
       SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
       FROM waiting
     )`;
-  const [row] = await sql<(KnownCommand & { receivedAt: Date })[]>`
+  const [row] = await sql<(ReplayState & { receivedAt: Date })[]>`
     WITH waiting AS (
       UPDATE orders SET
         waiting_dispute_id = coalesce(waiting_dispute_id, ${commandId}),
-        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, ${countsFrom(sql)})
+        waiting_dispute_received_at = coalesce(waiting_dispute_received_at, ${receivedAtOf(sql)})
       WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${statusesThatTake('dispute')})
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})
-      RETURNING order_number, merchant_id, ${countsFrom(sql)} AS received_at
+      RETURNING order_number, merchant_id, ${receivedAtOf(sql)} AS received_at
     )${operator === undefined ? sql`` : audited}
     INSERT INTO order_commands AS kept (order_number, command_id, body, received_at)
     SELECT order_number, ${commandId}, ${sql.json({ reason })}, received_at FROM waiting
@@ -90,16 +92,17 @@ export async function writeDispute(
 }
 
 /**
- * When a dispute of an order counts as received: now. While the release cannot begin, because the
- * merchant is not active or some of the payment has left at the gateway, the window does not end.
+ * The time at which a dispute counts as received: now. The window does not end while the release cannot
+ * begin, because the merchant is not approved or the gateway has reversed some of the payment: the time
+ * is then at most the last millisecond of the window.
  */
-const countsFrom = (sql: Sql) => sql`
+const receivedAtOf = (sql: Sql) => sql`
   (CASE WHEN is_reversed(orders) OR NOT EXISTS (SELECT FROM merchants m
       WHERE m.merchant_id = orders.merchant_id AND m.status = 'APPROVED')
     THEN least(service_now(), orders.completes_at - interval '1 millisecond')
     ELSE service_now() END)`;
 
-/** Forgets what a refused request said, and the dispute that waited with it. */
+/** Deletes a refused command, and clears the dispute that waited with it. */
 export async function removeCommand(
   sql: Sql,
   orderNumber: string,
@@ -118,7 +121,7 @@ export async function removeCommand(
       )`;
 }
 
-/** The order as it stands now, if this request was carried out. */
+/** @returns the order as it is now; undefined unless this command was carried out */
 export async function findCarriedOut(
   sql: Sql,
   orderNumber: string,
@@ -131,8 +134,10 @@ export async function findCarriedOut(
 }
 
 /**
- * The same, after the workflow has answered the Update: it has the steps up to this request, which are
- * marked as acknowledged.
+ * Marks the steps up to this command's as acknowledged: the workflow has returned the result of the
+ * Update, so it has them.
+ *
+ * @returns the order as it is now; undefined unless this command was carried out
  */
 export async function acknowledgeCommand(
   sql: Sql,

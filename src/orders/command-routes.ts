@@ -3,12 +3,11 @@ import type { ErrorCode } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
-import { authorizeOrder } from './authorize-order.ts';
-import { commandIdOf } from './command-ids.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import {
-  commandAnswer,
+  authorizeCommand,
   commandReply,
+  commandResponse,
   merchantRoute,
   orderErrors,
   orderParams,
@@ -22,10 +21,10 @@ import {
   resolveSchema,
 } from './schemas.ts';
 
-/** A merchant's command on an order: what differs between them. */
+/** The declaration of a merchant's command on an order: the properties in which the routes differ. */
 interface CommandRoute {
   message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
-  /** The last part of the path, and the beginning of the request's id. */
+  /** The last part of the path, and the operation from which the command id is derived. */
   action: string;
   operationId: string;
   summary: string;
@@ -62,7 +61,7 @@ const COMMAND_ROUTES: readonly CommandRoute[] = [
     operationId: 'refundOrder',
     summary: 'Refund an order that you cannot fulfil',
     description:
-      'The whole amount goes back to the buyer: PAID or DELIVERED → REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
+      'Refunds the whole amount: PAID or DELIVERED → REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
     done: 'Refund started',
     body: refundSchema,
   },
@@ -99,7 +98,7 @@ const COMMAND_ROUTES: readonly CommandRoute[] = [
   },
 ];
 
-/** What a merchant can do with an order, one declaration each. */
+/** The routes of a merchant's commands on an existing order. */
 export function commandRoutes(deps: OrderRouteDeps): Route[] {
   return COMMAND_ROUTES.map((route) => commandRoute(deps, route));
 }
@@ -117,24 +116,24 @@ function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): R
     params: orderParams,
     headers: keyHeaders,
     body,
-    responses: { 200: commandAnswer },
+    responses: { 200: commandResponse },
     errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
-  }).handledBy(async ({ params, body: texts, headers, merchant, environment }) => {
-    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
+  }).handledBy(async (request) => {
+    const { order, commandId } = await authorizeCommand(sql, request, action);
     const result = await commands.send({
       order,
       name: message,
       message: { commandId },
-      body: givenTexts(texts),
+      body: textsOf(request.body),
     });
     return commandReply(done, result);
   });
 }
 
-function givenTexts(body: Record<string, string | null | undefined> = {}): Record<string, string> {
-  const given = Object.entries(body).filter(
+/** The fields that the client has sent, without those that are null. */
+function textsOf(body: Record<string, string | null | undefined> = {}): Record<string, string> {
+  const texts = Object.entries(body).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
-  return Object.fromEntries(given);
+  return Object.fromEntries(texts);
 }

@@ -5,12 +5,12 @@ import type { OrderRow } from './rows.ts';
 import type { CommandResult, DisputeCommand, OrderCommand, SendDeps } from './send-command.ts';
 import { findRepeated, raiseDispute, sendCommand } from './send-command.ts';
 
-/** What the commands of orders need. */
+/** The dependencies of {@link createOrderCommands}. */
 export type OrderDeps = CreateOrderDeps & SendDeps;
 
-/** The commands of orders. A client can repeat each of them safely. */
+/** The commands on orders. Each is idempotent. */
 export interface OrderCommands {
-  /** Writes the order's row, then starts its workflow. When this returns, both exist. */
+  /** Inserts the order's row, then starts its workflow. When this returns, both exist. */
   create(request: CreateOrderRequest): Promise<CommandResult>;
   /**
    * Records the command, then sends its message to the order's workflow.
@@ -19,15 +19,20 @@ export interface OrderCommands {
    */
   send<Name extends OrderMessageName>(command: OrderCommand<Name>): Promise<CommandResult>;
   /**
-   * Records a buyer's dispute, which makes it count, and raises it.
+   * Records a buyer's dispute, then sends it to the order's workflow. A recorded dispute is valid: the
+   * workflow must not refuse it.
    *
    * @throws DomainError the refusal
    */
   raiseDispute(dispute: DisputeCommand): Promise<CommandResult>;
-  /** The result of a request that was carried out before; a caller that has work to do first asks. */
+  /**
+   * Returns the result of a command that was carried out before. A caller checks this before it does
+   * work that a repeat must not do again, such as a payment.
+   */
   findRepeated(order: OrderRow, commandId: string): Promise<CommandResult | undefined>;
 }
 
+/** Binds the commands to their dependencies. */
 export function createOrderCommands(deps: OrderDeps): OrderCommands {
   return {
     create: (request) => createOrder(deps, request),

@@ -9,19 +9,23 @@ import { recoverOrder } from './recovery.ts';
 
 const CONCURRENT_ORDERS = 20;
 
-/** What a comparison has found so far, and the order number up to which it came. */
+/** The progress of a comparison. The worker stores it as a heartbeat and resumes from it. */
 export interface Comparison {
+  /** The order number up to which orders were compared. */
   after: string;
+  /** How many orders were compared. */
   compared: number;
+  /** How many orders differed and were reconciled. */
   recovered: number;
 }
 
 /**
- * Compares the orders that are not final with the workflows that run, page after page, and brings
- * each pair together that differs in status, or whose workflow is missing. What Temporal lists lags
- * behind by a moment, so each difference is looked at again, one by one, before anything is done.
+ * Compares the orders that are not final with the running workflows, page after page. Reconciles each
+ * order whose workflow has another status or is missing. Temporal's list is eventually consistent, so
+ * each difference is checked again, order by order, before anything changes.
  *
- * @param onPage told after each page
+ * @param onPage called after each page
+ * @param from where an earlier comparison stopped
  */
 export async function compareOrders(
   deps: RecoveryDeps,
@@ -45,27 +49,27 @@ async function comparePage(
     open.filter((order) => running.get(order.orderNumber) !== order.status).map(numberOf),
   );
   const rows = new Set(open.map(numberOf));
-  const waitsForWebhooks: string[] = [];
+  const finalOrders: string[] = [];
   for (const [orderNumber, status] of running) {
     if (rows.has(orderNumber)) continue;
-    // A final order runs on until its webhooks have settled.
-    if (status && isFinal(status)) waitsForWebhooks.push(orderNumber);
+    // The workflow of a final order runs until its webhook deliveries have ended.
+    if (status && isFinal(status)) finalOrders.push(orderNumber);
     else suspects.add(orderNumber);
   }
-  for (const orderNumber of await findWithoutRow(deps.sql, waitsForWebhooks)) {
+  for (const orderNumber of await findWithoutRow(deps.sql, finalOrders)) {
     suspects.add(orderNumber);
   }
   let { recovered } = before;
-  const bringTogether = async (orderNumber: string) => {
-    if (await bringOrderTogether(deps, orderNumber)) recovered += 1;
+  const reconcile = async (orderNumber: string) => {
+    if (await reconcileOrder(deps, orderNumber)) recovered += 1;
   };
-  const turns = { log: deps.log, concurrency: CONCURRENT_ORDERS };
-  await forEachOrder([...suspects], (orderNumber) => orderNumber, bringTogether, turns);
+  const options = { log: deps.log, concurrency: CONCURRENT_ORDERS };
+  await forEachOrder([...suspects], (orderNumber) => orderNumber, reconcile, options);
   return { after, compared: before.compared + open.length, recovered };
 }
 
-/** @returns true when row and workflow really differed */
-async function bringOrderTogether(deps: RecoveryDeps, orderNumber: string): Promise<boolean> {
+/** @returns true when row and workflow differed and were reconciled */
+async function reconcileOrder(deps: RecoveryDeps, orderNumber: string): Promise<boolean> {
   const found = await deps.workflows.find(orderNumber);
   const [row] = await deps.sql<OpenOrder[]>`
     SELECT order_number, status FROM orders WHERE order_number = ${orderNumber}`;

@@ -20,7 +20,7 @@ export interface OrderDurations {
   disputeAnswerMs: number;
 }
 
-/** What the creation of orders needs. */
+/** The dependencies of {@link createOrder}. */
 export interface CreateOrderDeps {
   sql: Sql;
   workflows: OrderWorkflows;
@@ -28,7 +28,7 @@ export interface CreateOrderDeps {
   present: PresentOrder;
 }
 
-/** A merchant's request for an order, with its Idempotency-Key. */
+/** A merchant's request to create an order. */
 export interface CreateOrderRequest {
   merchantId: string;
   environment: Environment;
@@ -37,7 +37,7 @@ export interface CreateOrderRequest {
   log: Logger;
 }
 
-/** Writes the order's row, then starts its workflow; a repeat returns the existing order. */
+/** Inserts the order's row, then starts its workflow. A repeat returns the existing order. */
 export async function createOrder(
   { sql, workflows, durations, present }: CreateOrderDeps,
   request: CreateOrderRequest,
@@ -48,8 +48,9 @@ export async function createOrder(
     present,
   });
   addRequestFields({ orderNumber: order.orderNumber });
-  // After the workflow has begun, a repeat starts nothing: Temporal frees the workflow id after its
-  // retention. Before, a repeat starts the workflow that a process which died did not start.
+  // The process that inserted the row may have died before it started the workflow: a repeat starts it.
+  // A repeat starts no workflow after the first has begun: after Temporal's retention period the
+  // workflow id is free again, and a second workflow would run.
   if (isUnstarted) await workflows.start(orderInputOf(order));
   const mismatch = !isInserted && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
   if (mismatch) {
@@ -58,7 +59,7 @@ export async function createOrder(
   return { order: present(order), replayed: !isInserted, mismatch };
 }
 
-/** The row of a request: amounts in paise, a new order number and payment token. */
+/** Makes the row of a new order: amount in paise, new order number, new payment token. */
 export function newOrderOf(
   request: Omit<CreateOrderRequest, 'log'>,
   durations: Omit<OrderDurations, 'paymentLinkMs'>,

@@ -9,7 +9,7 @@ import type {
 } from '../domain/index.ts';
 import { DISPUTE_STATUSES } from '../domain/index.ts';
 
-/** A dispute that somebody has to answer, decide or refund. */
+/** A dispute that has not ended: it waits for the merchant, an operator or the refund. */
 export interface RunningDispute {
   orderNumber: string;
   merchantId: string;
@@ -18,25 +18,30 @@ export interface RunningDispute {
   amountPaise: number;
   disputeCount: number;
   raisedAt: Date;
-  /** Unresolved at this moment, the buyer is refunded. */
+  /** The deadline: if the dispute is unresolved then, the buyer is refunded. */
   respondBy: Date;
-  /** The refund is under way: nothing is left to decide. */
+  /** The refund has started: there is no decision left to make. */
   isRefunding: boolean;
 }
 
+/** Which disputes to list; an absent field matches all. */
 export interface DisputeFilter {
   status?: DisputeStatus | undefined;
   merchantId?: string | undefined;
   environment?: Environment | undefined;
 }
 
-/** Disputes that have not ended, the one with the nearest deadline first. */
+/**
+ * Lists disputes that have not ended, the nearest deadline first.
+ *
+ * @returns at most `limit` disputes, and whether there are more
+ */
 export async function listRunningDisputes(
   sql: Sql,
   { status, merchantId, environment }: DisputeFilter,
   limit: number,
 ): Promise<{ disputes: RunningDispute[]; hasMore: boolean }> {
-  // The list of statuses stands in the text, where the planner sees that the partial index fits.
+  // Literals, not parameters: the planner uses the partial index only if it sees the statuses.
   const rows = await sql<RunningDispute[]>`
     SELECT order_number, merchant_id, environment, status, amount_paise, dispute_count,
       dispute_raised_at AS raised_at, dispute_respond_by AS respond_by, pending_operation IS NOT NULL AS is_refunding
@@ -56,25 +61,25 @@ export type DisputeEnding =
   | 'decided_for_buyer'
   | 'accepted_by_merchant'
   | 'not_resolved_in_time'
-  /** An operator ended the order: its money had gone another way. */
+  /** An operator recorded a settlement outside the gateway. */
   | 'settled_by_operator';
 
-/** One dispute of an order, with the words of everybody in it. */
+/** One dispute of an order, with the texts of buyer, merchant and operator. */
 export interface DisputeRecord {
-  /** 1 for the order's first. */
+  /** Counts from 1 on each order. */
   number: number;
   raisedAt: Date;
-  /** Who raised it: the buyer, or an operator for the buyer. */
+  /** `buyer`, or the operator who raised it for the buyer. */
   raisedBy: string;
-  /** The buyer's words. */
+  /** The buyer's text. */
   reason: string;
   evidenceAt: Date | null;
-  /** The merchant's words while it was under way. */
+  /** The merchant's text. */
   evidence: string | null;
-  /** Null while it runs, and until the buyer has the money back if it ends so. */
+  /** Null until the dispute has ended; a refund ends it when the gateway has refunded. */
   endedAt: Date | null;
   ending: DisputeEnding | null;
-  /** The merchant's words when it was resolved. */
+  /** The merchant's text when the merchant resolved it. */
   resolution: string | null;
   decision: { for: 'merchant' | 'buyer'; reason: string; actor: string | null } | null;
 }
@@ -88,7 +93,7 @@ interface DisputeStep {
   actor: string | null;
 }
 
-/** Every dispute of an order, the first one first. */
+/** Reads every dispute of an order from its steps, the oldest first. */
 export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
   const steps = await sql<DisputeStep[]>`
     SELECT s.kind, s.at, s.status, s.details, s.step->'pendingOperation' AS pending_operation, a.actor
@@ -103,7 +108,7 @@ export async function readDisputes(sql: Sql, orderNumber: string): Promise<Dispu
   return steps.reduce<DisputeRecord[]>(withStep, []);
 }
 
-/** The disputes after one more step: all steps but the first are about the latest dispute. */
+/** Applies one step: DISPUTE_RAISED begins a dispute, any other step changes the latest one. */
 function withStep(disputes: DisputeRecord[], step: DisputeStep): DisputeRecord[] {
   if (step.kind === 'DISPUTE_RAISED') return [...disputes, raised(disputes.length + 1, step)];
   const latest = disputes.at(-1);
@@ -143,7 +148,7 @@ function changesOf(latest: DisputeRecord, step: DisputeStep): Partial<DisputeRec
     }
     case 'REFUND_PROCESSED':
     case 'ORDER_COMPLETED':
-      // Of a dispute that had ended before, it is another refund, or the release.
+      // The dispute ended earlier: this step is a later refund or the release.
       if (latest.endedAt !== null) return {};
       return { endedAt: at, ending: latest.ending ?? 'settled_by_operator' };
     default:
@@ -157,7 +162,7 @@ const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
   dispute_not_resolved_in_time: 'not_resolved_in_time',
 };
 
-/** A refund that no dispute asked for ends none. */
+/** A refund for another reason than a dispute ends no dispute. */
 function endingOf(pendingOperation: PendingOperation | null): DisputeEnding | undefined {
   return pendingOperation?.kind === 'refunding'
     ? ENDING_OF_REFUND[pendingOperation.reason]

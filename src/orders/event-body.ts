@@ -5,11 +5,12 @@ import type { PresentOrder } from './presenter.ts';
 import type { OrderRow } from './rows.ts';
 
 /**
- * The webhook event of a step, if it has one. Its body is made once and never changes between
- * attempts.
+ * Makes the webhook event of a step. The body is serialised once, so that every attempt sends the same
+ * bytes.
  *
- * @param order as the step left it
- * @param failure why a payment failed, which changes nothing about the order
+ * @param order the order after the step
+ * @param failure why a payment failed: the order itself does not carry it
+ * @returns undefined when the step causes no event
  */
 export function eventOf(
   order: OrderRow,
@@ -35,8 +36,8 @@ export function eventOf(
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
- * A ULID whose 80 random bits are a hash of the step: a step that is written again after the
- * database was restored keeps it, so that receivers know the repeat of a webhook.
+ * A ULID whose 80 random bits are a hash of the step. When a step is recorded again after a restore of
+ * the database, its event keeps its id, so that receivers recognise the webhook as a repeat.
  */
 function ulidOf(orderNumber: string, { number, kind, atMs }: Step): string {
   const hash = createHash('sha256')

@@ -4,7 +4,7 @@ import { orderSchema } from './schemas.ts';
 import type { Timeline } from './timeline.ts';
 import { timelineSchema } from './timeline.ts';
 
-/** One order, from its creation to each of its ends: what all examples of the document are about. */
+/** All examples of the OpenAPI document show this order, in its statuses from creation to end. */
 const CREATED = {
   order_number: 'ORD01M7W4N5E0Q4N2M6P7R9T1W3X5',
   merchant_order_id: 'SHOP-1042',
@@ -113,7 +113,7 @@ const CANCELLED = {
 
 const example = (order: object): Order => orderSchema.parse(order);
 
-/** The example order at each point of its life. */
+/** The example order after each step. */
 export const EXAMPLE_ORDERS = {
   created: example(CREATED),
   paymentFailed: example(PAYMENT_FAILED),
@@ -128,7 +128,7 @@ export const EXAMPLE_ORDERS = {
   cancelled: example(CANCELLED),
 } as const;
 
-/** The example order as each event shows it, and which of the order's events it is. */
+/** The example order of each event, and the event's sequence on the order. */
 export const EXAMPLE_EVENTS = {
   ORDER_CREATED: { order: EXAMPLE_ORDERS.created, sequence: 1 },
   PAYMENT_FAILED: { order: EXAMPLE_ORDERS.paymentFailed, sequence: 2 },
@@ -137,12 +137,12 @@ export const EXAMPLE_EVENTS = {
   DISPUTE_RAISED: { order: EXAMPLE_ORDERS.disputed, sequence: 5 },
   DISPUTE_RESOLVED: { order: EXAMPLE_ORDERS.resolved, sequence: 6 },
   ORDER_COMPLETED: { order: EXAMPLE_ORDERS.completed, sequence: 7 },
-  // Two other ends of the same order.
+  // Alternative outcomes of the same order.
   REFUND_PROCESSED: { order: EXAMPLE_ORDERS.refunded, sequence: 6 },
   ORDER_CANCELLED: { order: EXAMPLE_ORDERS.cancelled, sequence: 2 },
 } as const satisfies Record<EventType, { order: Order; sequence: number }>;
 
-/** What had happened to the example order, and what came next, once it was delivered. */
+/** The timeline of the example order after its delivery. */
 export const EXAMPLE_TIMELINE: Timeline = timelineSchema.parse({
   order_number: CREATED.order_number,
   status: DELIVERED.status,
@@ -171,7 +171,7 @@ function entry(
   return { kind, at, status, details: null, webhook };
 }
 
-/** @param sequence of the event on its order */
+/** @param sequence the event's sequence on its order, one digit */
 export function exampleEventId(sequence: number): string {
   return `evt_01M7W4N5E0F8G6H4J2K0M8N6P${sequence}`;
 }

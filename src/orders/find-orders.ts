@@ -3,16 +3,16 @@ import type { Environment, OrderStatus } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 
-/** What an operator knows of an order; what is absent matches all, and one must be there. */
-export interface OrderClues {
+/** An operator's search; an absent field matches all. {@link findOrders} says which are required. */
+export interface OrderSearch {
   orderNumber?: string | undefined;
-  /** The merchant's own id: not unique, not even with one merchant. */
+  /** The merchant's own id, which need not be unique. */
   merchantOrderId?: string | undefined;
-  /** In any mixture of capital and small letters. */
+  /** Compared without regard to case. */
   email?: string | undefined;
   /** With or without its country code, spaces and dashes. */
   phone?: string | undefined;
-  /** Of the buyer's payment, or of a settlement outside the gateway. */
+  /** The UTR of the payment, or the reference of a settlement outside the gateway. */
   utr?: string | undefined;
   merchantId?: string | undefined;
   environment?: Environment | undefined;
@@ -31,26 +31,48 @@ export interface FoundOrder {
   createdAt: Date;
 }
 
-/** @throws Error when there is no such order: workflows name only orders that have a row */
+/**
+ * Finds an order that a workflow or a stored row names.
+ *
+ * @throws Error when the order has no row: a fault, never a client's error
+ */
 export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
-  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
+  const row = await findRow(sql, orderNumber);
   if (!row) throw new Error(`Order ${orderNumber} has no row`);
   return row;
 }
 
 /**
- * Orders of any merchant, the newest first. Each clue has an index of its own.
+ * Finds the order that an operator names. Operators see every merchant and environment.
  *
- * @returns at most `limit`, and whether there are more
- * @throws DomainError `BAD_REQUEST` without any clue: that would list every order there is
+ * @throws DomainError `ORDER_NOT_FOUND`
+ */
+export async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
+  const row = await findRow(sql, orderNumber);
+  if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  return row;
+}
+
+async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefined> {
+  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
+  return row;
+}
+
+/**
+ * Finds orders of any merchant, the newest first. Each required criterion has its own index.
+ *
+ * @returns at most `limit` orders, and whether there are more
+ * @throws DomainError `BAD_REQUEST` unless order number, merchant's id, email, phone or UTR is given:
+ *   without one of them the query would scan every order
  */
 export async function findOrders(
   sql: Sql,
-  clues: OrderClues,
+  search: OrderSearch,
   limit: number,
 ): Promise<{ orders: FoundOrder[]; hasMore: boolean }> {
-  const { orderNumber, merchantOrderId, email, phone, utr, merchantId, environment } = clues;
-  if ([orderNumber, merchantOrderId, email, phone, utr].every((clue) => clue === undefined)) {
+  const { orderNumber, merchantOrderId, email, phone, utr, merchantId, environment } = search;
+  const criteria = [orderNumber, merchantOrderId, email, phone, utr];
+  if (criteria.every((criterion) => criterion === undefined)) {
     const message = 'Say what to look for: --order, --merchant-order-id, --email, --phone or --utr';
     throw new DomainError('BAD_REQUEST', message);
   }
@@ -76,15 +98,8 @@ function ordersWithUtr(sql: Sql, utr: string) {
     UNION ALL SELECT order_number FROM outside_settlements WHERE reference = ${utr}`;
 }
 
-/** As orders have it: +91 and ten digits. */
+/** Normalises a phone number to the form that orders store: +91 and ten digits. */
 function phoneOf(text: string): string {
   const digits = text.replaceAll(/[\s()-]/g, '');
   return /^\d{10}$/.test(digits) ? `+91${digits}` : digits;
-}
-
-/** Operators name an order by its number alone. @throws DomainError `ORDER_NOT_FOUND` */
-export async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
-  const [row] = await sql<OrderRow[]>`SELECT * FROM orders WHERE order_number = ${orderNumber}`;
-  if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
-  return row;
 }

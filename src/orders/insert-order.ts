@@ -5,8 +5,9 @@ import { createOrder } from '../domain/index.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { OrderRow } from './rows.ts';
+import { NO_DISPUTE_ANSWER } from './step-columns.ts';
 
-/** What POST /orders writes. The times are the database's: see {@link insertOrder}. */
+/** The columns that POST /orders sets. {@link insertOrder} adds the times, by the database's clock. */
 export type NewOrder = Pick<
   OrderRow,
   | 'orderNumber'
@@ -24,39 +25,47 @@ export type NewOrder = Pick<
   | 'terms'
 >;
 
+/** The result of {@link insertOrder}. */
 export interface InsertedOrder {
-  /** As it stands now. */
+  /** The order as it is now. */
   order: OrderRow;
-  /** False when the idempotency key was known. */
+  /** False when an order with this idempotency key existed. */
   isInserted: boolean;
-  /** No workflow of it has begun yet. */
+  /** No workflow of the order has begun yet. */
   isUnstarted: boolean;
 }
 
-/** A time of the database is good for so long: lists count orders by the time of their creation. */
-const MAX_DELAY_SECONDS = 10;
+/**
+ * How old `created_at` may be when the row is inserted. Lists count orders in blocks of creation time, so
+ * an order must not appear in a block that is already sealed.
+ */
+const MAX_INSERT_DELAY_SECONDS = 10;
 
 /**
- * Writes an order together with its first step, ORDER_CREATED, and that step's webhook; or finds the
- * order that has its idempotency key. It gets its merchant's payment gateway and keeps it. One
- * statement writes, so that of any number of concurrent equal requests exactly one inserts.
+ * Inserts an order with its first step, ORDER_CREATED, and that step's webhook event, or finds the
+ * order that has its idempotency key. The order keeps the payment gateway that its merchant has now.
+ * All rows are inserted in one statement, so that exactly one of several concurrent equal requests
+ * inserts them.
+ *
+ * @param options.paymentLinkMs how long the payment link is valid, in milliseconds
  */
 export async function insertOrder(
   sql: Sql,
   order: NewOrder,
-  { paymentLinkMs, present }: { paymentLinkMs: number; present: PresentOrder },
+  options: { paymentLinkMs: number; present: PresentOrder },
 ): Promise<InsertedOrder> {
+  const { paymentLinkMs, present } = options;
   for (;;) {
     const { now, gateway, ...found } = await findByKey(sql, order);
     if (found.order) return { ...found, order: found.order, isInserted: false };
     const paymentLinkExpiresAt = new Date(now.getTime() + paymentLinkMs);
     const row = newRow({ ...order, gateway, createdAt: now, paymentLinkExpiresAt });
     if (await insert(sql, row, present)) return { order: row, isInserted: true, isUnstarted: true };
-    // An equal request has inserted meanwhile: the next turn finds its order.
+    // An equal request inserted its order meanwhile: the next iteration finds it.
   }
 }
 
-/** The order that has this one's key, if there is one; its merchant's gateway; the database's time. */
+/** Finds the order with the same idempotency key; reads the merchant's gateway and the database's clock. */
 async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: NewOrder) {
   const [row] = await sql<[OrderRow & { now: Date; isUnstarted: boolean; chosen: string }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
@@ -71,7 +80,7 @@ async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: 
   return { now, gateway, isUnstarted: isWaiting, order: isFound ? order : undefined };
 }
 
-/** True when no workflow of this order has begun yet. */
+/** @returns true when no workflow of this order has begun yet */
 export async function isUnstarted(sql: Sql, orderNumber: string): Promise<boolean> {
   const rows = await sql`SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`;
   return rows.length > 0;
@@ -87,7 +96,7 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
   const written = await sql`
     WITH inserted AS (
       INSERT INTO orders SELECT * FROM jsonb_populate_record(NULL::orders, ${rowOf(sql, row)})
-      WHERE created_at > service_now() - ${MAX_DELAY_SECONDS} * interval '1 second'
+      WHERE created_at > service_now() - ${MAX_INSERT_DELAY_SECONDS} * interval '1 second'
       ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
       RETURNING order_number, merchant_id, environment, status, created_at
     ), unstarted AS (
@@ -113,7 +122,7 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
   return written.length > 0;
 }
 
-/** An order as nothing but its creation has made it. */
+/** The row of an order directly after its creation. */
 function newRow(
   order: NewOrder & Pick<OrderRow, 'gateway' | 'createdAt' | 'paymentLinkExpiresAt'>,
 ): OrderRow {
@@ -130,26 +139,19 @@ function newRow(
     disputeReason: null,
     disputeRaisedAt: null,
     disputeRespondBy: null,
-    disputeEvidence: null,
-    disputeResolution: null,
-    disputeDecidedFor: null,
-    disputeDecisionReason: null,
-    disputeDecidedAt: null,
-    disputeEndedAt: null,
+    ...NO_DISPUTE_ANSWER,
     refundAmountPaise: null,
     refundReason: null,
     refundProcessedAt: null,
     cancelledBy: null,
     cancelReason: null,
     cancelledAt: null,
-    waitingDisputeId: null,
-    waitingDisputeReceivedAt: null,
     openSessionId: null,
     updatedAt: order.createdAt,
   };
 }
 
-/** The row as `jsonb_populate_record` reads it. */
+/** The row in the JSON form that `jsonb_populate_record` reads. */
 function rowOf(sql: Sql, { requestHash, ...row }: OrderRow) {
   const hash = `\\x${Buffer.from(requestHash).toString('hex')}`;
   return jsonRow(sql, { ...row, requestHash: hash });

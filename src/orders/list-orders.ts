@@ -3,28 +3,32 @@ import type { Sql } from '../db/client.ts';
 import type { Environment, OrderStatus } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 
-/** Which of a merchant's orders to list; dates are inclusive from, exclusive to. */
+/** Which of a merchant's orders to list; an absent field matches all. */
 export interface OrderFilter {
   merchantId: string;
   environment: Environment;
   status?: OrderStatus | undefined;
   merchantOrderId?: string | undefined;
-  /** Of any case: Asha@example.com is asha@example.com. */
+  /** Compared without regard to case. */
   buyerEmail?: string | undefined;
+  /** Inclusive. */
   createdFrom?: Date | undefined;
+  /** Exclusive. */
   createdTo?: Date | undefined;
 }
 
-/** Where a page is, counted from 0, and how many orders fit on one. */
+/** A page of a list. */
 export interface OrderPage {
+  /** Counted from 0. */
   number: number;
+  /** Orders on a page. */
   size: number;
 }
 
 /**
- * One page of orders, newest first, and how many there are on all pages: one statement, so both are
- * of one moment. What it costs hardly depends on how many orders there are or how deep the page is:
- * docs/adr/0006-listing-a-million-orders.md.
+ * Reads one page of orders, newest first, and the number of orders on all pages. Both come from one
+ * statement, so they are consistent. The cost hardly depends on the number of orders or on the page
+ * number: docs/adr/0006-listing-a-million-orders.md.
  */
 export async function listOrders(
   sql: Sql,
@@ -32,19 +36,19 @@ export async function listOrders(
   page: OrderPage,
 ): Promise<{ orders: OrderRow[]; totalElements: number }> {
   const rows = await sql<(OrderRow & { total: number })[]>`${orderPageQuery(sql, filter, page)}`;
-  // A page beyond the end is one row that has the total and no order.
+  // A page beyond the last one returns a single row, with the total and no order.
   const orders = rows.filter((row) => row.orderNumber !== null);
   return { orders, totalElements: rows[0]?.total ?? 0 };
 }
 
-/** The statement of {@link listOrders}, which the benchmark explains. */
+/** The statement of {@link listOrders}; exported because the benchmark runs EXPLAIN on it. */
 export function orderPageQuery(sql: Sql, filter: OrderFilter, page: OrderPage) {
-  const isOfFew = filter.merchantOrderId !== undefined || filter.buyerEmail !== undefined;
-  return isOfFew ? pageOfFew(sql, filter, page) : pageByBlocks(sql, filter, page);
+  const isSelective = filter.merchantOrderId !== undefined || filter.buyerEmail !== undefined;
+  return isSelective ? pageByIndex(sql, filter, page) : pageByBlocks(sql, filter, page);
 }
 
-/** The orders that the filter asks for, whatever the time. */
-function matching(sql: Sql, filter: OrderFilter) {
+/** The filter's conditions other than the creation time. */
+function conditionsOf(sql: Sql, filter: OrderFilter) {
   const { merchantId, environment, status, merchantOrderId, buyerEmail } = filter;
   return sql`merchant_id = ${merchantId} AND environment = ${environment}
     ${status === undefined ? sql`` : sql`AND status = ${status}`}
@@ -52,7 +56,8 @@ function matching(sql: Sql, filter: OrderFilter) {
     ${buyerEmail === undefined ? sql`` : sql`AND lower(buyer_email) = lower(${buyerEmail})`}`;
 }
 
-function timesOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
+/** The bounds of the creation time; an absent one is infinite. */
+function boundsOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
   return {
     from: createdFrom ? sql`${createdFrom}::timestamptz` : sql`'-infinity'::timestamptz`,
     to: createdTo ? sql`${createdTo}::timestamptz` : sql`'infinity'::timestamptz`,
@@ -60,13 +65,13 @@ function timesOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
 }
 
 /**
- * A merchant gives few orders the same id of its own, and one buyer has few orders: they are simply
- * counted. The blocks know nothing of either.
+ * Few orders share a merchant's own order id or a buyer, so the statement counts them one by one. The
+ * blocks have no counts by either.
  */
-function pageOfFew(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
-  const { from, to } = timesOf(sql, filter);
-  const found = sql`${matching(sql, filter)} AND created_at >= ${from} AND created_at < ${to}`;
-  // What is skipped is skipped in the index; only the orders of the page itself are read.
+function pageByIndex(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
+  const { from, to } = boundsOf(sql, filter);
+  const found = sql`${conditionsOf(sql, filter)} AND created_at >= ${from} AND created_at < ${to}`;
+  // The offset skips index entries; the table is read only for the orders of the page.
   return sql`
     WITH newest AS MATERIALIZED (
       SELECT created_at, order_number FROM orders WHERE ${found}
@@ -85,18 +90,18 @@ function pageOfFew(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
 }
 
 /**
- * The blocks that lie within the times know how many orders they hold, so only the orders of the
- * two edges are counted, and only within one block, or one edge, are orders skipped.
+ * Each block within the bounds stores its number of orders. So the statement counts orders only between
+ * a bound and the nearest block, and skips orders only within one block or one of those edges.
  */
 function pageByBlocks(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
   const { merchantId, environment, status } = filter;
-  const { from, to } = timesOf(sql, filter);
-  const mine = matching(sql, filter);
+  const { from, to } = boundsOf(sql, filter);
+  const conditions = conditionsOf(sql, filter);
   const skipped = number * size;
   const inBlock = status ? sql`by_status[status_number(${status})]` : sql`orders`;
   const count = (begins: Fragment, ends: Fragment) =>
     sql`(SELECT count(*) FROM orders
-      WHERE ${mine} AND created_at >= ${begins} AND created_at < ${ends})`;
+      WHERE ${conditions} AND created_at >= ${begins} AND created_at < ${ends})`;
   return sql`
     WITH blocks AS MATERIALIZED (
       SELECT * FROM (
@@ -128,7 +133,7 @@ function pageByBlocks(sql: Sql, filter: OrderFilter, { number, size }: OrderPage
         WHERE orders_until > ${skipped} AND orders > 0 ORDER BY orders_until LIMIT 1
       ) AS part, LATERAL (
         SELECT created_at, order_number FROM orders
-        WHERE ${mine} AND created_at < part.ends_at
+        WHERE ${conditions} AND created_at < part.ends_at
         ORDER BY created_at DESC, order_number DESC OFFSET part.skipped LIMIT 1
       ) AS o
     )
@@ -136,7 +141,7 @@ function pageByBlocks(sql: Sql, filter: OrderFilter, { number, size }: OrderPage
     LEFT JOIN LATERAL (
       SELECT orders.* FROM newest, LATERAL (
         SELECT * FROM orders
-        WHERE ${mine} AND created_at >= ${from}
+        WHERE ${conditions} AND created_at >= ${from}
           AND (created_at, order_number) <= (newest.created_at, newest.order_number)
         ORDER BY created_at DESC, order_number DESC LIMIT ${size}
       ) AS orders

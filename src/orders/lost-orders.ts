@@ -3,7 +3,7 @@ import { raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { RecoveryDeps } from './recovery.ts';
 
-const ORDERS_PER_QUESTION = 500;
+const ORDERS_PER_QUERY = 500;
 
 const MESSAGES = {
   runs: 'A workflow runs for an order that is not in the database',
@@ -11,24 +11,24 @@ const MESSAGES = {
 } as const;
 
 /**
- * Raises an alert for each order whose workflow has ended since a moment and whose row is not there:
- * a restored database has lost it, and no workflow that runs would say so.
+ * Raises an alert for each order whose workflow has ended since the given time and which has no row. A
+ * restored database has lost such an order, and no running workflow would detect that.
  *
- * @returns how many there are
+ * @returns the number of lost orders
  */
 export async function alertLostOrders(deps: RecoveryDeps, since: Date): Promise<number> {
   let lost = 0;
   let page: string[] = [];
   for await (const orderNumber of deps.workflows.listEnded(since)) {
     page.push(orderNumber);
-    if (page.length < ORDERS_PER_QUESTION) continue;
-    lost += await alertLost(deps, page);
+    if (page.length < ORDERS_PER_QUERY) continue;
+    lost += await alertLostAmong(deps, page);
     page = [];
   }
-  return lost + (await alertLost(deps, page));
+  return lost + (await alertLostAmong(deps, page));
 }
 
-/** Those of the orders that have no row. */
+/** @returns those of the order numbers that have no row */
 export async function findWithoutRow(sql: Sql, orderNumbers: string[]): Promise<string[]> {
   if (orderNumbers.length === 0) return [];
   const lost = await sql<{ orderNumber: string }[]>`
@@ -37,7 +37,11 @@ export async function findWithoutRow(sql: Sql, orderNumbers: string[]): Promise<
   return lost.map(({ orderNumber }) => orderNumber);
 }
 
-/** @param workflow what Temporal has of the order whose row is not there */
+/**
+ * Raises the alert for an order without a row.
+ *
+ * @param workflow the state of the order's workflow at Temporal
+ */
 export async function alertWithoutRow(
   deps: AlertDeps,
   orderNumber: string,
@@ -51,7 +55,8 @@ export async function alertWithoutRow(
   });
 }
 
-async function alertLost(deps: RecoveryDeps, orderNumbers: string[]): Promise<number> {
+/** @returns the number of orders without a row */
+async function alertLostAmong(deps: RecoveryDeps, orderNumbers: string[]): Promise<number> {
   const lost = await findWithoutRow(deps.sql, orderNumbers);
   for (const orderNumber of lost) await alertWithoutRow(deps, orderNumber, 'has ended');
   return lost.length;

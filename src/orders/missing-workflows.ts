@@ -7,32 +7,34 @@ import { pagesOfOpenOrders } from './open-orders.ts';
 
 const CONCURRENT_ORDERS = 20;
 
-/** Long enough for the sweep to start an order whose API process died before it could. */
+/** Within this time the sweep starts the workflow of an order whose API process died before it could. */
 const STARTED_WITHIN_MINUTES = 5;
 
+/** An order that is not final and has no running workflow. */
 export interface MissingWorkflow {
   orderNumber: string;
   status: OrderStatus;
-  /** `closed`: it ran once, and has ended or was terminated. `missing`: Temporal knows nothing of it. */
+  /** `closed`: it has ended or was terminated. `missing`: Temporal has no workflow with this id. */
   workflow: 'closed' | 'missing';
 }
 
+/** The result of {@link findMissingWorkflows}. */
 export interface MissingWorkflows {
   /** Orders that are not final. */
   comparedCount: number;
   missingCount: number;
-  /** The first of them, by order number. */
+  /** The first ones, by order number. */
   missing: MissingWorkflow[];
 }
 
 type Deps = Pick<AlertDeps, 'sql' | 'log'> & { workflows: OrderWorkflows };
 
 /**
- * Finds the orders that are not final and for which no workflow runs, and changes nothing. An order
- * that was created within minutes and whose workflow never began is none of them: the sweep starts it.
+ * Finds the orders that are not final and have no running workflow. Changes nothing. Skips an order
+ * that was created within the last minutes and whose workflow has not begun: the sweep starts it.
  *
- * @param limit how many of them are named; all are counted
- * @throws what the database or Temporal throws: what is not looked at must not seem sound
+ * @param limit how many orders are listed; all are counted
+ * @throws the error of the database or of Temporal: an order that was not checked must not count as sound
  */
 export async function findMissingWorkflows(deps: Deps, limit: number): Promise<MissingWorkflows> {
   const found: MissingWorkflow[] = [];
@@ -49,11 +51,11 @@ export async function findMissingWorkflows(deps: Deps, limit: number): Promise<M
   return { comparedCount, missingCount: found.length, missing: found.slice(0, limit) };
 }
 
-/** Looks at each of them again, by itself. */
+/** Checks each order again, by itself. */
 async function confirm(deps: Deps, orderNumbers: string[]): Promise<MissingWorkflow[]> {
   const missing: MissingWorkflow[] = [];
   const failures: unknown[] = [];
-  const look = async (orderNumber: string) => {
+  const check = async (orderNumber: string) => {
     const found = await findMissing(deps, orderNumber).catch((error: unknown) => {
       failures.push(error);
       return undefined;
@@ -61,7 +63,7 @@ async function confirm(deps: Deps, orderNumbers: string[]): Promise<MissingWorkf
     if (found) missing.push(found);
   };
   const isOver = () => failures.length > 0;
-  await forEachOrder(orderNumbers, (orderNumber) => orderNumber, look, {
+  await forEachOrder(orderNumbers, (orderNumber) => orderNumber, check, {
     log: deps.log,
     concurrency: CONCURRENT_ORDERS,
     isOver,
@@ -70,17 +72,17 @@ async function confirm(deps: Deps, orderNumbers: string[]): Promise<MissingWorkf
   return missing.toSorted((one, other) => (one.orderNumber < other.orderNumber ? -1 : 1));
 }
 
-/** The row before and after: its order may begin, or end, while Temporal is asked. */
+/** Reads the row before and after the query to Temporal, during which the order may begin or end. */
 async function findMissing(deps: Deps, orderNumber: string): Promise<MissingWorkflow | undefined> {
-  if (!(await readBegun(deps, orderNumber))) return undefined;
+  if (!(await readStarted(deps, orderNumber))) return undefined;
   const { state } = await deps.workflows.find(orderNumber);
   if (state === 'running') return undefined;
-  const row = await readBegun(deps, orderNumber);
+  const row = await readStarted(deps, orderNumber);
   return row && { orderNumber, status: row.status, workflow: state };
 }
 
-/** The order unless it is final, or has yet to begin. */
-async function readBegun(
+/** @returns undefined when the order is final, or is new and its workflow has not begun */
+async function readStarted(
   { sql }: Deps,
   orderNumber: string,
 ): Promise<{ status: OrderStatus } | undefined> {

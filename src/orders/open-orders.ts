@@ -4,32 +4,35 @@ import { isFinal, ORDER_STATUSES } from '../domain/index.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
 const ORDERS_PER_PAGE = 500;
-/** Behind every order number. */
+/** Sorts after every order number. */
 const END = '~';
 
-/** As a literal, because a list in a parameter would not match the index of open orders. */
+/** Literals, because the partial index of open orders does not match a list in a parameter. */
 const FINAL_STATUSES = ORDER_STATUSES.filter(isFinal)
   .map((status) => `'${status}'`)
   .join(', ');
 
+/** An order that is not final. */
 export interface OpenOrder {
   orderNumber: string;
   status: OrderStatus;
 }
 
-/** The orders of a range of order numbers: those that are not final, and the workflows that run. */
+/** One range of order numbers. */
 export interface OpenOrderPage {
+  /** The orders that are not final. */
   open: OpenOrder[];
+  /** The running workflows: order number to status, undefined if Temporal does not list it. */
   running: Map<string, OrderStatus | undefined>;
-  /** The end of the range: where the next page begins. */
+  /** The end of the range: the next page begins after it. */
   after: string;
 }
 
 /**
- * All orders that are not final, and all workflows that run, page after page. What Temporal lists
- * lags behind by a moment: a difference between the two is only a reason to look at that order.
+ * Yields all orders that are not final and all running workflows, page after page. Temporal's list is
+ * eventually consistent: a difference is only a reason to check that order by itself.
  *
- * @param after where an earlier reading came to
+ * @param after the order number at which an earlier iteration stopped
  */
 export async function* pagesOfOpenOrders(
   { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },
@@ -51,7 +54,7 @@ async function listOpenOrders(sql: Sql, after: string): Promise<OpenOrder[]> {
     ORDER BY order_number LIMIT ${ORDERS_PER_PAGE}`;
 }
 
-/** Where the page behind this one begins. */
+/** The order number after which the next page begins. */
 function endOf(page: readonly OpenOrder[]): string {
   const last = page.at(-1);
   return last && page.length === ORDERS_PER_PAGE ? last.orderNumber : END;

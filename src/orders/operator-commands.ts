@@ -8,14 +8,16 @@ import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
 
+/** The dependencies of an operator's commands. */
 export interface OperatorDeps {
   sql: Sql;
   commands: OrderCommands;
+  /** The operator's name, for the audit log. */
   actor: string;
 }
 
 /**
- * Raises a dispute for a buyer who asked us to, under the same rules as the buyer's own.
+ * Raises a dispute at a buyer's request, under the same rules as a dispute that the buyer raises.
  *
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
@@ -44,10 +46,10 @@ export interface DisputeDecision {
 }
 
 /**
- * Decides a dispute under review. The audit row is written first and names the request: whether
- * the order took it, the step with that request id says.
+ * Decides a dispute under review. The audit row is inserted first. The order has applied the decision
+ * when it has a step with the command id of that row.
  *
- * @returns the order: decided for the buyer, it is REFUNDED once the gateway has refunded
+ * @returns the order; after a decision for the buyer it is REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
@@ -72,18 +74,18 @@ export async function decideDispute(
 }
 
 /**
- * Refunds an order that its merchant cannot fulfil and cannot refund, as a suspended merchant
- * cannot. The audit row is written first, as for a decision.
+ * Refunds an order that its merchant can neither fulfil nor refund, such as a suspended merchant. The
+ * audit row is inserted first, as in {@link decideDispute}.
  *
- * @returns the order: REFUNDED once the gateway has refunded
+ * @returns the order; it is REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function refundForMerchant(
   { sql, commands, actor }: OperatorDeps,
   orderNumber: string,
-  asked: string,
+  givenReason: string,
 ): Promise<Order> {
-  const { reason } = parseReason(refundSchema, asked);
+  const { reason } = parseReason(refundSchema, givenReason);
   const order = await findOrderAnywhere(sql, orderNumber);
   const commandId = newCommandId();
   await writeAudit(sql, order, { actor, action: 'order.refund', details: { commandId, reason } });
@@ -107,7 +109,7 @@ function writeAudit(
     VALUES (${actor}, ${action}, ${order.merchantId}, ${order.orderNumber}, ${sql.json(details)})`;
 }
 
-/** @throws DomainError `BAD_REQUEST` in the words of the rule */
+/** @throws DomainError `BAD_REQUEST` with the message of the violated rule */
 function parseReason(schema: z.ZodType<{ reason: string }>, reason: string): { reason: string } {
   const parsed = schema.safeParse({ reason });
   if (parsed.success) return parsed.data;

@@ -1,12 +1,13 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 
-/** So many index entries are skipped at most to find a page; a million orders are 500 blocks. */
+/** The maximum of index entries that a list skips to find a page. A million orders make 500 blocks. */
 export const ORDERS_PER_BLOCK = 2048;
 
 /**
- * Cuts every merchant's orders into the blocks that lists count by, but for the newest ones. Each
- * block is a transaction of its own, which no order has to wait for longer than some milliseconds.
+ * Seals the merchants' orders into blocks with stored counts, which lists read. The newest orders stay
+ * outside until they fill a block. Each block is sealed in its own transaction, so that the creation of
+ * an order waits for a few milliseconds at most.
  *
  * @returns the number of new blocks
  */

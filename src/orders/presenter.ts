@@ -2,10 +2,10 @@ import { rupeesFromPaise, STATUSES } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 
-/** The one shape of an order: the API answers it, and webhooks carry it as `data`. */
+/** Makes the Order object, which API responses and the `data` of webhooks share. */
 export type PresentOrder = (row: OrderRow) => Order;
 
-/** @param publicBaseUrl where buyers open their payment page */
+/** @param publicBaseUrl the base URL of the payment pages */
 export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
   return (row) => ({
     order_number: row.orderNumber,

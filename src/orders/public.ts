@@ -1,4 +1,4 @@
-/** What other features may use of the orders. */
+/** What other features may import from the orders. */
 export { authorizeOrder } from './authorize-order.ts';
 export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export { findOrder } from './queries.ts';

@@ -3,7 +3,7 @@ import type { Environment } from '../domain/index.ts';
 import { statusesThatTake } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 
-/** The order of that number in that environment, whoever owns it. */
+/** Finds an order of any merchant in the given environment. */
 export async function findOrder(
   sql: Sql,
   environment: Environment,
@@ -15,7 +15,7 @@ export async function findOrder(
   return row;
 }
 
-/** Orders whose workflow never began: their API process died, or Temporal was away. */
+/** Finds orders whose workflow never began: the API process died, or Temporal was unavailable. */
 export async function findUnstartedOrders(
   sql: Sql,
   olderThanMs: number,
@@ -27,7 +27,7 @@ export async function findUnstartedOrders(
     ORDER BY u.created_at LIMIT ${limit}`;
 }
 
-/** Disputes that were written down, but whose order has not heard of them: a process died. */
+/** Finds recorded disputes that the workflow has not received: the process died before it sent them. */
 export async function findUnprocessedDisputes(
   sql: Sql,
   olderThanMs: number,
@@ -43,7 +43,7 @@ export async function findUnprocessedDisputes(
     LIMIT ${limit}`;
 }
 
-/** True when a step of this order may be unknown to its workflow. */
+/** @returns true when the workflow may lack a step of its order */
 export async function hasUnacknowledgedSteps(
   sql: Sql,
   orderNumber: string,
@@ -55,7 +55,7 @@ export async function hasUnacknowledgedSteps(
   return rows.length > 0;
 }
 
-/** Orders that may not know of their latest steps: an Update was lost with its workflow task. */
+/** Finds orders whose workflow may lack the latest steps: a failed workflow task lost an Update. */
 export async function findOrdersBehind(
   sql: Sql,
   olderThanMs: number,
@@ -69,7 +69,7 @@ export async function findOrdersBehind(
     ) AS unacknowledged GROUP BY order_number`;
 }
 
-/** The order has been told to look: Temporal keeps that. */
+/** Marks steps as acknowledged after Temporal has stored the signal to read them. */
 export async function markAcknowledged(
   sql: Sql,
   { orderNumber, stepNumber }: { orderNumber: string; stepNumber: number },
@@ -79,7 +79,7 @@ export async function markAcknowledged(
     WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND unacknowledged`;
 }
 
-/** How often a cancel came to nothing because the payment session could not be closed. */
+/** Counts the cancels that failed because the payment session could not be closed. */
 export async function countFailedCancels(sql: Sql, orderNumber: string): Promise<number> {
   const [row] = await sql<{ failed: number }[]>`
     SELECT count(*) AS failed FROM order_steps

@@ -8,10 +8,10 @@ import type { PresentOrder } from './presenter.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, textIn } from './step-columns.ts';
 
-/** Of a payment attempt that failed. */
+/** The reason in PAYMENT_FAILED when the gateway has sent none. */
 const NO_REASON_GIVEN = 'The gateway gave no reason';
 
-/** The ledger line of a step that moves the order's money, by where it was and where it is then. */
+/** The ledger line of a step that moves the order's money, by its place before and after the step. */
 const LEDGER_LINES: Partial<
   Record<`${Funds}-${Funds}`, { operation: string; debit: string; credit: string }>
 > = {
@@ -21,21 +21,21 @@ const LEDGER_LINES: Partial<
 };
 
 /**
- * The one writer of an order after its creation: row, timeline, webhook event with its bytes,
- * delivery and ledger line change together, once for each step number, by the SQL function
- * `record_step`. Only the order's workflow and the activities that move its money call it, so what
- * is read here before cannot change under it; what can (a dispute, a session) is a condition that
- * the function checks on the locked row.
+ * Creates the only writer of an order after its creation. The SQL function `record_step` writes the
+ * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
+ * once for each step number. Only the order's workflow and the activities that move its money call it,
+ * so the values that are read beforehand stay valid. Other processes change only disputes and sessions:
+ * `record_step` checks those as requirements on the locked row.
  */
 export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
   return async function recordStep(input: RecordStepInput): Promise<RecordStepResult> {
-    const { ifNoSessionOpen, ...asked } = input;
+    const { ifNoSessionOpen, ...usual } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...asked, step: ifNoSessionOpen }, ['no_session_open'])
-      : write(deps, asked, asked.requires));
+      ? write(deps, { ...usual, step: ifNoSessionOpen }, ['no_session_open'])
+      : write(deps, usual, usual.requires));
     if (result.outcome !== 'session_open') return result;
-    // The id of a cancel belongs to the step that will answer it.
-    const { commandId: _, ...closing } = asked;
+    // The session is closed first: the command id of a cancel belongs to the later step that answers it.
+    const { commandId: _, ...closing } = usual;
     return recordStep(closing);
   };
 }
@@ -60,12 +60,12 @@ async function write(
       ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
       ${[...requires]}::text[]
     ) AS result`;
-  if (!row) throw new Error('record_step always answers');
+  if (!row) throw new Error('record_step returned no row');
   return row.result;
 }
 
 /**
- * What the database has of an order beyond a step, and whether its workflow had begun before.
+ * Reads the order's steps after `afterStep` and its pending deliveries, and marks its workflow as begun.
  *
  * @returns undefined when the order has no row
  */
@@ -118,13 +118,13 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   return row;
 }
 
-/** By its request id a repeat finds that it has been carried out. */
+/** The step stores the command id, by which a repeated command finds that it was carried out. */
 function requestOf(before: StepContext, input: RecordStepInput) {
   const commandId = input.commandId ?? before.payCommandId;
   return { commandId, details: detailsOf(before, input) };
 }
 
-/** What the timeline says of a step beyond its kind. */
+/** The details of a step in the timeline. */
 function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
   const paid = payment && {
@@ -136,7 +136,7 @@ function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepI
   return Object.keys(details).length > 0 ? details : null;
 }
 
-/** The webhook event of a step, with its delivery where the merchant has an endpoint. */
+/** The webhook event of a step, with a delivery if the merchant has an endpoint. */
 function webhookOf(after: StepContext, { step }: RecordStepInput, present: PresentOrder) {
   const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
   const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;

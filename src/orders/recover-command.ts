@@ -9,20 +9,21 @@ import { recoverOrder } from './recovery.ts';
 import { acknowledgeCommand, findCarriedOut, removeCommand } from './command-queries.ts';
 import type { OrderRow } from './rows.ts';
 
-/** A message for an order's workflow whose request is recorded. */
+/** A message for an order's workflow, whose command is recorded. */
 export interface CommandMessage<Name extends OrderMessageName> {
   orderNumber: string;
   name: Name;
-  /** A repeat has the same request id and is carried out once. */
+  /** A repeated command has the same id and is carried out once. */
   message: OrderMessages[Name] & { commandId: string };
 }
 
 /**
- * Sends a recorded command to the order's workflow, which is started first if it is missing, and is
- * told to read the row first if it may lack steps.
+ * Sends a recorded command to the order's workflow. Starts the workflow if it is missing. Signals it to
+ * read the row, and sends the command again, if it refused and may lack steps.
  *
- * @returns the order as it is after the command
- * @throws DomainError the refusal; the request is then removed
+ * @returns the order after the command
+ * @throws DomainError the refusal, after the command's row was removed
+ * @throws Error any other failure: the command may still be carried out
  */
 export async function carryOut<Name extends OrderMessageName>(
   deps: RecoveryDeps,
@@ -37,7 +38,7 @@ export async function carryOut<Name extends OrderMessageName>(
     if (after) return after;
     throw outcome === 'gone' ? refusal(commandOf(name)) : stepMissing(name);
   } catch (error) {
-    // The step was recorded and its workflow task was lost: the workflow adopts the step later.
+    // If the step was recorded but its workflow task was lost, the workflow adopts the step later.
     const after = await findCarriedOut(deps.sql, orderNumber, commandId);
     if (after) return after;
     // Only a refusal is final. After any other failure the command may still be carried out.
@@ -46,7 +47,7 @@ export async function carryOut<Name extends OrderMessageName>(
   }
 }
 
-/** Starts the order's workflow first, if it is missing. */
+/** Sends the Update; starts the order's workflow and sends it again if the workflow is missing. */
 async function updateStarted<Name extends OrderMessageName>(
   deps: RecoveryDeps,
   command: CommandMessage<Name>,
@@ -58,10 +59,10 @@ async function updateStarted<Name extends OrderMessageName>(
   return updateCaughtUp(deps, command, updateId);
 }
 
-/** Within this time after its step is recorded, a command is acknowledged, unless the answer is lost. */
+/** An older step that is not acknowledged may be one whose Update result was lost. */
 const ACKNOWLEDGED_WITHIN_MS = 1000;
 
-/** A refusal counts only if the workflow has every step that the database has. */
+/** Sends the Update; if the workflow refuses and may lack steps, sends it again after a catch-up. */
 async function updateCaughtUp<Name extends OrderMessageName>(
   { sql, workflows }: RecoveryDeps,
   { orderNumber, name, message }: CommandMessage<Name>,
@@ -77,19 +78,20 @@ async function updateCaughtUp<Name extends OrderMessageName>(
   }
 }
 
-/** True when the row would take a command that its workflow has refused, or has steps that it may lack. */
+/** @returns true when the row's status allows the refused command, or the workflow may lack steps */
 async function mayDiffer(sql: Sql, orderNumber: string, name: OrderMessageName): Promise<boolean> {
   const { status, pendingOperation } = await findOrderByNumber(sql, orderNumber);
   if (pendingOperation === null && statusesThatTake(commandOf(name)).includes(status)) return true;
-  // Of many simultaneous commands one wins, and the others are refused before its step is
-  // acknowledged. But a dispute that the database has taken must not be refused.
+  // When one of several concurrent commands succeeds, the workflow refuses the others before that
+  // step is acknowledged: a recent step is no sign of a lost one. For a dispute every step counts,
+  // because a recorded dispute must not be refused.
   const olderThanMs = name === 'dispute' ? 0 : ACKNOWLEDGED_WITHIN_MS;
   return hasUnacknowledgedSteps(sql, orderNumber, olderThanMs);
 }
 
 /**
- * Temporal answers a repeated Update as it answered the first. A cancel that was answered with 502
- * changed nothing and may be repeated with the same key: from then on it is another Update.
+ * Temporal returns the first result to an Update with the same id. A cancel that failed with 502 changed
+ * nothing, and the client may retry it with the same key: the retry needs another Update id.
  */
 async function updateIdOf(
   sql: Sql,
@@ -99,13 +101,13 @@ async function updateIdOf(
   return failed === 0 ? commandId : `${commandId}:${failed}`;
 }
 
-/** The command of a message, as its refusal names it. */
+/** The command type of a message, by which the domain names its refusal. */
 function commandOf(name: OrderMessageName): CommandType {
   if (name === 'decide') return 'decideForBuyer';
   return name === 'settle' ? 'settleRefunded' : name;
 }
 
-/** A workflow that is gone had a final status: it refuses every command. */
+/** A workflow that has ended had a final status, which refuses every command. */
 function refusal(command: CommandType): DomainError {
   return new DomainError('INVALID_STATE', REFUSALS[command]);
 }

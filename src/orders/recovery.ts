@@ -7,11 +7,12 @@ import { findOrderByNumber } from './find-orders.ts';
 import { isUnstarted } from './insert-order.ts';
 import type { OrderRow } from './rows.ts';
 
+/** The dependencies of the recovery of orders. */
 export interface RecoveryDeps extends AlertDeps {
   workflows: OrderWorkflows;
 }
 
-/** The workflow's input, made of nothing but the row, so that anyone can start it. */
+/** Makes the workflow's input from the row alone, so that any process can start the workflow. */
 export function orderInputOf(order: OrderRow): OrderInput {
   return {
     orderNumber: order.orderNumber,
@@ -24,11 +25,12 @@ export function orderInputOf(order: OrderRow): OrderInput {
 }
 
 /**
- * Brings an order's row and workflow together: starts the workflow of an order that is not final and
- * has none, or tells the one that runs to compare itself with the row. A workflow that has ended
- * further than the row hands its steps to the new one, which writes them again.
+ * Reconciles an order's row with its workflow. Starts the workflow of an order that is not final and
+ * has none, or signals the running one to compare itself with the row. If an ended workflow has steps
+ * that the row lacks, the new workflow receives them and records them again.
  *
- * @returns `final` when the row is final and no workflow runs: there is nothing to do
+ * @returns `started`; `told` when the running workflow was signalled; `final` when the row is final and
+ *   no workflow runs, so that there is nothing to do
  * @throws Error when the order has no row
  */
 export async function recoverOrder(
@@ -43,7 +45,7 @@ export async function recoverOrder(
     return recoverOrder(deps, orderNumber);
   }
   if (isFinal(order.status)) return 'final';
-  // A process that died before it could start the workflow is nothing that an operator must know.
+  // A process died before it started the workflow: the service recovers from that without an alert.
   const isExpected = await isUnstarted(deps.sql, orderNumber);
   if (!isExpected) await alertMissing(deps, order, found.state);
   const earlier = found.state === 'closed' ? found.result?.run : undefined;
@@ -53,9 +55,9 @@ export async function recoverOrder(
 }
 
 /**
- * Leaves a message for an order, whose workflow is started first if it is missing.
+ * Sends a Signal to an order's workflow. Starts the workflow first if it is missing.
  *
- * @returns `gone` when the order is over
+ * @returns `gone` when the order is final and no workflow runs
  */
 export async function signalOrder<Name extends OrderMessageName>(
   deps: RecoveryDeps,
@@ -73,7 +75,7 @@ function alertMissing(
   { orderNumber, status }: OrderRow,
   state: 'closed' | 'missing',
 ): Promise<void> {
-  const message = `The workflow of an order that is ${status} ${state === 'closed' ? 'has ended' : 'is missing'}: it is started again`;
+  const message = `The workflow of an order that is ${status} ${state === 'closed' ? 'has ended' : 'is missing'}: the service starts it again`;
   return raiseAlert(deps, {
     kind: 'workflow_missing',
     subject: orderNumber,

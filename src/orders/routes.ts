@@ -8,11 +8,11 @@ import { commandRoutes } from './command-routes.ts';
 import { listOrders } from './list-orders.ts';
 import { authorizeOrder } from './authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
-import { merchantRoute, orderAnswer, orderErrors, orderParams } from './route-parts.ts';
+import { merchantRoute, orderResponse, orderErrors, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from './schemas.ts';
 import { presentTimeline, readTimeline, timelineSchema } from './timeline.ts';
 
-/** The merchant's order API, one declaration a route. */
+/** The routes of the merchant's order API. */
 export function orderRoutes(deps: OrderRouteDeps): Route[] {
   return [
     createOrderRoute(deps),
@@ -30,7 +30,7 @@ function createOrderRoute({ commands }: OrderRouteDeps): Route {
     path: '/orders',
     operationId: 'createOrder',
     summary: 'Create an order',
-    description: 'With an Idempotency-Key that was used before, answers the existing order.',
+    description: 'With an Idempotency-Key that was used before, returns the existing order.',
     headers: keyHeaders,
     body: createOrderSchema,
     responses: {
@@ -64,7 +64,7 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
     path: '/orders',
     operationId: 'listOrders',
     summary: "List the merchant's orders",
-    description: 'Newest first, one page at a time. Filters narrow the list; all given ones count.',
+    description: 'Newest first, one page at a time. An order must match all given filters.',
     query: listOrdersSchema,
     responses: {
       200: {
@@ -105,7 +105,7 @@ function getOrderRoute({ sql, present }: OrderRouteDeps): Route {
     summary: 'Get an order',
     description: 'By its order number.',
     params: orderParams,
-    responses: { 200: orderAnswer },
+    responses: { 200: orderResponse },
     errors: orderErrors,
   }).handledBy(async ({ params, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);

@@ -6,10 +6,10 @@ import type {
   RefundReason,
 } from '../domain/index.ts';
 
-/** What a request asks for, as its row in `order_commands` keeps it. */
+/** The texts and numbers of a command, as its row in `order_commands` stores them. */
 export type CommandBody = Readonly<Record<string, string | number>>;
 
-/** A row of `orders`, as PostgreSQL gives it; see the migration for what each column means. */
+/** A row of `orders`. The migration describes each column. */
 export interface OrderRow {
   orderNumber: string;
   merchantId: string;

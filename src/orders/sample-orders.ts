@@ -2,18 +2,20 @@ import type { Sql } from '../db/client.ts';
 import type { OrderStatus } from '../domain/index.ts';
 import { isFinal, ORDER_STATUSES } from '../domain/index.ts';
 
-/** An order of a sample. */
+/** An order that {@link sampleOrders} selected. */
 export interface SampledOrder {
   orderNumber: string;
   status: OrderStatus;
 }
 
 /**
- * Orders of every status, as evenly as there are any: the newest, and of those under way the oldest,
- * too.
+ * Selects orders of every status, as evenly as possible: the newest of each status, and also the oldest
+ * of each status that is not final.
+ *
+ * @param count the maximum of the sample
  */
 export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrder[]> {
-  const underWay = ORDER_STATUSES.filter((status) => !isFinal(status));
+  const openStatuses = ORDER_STATUSES.filter((status) => !isFinal(status));
   return sql<SampledOrder[]>`
     SELECT order_number, status
     FROM unnest(enum_range(NULL::order_status)) AS every (status),
@@ -23,7 +25,7 @@ export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrde
        ORDER BY order_number DESC LIMIT ${count})
       UNION ALL
       (SELECT order_number, row_number() OVER (ORDER BY order_number) AS rank
-       FROM orders WHERE orders.status = every.status AND every.status = ANY (${underWay})
+       FROM orders WHERE orders.status = every.status AND every.status = ANY (${openStatuses})
        ORDER BY order_number LIMIT ${count})
     ) AS ranked
     GROUP BY order_number, status ORDER BY min(rank), order_number LIMIT ${count}`;

@@ -4,7 +4,7 @@ import { email, integerInQuery, momentInQuery, text } from '../http/fields.ts';
 
 const dateTime = z.iso.datetime();
 
-/** The Order object: one shape in the API and in webhooks, so a merchant writes one parser. */
+/** The Order object. The API and webhooks share it, so that a merchant writes one parser. */
 export const orderSchema = z
   .object({
     order_number: z.string().meta({ example: 'ORD01KAHV3Z8Q4N2M6P7R9T1W3X5Y' }),
@@ -20,14 +20,14 @@ export const orderSchema = z
     completes_at: dateTime.nullable().meta({ description: 'Set while the order is DELIVERED' }),
     dispute: z
       .object({
-        reason: z.string().meta({ description: "The buyer's words" }),
+        reason: z.string().meta({ description: "The buyer's text" }),
         raised_at: dateTime,
         respond_by: dateTime.nullable().meta({ description: 'null once the dispute has ended' }),
         evidence: z.string().nullable(),
         resolution: z
           .string()
           .nullable()
-          .meta({ description: "The merchant's words, if the merchant resolved it" }),
+          .meta({ description: "The merchant's text, if the merchant resolved it" }),
         decision: z
           .object({ for: z.enum(['merchant', 'buyer']), reason: z.string(), decided_at: dateTime })
           .nullable()
@@ -44,10 +44,9 @@ export const orderSchema = z
     payment: z
       .object({
         gateway_payment_id: z.string(),
-        utr: z
-          .string()
-          .nullable()
-          .meta({ description: 'By what banks and UPI apps name it; null if not known' }),
+        utr: z.string().nullable().meta({
+          description: 'The reference of the payment at banks and UPI apps; null if not known',
+        }),
         paid_at: dateTime,
       })
       .nullable()
@@ -63,6 +62,7 @@ export const orderSchema = z
     updated_at: dateTime,
   })
   .meta({ id: 'Order' });
+/** The Order object as JSON. */
 export type Order = z.infer<typeof orderSchema>;
 
 const optionalText = (maxLength: number) =>
@@ -75,19 +75,19 @@ const requiredText = (minLength: number, maxLength: number) =>
     notBlank: true,
   });
 
-const TOO_LITTLE = 'must be greater than or equal to 5.0';
-const TOO_MUCH = 'must be less than or equal to 10000.0';
-/** The words for what is no finite number: `1e400` is JSON, and infinite for every parser. */
-function notAnAmount(input: unknown): string {
-  if (input === Infinity) return TOO_MUCH;
+const AMOUNT_TOO_SMALL = 'must be greater than or equal to 5.0';
+const AMOUNT_TOO_LARGE = 'must be less than or equal to 10000.0';
+/** The error for a value that is no finite number. JSON allows `1e400`, which parses as Infinity. */
+function amountError(input: unknown): string {
+  if (input === Infinity) return AMOUNT_TOO_LARGE;
   const isGiven = input !== undefined && input !== null && typeof input !== 'number';
-  return isGiven ? 'must be a number' : TOO_LITTLE;
+  return isGiven ? 'must be a number' : AMOUNT_TOO_SMALL;
 }
 
 const amount = z
-  .number({ error: ({ input }) => notAnAmount(input) })
-  .min(5, TOO_LITTLE)
-  .max(10_000, TOO_MUCH)
+  .number({ error: ({ input }) => amountError(input) })
+  .min(5, AMOUNT_TOO_SMALL)
+  .max(10_000, AMOUNT_TOO_LARGE)
   .refine((rupees) => paiseFromRupees(rupees) !== undefined, 'must have at most two decimals');
 
 /** Body of POST /orders. Unknown fields are ignored. */
@@ -129,18 +129,26 @@ export const createOrderSchema = z
     currency: z.literal('INR', { error: 'must be "INR"' }).nullish(),
   })
   .meta({ id: 'CreateOrder' });
+/** The parsed body of POST /orders. */
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
+/** Body of POST /orders/{id}/deliver. */
 export const deliverSchema = z.object({ trackingId: optionalText(200), note: optionalText(1000) });
+/** Body of POST /orders/{id}/cancel. */
 export const cancelSchema = z.object({ reason: optionalText(1000) });
+/** Body of POST /orders/{id}/refund, and the reason of an operator's refund. */
 export const refundSchema = z.object({ reason: requiredText(1, 1000) });
+/** Body of POST /orders/{id}/dispute/evidence. */
 export const evidenceSchema = z.object({ text: requiredText(1, 5000) });
+/** Body of POST /orders/{id}/dispute/resolve. */
 export const resolveSchema = z.object({ resolution: requiredText(1, 1000) });
-/** Nothing to say: an empty object, or no body at all. */
+/** Body of POST /orders/{id}/dispute/accept, which has no fields. */
 export const acceptSchema = z.object({});
+/** A dispute of a buyer, whether the buyer, an operator or a test helper raises it. */
 export const disputeSchema = z.object({ reason: requiredText(10, 2000) });
-/** What an operator says to both sides of a dispute. */
+/** An operator's decision, whose reason merchant and buyer can read. */
 export const decisionSchema = z.object({ reason: requiredText(1, 2000) });
+/** Body of the test helper that moves an order's clock: 1 second to 30 days. */
 export const advanceSchema = z.object({
   seconds: z
     .int({ error: 'must be a whole number from 1 to 2592000' })
@@ -166,9 +174,9 @@ const filters = {
   }),
 };
 const spelledAs = <Schema extends z.ZodType>(schema: Schema, name: keyof typeof filters) =>
-  schema.meta({ description: `Another spelling of ${name}, which counts if both are given` });
+  schema.meta({ description: `Another spelling of ${name}; if both are given, ${name} is used` });
 
-/** Query of GET /orders. The filters are taken as requests spell them and as answers do. */
+/** Query of GET /orders. Filters may have the spelling of request bodies or of responses. */
 export const listOrdersSchema = z.object({
   page: integerInQuery({
     error: 'must be a whole number from 0',
@@ -191,7 +199,7 @@ export const listOrdersSchema = z.object({
   created_to: spelledAs(filters.createdTo, 'createdTo'),
 });
 
-/** The filter of a query, whichever way it is spelled. */
+/** Makes the filter from either spelling of its names. */
 export function filterOf(query: z.output<typeof listOrdersSchema>) {
   return {
     status: query.status,

@@ -10,19 +10,20 @@ import { findCarriedOut, isMismatch, writeDispute, writeCommand } from './comman
 import type { OrderRow, CommandBody } from './rows.ts';
 import type { Order } from './schemas.ts';
 
+/** The dependencies of the commands on an existing order. */
 export interface SendDeps extends RecoveryDeps {
   present: PresentOrder;
 }
 
-/** A message for an order's workflow, with what the row of its request keeps. */
+/** A command: the message for the order's workflow, with the data that only the database stores. */
 export interface OrderCommand<Name extends OrderMessageName> extends Pick<
   CommandMessage<Name>,
   'name' | 'message'
 > {
   order: OrderRow;
-  /** The texts of the client, which Temporal must not receive, and its numbers. */
+  /** The client's texts, which Temporal must not receive, and its numbers. */
   body?: CommandBody;
-  /** Who asks; by default the order's merchant. */
+  /** Who gave the command; by default the order's merchant. */
   actor?: string;
 }
 
@@ -31,22 +32,22 @@ export interface DisputeCommand {
   order: OrderRow;
   commandId: string;
   reason: string;
-  /** The operator who raises it: an audit row names them. */
+  /** The operator who raises it, for the audit log; absent for the buyer. */
   operator?: string;
 }
 
-/** The result of a request, whether it was carried out now or before. */
+/** The result of a command, whether it was carried out now or before. */
 export interface CommandResult {
   /** The order as it is now. */
   order: Order;
-  /** The request is a repeat. */
+  /** The command is a repeat. */
   replayed: boolean;
-  /** The first request had another body, and that body counts. */
+  /** The command was first sent with another body, and that body was used. */
   mismatch: boolean;
 }
 
-/** The recorded reason of a command that the API takes without one, such as to accept a dispute. */
-const NO_REASON_ASKED = 'Asked for through the API';
+/** The recorded reason of a command that has none, such as the acceptance of a dispute. */
+const DEFAULT_REASON = 'Asked for through the API';
 
 /** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
 export async function sendCommand<Name extends OrderMessageName>(
@@ -55,15 +56,15 @@ export async function sendCommand<Name extends OrderMessageName>(
 ): Promise<CommandResult> {
   const { orderNumber } = order;
   const { commandId } = message;
-  const reason = String(body['reason'] ?? NO_REASON_ASKED);
-  const request = { orderNumber, commandId, body, responsible: { actor, reason } };
-  const known = await writeCommand(deps.sql, request);
-  const before = known.replayed && (await findCarriedOut(deps.sql, orderNumber, commandId));
+  const reason = String(body['reason'] ?? DEFAULT_REASON);
+  const command = { orderNumber, commandId, body, origin: { actor, reason } };
+  const replay = await writeCommand(deps.sql, command);
+  const before = replay.replayed && (await findCarriedOut(deps.sql, orderNumber, commandId));
   const after = before || (await carryOut(deps, { orderNumber, name, message }));
-  return { order: deps.present(after), ...known };
+  return { order: deps.present(after), ...replay };
 }
 
-/** Records a dispute, which makes it count, and raises it. */
+/** Records a dispute, then sends it to the order's workflow. A recorded dispute is valid. */
 export async function raiseDispute(
   deps: SendDeps,
   { order: { orderNumber }, ...dispute }: DisputeCommand,
@@ -75,13 +76,13 @@ export async function raiseDispute(
     if (repeated) return repeated;
     throw refusalOf(await findOrderByNumber(deps.sql, orderNumber), 'dispute');
   }
-  const { receivedAt, ...known } = written;
+  const { receivedAt, ...replay } = written;
   const message = { commandId, receivedAtMs: receivedAt.getTime() };
   const after = await carryOut(deps, { orderNumber, name: 'dispute', message });
-  return { order: deps.present(after), ...known };
+  return { order: deps.present(after), ...replay };
 }
 
-/** @returns undefined unless this request was carried out before */
+/** @returns undefined unless this command was carried out before */
 export async function findRepeated(
   { sql, present }: { sql: Sql; present: PresentOrder },
   orderNumber: string,

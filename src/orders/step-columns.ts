@@ -3,12 +3,32 @@ import type { Step } from '../domain/index.ts';
 import { isDisputed } from '../domain/index.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
 
-/** The order with everything that a step may write from: its request's texts, its payment. */
+/**
+ * The columns of a dispute that neither merchant nor operator has answered: what an order starts with,
+ * and what a new dispute resets. No dispute waits for the workflow.
+ */
+export const NO_DISPUTE_ANSWER = {
+  disputeEvidence: null,
+  disputeResolution: null,
+  disputeDecidedFor: null,
+  disputeDecisionReason: null,
+  disputeDecidedAt: null,
+  disputeEndedAt: null,
+  waitingDisputeId: null,
+  waitingDisputeReceivedAt: null,
+} as const;
+
+/** An order before a step, with the related rows that the step copies from. */
 export type StepContext = OrderRow & {
+  /** The texts of the command that caused the step. */
   commandBody: CommandBody | null;
+  /** The id of the sandbox's pay command that paid the captured payment's session. */
   payCommandId: string | null;
+  /** The UTR of the captured payment. */
   capturedUtr: string | null;
+  /** The merchant has a webhook URL. */
   hasWebhook: boolean;
+  /** The order's first surplus refund. */
   surplus:
     | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & {
         refundProcessedAt: string | null;
@@ -16,13 +36,13 @@ export type StepContext = OrderRow & {
     | null;
 };
 
-/** A text of the request that asked for this step; null where an operator's bare message did. */
+/** Reads a text of the command that caused the step; null when the command has no row. */
 export function textIn({ commandBody: body }: StepContext, name: string): string | null {
   const text = body?.[name];
   return typeof text === 'string' ? text : null;
 }
 
-/** The columns of the row that a step changes, with their values after it. */
+/** Computes the columns that a step changes, with their values after the step. */
 export function columnsAfter(before: StepContext, input: RecordStepInput) {
   const { step } = input;
   const deadlineAt = step.deadline && new Date(step.deadline.atMs);
@@ -43,7 +63,7 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
   };
 }
 
-/** A session that the API opened meanwhile must not be lost: it is named only when it is over. */
+/** Sets `openSessionId` only to clear it: the API may have opened another session since the read. */
 function paymentColumns(before: StepContext, { step, payment }: RecordStepInput) {
   if (payment) {
     return {
@@ -67,7 +87,7 @@ function cancellationColumns(before: StepContext, { kind, atMs, details }: Step)
   };
 }
 
-/** The latest dispute: it stays on the row after it ended, until another one is raised. */
+/** The row keeps the latest dispute after its end, until another one is raised. */
 function disputeColumns(before: StepContext, step: Step) {
   const at = new Date(step.atMs);
   const isEnded = isDisputed(before.status) && !isDisputed(step.status);
@@ -78,14 +98,7 @@ function disputeColumns(before: StepContext, step: Step) {
       return {
         disputeReason: textIn(before, 'reason') ?? '',
         disputeRaisedAt: at,
-        disputeEvidence: null,
-        disputeResolution: null,
-        disputeDecidedFor: null,
-        disputeDecisionReason: null,
-        disputeDecidedAt: null,
-        disputeEndedAt: null,
-        waitingDisputeId: null,
-        waitingDisputeReceivedAt: null,
+        ...NO_DISPUTE_ANSWER,
       };
     case 'EVIDENCE_SUBMITTED':
       return { disputeEvidence: textIn(before, 'text') ?? '' };
@@ -105,7 +118,7 @@ function decisionColumns(before: StepContext, { atMs, details }: Step) {
 }
 
 function refundColumns(before: StepContext, step: Step) {
-  // What was given back before the cancel is shown from now on.
+  // A surplus refund made before the cancellation becomes the order's refund.
   if (step.kind === 'ORDER_CANCELLED' && before.surplus) {
     const { refundProcessedAt: at, ...surplus } = before.surplus;
     return { ...surplus, refundProcessedAt: at === null ? null : new Date(at) };
@@ -117,7 +130,7 @@ function refundColumns(before: StepContext, step: Step) {
       refundProcessedAt: new Date(step.atMs),
     };
   }
-  // A refund was under way, and the operator has settled the order the other way.
+  // A refund had started, but an operator recorded a settlement in favour of the merchant.
   if (step.kind === 'ORDER_COMPLETED') return { refundAmountPaise: null, refundReason: null };
   if (step.pendingOperation?.kind !== 'refunding') return {};
   return { refundAmountPaise: before.amountPaise, refundReason: step.pendingOperation.reason };

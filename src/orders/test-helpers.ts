@@ -4,20 +4,25 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
-import { authorizeOrder } from './authorize-order.ts';
-import { commandIdOf } from './command-ids.ts';
-import { commandAnswer, commandReply, orderErrors, orderParams } from './route-parts.ts';
+import {
+  authorizeCommand,
+  commandReply,
+  commandResponse,
+  orderErrors,
+  orderParams,
+} from './route-parts.ts';
 import type { OrderRow } from './rows.ts';
 import { advanceSchema, disputeSchema } from './schemas.ts';
 
+/** The dependencies of the sandbox's test helpers. */
 export interface TestHelperDeps {
   sql: Sql;
   commands: OrderCommands;
-  /** Pays at the gateway as the buyer would; the capture is recorded then. */
+  /** Pays at the gateway as the buyer would. When this returns, the capture is recorded. */
   pay(order: OrderRow, commandId: string): Promise<PaymentRef>;
 }
 
-/** What the four helpers have in common. They exist under the sandbox path only. */
+/** The declaration that the four helpers share. They exist under the sandbox path only. */
 const helper = {
   base: 'sandbox',
   caller: 'merchant',
@@ -25,11 +30,11 @@ const helper = {
   tags: ['Sandbox test helpers'],
   params: orderParams,
   headers: keyHeaders,
-  responses: { 200: commandAnswer },
+  responses: { 200: commandResponse },
   errors: [...orderErrors, 'INVALID_STATE'],
 } as const;
 
-/** Play the buyer, and move an order's clock: for trying out an integration. */
+/** The routes with which a merchant tests an integration: they act as the buyer and move the clock. */
 export function testHelperRoutes(deps: TestHelperDeps): Route[] {
   return [payRoute(deps), failPaymentRoute(deps), disputeRoute(deps), advanceRoute(deps)];
 }
@@ -42,9 +47,8 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
     summary: 'Pay an order as its buyer',
     description: 'ACCEPTED → PAID.',
     errors: [...helper.errors, 'GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
-  }).handledBy(async ({ params, headers, merchant, environment }) => {
-    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const commandId = commandIdOf(order, 'pay', headers['Idempotency-Key']);
+  }).handledBy(async (request) => {
+    const { order, commandId } = await authorizeCommand(sql, request, 'pay');
     const result =
       (await commands.findRepeated(order, commandId)) ??
       (await commands.send({
@@ -56,7 +60,7 @@ function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
   });
 }
 
-/** No gateway was asked, so this is what the merchant reads as the reason. */
+/** The reason in PAYMENT_FAILED: the helper does not ask the gateway. */
 const DECLINED = 'The payment was declined by the sandbox test helper';
 
 function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
@@ -64,11 +68,10 @@ function failPaymentRoute({ sql, commands }: TestHelperDeps): Route {
     ...helper,
     path: '/test-helpers/orders/{id}/fail-payment',
     operationId: 'testFailPayment',
-    summary: "Let the buyer's payment attempt fail",
+    summary: "Fail the buyer's payment attempt",
     description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
-  }).handledBy(async ({ params, headers, merchant, environment }) => {
-    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const commandId = commandIdOf(order, 'fail-payment', headers['Idempotency-Key']);
+  }).handledBy(async (request) => {
+    const { order, commandId } = await authorizeCommand(sql, request, 'fail-payment');
     const result = await commands.send({
       order,
       name: 'failPayment',
@@ -87,10 +90,9 @@ function disputeRoute({ sql, commands }: TestHelperDeps): Route {
     summary: 'Raise a dispute as the buyer',
     description: 'PAID or DELIVERED → DISPUTE_OPEN.',
     body: disputeSchema,
-  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const commandId = commandIdOf(order, 'dispute', headers['Idempotency-Key']);
-    const result = await commands.raiseDispute({ order, commandId, reason: body.reason });
+  }).handledBy(async (request) => {
+    const { order, commandId } = await authorizeCommand(sql, request, 'dispute');
+    const result = await commands.raiseDispute({ order, commandId, reason: request.body.reason });
     return commandReply('Dispute raised', result);
   });
 }
@@ -101,12 +103,12 @@ function advanceRoute({ sql, commands }: TestHelperDeps): Route {
     path: '/test-helpers/orders/{id}/advance',
     operationId: 'testAdvance',
     summary: "Move the order's clock",
-    description: 'Its deadlines come nearer by so many seconds; what has passed stays as it was.',
+    description:
+      'Moves its deadlines closer by the given number of seconds; past times do not change.',
     body: advanceSchema,
-  }).handledBy(async ({ params, body, headers, merchant, environment }) => {
-    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const commandId = commandIdOf(order, 'advance', headers['Idempotency-Key']);
-    const { seconds } = body;
+  }).handledBy(async (request) => {
+    const { order, commandId } = await authorizeCommand(sql, request, 'advance');
+    const { seconds } = request.body;
     const result = await commands.send({
       order,
       name: 'advance',

@@ -3,9 +3,9 @@ import type { Sql } from '../db/client.ts';
 import { DOING, ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 
-/** A payment that the order cannot take goes back to the buyer: no step of the order's own. */
+/** The refund of a surplus payment, which is no step of the order. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
-/** Money that left at the gateway itself: no step of the order's own either. */
+/** Refunds and chargebacks made at the gateway, which are no steps of the order either. */
 const REVERSAL_KINDS = [
   'REFUNDED_AT_GATEWAY',
   'CHARGEBACK_OPENED',
@@ -21,7 +21,7 @@ const delivery = z.object({
   next_attempt_at: dateTime.nullable(),
 });
 
-/** What happened to an order so far, and what happens next by itself. */
+/** The past entries of an order, and its next action. */
 export const timelineSchema = z
   .object({
     order_number: z.string(),
@@ -29,7 +29,7 @@ export const timelineSchema = z
     doing: z
       .enum(['closing', 'releasing', 'refunding'])
       .nullable()
-      .meta({ description: 'What the order is busy with between two statuses' }),
+      .meta({ description: 'What the order is doing at the gateway between two statuses' }),
     entries: z.array(
       z.object({
         kind: z.enum(ENTRY_KINDS),
@@ -40,7 +40,7 @@ export const timelineSchema = z
           .nullable()
           .meta({
             description:
-              'The texts of the request, and what the step says beyond its kind; `recovered: true` where they were lost with a backup that was restored',
+              'The texts of the request and the details of the step; `recovered: true` if they were lost when a backup was restored',
           }),
         webhook: z
           .object({
@@ -54,9 +54,10 @@ export const timelineSchema = z
     next: z
       .object({ at: dateTime, action: z.string() })
       .nullable()
-      .meta({ description: 'The running deadline and what it will do' }),
+      .meta({ description: 'The next deadline, and the action that it causes' }),
   })
   .meta({ id: 'Timeline' });
+/** The `data` of the timeline's response. */
 export type Timeline = z.infer<typeof timelineSchema>;
 
 interface TimelineRow {
@@ -72,9 +73,8 @@ interface TimelineRow {
 }
 
 /**
- * Each step with its webhook event, whose sequence counts the steps that cause one, and between
- * them the surplus payments that go back, and what was refunded or charged back at the gateway, with
- * the order's status at that moment.
+ * Reads each step with its webhook event. Surplus refunds and reversals at the gateway stand between the
+ * steps in the order of time, with the order's status at that time.
  */
 export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
   return sql<TimelineRow[]>`
@@ -82,7 +82,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
       SELECT step_number, kind, at, status,
         coalesce(nullif(s.details, 'null'), outside.details) AS details
       FROM order_steps s
-      -- Why the money was moved outside the gateway, if that is what finished the order.
+      -- The settlement outside the gateway, if it ended the order.
       LEFT JOIN LATERAL (
         SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details
         FROM outside_settlements o
@@ -124,7 +124,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
     ORDER BY s.step_number, s.at`;
 }
 
-/** The timeline as merchants see it. */
+/** Makes the response from the order's row and its timeline rows. */
 export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): Timeline {
   return {
     order_number: order.orderNumber,

@@ -6,23 +6,23 @@ import { orderInputOf, recoverOrder } from './recovery.ts';
 const CONCURRENT_ORDERS = 10;
 
 /**
- * Lets the workflow of each order with a webhook that waits look at its webhooks: it may have sent
- * one, and a restored database has forgotten that. A final order whose workflow has ended gets a run,
- * which sends what waits, and ends.
+ * Signals the workflow of each order with a pending webhook delivery to read its deliveries: a restored
+ * database may show a delivery as pending that the workflow has finished. If the workflow of a final
+ * order has ended, starts a new one, which sends the pending deliveries and ends.
  *
- * @returns how many orders there are
+ * @returns the number of these orders
  */
 export async function sendUnsentWebhooks(deps: RecoveryDeps): Promise<number> {
   const orders = await deps.sql<{ orderNumber: string }[]>`
     SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
     WHERE d.state = 'PENDING'`;
   const options = { log: deps.log, concurrency: CONCURRENT_ORDERS };
-  const send = ({ orderNumber }: { orderNumber: string }) => sendWaiting(deps, orderNumber);
+  const send = ({ orderNumber }: { orderNumber: string }) => sendPending(deps, orderNumber);
   await forEachOrder(orders, ({ orderNumber }) => orderNumber, send, options);
   return orders.length;
 }
 
-async function sendWaiting(deps: RecoveryDeps, orderNumber: string): Promise<void> {
+async function sendPending(deps: RecoveryDeps, orderNumber: string): Promise<void> {
   if ((await recoverOrder(deps, orderNumber)) !== 'final') return;
   await deps.workflows.start(orderInputOf(await findOrderByNumber(deps.sql, orderNumber)));
 }

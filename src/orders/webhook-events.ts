@@ -74,7 +74,7 @@ function exampleOf(event: EventType) {
   });
 }
 
-/** The nine events as merchants receive them, for the OpenAPI document. */
+/** The nine webhook events as merchants receive them, for the OpenAPI document. */
 export const WEBHOOK_EVENTS: readonly WebhookDeclaration[] = EVENT_TYPES.map((event) => ({
   event,
   description: FIRES_WHEN[event],

@@ -4,7 +4,7 @@ import type { Sql } from '../../src/db/client.ts';
 import { COLUMN_NAMES } from '../../src/db/client.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { listRunningDisputes } from '../../src/orders/disputes.ts';
-import type { FoundOrder, OrderClues } from '../../src/orders/find-orders.ts';
+import type { FoundOrder, OrderSearch } from '../../src/orders/find-orders.ts';
 import { findOrders } from '../../src/orders/find-orders.ts';
 import { findFailing } from '../../src/webhooks/failing-deliveries.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
@@ -162,15 +162,15 @@ async function planOf(
 }
 
 describe('an operator’s search uses an index among many rows', () => {
-  test.for<[string, OrderClues, string]>([
+  test.for<[string, OrderSearch, string]>([
     ['the number', { orderNumber: 'ORD7' }, 'orders_pkey'],
     ["the merchant's own id", { merchantOrderId: 'cart-7' }, 'orders_by_any_merchant_order_id'],
     ['the e-mail', { email: 'buyer7@example.com' }, 'orders_by_any_buyer_email'],
     ['the phone', { phone: '+910000000007' }, 'orders_by_any_buyer_phone'],
     ['the UTR', { utr: 'UTR7' }, 'payments_by_utr'],
     ['the UTR of a settlement', { utr: 'UTR7' }, 'outside_settlements_by_reference'],
-  ])('an order by %s', async ([_what, clues, index], { database }) => {
-    const plan = await planOf(database, (sql) => findOrders(sql, clues, 50));
+  ])('an order by %s', async ([_what, search, index], { database }) => {
+    const plan = await planOf(database, (sql) => findOrders(sql, search, 50));
     expect(plan).toContain(index);
     expect(plan).not.toContain('Seq Scan');
   });

@@ -73,8 +73,8 @@ export function directOrder(service: TestService, order: OrderRow) {
     const isBare = typeof message === 'object' && message !== null && !('commandId' in message);
     if (!isBare || !ON_A_PERSONS_WORD.includes(name)) return message;
     const commandId = `cmd_${randomUUID()}`;
-    const responsible = { actor: 'test', reason: 'A test asks for it' };
-    await writeCommand(sql, { orderNumber, commandId, body: {}, responsible });
+    const origin = { actor: 'test', reason: 'A test asks for it' };
+    await writeCommand(sql, { orderNumber, commandId, body: {}, origin });
     return { ...message, commandId };
   }
 

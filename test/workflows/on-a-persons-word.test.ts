@@ -71,12 +71,12 @@ describe('a message that moves money, sent from the Temporal UI', () => {
       body: { reason: 'Why not' },
     });
     const foreign = `cmd_${randomUUID()}`;
-    const responsible = { actor: 'cli:asha', reason: 'Sold out' };
+    const origin = { actor: 'cli:asha', reason: 'Sold out' };
     await writeCommand(service.sql, {
       orderNumber: other.orderNumber,
       commandId: foreign,
       body: {},
-      responsible,
+      origin,
     });
     for (const commandId of [anonymous, foreign]) {
       expect(await order.refusalOfBare('refund', { commandId })).toBe(
