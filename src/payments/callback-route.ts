@@ -30,7 +30,7 @@ export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdap
   );
 }
 
-/** One path each, so that any other is an unknown path. */
+/** Each environment has a path, so that any other path is unknown. */
 function callbackRoute(
   deps: CaptureDeps,
   { name: gateway, callback }: GatewayAdapter,
@@ -53,14 +53,13 @@ function callbackRoute(
     errors: ['UNAUTHORIZED'],
   }).handledBy(async ({ headers, rawBody = Buffer.alloc(0) }) => {
     const from = { gateway, environment };
-    // Without a gateway there is no secret, so nothing can be signed with it.
+    // A gateway that is not configured has no secret, so no signature is right.
     const result = deps.gateways.find(from)?.parseCallback(rawBody, lowerCased(headers));
     const body = rawBody.toString('utf8');
     if (result?.verified) await receive(deps, from, result.event, body);
     else if (result?.reason === 'body_malformed') {
       await storeMalformed(deps, from, result.eventId, body);
     } else {
-      // How the gateway authenticates itself.
       const challenge = { 'WWW-Authenticate': `Signature header="${signatureHeader}"` };
       throw new HttpRefusal('UNAUTHORIZED', challenge, 'Invalid signature');
     }
@@ -87,7 +86,7 @@ async function receive(
   await Promise.race([acting, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
 }
 
-/** Refused, it would come again for a day. */
+/** It gets 200: a gateway sends a refused callback again for a day. */
 async function storeMalformed(
   deps: CaptureDeps,
   from: OrderGateway,

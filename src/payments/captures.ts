@@ -52,7 +52,7 @@ export async function recordGatewayPayment(
   if (payment.status === 'failed') return recordFailure(deps, order, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
   await recordCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);
-  // Of one that an order has taken; the gateway was asked, and has more to say than we know.
+  // The order has taken it: the gateway may report refunds that are not recorded.
   if (order.gatewayPaymentId === gatewayPaymentId) {
     await recordMissedRefunds(deps, at, payment);
   }

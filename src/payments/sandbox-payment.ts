@@ -21,7 +21,7 @@ export function createSandboxPayment(deps: SessionDeps) {
   async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
-    // The gateway's callback may be faster than this request: its PAID step answers us too.
+    // The gateway's callback may be faster than this request: the PAID step answers it, too.
     await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const gateway = deps.gateways.forOrder(order);
