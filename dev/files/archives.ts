@@ -42,6 +42,7 @@ export async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
+/** Which files to extract, and to where. */
 export interface Extraction {
   archive: string;
   /** The folder that receives the files. */

@@ -67,6 +67,7 @@ async function readInput(ctx: RouteContext, route: Route) {
   return { input, rawBody };
 }
 
+/** With what a route is run: the caller, the API version and the deadline of the response. */
 interface RouteRun {
   caller: Pick<RequestContext, 'environment' | 'merchant'>;
   /** Undefined outside the versioned API. */
