@@ -1,16 +1,13 @@
 import { expect } from 'vitest';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
-import { adminCli } from '../support/admin-cli.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ service }) =>
-  adminCli(service.env),
-);
+const test = serviceTest({ time: 'real' });
 
 /** A merchant with a number of orders; the first webhook of each was refused once. */
 async function merchantWithRefusals(service: TestService, cli: AdminCli, count: number) {

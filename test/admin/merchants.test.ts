@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest';
 import type { StatusChange } from '../../src/merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
-import { adminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -23,11 +22,7 @@ interface Keys {
   apiSecret: string;
 }
 
-const test = serviceTest({ time: 'real', worker: false }).extend(
-  'cli',
-  { scope: 'file' },
-  ({ service }) => adminCli(service.env),
-);
+const test = serviceTest({ time: 'real', worker: false });
 
 async function aMerchant(service: TestService, ...changes: StatusChange[]): Promise<string> {
   const deps = { sql: service.sql, actor: 'test' };

@@ -20,11 +20,7 @@ import { until } from '../support/until.ts';
 const DAY_SECONDS = 24 * 3600;
 const HOUR_MS = 3_600_000;
 
-const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
-  'cli',
-  { scope: 'file' },
-  ({ service }) => adminCli(service.env),
-);
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 type Shown = { status: string; doing: string | null; gatewayCalls: GatewayCall[] };
 type Retried = { orderNumber: string; calls: RetriedCall[] };

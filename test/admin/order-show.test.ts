@@ -3,7 +3,6 @@ import type { DisputeRecord, RunningDispute } from '../../src/orders/disputes.ts
 import type { FoundOrder } from '../../src/orders/find-orders.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
-import { adminCli } from '../support/admin-cli.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
@@ -11,9 +10,7 @@ import { until } from '../support/until.ts';
 const REASON = 'The parcel holds a brick\u001b[2J instead of a kurta';
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ service }) =>
-  adminCli(service.env),
-);
+const test = serviceTest({ time: 'real' });
 
 const post = (merchant: Merchant, { order_number }: Order, path: string, body?: unknown) =>
   merchant.sandbox.post(`/orders/${order_number}/${path}`, body);

@@ -16,9 +16,7 @@ import { until } from '../support/until.ts';
 const REASON = 'The parcel holds a brick instead of a kurta';
 const DAY_SECONDS = 24 * 3600;
 
-const test = serviceTest({ time: 'real' }).extend('cli', { scope: 'file' }, ({ service }) =>
-  adminCli(service.env),
-);
+const test = serviceTest({ time: 'real' });
 
 async function paidOrder({ sandbox }: Merchant): Promise<Order> {
   const order = await sandbox.create();

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { orderSchema } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
-import { adminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -21,11 +20,7 @@ interface TestResult {
   eventId: string;
 }
 
-const test = serviceTest({ time: 'real', worker: false }).extend(
-  'cli',
-  { scope: 'file' },
-  ({ service }) => adminCli(service.env),
-);
+const test = serviceTest({ time: 'real', worker: false });
 
 /** An approved merchant with a running receiver, whose URL is not set yet. */
 async function aMerchant(
@@ -40,6 +35,13 @@ const webhook = <Data = Endpoint>(
   merchantId: string,
   ...options: string[]
 ) => cli.json<Data>('webhook', verb, '--merchant', merchantId, ...options);
+
+/** The same with the URL set, and the secret that the command has shown. */
+async function aMerchantWithUrl(service: TestService, cli: AdminCli) {
+  const merchant = await aMerchant(service);
+  const { secret } = await webhook(cli, 'set', merchant.merchantId, '--url', merchant.receiver.url);
+  return { ...merchant, secret };
+}
 
 const actionsOf = async (service: TestService, merchantId: string) =>
   (await auditOf(service.sql, merchantId))
@@ -133,8 +135,7 @@ describe('the webhook URL', () => {
     service,
     cli,
   }) => {
-    const { merchantId, receiver } = await aMerchant(service);
-    const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const { merchantId, receiver, secret } = await aMerchantWithUrl(service, cli);
     expect(await webhook(cli, 'remove', merchantId)).toMatchObject({ url: null });
     expect(await webhook(cli, 'show', merchantId)).toMatchObject({ url: null, hasSecret: true });
     expect(await cli.refusal('webhook', 'remove', '--merchant', merchantId)).toBe(
@@ -155,14 +156,13 @@ describe('the webhook URL', () => {
 
 describe('the webhook secret', () => {
   test('is rotated: the next webhook is signed with the new one only', async ({ service, cli }) => {
-    const { merchantId, receiver } = await aMerchant(service);
-    const before = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const { merchantId, receiver, secret } = await aMerchantWithUrl(service, cli);
     const after = await webhook(cli, 'rotate-secret', merchantId);
     expect(after.secret).toMatch(/^whsec_/);
     await webhook(cli, 'test', merchantId);
     const sent = onlyWebhook(receiver);
     expect(sent.headers['x-service-signature']).toBe(signatureWith(after.secret, sent));
-    expect(sent.headers['x-service-signature']).not.toBe(signatureWith(before.secret, sent));
+    expect(sent.headers['x-service-signature']).not.toBe(signatureWith(secret, sent));
     expect(await actionsOf(service, merchantId)).toContain('webhook.rotate_secret');
   });
 
@@ -174,8 +174,7 @@ describe('the webhook secret', () => {
   });
 
   test('is nowhere in the database in plain text', async ({ service, cli }) => {
-    const { merchantId, receiver } = await aMerchant(service);
-    const { secret } = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const { merchantId, secret } = await aMerchantWithUrl(service, cli);
     const { secret: rotated } = await webhook(cli, 'rotate-secret', merchantId);
     const text = await dump(service);
     expect(text).toContain(merchantId);
@@ -190,8 +189,7 @@ describe('the test event', () => {
     service,
     cli,
   }) => {
-    const { merchantId, receiver } = await aMerchant(service);
-    await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const { merchantId, receiver } = await aMerchantWithUrl(service, cli);
     const result = await webhook<TestResult>(cli, 'test', merchantId);
     expect(result).toMatchObject({ delivered: true, statusCode: 200, error: null });
     const { headers, body } = onlyWebhook(receiver);
@@ -213,8 +211,7 @@ describe('the test event', () => {
     service,
     cli,
   }) => {
-    const { merchantId, receiver } = await aMerchant(service);
-    await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const { merchantId, receiver } = await aMerchantWithUrl(service, cli);
     receiver.answerWith(() => 500);
     const { code, stdout } = await cli.run('webhook', 'test', '--merchant', merchantId, '--json');
     expect(code).toBe(1);

@@ -160,6 +160,12 @@ async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchan
   expect(wrong).toEqual([]);
 }
 
+/** The blocks count what their orders are, and so many lists with them are exact. */
+async function assertBlocksAreExact(service: TestService, shop: Merchant, times: number) {
+  await assertBlocksAreTrue(service, shop);
+  await assertListsAreExact(service, filterOf(shop), times);
+}
+
 const seal = (service: TestService) => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
 
 /** A merchant with `count` orders created in the past. */
@@ -177,8 +183,7 @@ describe('a list with blocks', () => {
     await assertListsAreExact(service, filterOf(shop), 20);
 
     expect(await seal(service)).toBeGreaterThan(10);
-    await assertBlocksAreTrue(service, shop);
-    await assertListsAreExact(service, filterOf(shop), 60);
+    await assertBlocksAreExact(service, shop, 60);
   });
 
   test('stays exact when orders change, new ones are created, and old ones are imported', async ({
@@ -196,8 +201,7 @@ describe('a list with blocks', () => {
         'order_number', 'ORDIMPORTED' || o.order_number, 'payment_token', o.order_number,
         'idempotency_key', 'imported ' || o.order_number)) AS imported
       WHERE o.merchant_id = ${shop.merchantId} LIMIT 5`;
-    await assertBlocksAreTrue(service, shop);
-    await assertListsAreExact(service, filterOf(shop), 40);
+    await assertBlocksAreExact(service, shop, 40);
   });
 
   test('stays exact while orders are written and changed as blocks are created', async ({
@@ -222,8 +226,7 @@ describe('a list with blocks', () => {
     isOver = true;
     await Promise.all(changing);
     expect(sealed + none).toBeGreaterThan(3);
-    await assertBlocksAreTrue(service, shop);
-    await assertListsAreExact(service, filterOf(shop), 20);
+    await assertBlocksAreExact(service, shop, 20);
   });
 
   test('is divided into blocks by the workflow that the Schedule runs', async ({ service }) => {

@@ -17,7 +17,7 @@ const test = serviceTest({
   time: 'real',
   callbacks: false,
   merchant: { webhooks: false },
-}).extend('cli', { scope: 'file' }, ({ service }) => adminCli(service.env));
+});
 
 /** The sweeper does not start these orders: their row says that a workflow has begun. */
 const forgetThatUnstarted = ({ sql }: TestService, orderNumbers: string[]) => sql`

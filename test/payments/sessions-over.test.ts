@@ -91,11 +91,14 @@ describe('reconciliation asks the gateway', () => {
 });
 
 describe('a session that has ended is closed at the gateway', () => {
-  /** An order whose session has expired and that has another session. */
-  async function twoSessions(orders: Orders) {
+  /** An order with an expired session and a second one, of which one is paid. */
+  async function twoSessions(orders: Orders, paid: 'first' | 'second') {
     const session = await orders.beingPaid();
     await session.advance(15 * 60);
-    return { session, next: await session.openNext() };
+    const next = await session.openNext();
+    await (paid === 'first' ? session : next).pay();
+    await session.untilStatus('PAID');
+    return { session, next };
   }
 
   test('when it has expired: it is 408, also when its order is CANCELLED', async ({
@@ -130,9 +133,7 @@ describe('a session that has ended is closed at the gateway', () => {
     orders,
     reconcileAfter,
   }) => {
-    const { session, next } = await twoSessions(orders);
-    await session.pay();
-    await session.untilStatus('PAID');
+    const { session, next } = await twoSessions(orders, 'first');
     expect(await next.look()).toEqual([200, 'closed']);
     await reconcileAfter(20);
     expect([await next.atGateway(), await next.look()]).toEqual(['closed', [200, 'closed']]);
@@ -143,9 +144,7 @@ describe('a session that has ended is closed at the gateway', () => {
     orders,
     reconcileAfter,
   }) => {
-    const { session, next } = await twoSessions(orders);
-    await next.pay();
-    await session.untilStatus('PAID');
+    const { session, next } = await twoSessions(orders, 'second');
     const looks = async () => [await session.look(), await next.look()];
     expect(await looks()).toEqual([
       [408, undefined],

@@ -3,7 +3,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import { simulator } from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
+import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -26,6 +26,13 @@ test.afterEach(async ({ service }) => {
 
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
+/** An order whose payment, or some of it, was refunded in the dashboard of the gateway. */
+async function refundedOrder(orders: Orders, status: OrderStatus, amountPaise?: number) {
+  const order = await orders.in(status);
+  await order.refundInDashboard(amountPaise);
+  return order;
+}
+
 const settle = ({ deps }: TestService, { orderNumber }: DirectOrder, outcome?: Settlement) =>
   settleOutside(
     { sql: deps.sql, workflows: deps.workflows, actor: 'test' },
@@ -43,8 +50,7 @@ describe('an operator ends an order whose money has left at the gateway', () => 
   test.for(WAYS)(
     '%s, as %s: %s with %s',
     async ([from, as, ends, event], { service, merchant, orders }) => {
-      const order = await orders.in(from);
-      await order.refundInDashboard();
+      const order = await refundedOrder(orders, from);
       const { order: after, warning } = await settle(service, order, as);
       expect([after.status, warning]).toEqual([ends, null]);
       expect((await order.events()).at(-1)).toContain(event);
@@ -71,8 +77,7 @@ describe('an operator ends an order whose money has left at the gateway', () => 
     ['released', `release: merchant_held → merchant_available ${REST_PAISE}`],
     ['refunded', `refund: merchant_held → refunds ${REST_PAISE}`],
   ])('of some of it: what is left counts as %s', async ([as, line], { service, orders }) => {
-    const order = await orders.in('DELIVERED');
-    await order.refundInDashboard(PART_PAISE);
+    const order = await refundedOrder(orders, 'DELIVERED', PART_PAISE);
     await windowEnds(service);
     await until(async () => (await order.openAlerts()).length === 2);
     await settle(service, order, as);
@@ -84,8 +89,7 @@ describe('an operator ends an order whose money has left at the gateway', () => 
   });
 
   test('a waiting release finds the settlement within an hour', async ({ service, orders }) => {
-    const order = await orders.in('DELIVERED');
-    await order.refundInDashboard();
+    const order = await refundedOrder(orders, 'DELIVERED');
     await windowEnds(service);
     await until(async () => (await order.openAlerts()).length === 2);
     await service.sql`
@@ -128,8 +132,7 @@ describe('a settlement is refused', () => {
     service,
     orders,
   }) => {
-    const order = await orders.in('PAID');
-    await order.refundInDashboard();
+    const order = await refundedOrder(orders, 'PAID');
     await expect(settle(service, order)).rejects.toThrow(CANNOT_SETTLE);
     await expect(settle(service, order, 'released')).rejects.toThrow(CANNOT_SETTLE);
     expect((await settle(service, order, 'refunded')).order.status).toBe('REFUNDED');

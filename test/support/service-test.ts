@@ -1,4 +1,5 @@
 import { test as base } from 'vitest';
+import { adminCli } from './admin-cli.ts';
 import type { OnCleanup } from './fixtures.ts';
 import { once } from './fixtures.ts';
 import { gatewayOf, withoutCallbacks } from './gateway.ts';
@@ -24,6 +25,7 @@ export interface ServiceTestOptions extends TestServiceOptions {
  * the first test and stopped after the last one; a file that needs more extends what this returns.
  *
  * - `service`, `worker`, `merchant`: one for the file
+ * - `cli`: the operators' command line with the service's settings
  * - `orders`: the merchant's orders, brought to a status without the API
  * - `gateway`: faults at the gateway simulator, which end with the test
  */
@@ -60,6 +62,7 @@ export function serviceTest({
       startWorker(service, onCleanup),
     )
     .extend('merchant', { scope: 'file' }, ({ service }) => createMerchant(service))
+    .extend('cli', { scope: 'file' }, ({ service }) => adminCli(service.env))
     .extend('orders', ({ service, merchant: owner }) => ordersOf(service, owner))
     .extend('gateway', ({ service }, { onCleanup }) => {
       const gateway = gatewayOf(service);

@@ -52,10 +52,12 @@ async function deliveredOrder(merchant: Merchant) {
   return { ...body.data, endsAtMs: Date.parse(body.data.completes_at!) };
 }
 
-function holdUp({ order_number }: Order) {
+/** A delivered order whose release waits, before it asks the database, until the test lets it go. */
+async function heldUpOrder(merchant: Merchant) {
+  const order = await deliveredOrder(merchant);
   const hold = newHold();
-  heldUp.set(order_number, hold);
-  return { letGo: hold.letGo.resolve, released: hold.released.promise };
+  heldUp.set(order.order_number, hold);
+  return { order, letGo: hold.letGo.resolve, released: hold.released.promise };
 }
 
 const kindsOf = async (merchant: Merchant, order: Order) =>
@@ -69,6 +71,13 @@ const dispute = (merchant: Merchant, order: Order) =>
 const receiveAt = (service: TestService, endsAtMs: number, seconds: number) =>
   service.clock.stopAt(new Date(endsAtMs + seconds * 1000));
 
+/** A delivered order, and the database's clock stopped so many seconds from its window's end. */
+async function deliveredOrderAt(service: TestService, merchant: Merchant, seconds: number) {
+  const order = await deliveredOrder(merchant);
+  await receiveAt(service, order.endsAtMs, seconds);
+  return order;
+}
+
 /** The API has written the dispute and died before it notified the workflow. */
 const writeDownOnly = (service: TestService, { order_number }: Order) =>
   writeDispute(service.sql, order_number, {
@@ -78,8 +87,7 @@ const writeDownOnly = (service: TestService, { order_number }: Order) =>
 
 describe('a dispute near the end of the window, by the database’s clock', () => {
   test('received 1 s before the end, it counts', async ({ service, merchant }) => {
-    const order = await deliveredOrder(merchant);
-    await receiveAt(service, order.endsAtMs, -1);
+    const order = await deliveredOrderAt(service, merchant, -1);
     const { status, body } = await dispute(merchant, order);
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
     expect(body.data.dispute?.reason).toBe(REASON);
@@ -89,8 +97,7 @@ describe('a dispute near the end of the window, by the database’s clock', () =
     service,
     merchant,
   }) => {
-    const order = await deliveredOrder(merchant);
-    await receiveAt(service, order.endsAtMs, 1);
+    const order = await deliveredOrderAt(service, merchant, 1);
     const { status, body } = await dispute(merchant, order);
     expect([status, body.message]).toEqual([400, REFUSAL]);
     expect(await merchant.sandbox.read(order)).toMatchObject({
@@ -105,8 +112,7 @@ describe('a dispute near the end of the window, by the database’s clock', () =
     service,
     merchant,
   }) => {
-    const order = await deliveredOrder(merchant);
-    await receiveAt(service, order.endsAtMs, -1);
+    const order = await deliveredOrderAt(service, merchant, -1);
     const receivedAt = new Date(order.endsAtMs - 1000);
     expect(await writeDownOnly(service, order)).toMatchObject({ receivedAt });
     await service.skip(24 * HOUR_MS + 1000);
@@ -132,8 +138,7 @@ describe('a dispute near the end of the window, by the database’s clock', () =
     service,
     merchant,
   }) => {
-    const order = await deliveredOrder(merchant);
-    await receiveAt(service, order.endsAtMs, 1);
+    const order = await deliveredOrderAt(service, merchant, 1);
     await writeDownOnly(service, order);
     await service.skip(24 * HOUR_MS + 1000);
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
@@ -141,8 +146,7 @@ describe('a dispute near the end of the window, by the database’s clock', () =
   });
 
   test('received in the millisecond of the end, it is too late', async ({ service, merchant }) => {
-    const order = await deliveredOrder(merchant);
-    await receiveAt(service, order.endsAtMs, 0);
+    const order = await deliveredOrderAt(service, merchant, 0);
     expect((await dispute(merchant, order)).body.message).toBe(REFUSAL);
   });
 });
@@ -152,8 +156,7 @@ describe('a dispute while the release is being started', () => {
     service,
     merchant,
   }) => {
-    const order = await deliveredOrder(merchant);
-    const { letGo, released } = holdUp(order);
+    const { order, letGo, released } = await heldUpOrder(merchant);
     await service.temporal.skip(24 * HOUR_MS + 1000);
     await receiveAt(service, order.endsAtMs, -1);
     const { status, body } = await dispute(merchant, order);
@@ -172,8 +175,7 @@ describe('a dispute while the release is being started', () => {
     service,
     merchant,
   }) => {
-    const order = await deliveredOrder(merchant);
-    const { letGo } = holdUp(order);
+    const { order, letGo } = await heldUpOrder(merchant);
     await service.skip(24 * HOUR_MS + 2000);
     await receiveAt(service, order.endsAtMs, 1);
     expect((await dispute(merchant, order)).body.message).toBe(REFUSAL_WHILE_RELEASING);
@@ -204,8 +206,7 @@ describe('a dispute while the release is being started', () => {
   });
 
   test('the window ends by the database’s clock only', async ({ service, merchant }) => {
-    const order = await deliveredOrder(merchant);
-    await receiveAt(service, order.endsAtMs, -10);
+    const order = await deliveredOrderAt(service, merchant, -10);
     await service.temporal.skip(24 * HOUR_MS + 1000);
     const { status, body } = await dispute(merchant, order);
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);

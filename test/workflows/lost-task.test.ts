@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { PaymentRef } from '../../src/contracts/ids.ts';
-import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
+import type { Change, Command, OrderState, OrderStatus, Step } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
 import { commandIdOf } from '../../src/orders/command-ids.ts';
 import { writeDispute } from '../../src/orders/command-queries.ts';
@@ -17,14 +17,17 @@ const test = serviceTest({
   settings: { SWEEP_AFTER_SECONDS: '0.001' },
   callbacks: false,
 })
-  /** A command is carried out by a workflow task that is lost after its step was written. */
+  /** An order whose last command was carried out by a workflow task that was lost. */
   .extend(
-    'lose',
-    ({ service }) =>
-      async (order: DirectOrder, command: Command) =>
-        writeAsLost(service, order, await changeOf(service, order, command), {
+    'orderWithLost',
+    ({ service, orders }) =>
+      async (status: OrderStatus, command: Command) => {
+        const order = await orders.in(status);
+        await writeAsLost(service, order, await changeOf(service, order, command), {
           commandId: `${command.type}:${randomUUID()}`,
-        }),
+        });
+        return order;
+      },
   );
 
 /** The order after its last step in the database. */
@@ -73,11 +76,9 @@ async function changeOf(
 test('the sweeper notifies an order of its lost delivery, and the order continues', async ({
   service,
   merchant,
-  orders,
-  lose,
+  orderWithLost,
 }) => {
-  const order = await orders.in('PAID');
-  await lose(order, { type: 'deliver' });
+  const order = await orderWithLost('PAID', { type: 'deliver' });
   await sweep(service);
   await merchant.receiver.until(
     1,
@@ -91,11 +92,9 @@ test('the sweeper notifies an order of its lost delivery, and the order continue
 
 test('a refund that began with a lost workflow task is made, once', async ({
   service,
-  orders,
-  lose,
+  orderWithLost,
 }) => {
-  const order = await orders.in('DISPUTE_OPEN');
-  await lose(order, { type: 'accept' });
+  const order = await orderWithLost('DISPUTE_OPEN', { type: 'accept' });
   await Promise.all([sweep(service), sweep(service)]);
   await order.untilStatus('REFUNDED');
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
@@ -103,11 +102,9 @@ test('a refund that began with a lost workflow task is made, once', async ({
 
 test('a workflow that is behind the database refuses no dispute', async ({
   merchant,
-  orders,
-  lose,
+  orderWithLost,
 }) => {
-  const order = await orders.in('DISPUTE_OPEN');
-  await lose(order, { type: 'resolve' });
+  const order = await orderWithLost('DISPUTE_OPEN', { type: 'resolve' });
   const reason = 'It broke again on the second day';
   const answer = await merchant.sandbox.help({ order_number: order.orderNumber }, 'dispute', {
     reason,

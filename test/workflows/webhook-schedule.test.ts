@@ -46,6 +46,12 @@ async function entryOf({ sandbox }: Merchant, order: Order, kind: string) {
 const stateOf = async (merchant: Merchant, order: Order, kind: string) =>
   (await entryOf(merchant, order, kind))?.webhook?.delivery?.state;
 
+/** A new order of a merchant whose receiver answers 500 from now on. */
+async function createWhileRefusing({ receiver, sandbox }: Merchant) {
+  receiver.answerWith(() => 500);
+  return sandbox.create();
+}
+
 describe('a webhook whose receiver refuses', () => {
   let order: Order;
   let attempts: ReceivedWebhook[];
@@ -122,8 +128,7 @@ describe('a webhook whose receiver refuses', () => {
     service,
     merchant,
   }) => {
-    merchant.receiver.answerWith(() => 500);
-    const cancelled = await merchant.sandbox.create();
+    const cancelled = await createWhileRefusing(merchant);
     await merchant.sandbox.post(`/orders/${cancelled.order_number}/cancel`);
     await untilAllAttempts(service, merchant, cancelled, 'ORDER_CANCELLED');
     const workflow = service.temporal.client.workflow.getHandle(cancelled.order_number);
@@ -135,8 +140,7 @@ describe('a webhook whose receiver refuses', () => {
     service,
     merchant,
   }) => {
-    merchant.receiver.answerWith(() => 500);
-    const lucky = await merchant.sandbox.create();
+    const lucky = await createWhileRefusing(merchant);
     await untilTemporalWaits(service, lucky.order_number, 1);
     await service.skip(301 * SECOND_MS);
     await untilTemporalWaits(service, lucky.order_number, 2);
