@@ -143,13 +143,13 @@ describe('a stuck gateway call is retried now', () => {
   test('a release', async ({ service, merchant, gateway, cli }) => {
     const { order, gatewayPaymentId } = await paidOrder(service, merchant);
     await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
-    const { mend } = await gateway.addFault({
+    const { endFault } = await gateway.addFault({
       kind: 'error',
       path: '/v1/payments/*/transfers',
     });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await untilWaiting(service, order.order_number, 6000);
-    await mend();
+    await endFault();
     const { calls } = await cli.json<Retried>(...retry(order));
     expect(calls).toMatchObject([{ activityType: 'releaseFunds', result: { outcome: 'done' } }]);
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
@@ -166,10 +166,10 @@ describe('a stuck gateway call is retried now', () => {
   }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { mend } = await gateway.addFault({ kind: 'error', path: CLOSING });
+    const { endFault } = await gateway.addFault({ kind: 'error', path: CLOSING });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await untilWaiting(service, order.order_number, 6000);
-    await mend();
+    await endFault();
     expect(await cli.json<Retried>(...retry(order))).toMatchObject({
       calls: [{ what: 'closing of the payment session', result: { outcome: 'done' } }],
     });
@@ -227,14 +227,14 @@ describe('a retry is refused in one line and leaves no audit row', () => {
   test('while the call is running', async ({ service, merchant, gateway, cli }) => {
     const { order } = await paidOrder(service, merchant);
     const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 8000 } as const;
-    const { mend, hits } = await gateway.addFault(late);
+    const { endFault, hits } = await gateway.addFault(late);
     await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
     await until(async () => (await hits()) > 0);
     expect(await cli.refusal(...retry(order))).toBe(
       'Nothing to retry: the refund of the buyer is being tried right now',
     );
-    await mend();
+    await endFault();
     await merchant.sandbox.untilStatus(order, 'REFUNDED');
   });
 

@@ -85,7 +85,7 @@ test('each gateway call is logged with the request that made it, at warn if it f
   const [failing, working] = [randomUUID(), randomUUID()];
   const fault = await gateway.addFault({ kind: 'error', status: 503 });
   expect((await client.post(path, {}, { 'X-Request-Id': failing })).status).toBe(502);
-  await fault.mend();
+  await fault.endFault();
   expect((await client.post(path, {}, { 'X-Request-Id': working })).status).toBe(201);
   const call = {
     orderNumber: order.order_number,

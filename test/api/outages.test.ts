@@ -167,7 +167,7 @@ test(
       timed(api.post(pathOf(fresh, 'payment-sessions'))),
       timed(api.post(pathOf(withSession, 'cancel'))),
     ]);
-    await gateway.mend();
+    await gateway.endFaults();
     for (const { answer, ms } of asked) {
       expect(answer.body.message).toMatch(
         /^The UPI payment gateway is temporarily unavailable; retry/,

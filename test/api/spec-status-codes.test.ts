@@ -173,7 +173,7 @@ describe('status codes of the specification', () => {
     const order = await api.create();
     await gateway.addFault({ kind: 'error' });
     const answer = await api.post(`/orders/${order.order_number}/payment-sessions`);
-    await gateway.mend();
+    await gateway.endFaults();
     const message = 'The UPI payment gateway is temporarily unavailable; retry after a few minutes';
     expectRefusal(answer, 502, message);
     const retried = await api.post(`/orders/${order.order_number}/payment-sessions`);

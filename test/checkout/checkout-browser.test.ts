@@ -160,7 +160,7 @@ describe('with JavaScript', () => {
     await gateway.addFault({ kind: 'error', method: 'POST' });
     await buttonOf(page, 'Pay now').click();
     await page.getByRole('alert').waitFor();
-    await gateway.mend();
+    await gateway.endFaults();
     await merchant.sandbox.help(checkout.order, 'pay');
     await page.clock.runFor(15_000);
     await titled(page, 'Payment successful').waitFor();

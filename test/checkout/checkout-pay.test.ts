@@ -75,7 +75,7 @@ test('while the gateway is unavailable the page says so with 502, and the button
   expect(textOf(html)).toContain(`Reference for support: ${headers.get('X-Request-Id')}`);
   expect(html).toMatch(/role="alert"/);
   expect(html).toContain('/sessions"');
-  await gateway.mend();
+  await gateway.endFaults();
   expect((await pressPay(checkout)).status).toBe(200);
 });
 

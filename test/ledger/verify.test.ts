@@ -6,10 +6,10 @@ import { adminCli } from '../support/admin-cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
-import { writeSoundBook } from './book.ts';
+import { writeSoundLedger } from './sound-ledger.ts';
 
 const test = databaseTest();
-test.beforeAll(({ database }) => writeSoundBook(database.sql));
+test.beforeAll(({ database }) => writeSoundLedger(database.sql));
 
 /** The findings of `verify` after a manipulation of the data, which is then reverted. */
 async function verifyAfter(
@@ -219,7 +219,7 @@ describe('the command', () => {
     expect(sound.stdout).toContain('The ledger is sound');
 
     const copy = await createTestDatabase();
-    await writeSoundBook(copy.sql);
+    await writeSoundLedger(copy.sql);
     await copy.sql`UPDATE orders SET status = 'CANCELLED' WHERE order_number = 'ORD_PAID'`;
     const other = await adminCli({ DATABASE_URL: copy.url }).run('ledger', 'verify', '--json');
     await copy.drop();

@@ -1,7 +1,7 @@
 import { env } from 'node:process';
 import { test as base } from 'vitest';
 import { runSeed } from '../randomised/run.ts';
-import { startHost } from '../randomised/world.ts';
+import { startHost } from '../randomised/system.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 
 const SEEDS = Number(env['LOAD_SEEDS'] ?? 100);

@@ -54,7 +54,7 @@ describe('closing the payment before a cancel', () => {
       path: '/v1/payments/qr_codes/*/close',
     });
     const answer = await cancel();
-    await gateway.mend();
+    await gateway.endFaults();
     expect(answer.status).toBe(502);
     expect((await read()).status).toBe('ACCEPTED');
     await pay();
@@ -65,7 +65,7 @@ describe('closing the payment before a cancel', () => {
     const order = await merchant.sandbox.create();
     await gateway.addFault({ kind: 'error' });
     const answer = await merchant.sandbox.command(order, 'cancel');
-    await gateway.mend();
+    await gateway.endFaults();
     expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
   });
 });

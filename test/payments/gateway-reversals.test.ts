@@ -97,10 +97,10 @@ describe('a refund made at the gateway itself', () => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
     await order.refundInDashboard(PART_PAISE);
-    const { mend } = await gateway.addFault({ kind: 'error' });
+    const { endFault } = await gateway.addFault({ kind: 'error' });
     await windowEnds(service);
     await order.untilStep('RELEASE_STARTED');
-    await mend();
+    await endFault();
     await service.skip(HOUR_MS);
     await until(async () => (await order.openAlerts()).includes('release_blocked'));
     expect(await order.made('transfers')).toEqual([]);

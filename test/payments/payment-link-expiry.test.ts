@@ -19,10 +19,10 @@ const test = serviceTest({ time: 'skipping' })
   /** An order whose link has expired while the gateway refuses to close its payment session. */
   .extend('expiredWhileClosingFails', ({ orders, gateway }) => async () => {
     const order = await orders.beingPaid();
-    const { mend, hits } = await gateway.addFault(CLOSING_FAILS);
+    const { endFault, hits } = await gateway.addFault(CLOSING_FAILS);
     await expireLink(order);
     await untilClosing(order);
-    return { ...order, mend, hits };
+    return { ...order, endFault, hits };
   });
 
 test.afterEach(async ({ service }) => {
@@ -56,7 +56,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     }
     expect((await order.read()).status).toBe('ACCEPTED');
     expect((await order.timeline()).next?.action).toBe('the payment session is being closed');
-    await order.mend();
+    await order.endFault();
     await service.skip(5 * MINUTE_MS);
     await order.untilStatus('CANCELLED');
     expect(await order.timeline()).toMatchObject({ doing: null, next: null });
@@ -82,7 +82,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
       'Cannot mark as delivered; order must be in PAID status',
       `Cannot advance; order must be in the sandbox, not busy, and in no final status${closing}`,
     ]);
-    await order.mend();
+    await order.endFault();
     await service.skip(5 * MINUTE_MS);
     await order.untilStatus('CANCELLED');
   });
@@ -104,7 +104,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     const order = await expiredWhileClosingFails();
     await order.pay();
     await order.untilStatus('PAID');
-    await order.mend();
+    await order.endFault();
     await service.skip(5 * MINUTE_MS);
     expect((await merchant.sandbox.command(order, 'deliver')).body.data.status).toBe('DELIVERED');
     expect(await order.look()).toEqual([200, 'paid']);
@@ -118,7 +118,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await order.pay({ vpa: 'failure@razorpay' });
     await until(async () => (await kinds(order)).includes('PAYMENT_FAILED'));
     expect((await order.timeline()).doing).toBe('closing');
-    await order.mend();
+    await order.endFault();
     await service.skip(5 * MINUTE_MS);
     await order.untilStatus('CANCELLED');
   });
@@ -171,9 +171,9 @@ describe('a cancel, while a payment session is open', () => {
   }) => {
     const order = await orders.beingPaid();
     const cancel = () => order.cancel({ 'Idempotency-Key': 'cancel-once' });
-    const { mend } = await gateway.addFault(CLOSING_FAILS);
+    const { endFault } = await gateway.addFault(CLOSING_FAILS);
     expect([(await cancel()).status, (await cancel()).status]).toEqual([502, 502]);
-    await mend();
+    await endFault();
     await until(async () => (await cancel()).status !== 502);
     const { status, body } = await cancel();
     expect([status, body.data?.status]).toEqual([200, 'CANCELLED']);
@@ -185,12 +185,12 @@ describe('a cancel, while a payment session is open', () => {
     gateway,
   }) => {
     const order = await orders.beingPaid();
-    const { mend } = await gateway.addFault({ kind: 'late', path: CLOSING, work: 'never' });
+    const { endFault } = await gateway.addFault({ kind: 'late', path: CLOSING, work: 'never' });
     const startedAtMs = performance.now();
     const { status } = await order.cancel();
     expect(performance.now() - startedAtMs).toBeLessThan(5000);
     expect(status).toBe(502);
-    await mend();
+    await endFault();
     expect((await order.read()).status).toBe('ACCEPTED');
     await order.pay();
     await order.untilStatus('PAID');

@@ -184,7 +184,7 @@ describe('while the gateway is unavailable, a payment session is 502 and nothing
     ...(['error', 'reset', 'drop_answer'] as const).map((kind): (typeof OUTAGES)[number] => [
       `of every call: ${kind}`,
       ({ gateway }) => gateway.addFault({ kind }),
-      ({ gateway }) => gateway.mend(),
+      ({ gateway }) => gateway.endFaults(),
     ]),
   ];
 

@@ -85,10 +85,10 @@ describe('reconciliation finds what a lost callback did not report', () => {
   test('by a later run, if the gateway was unavailable', async ({ service, orders, gateway }) => {
     const { pay, read, untilStatus } = await orders.beingPaid();
     await pay();
-    const { mend } = await gateway.addFault({ kind: 'error' });
+    const { endFault } = await gateway.addFault({ kind: 'error' });
     await reconcileLater(service);
     expect((await read()).status).toBe('ACCEPTED');
-    await mend();
+    await endFault();
     await reconcileLater(service);
     await untilStatus('PAID');
   });

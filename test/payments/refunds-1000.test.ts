@@ -62,7 +62,7 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
     untilDone(() => refundSurplus(service.deps, atRazorpay(id))),
   );
   expect(await hits()).toBe(1000);
-  await gateway.mend();
+  await gateway.endFaults();
   const [book] = await service.sql`
     SELECT count(*) AS refunded, sum(amount_paise)::bigint AS paise FROM surplus_refunds
     WHERE processed_at IS NOT NULL AND gateway_payment_id = ANY(${paymentIds})`;

@@ -23,10 +23,10 @@ const test = serviceTest({
     ({ service, merchant, orders, gateway }) =>
       async ({ from, begin, doing }: Settlement) => {
         const order = await orders.in(from);
-        const { mend, hits } = await gateway.addFault({ kind: 'error' });
+        const { endFault, hits } = await gateway.addFault({ kind: 'error' });
         await begin(order, { service, merchant });
         await untilDoing(merchant, order, doing);
-        return { order, mend, hits };
+        return { order, endFault, hits };
       },
   );
 
@@ -103,7 +103,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
     merchant,
     beginWithoutGateway,
   }) => {
-    const { order, mend, hits } = await beginWithoutGateway(settlement);
+    const { order, endFault, hits } = await beginWithoutGateway(settlement);
     await until(async () => (await hits()) >= 2 || (await service.skip(HOUR_MS)));
     const waiting = await merchant.sandbox.read(order);
     expect(waiting.status).toBe(from);
@@ -114,7 +114,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
         : 'the buyer is being refunded',
     );
     const eventsBefore = await order.events();
-    await mend();
+    await endFault();
     await service.skip(HOUR_MS);
     await order.untilStatus(ends);
     expect((await order.events()).slice(eventsBefore.length)).toEqual([
@@ -137,7 +137,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
     merchant,
     beginWithoutGateway,
   }) => {
-    const { order, mend } = await beginWithoutGateway(settlement);
+    const { order, endFault } = await beginWithoutGateway(settlement);
     const before = await merchant.sandbox.read(order);
     const answers = await Promise.all([
       post(merchant, order, 'deliver'),
@@ -167,7 +167,7 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
       `Cannot decide; order must be in DISPUTE_UNDER_REVIEW status${busyIn(review)}`,
     );
     expect(await merchant.sandbox.read(order)).toEqual(before);
-    await mend();
+    await endFault();
     await service.skip(HOUR_MS);
     await order.untilStatus(ends);
   });

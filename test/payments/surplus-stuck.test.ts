@@ -29,27 +29,27 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   const { gatewaySessionId: sessionId } = await sessionOf(service, order);
   await payAtGateway(service, sessionId);
   const surplusId = await payAtGateway(service, sessionId, { late: true });
-  const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
+  const { endFault } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
   await reconcileLater(service);
   const refund = service.temporal.client.workflow.getHandle(
     refundWorkflowId(atRazorpay(surplusId)),
   );
   await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
-  return { order, surplusId, refund, mend };
+  return { order, surplusId, refund, endFault };
 }
 
 test('a surplus capture that the gateway refuses to refund does not affect its order', async ({
   service,
   gateway,
 }) => {
-  const { order, surplusId, mend } = await stuckSurplus(service, gateway);
+  const { order, surplusId, endFault } = await stuckSurplus(service, gateway);
   const handle = service.temporal.client.workflow.getHandle(order.order_number);
   await reconcileLater(service);
   await until(async () => !(await handle.describe()).raw.pendingWorkflowTask);
   const { historyLength } = await handle.describe();
   for (let more = 0; more < 3; more += 1) await reconcileLater(service);
   expect((await handle.describe()).historyLength).toBe(historyLength);
-  await mend();
+  await endFault();
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);
 });
 
@@ -57,13 +57,13 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   service,
   gateway,
 }) => {
-  const { order, surplusId, refund, mend } = await stuckSurplus(service, gateway);
+  const { order, surplusId, refund, endFault } = await stuckSurplus(service, gateway);
   const { sql, deps } = service;
   const settlement = { orderNumber: order.order_number, reference: 'UTR 4711', reason: 'Refused' };
   const by = { sql, workflows: deps.workflows, actor: 'operator' };
   await until(async () => (await ledgerOf(service, order.order_number)).lines.length === 2);
   expect((await settleOutside(by, settlement)).order.status).toBe('PAID');
-  await mend();
+  await endFault();
   await refund.result();
   expect(await madeAtGateway(service, surplusId, 'refunds')).toEqual([]);
   const { balances } = await ledgerOf(service, order.order_number);

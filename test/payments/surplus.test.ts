@@ -162,11 +162,11 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     gateway,
   }) => {
     const { order, payLate } = await aCancelledOrder(service, merchant);
-    const { mend, hits } = await gateway.addFault({ kind: 'error', path: REFUND });
+    const { endFault, hits } = await gateway.addFault({ kind: 'error', path: REFUND });
     const paymentId = await payLate();
     await until(async () => (await hits()) >= 2);
     expect((await merchant.sandbox.read(order)).refund?.processed_at).toBeNull();
-    await mend();
+    await endFault();
     await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   });

@@ -25,7 +25,7 @@ const UUID = /^[0-9A-F]{8}-[0-9A-F-]{27}$/;
 
 const other = await startOtherpay(KEYS);
 
-/** The merchant's gateway is the second one; `besideIt` is on Razorpay, in the same service. */
+/** The merchant uses the second gateway; `besideIt` uses Razorpay, in the same service. */
 const test = serviceTest({
   time: 'real',
   moreAdapters: [otherpay],
@@ -109,7 +109,7 @@ test.for([
   ['a signature of another body', () => signedBy(KEYS.callbackKey, '{}')],
   ["Razorpay's header", (body: string) => ({ 'x-razorpay-signature': macOf(body) })],
 ] as const)(
-  'a callback with %s is refused, and changes nothing',
+  'a callback with %s is refused and changes nothing',
   async ([_what, headersOf], { service, merchant }) => {
     const { order, gatewaySessionId } = await orderBeingPaid(service, merchant);
     other.callBackTo(null);
@@ -132,17 +132,14 @@ const signedBy = (key: string, body: string) => ({
 });
 const macOf = (body: string) => signCallback(KEYS.callbackKey, body, 0);
 
-test('what a callback says at the path of another gateway is refused', async ({ service }) => {
+test('a callback at the path of another gateway is refused', async ({ service }) => {
   const body = '{}';
   const headers = { 'content-type': 'application/json', ...signedBy(KEYS.callbackKey, body) };
   const url = `${service.origin}/callbacks/razorpay/sandbox`;
   expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(401);
 });
 
-test('a payment whose callback was lost is found by reconciliation', async ({
-  service,
-  merchant,
-}) => {
+test('reconciliation finds a payment whose callback was lost', async ({ service, merchant }) => {
   const { order, gatewaySessionId } = await orderBeingPaid(service, merchant);
   other.callBackTo(null);
   await other.pay(gatewaySessionId);
@@ -183,7 +180,7 @@ test('one payment id at both gateways is two payments, each with its own order a
   });
 });
 
-test('one payment id of a surplus at both gateways is refunded at each of them', async ({
+test('surplus payments with one id at both gateways are refunded at each of them', async ({
   service,
   merchant,
   besideIt,

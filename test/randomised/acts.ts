@@ -3,14 +3,14 @@ import { inspect } from 'node:util';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
 import { atGateway } from './gateway.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 const DAY_SECONDS = 24 * 3600;
 /** Less than the amount of any order: the minimum is INR 5. */
 const SOME_PAISE = 150;
 
 /** One order, with the data that its merchant and its buyer have. */
-export interface Life {
+export interface TestOrder {
   api: ApiClient;
   amountPaise: number;
   /** Set once the merchant has a response. */
@@ -21,7 +21,7 @@ export interface Life {
   chargebackId: string | undefined;
 }
 
-export const newLife = (api: ApiClient, amountPaise: number): Life => ({
+export const newTestOrder = (api: ApiClient, amountPaise: number): TestOrder => ({
   api,
   amountPaise,
   orderNumber: undefined,
@@ -42,112 +42,122 @@ async function withRetries<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<
       return undefined;
     }
   }).catch((cause: unknown) => {
-    throw new Error(`No answer below 500 came; the latest: ${inspect(latest)}`, { cause });
+    throw new Error(`No response below 500; the latest: ${inspect(latest)}`, { cause });
   });
   return answered!;
 }
 
 /** A request of the merchant or of the buyer, with one Idempotency-Key however often it is sent. */
-function post({ api, orderNumber }: Life, action: string, body?: object): Promise<ApiAnswer> {
+function post({ api, orderNumber }: TestOrder, action: string, body?: object): Promise<ApiAnswer> {
   const headers = { 'Idempotency-Key': randomUUID() };
   return withRetries(() => api.post(`/orders/${orderNumber}/${action}`, body, headers));
 }
 
-function help({ api, orderNumber }: Life, helper: string, body?: object): Promise<ApiAnswer> {
+function help({ api, orderNumber }: TestOrder, helper: string, body?: object): Promise<ApiAnswer> {
   const headers = { 'Idempotency-Key': randomUUID() };
   const path = `/test-helpers/orders/${orderNumber}/${helper}`;
   return withRetries(() => api.post(path, body, headers));
 }
 
 /** The buyer's app reads the QR code's id from its content, as UPI apps do. */
-async function openSession(_world: World, life: Life): Promise<void> {
-  const { body } = await post(life, 'payment-sessions');
+async function openSession(_system: System, testOrder: TestOrder): Promise<void> {
+  const { body } = await post(testOrder, 'payment-sessions');
   const { upi_intent: intent } = (body.data ?? {}) as { upi_intent?: string };
   const reference = intent && new URL(intent).searchParams.get('tr');
-  if (reference) life.qrCodeId = `qr_${reference.slice('RZP'.length, -'qrv2'.length)}`;
+  if (reference) testOrder.qrCodeId = `qr_${reference.slice('RZP'.length, -'qrv2'.length)}`;
 }
 
-async function payQrCode(world: World, { qrCodeId }: Life, attempt: object): Promise<void> {
-  if (qrCodeId) await atGateway(world, `/qr_codes/${qrCodeId}/pay`, attempt);
+async function payQrCode(system: System, { qrCodeId }: TestOrder, attempt: object): Promise<void> {
+  if (qrCodeId) await atGateway(system, `/qr_codes/${qrCodeId}/pay`, attempt);
 }
 
-async function paymentOf({ api, orderNumber }: Life): Promise<string | undefined> {
+async function paymentOf({ api, orderNumber }: TestOrder): Promise<string | undefined> {
   const { body } = await withRetries(() => api.get(`/orders/${orderNumber}`));
   return body.data?.payment?.gateway_payment_id;
 }
 
-async function refundAtGateway(world: World, life: Life, amount: object): Promise<void> {
-  const paymentId = await paymentOf(life);
-  if (paymentId) await atGateway(world, `/payments/${paymentId}/refund`, amount);
+async function refundAtGateway(
+  system: System,
+  testOrder: TestOrder,
+  amount: object,
+): Promise<void> {
+  const paymentId = await paymentOf(testOrder);
+  if (paymentId) await atGateway(system, `/payments/${paymentId}/refund`, amount);
 }
 
-async function settleChargeback(world: World, { chargebackId }: Life, status: string) {
-  if (chargebackId) await atGateway(world, `/disputes/${chargebackId}/settle`, { status });
+async function settleChargeback(system: System, { chargebackId }: TestOrder, status: string) {
+  if (chargebackId) await atGateway(system, `/disputes/${chargebackId}/settle`, { status });
 }
 
 /** All actions on one order. An action that no longer fits is refused and skipped. */
 const ACTS = {
-  async create(_world: World, life: Life) {
+  async create(_system: System, testOrder: TestOrder) {
     const headers = { 'Idempotency-Key': randomUUID() };
     const order = {
-      amount: life.amountPaise / 100,
+      amount: testOrder.amountPaise / 100,
       buyerEmail: 'asha@example.com',
       buyerPhone: '+919876543210',
       description: 'Blue kurta, size M',
     };
-    const { status, body } = await withRetries(() => life.api.post('/orders', order, headers));
+    const { status, body } = await withRetries(() => testOrder.api.post('/orders', order, headers));
     if (status !== 201) throw new Error(`An order was not created: ${status} ${body.message}`);
-    life.orderNumber = body.data.order_number;
+    testOrder.orderNumber = body.data.order_number;
   },
-  pay: (_world: World, life: Life) => help(life, 'pay'),
+  pay: (_system: System, testOrder: TestOrder) => help(testOrder, 'pay'),
   openSession,
-  async payAtGateway(world: World, life: Life) {
-    await openSession(world, life);
-    await payQrCode(world, life, {});
+  async payAtGateway(system: System, testOrder: TestOrder) {
+    await openSession(system, testOrder);
+    await payQrCode(system, testOrder, {});
   },
-  async payTwice(world: World, life: Life) {
-    await openSession(world, life);
-    await Promise.all([{}, { late: true }].map((attempt) => payQrCode(world, life, attempt)));
+  async payTwice(system: System, testOrder: TestOrder) {
+    await openSession(system, testOrder);
+    await Promise.all([{}, { late: true }].map((attempt) => payQrCode(system, testOrder, attempt)));
   },
-  payLate: (world: World, life: Life) => payQrCode(world, life, { late: true }),
-  async payWrongAmount(world: World, life: Life) {
-    await openSession(world, life);
-    await payQrCode(world, life, { amountPaise: life.amountPaise - SOME_PAISE });
+  payLate: (system: System, testOrder: TestOrder) => payQrCode(system, testOrder, { late: true }),
+  async payWrongAmount(system: System, testOrder: TestOrder) {
+    await openSession(system, testOrder);
+    await payQrCode(system, testOrder, { amountPaise: testOrder.amountPaise - SOME_PAISE });
   },
-  async failPayment(world: World, life: Life) {
-    await openSession(world, life);
-    if (life.qrCodeId) await atGateway(world, `/qr_codes/${life.qrCodeId}/fail`);
+  async failPayment(system: System, testOrder: TestOrder) {
+    await openSession(system, testOrder);
+    if (testOrder.qrCodeId) await atGateway(system, `/qr_codes/${testOrder.qrCodeId}/fail`);
   },
-  async payWhileCancelling(world: World, life: Life) {
-    await openSession(world, life);
-    await Promise.all([payQrCode(world, life, {}), post(life, 'cancel')]);
+  async payWhileCancelling(system: System, testOrder: TestOrder) {
+    await openSession(system, testOrder);
+    await Promise.all([payQrCode(system, testOrder, {}), post(testOrder, 'cancel')]);
   },
-  cancel: (_world: World, life: Life) => post(life, 'cancel', { reason: 'Out of stock' }),
-  expire: (_world: World, life: Life) => help(life, 'advance', { seconds: DAY_SECONDS }),
-  deliver: (_world: World, life: Life) => post(life, 'deliver', { trackingId: 'TRACK-1' }),
-  refund: (_world: World, life: Life) => post(life, 'refund', { reason: 'Cannot be sent' }),
-  dispute: (_world: World, life: Life) =>
-    help(life, 'dispute', { reason: 'The parcel was empty when it came' }),
-  submitEvidence: (_world: World, life: Life) =>
-    post(life, 'dispute/evidence', { text: 'The courier has a signature' }),
-  resolve: (_world: World, life: Life) =>
-    post(life, 'dispute/resolve', { resolution: 'A new parcel was sent' }),
-  accept: (_world: World, life: Life) => post(life, 'dispute/accept'),
-  refundAtGateway: (world: World, life: Life) => refundAtGateway(world, life, {}),
-  refundSomeAtGateway: (world: World, life: Life) =>
-    refundAtGateway(world, life, { amountPaise: SOME_PAISE }),
-  async chargeBack(world: World, life: Life) {
-    const paymentId = await paymentOf(life);
+  cancel: (_system: System, testOrder: TestOrder) =>
+    post(testOrder, 'cancel', { reason: 'Out of stock' }),
+  expire: (_system: System, testOrder: TestOrder) =>
+    help(testOrder, 'advance', { seconds: DAY_SECONDS }),
+  deliver: (_system: System, testOrder: TestOrder) =>
+    post(testOrder, 'deliver', { trackingId: 'TRACK-1' }),
+  refund: (_system: System, testOrder: TestOrder) =>
+    post(testOrder, 'refund', { reason: 'Cannot be sent' }),
+  dispute: (_system: System, testOrder: TestOrder) =>
+    help(testOrder, 'dispute', { reason: 'The parcel was empty when it came' }),
+  submitEvidence: (_system: System, testOrder: TestOrder) =>
+    post(testOrder, 'dispute/evidence', { text: 'The courier has a signature' }),
+  resolve: (_system: System, testOrder: TestOrder) =>
+    post(testOrder, 'dispute/resolve', { resolution: 'A new parcel was sent' }),
+  accept: (_system: System, testOrder: TestOrder) => post(testOrder, 'dispute/accept'),
+  refundAtGateway: (system: System, testOrder: TestOrder) => refundAtGateway(system, testOrder, {}),
+  refundSomeAtGateway: (system: System, testOrder: TestOrder) =>
+    refundAtGateway(system, testOrder, { amountPaise: SOME_PAISE }),
+  async chargeBack(system: System, testOrder: TestOrder) {
+    const paymentId = await paymentOf(testOrder);
     if (!paymentId) return;
     const path = `/payments/${paymentId}/disputes`;
-    life.chargebackId = (await atGateway<{ id: string }>(world, path))?.id;
+    testOrder.chargebackId = (await atGateway<{ id: string }>(system, path))?.id;
   },
-  winChargeback: (world: World, life: Life) => settleChargeback(world, life, 'won'),
-  loseChargeback: (world: World, life: Life) => settleChargeback(world, life, 'lost'),
-} as const satisfies Record<string, (world: World, life: Life) => Promise<unknown>>;
+  winChargeback: (system: System, testOrder: TestOrder) =>
+    settleChargeback(system, testOrder, 'won'),
+  loseChargeback: (system: System, testOrder: TestOrder) =>
+    settleChargeback(system, testOrder, 'lost'),
+} as const satisfies Record<string, (system: System, testOrder: TestOrder) => Promise<unknown>>;
 export type Act = keyof typeof ACTS;
 
 /** @throws Error when the service does not answer within a minute and a half */
-export async function perform(world: World, life: Life, act: Act): Promise<void> {
-  await ACTS[act](world, life);
+export async function perform(system: System, testOrder: TestOrder, act: Act): Promise<void> {
+  await ACTS[act](system, testOrder);
 }

@@ -1,6 +1,6 @@
 import type { AlertKind } from '../../src/alerts/kinds.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 /** Alerts whose cause disappears without an operator: one that is still open at the end is a fault. */
 const HEALED_BY_THE_END: readonly AlertKind[] = [
@@ -29,7 +29,7 @@ export interface OpenAlerts {
 }
 
 /** Reads the alerts that an operator would currently see. */
-export async function openAlerts({ sql }: Pick<World, 'sql'>): Promise<OpenAlerts> {
+export async function openAlerts({ sql }: Pick<System, 'sql'>): Promise<OpenAlerts> {
   const { alerts } = await listAlerts(sql, {}, ALL);
   const keys = new Set(alerts.map(({ kind, subject }) => `${kind} ${subject}`));
   const has = (kind: AlertKind, subject: string) => keys.has(`${kind} ${subject}`);

@@ -1,5 +1,5 @@
 import { atGateway } from './gateway.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 /** The side that is restored from an earlier copy: the service's database, or Temporal's. */
 export type Side = 'postgres' | 'temporal';
@@ -23,41 +23,41 @@ export type Disturbance =
   | { kind: 'copy' | 'restore'; side: Side };
 
 /** Starts a disturbance, and returns when everything that it killed or restored runs again. */
-export async function disturb(world: World, disturbance: Disturbance): Promise<void> {
+export async function disturb(system: System, disturbance: Disturbance): Promise<void> {
   switch (disturbance.kind) {
     case 'callbackTrouble': {
       const { dropProbability, duplicateProbability, mostDelayMs } = disturbance;
       const delayMs = { min: 0, max: mostDelayMs };
       const settings = { dropProbability, duplicateProbability, delayMs };
-      return void (await atGateway(world, '/callbacks', settings, 'PATCH'));
+      return void (await atGateway(system, '/callbacks', settings, 'PATCH'));
     }
     case 'gatewayOutage': {
       const { durationMs } = disturbance;
-      return void (await atGateway(world, '/outage', { durationMs }));
+      return void (await atGateway(system, '/outage', { durationMs }));
     }
     case 'gatewayFault': {
       const { fault, probability } = disturbance;
-      return void (await atGateway(world, '/faults', { kind: fault, probability }));
+      return void (await atGateway(system, '/faults', { kind: fault, probability }));
     }
     case 'gatewayMended':
-      return void (await atGateway(world, '/faults', {}, 'DELETE'));
+      return void (await atGateway(system, '/faults', {}, 'DELETE'));
     case 'endpointFault':
-      return world.endpoints[disturbance.merchant]!.fail(disturbance.fault);
+      return system.endpoints[disturbance.merchant]!.fail(disturbance.fault);
     case 'endpointMended':
-      return world.endpoints[disturbance.merchant]!.mend();
+      return system.endpoints[disturbance.merchant]!.recover();
     case 'kill':
-      return world.processes.killAndStart(disturbance.part);
+      return system.processes.killAndStart(disturbance.part);
     case 'copy':
-      return world.copy(disturbance.side);
+      return system.copy(disturbance.side);
     case 'restore':
-      return world.restore(disturbance.side);
+      return system.restore(disturbance.side);
   }
 }
 
 /** Ends every remaining fault. */
-export async function endDisturbances(world: World): Promise<void> {
-  await atGateway(world, '/faults', {}, 'DELETE');
+export async function endDisturbances(system: System): Promise<void> {
+  await atGateway(system, '/faults', {}, 'DELETE');
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
-  await atGateway(world, '/callbacks', undisturbed, 'PATCH');
-  for (const endpoint of world.endpoints) endpoint.mend();
+  await atGateway(system, '/callbacks', undisturbed, 'PATCH');
+  for (const endpoint of system.endpoints) endpoint.recover();
 }

@@ -10,7 +10,7 @@ export function createEndpoint({ receiver }: Pick<Merchant, 'receiver'>) {
       receiver.answerWith(fault === 'hangs' ? () => promise : () => 500);
     },
     /** Responds to the requests that have been hanging with a failure. */
-    mend() {
+    recover() {
       receiver.answerWith(() => 200);
       letGo?.();
       letGo = undefined;

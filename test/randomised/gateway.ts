@@ -1,6 +1,6 @@
 import { simulator } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 /**
  * Calls a control route of the simulator, and repeats the call while it accepts no connections.
@@ -8,7 +8,7 @@ import type { World } from './world.ts';
  * @returns undefined if it refuses: the QR code is closed, or nothing is left to refund
  */
 export async function atGateway<Answer>(
-  world: Pick<World, 'config'>,
+  system: Pick<System, 'config'>,
   path: string,
   body: object = {},
   method: 'POST' | 'PATCH' | 'DELETE' = 'POST',
@@ -16,7 +16,7 @@ export async function atGateway<Answer>(
   let answer: Answer | undefined;
   await until(async () => {
     try {
-      answer = await simulator<Answer>(world, method, path, body);
+      answer = await simulator<Answer>(system, method, path, body);
       return true;
     } catch (error) {
       return error instanceof Error && /: 4\d\d /.test(error.message);

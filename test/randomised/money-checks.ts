@@ -2,7 +2,7 @@ import type { GatewayComparison } from '../../src/payments/compare-gateway.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
 import { askGateway, simulator } from '../support/gateway.ts';
 import type { OpenAlerts } from './alerts.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 const PAGE = 100;
 
@@ -24,16 +24,16 @@ interface KnownPayment {
 }
 
 /** Every payment that was captured at the gateway, whether the service has it or not. */
-async function capturedAtGateway(world: World): Promise<PaymentAtGateway[]> {
+async function capturedAtGateway(system: System): Promise<PaymentAtGateway[]> {
   const captured: PaymentAtGateway[] = [];
   for (let skip = 0; ; skip += PAGE) {
     const path = `/v1/payments/qr_codes?count=${PAGE}&skip=${skip}`;
     const { items } = await askGateway<{
       items: { id: string; payments_count_received: number }[];
-    }>(world, 'GET', path);
+    }>(system, 'GET', path);
     for (const { id } of items.filter((code) => code.payments_count_received > 0)) {
       const payments = await askGateway<{ items: PaymentAtGateway[] }>(
-        world,
+        system,
         'GET',
         `/v1/payments/qr_codes/${id}/payments?count=${PAGE}`,
       );
@@ -44,9 +44,9 @@ async function capturedAtGateway(world: World): Promise<PaymentAtGateway[]> {
 }
 
 /** Money at the gateway that belongs to no order, has not been refunded, and has no alert. */
-export async function captureProblems(world: World, alerts: OpenAlerts): Promise<string[]> {
-  const { sql } = world;
-  const captured = await capturedAtGateway(world);
+export async function captureProblems(system: System, alerts: OpenAlerts): Promise<string[]> {
+  const { sql } = system;
+  const captured = await capturedAtGateway(system);
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.is_whole,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id
@@ -57,7 +57,7 @@ export async function captureProblems(world: World, alerts: OpenAlerts): Promise
   const problems = captured
     .map((payment) => problemOf(payment, known.get(payment.id), alerts))
     .filter((problem) => problem !== undefined);
-  return [...problems, ...(await totalProblems(world, captured, known))];
+  return [...problems, ...(await totalProblems(system, captured, known))];
 }
 
 function problemOf(
@@ -78,18 +78,18 @@ function problemOf(
 
 /** Compares the totals of gateway and ledger. */
 async function totalProblems(
-  world: World,
+  system: System,
   captured: readonly PaymentAtGateway[],
   known: ReadonlyMap<string, KnownPayment>,
 ): Promise<string[]> {
   const totals = await simulator<{ isBalanced: boolean; capturedPaise: number }>(
-    world,
+    system,
     'GET',
     '/totals',
   );
   const sumOf = (payments: readonly PaymentAtGateway[]) =>
     payments.reduce((sum, { amount }) => sum + amount, 0);
-  const [ledger] = await world.sql<{ paise: number }[]>`
+  const [ledger] = await system.sql<{ paise: number }[]>`
     SELECT coalesce(sum(amount_paise), 0)::bigint AS paise FROM ledger_transfers
     WHERE operation = 'capture'`;
   const fitting = sumOf(captured.filter(({ id }) => known.get(id)?.isWhole));
@@ -103,7 +103,7 @@ async function totalProblems(
 }
 
 /** The findings of `ledger verify --gateway`, except for orders and payments with an alert. */
-export async function ledgerProblems({ admin }: World, alerts: OpenAlerts): Promise<string[]> {
+export async function ledgerProblems({ admin }: System, alerts: OpenAlerts): Promise<string[]> {
   const { code, stdout, stderr } = await admin.run('ledger', 'verify', '--gateway', '--json');
   if (stdout === '') return [`ledger verify ended with ${code}: ${stderr}`];
   const { faults, gateway } = JSON.parse(stdout) as Verification & { gateway: GatewayComparison };

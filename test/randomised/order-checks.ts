@@ -1,9 +1,9 @@
 import { isFinal } from '../../src/domain/index.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
-import type { Life } from './acts.ts';
+import type { TestOrder } from './acts.ts';
 import type { OpenAlerts } from './alerts.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 /** These statuses wait for a person; every other status that is not final ends within seconds. */
 const WAITING_FOR_A_PERSON: readonly OrderStatus[] = ['ACCEPTED', 'PAID'];
@@ -17,14 +17,14 @@ interface OrderNow {
 
 /** Orders that have not ended, do not wait for a person, and have no alert. */
 export async function orderProblems(
-  { sql }: World,
-  lives: readonly Life[],
+  { sql }: System,
+  testOrders: readonly TestOrder[],
   alerts: OpenAlerts,
 ): Promise<string[]> {
   const rows = await sql<OrderNow[]>`
     SELECT order_number, status, pending_operation, waiting_dispute_id FROM orders`;
   const known = new Set(rows.map(({ orderNumber: number }) => number));
-  const lost = lives.flatMap(({ orderNumber }) =>
+  const lost = testOrders.flatMap(({ orderNumber }) =>
     orderNumber === undefined || known.has(orderNumber) || alerts.isAbout(orderNumber)
       ? []
       : `${orderNumber}: its merchant knows it, the database does not, and no alert says so`,
@@ -47,7 +47,7 @@ const waitsForAPerson = ({ status, pendingOperation, waitingDisputeId: dispute }
 
 /** Open orders without a workflow, and workflows that still run without anything to do. */
 export async function workflowProblems(
-  { sql, temporal }: World,
+  { sql, temporal }: System,
   alerts: OpenAlerts,
 ): Promise<string[]> {
   const rows = await sql<OrderNow[]>`SELECT order_number, status FROM orders`;
@@ -69,7 +69,7 @@ export async function workflowProblems(
 }
 
 /** Events that have neither arrived nor failed five times. */
-export async function webhookProblems({ sql, endpoints }: World): Promise<string[]> {
+export async function webhookProblems({ sql, endpoints }: System): Promise<string[]> {
   const events = await sql<
     {
       eventId: string;

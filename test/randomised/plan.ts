@@ -2,7 +2,7 @@ import type { Random } from '../../dev/gateway-simulator/random.ts';
 import { createRandom, shuffled } from '../../dev/gateway-simulator/random.ts';
 import type { Act } from './acts.ts';
 import type { Disturbance, Side } from './disturbances.ts';
-import { storyOf } from './stories.ts';
+import { actsOf } from './order-plan.ts';
 
 /** The next action: on one order, by its index in the plan, or on the service as a whole. */
 export type Turn = { order: number; act: Act } | { disturbance: Disturbance };
@@ -45,14 +45,14 @@ export function planOf(seed: number, orderCount: number): Plan {
 function mixedActs(orderCount: number, random: Random): Turn[] {
   const waiting = Array.from({ length: orderCount }, (_, order) => ({
     order,
-    story: storyOf(random),
+    acts: actsOf(random),
   }));
   const underWay = waiting.splice(0, ORDERS_UNDER_WAY);
   const turns: Turn[] = [];
   while (underWay.length > 0) {
     const place = Math.floor(random.next() * underWay.length);
-    const { order, story } = underWay[place]!;
-    const act = story.shift();
+    const { order, acts } = underWay[place]!;
+    const act = acts.shift();
     if (act) turns.push({ order, act });
     else underWay.splice(place, 1, ...waiting.splice(0, 1));
   }

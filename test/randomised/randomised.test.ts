@@ -1,7 +1,7 @@
 import { env } from 'node:process';
 import { test } from 'vitest';
 import { runSeed } from './run.ts';
-import { startHost } from './world.ts';
+import { startHost } from './system.ts';
 
 /** One run restores PostgreSQL, the other one Temporal. */
 const SEEDS = env['RANDOM_SEED'] ? [Number(env['RANDOM_SEED'])] : [5, 10];

@@ -1,19 +1,19 @@
 import { openAlerts } from './alerts.ts';
 import type { Plan } from './plan.ts';
-import type { World } from './world.ts';
+import type { System } from './system.ts';
 
 const MOST_PROBLEMS = 20;
 const MOST_ORDERS = 5;
 
 /** Orders by status, open alerts by kind, webhooks by result. */
-export async function summaryOf(world: World): Promise<string> {
-  const { sql } = world;
+export async function summaryOf(system: System): Promise<string> {
+  const { sql } = system;
   const statuses = await sql<{ name: string; count: number }[]>`
     SELECT status::text AS name, count(*)::integer AS count FROM orders GROUP BY status ORDER BY 1`;
   const deliveries = await sql<{ name: string; count: number }[]>`
     SELECT lower(state::text) AS name, count(*)::integer AS count
     FROM webhook_deliveries GROUP BY state ORDER BY 1`;
-  const { counts } = await openAlerts(world);
+  const { counts } = await openAlerts(system);
   const alerts = Object.entries(counts).map(([name, count]) => ({ name, count }));
   const listOf = (parts: readonly { name: string; count: number | undefined }[]) =>
     parts.map(({ name, count }) => `${count} ${name}`).join(', ') || 'none';
@@ -22,14 +22,16 @@ export async function summaryOf(world: World): Promise<string> {
 
 /** The faults, how to reproduce them, and the actions on the first orders that they concern. */
 export async function problemReport(
-  world: World,
+  system: System,
   plan: Plan,
   problems: readonly string[],
 ): Promise<string> {
   const orderNumbers = new Set(
     problems.flatMap((problem) => problem.match(/ORD[0-9A-Z]{26}/g) ?? []),
   );
-  const stories = [...orderNumbers].slice(0, MOST_ORDERS).map((number) => storyOf(world, number));
+  const timelines = [...orderNumbers]
+    .slice(0, MOST_ORDERS)
+    .map((number) => timelineOf(system, number));
   const disturbances = plan.turns.flatMap((turn, place) =>
     'disturbance' in turn ? `  ${place}: ${JSON.stringify(turn.disturbance)}` : [],
   );
@@ -39,11 +41,11 @@ export async function problemReport(
     ...problems.slice(0, MOST_PROBLEMS),
     `Of ${plan.turns.length} turns, disturbances were:`,
     ...disturbances,
-    ...(await Promise.all(stories)),
+    ...(await Promise.all(timelines)),
   ].join('\n');
 }
 
-async function storyOf({ sql, temporal }: World, orderNumber: string): Promise<string> {
+async function timelineOf({ sql, temporal }: System, orderNumber: string): Promise<string> {
   const [row] = await sql`
     SELECT status, pending_operation, step_number, gateway_payment_id, waiting_dispute_id, open_session_id
     FROM orders WHERE order_number = ${orderNumber}`;

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { newLife, perform, type Life } from './acts.ts';
+import { newTestOrder, perform, type TestOrder } from './acts.ts';
 import { openAlerts } from './alerts.ts';
 import { disturb, endDisturbances } from './disturbances.ts';
 import { captureProblems, ledgerProblems } from './money-checks.ts';
 import { orderProblems, webhookProblems, workflowProblems } from './order-checks.ts';
 import { planOf, type Plan } from './plan.ts';
 import { problemReport, summaryOf } from './report.ts';
-import type { Host, World } from './world.ts';
+import type { Host, System } from './system.ts';
 
 /** The number of concurrent actions of merchants and buyers. */
 const ACTS_AT_ONCE = 5;
@@ -28,26 +28,30 @@ const MOST_ADVANCES = 15;
 export async function runSeed(host: Host, seed: number, orderCount: number): Promise<string> {
   const startedAt = performance.now();
   const plan = planOf(seed, orderCount);
-  const world = await host.startWorld(seed);
+  const system = await host.startSystem(seed);
   try {
-    const lives = plan.orders.map(({ amountPaise, merchant }) =>
-      newLife(world.merchants[merchant]!.sandbox, amountPaise),
+    const testOrders = plan.orders.map(({ amountPaise, merchant }) =>
+      newTestOrder(system.merchants[merchant]!.sandbox, amountPaise),
     );
-    await carryOut(world, plan, lives);
-    await endDisturbances(world);
+    await carryOut(system, plan, testOrders);
+    await endDisturbances(system);
     // Repeated after a restore: Temporal's list of workflows lags behind, also for those that have just closed.
-    await world.recoverAll();
-    const problems = await problemsOnceSettled(world, lives);
-    if (problems.length > 0) throw new Error(await problemReport(world, plan, problems));
+    await system.recoverAll();
+    const problems = await problemsOnceSettled(system, testOrders);
+    if (problems.length > 0) throw new Error(await problemReport(system, plan, problems));
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    return `seed ${seed}: ${await summaryOf(world)}; ${seconds} s`;
+    return `seed ${seed}: ${await summaryOf(system)}; ${seconds} s`;
   } finally {
-    await world.stop();
+    await system.stop();
   }
 }
 
 /** Runs the actions in order, several at a time; those of one order, and disturbances, one by one. */
-async function carryOut(world: World, { turns }: Plan, lives: readonly Life[]): Promise<void> {
+async function carryOut(
+  system: System,
+  { turns }: Plan,
+  testOrders: readonly TestOrder[],
+): Promise<void> {
   const queue = turns.values();
   const latest = new Map<number | 'disturbance', Promise<void>>();
   const takeTurns = async () => {
@@ -56,8 +60,8 @@ async function carryOut(world: World, { turns }: Plan, lives: readonly Life[]): 
       const before = latest.get(key);
       const now = (async () => {
         await before;
-        if ('order' in turn) await perform(world, lives[turn.order]!, turn.act);
-        else await disturb(world, turn.disturbance);
+        if ('order' in turn) await perform(system, testOrders[turn.order]!, turn.act);
+        else await disturb(system, turn.disturbance);
       })();
       latest.set(key, now);
       await now;
@@ -67,13 +71,16 @@ async function carryOut(world: World, { turns }: Plan, lives: readonly Life[]): 
 }
 
 /** Repeats the checks until there are no faults, or the time is up. */
-async function problemsOnceSettled(world: World, lives: readonly Life[]): Promise<string[]> {
+async function problemsOnceSettled(
+  system: System,
+  testOrders: readonly TestOrder[],
+): Promise<string[]> {
   const endsAt = performance.now() + SETTLED_WITHIN_MS;
   for (let looks = 0; ; looks += 1) {
-    const problems = await problemsNow(world, lives);
+    const problems = await problemsNow(system, testOrders);
     if (problems.length === 0 || performance.now() > endsAt) return problems;
-    if (looks < MOST_ADVANCES) await world.advance(ADVANCE_MS);
-    if (looks % RETRY_EVERY_LOOKS === RETRY_EVERY_LOOKS - 1) await retryWaiting(world);
+    if (looks < MOST_ADVANCES) await system.advance(ADVANCE_MS);
+    if (looks % RETRY_EVERY_LOOKS === RETRY_EVERY_LOOKS - 1) await retryWaiting(system);
     await delay(LOOK_EVERY_MS);
   }
 }
@@ -82,7 +89,7 @@ async function problemsOnceSettled(world: World, lives: readonly Life[]): Promis
  * Acts as an operator who does not wait: a release that a chargeback blocked would continue within an
  * hour of its end, and a failed gateway call is retried at growing intervals.
  */
-async function retryWaiting({ sql, admin }: World): Promise<void> {
+async function retryWaiting({ sql, admin }: System): Promise<void> {
   const waiting = await sql<{ orderNumber: string }[]>`
     SELECT order_number FROM orders o
     WHERE (pending_operation->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED')
@@ -94,15 +101,15 @@ async function retryWaiting({ sql, admin }: World): Promise<void> {
   }
 }
 
-async function problemsNow(world: World, lives: readonly Life[]): Promise<string[]> {
-  const alerts = await openAlerts(world);
+async function problemsNow(system: System, testOrders: readonly TestOrder[]): Promise<string[]> {
+  const alerts = await openAlerts(system);
   const problems = [
     ...alerts.unhealed,
-    ...(await orderProblems(world, lives, alerts)),
-    ...(await workflowProblems(world, alerts)),
-    ...(await webhookProblems(world)),
-    ...(await captureProblems(world, alerts)),
+    ...(await orderProblems(system, testOrders, alerts)),
+    ...(await workflowProblems(system, alerts)),
+    ...(await webhookProblems(system)),
+    ...(await captureProblems(system, alerts)),
   ];
   // The complete proof of the ledger, once no fault contradicts it.
-  return problems.length > 0 ? problems : ledgerProblems(world, alerts);
+  return problems.length > 0 ? problems : ledgerProblems(system, alerts);
 }

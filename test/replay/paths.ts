@@ -9,14 +9,14 @@ import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** The environment of the paths: a service in real time whose worker can be stopped. */
-export interface PathWorld {
+export interface PathContext {
   service: TestService;
   merchantId: string;
   /** A merchant whose endpoint refuses webhooks, so that its workflows wait after their orders are final. */
   deafMerchantId: string;
   whileNoWorkerRuns<T>(action: () => Promise<T>): Promise<T>;
 }
-type Path = (world: PathWorld) => Promise<DirectOrder>;
+type Path = (context: PathContext) => Promise<DirectOrder>;
 
 const LONG_MS = 86_400_000;
 /** A deadline that passes during the path. */
@@ -26,7 +26,7 @@ const endsSoon = { environment, completionWindowMs: SHORT_MS, disputeAnswerMs: L
 const answersSoon = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: SHORT_MS };
 
 const start = (
-  { service, merchantId }: PathWorld,
+  { service, merchantId }: PathContext,
   status: Parameters<typeof startOrderIn>[1],
   overrides: Partial<OrderOverrides> = {},
 ) => startOrderIn(service, status, { merchantId, ...overrides });
@@ -38,14 +38,14 @@ const walk =
     updates: [name: Parameters<DirectOrder['update']>[0], message?: object][],
     overrides: Partial<OrderOverrides> = {},
   ): Path =>
-  async (world) => {
-    const order = await start(world, status, overrides);
+  async (context) => {
+    const order = await start(context, status, overrides);
     for (const [name, message] of updates) await order.update(name, message);
     return order;
   };
 
-async function withSession(world: PathWorld, overrides: Partial<OrderOverrides> = {}) {
-  const { service, merchantId } = world;
+async function withSession(context: PathContext, overrides: Partial<OrderOverrides> = {}) {
+  const { service, merchantId } = context;
   const row = await writeOrder(service, { merchantId, ...overrides });
   const order = directOrder(service, row);
   await order.start();
@@ -55,7 +55,7 @@ async function withSession(world: PathWorld, overrides: Partial<OrderOverrides> 
 }
 
 async function settleOutside(
-  { service }: PathWorld,
+  { service }: PathContext,
   { orderNumber, update }: DirectOrder,
   outcome: Settlement,
 ) {
@@ -67,36 +67,36 @@ async function settleOutside(
 
 /** An operator ends an order in that status. */
 function settledIn(status: OrderStatus, outcome: Settlement): Path {
-  return async (world) => {
-    const order = await start(world, status);
-    await settleOutside(world, order, outcome);
+  return async (context) => {
+    const order = await start(context, status);
+    await settleOutside(context, order, outcome);
     return order;
   };
 }
 
 /** An operator ends an order whose release the gateway does not make. */
 function releaseSettled(outcome: Settlement): Path {
-  return async (world) => {
-    const order = await start(world, 'PAID', { terms: endsSoon });
-    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
+  return async (context) => {
+    const order = await start(context, 'PAID', { terms: endsSoon });
+    const { endFault, hits } = await breakGateway(context.service, { kind: 'error' });
     await order.update('deliver');
     await order.untilStep('RELEASE_STARTED');
     await until(async () => (await hits()) > 0);
-    await settleOutside(world, order, outcome);
-    await mend();
+    await settleOutside(context, order, outcome);
+    await endFault();
     return order;
   };
 }
 
 /** The same for a refund. */
 function refundSettled(outcome: Settlement): Path {
-  return async (world) => {
-    const order = await start(world, 'DISPUTE_OPEN');
-    const { mend, hits } = await breakGateway(world.service, { kind: 'error' });
+  return async (context) => {
+    const order = await start(context, 'DISPUTE_OPEN');
+    const { endFault, hits } = await breakGateway(context.service, { kind: 'error' });
     await order.update('accept');
     await until(async () => (await hits()) > 0);
-    await settleOutside(world, order, outcome);
-    await mend();
+    await settleOutside(context, order, outcome);
+    await endFault();
     return order;
   };
 }
@@ -146,8 +146,8 @@ export const PATHS: Record<string, Path> = {
     ['advance', { seconds: 86_400 }],
   ]),
 
-  'clock-advanced-in-every-status': async (world) => {
-    const order = await start(world, 'ACCEPTED', { terms: endsSoon });
+  'clock-advanced-in-every-status': async (context) => {
+    const order = await start(context, 'ACCEPTED', { terms: endsSoon });
     const advance = () => order.update('advance', { seconds: 1 });
     await advance();
     await order.pay();
@@ -159,9 +159,9 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'paid-before-the-first-task': async (world) => {
-    const { service, merchantId } = world;
-    const order = await world.whileNoWorkerRuns(async () => {
+  'paid-before-the-first-task': async (context) => {
+    const { service, merchantId } = context;
+    const order = await context.whileNoWorkerRuns(async () => {
       const unborn = await startOrder(service, { merchantId, terms: endsSoon });
       await unborn.signal('pay', atRazorpay(await unborn.capture()));
       return unborn;
@@ -171,9 +171,9 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'several-messages-in-one-activation': async (world) => {
-    const order = await start(world, 'PAID', { terms: endsSoon });
-    await world.whileNoWorkerRuns(async () => {
+  'several-messages-in-one-activation': async (context) => {
+    const order = await start(context, 'PAID', { terms: endsSoon });
+    await context.whileNoWorkerRuns(async () => {
       for (const name of ['deliver', 'dispute', 'resolve', 'cancel'] as const) {
         await order.signal(name);
       }
@@ -181,8 +181,8 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'messages-that-cannot-be-done': async (world) => {
-    const order = await start(world, 'ACCEPTED');
+  'messages-that-cannot-be-done': async (context) => {
+    const order = await start(context, 'ACCEPTED');
     await order.signal('deliver');
     await order.signal('decide', { for: 'nobody' });
     await order.signal('pay', atRazorpay('pay_forged'));
@@ -192,16 +192,16 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'workflow-cancellation-asked-for': async (world) => {
-    const order = await start(world, 'PAID', { terms: endsSoon });
+  'workflow-cancellation-asked-for': async (context) => {
+    const order = await start(context, 'PAID', { terms: endsSoon });
     await order.handle.cancel();
     await order.signal('deliver');
     return order;
   },
 
-  'dispute-found-at-the-release': async (world) => {
-    const { service } = world;
-    const order = await start(world, 'DELIVERED', { terms: endsSoon });
+  'dispute-found-at-the-release': async (context) => {
+    const { service } = context;
+    const order = await start(context, 'DELIVERED', { terms: endsSoon });
     const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
     await writeDispute(service.sql, order.orderNumber, dispute);
     await order.untilStatus('DISPUTE_OPEN');
@@ -216,28 +216,28 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'cancelled-with-a-session-open': async (world) => {
-    const { order } = await withSession(world);
+  'cancelled-with-a-session-open': async (context) => {
+    const { order } = await withSession(context);
     await order.update('cancel');
     return order;
   },
 
-  'expired-with-a-session-open': async (world) => {
-    const { order } = await withSession(world, { paymentLinkMs: SHORT_MS });
+  'expired-with-a-session-open': async (context) => {
+    const { order } = await withSession(context, { paymentLinkMs: SHORT_MS });
     return order;
   },
 
-  'cancel-finds-the-session-paid': async (world) => {
-    const { order, gatewaySessionId } = await withSession(world, { terms: endsSoon });
-    await simulator(world.service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
+  'cancel-finds-the-session-paid': async (context) => {
+    const { order, gatewaySessionId } = await withSession(context, { terms: endsSoon });
+    await simulator(context.service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
     await order.refusalOf('cancel');
     await order.update('deliver');
     return order;
   },
 
-  'payment-fails-while-its-session-is-closed': async (world) => {
-    const { order } = await withSession(world);
-    const { mend } = await breakGateway(world.service, {
+  'payment-fails-while-its-session-is-closed': async (context) => {
+    const { order } = await withSession(context);
+    const { endFault } = await breakGateway(context.service, {
       kind: 'late',
       path: CLOSING,
       delayMs: 1500,
@@ -246,13 +246,13 @@ export const PATHS: Record<string, Path> = {
     await order.untilStep('CLOSING_PAYMENT');
     await order.update('failPayment');
     await cancelled;
-    await mend();
+    await endFault();
     return order;
   },
 
-  'refund-refused-while-a-dispute-waits': async (world) => {
-    const { service } = world;
-    const order = await start(world, 'PAID');
+  'refund-refused-while-a-dispute-waits': async (context) => {
+    const { service } = context;
+    const order = await start(context, 'PAID');
     const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
     await writeDispute(service.sql, order.orderNumber, dispute);
     await order.refusalOf('refund');
@@ -261,11 +261,11 @@ export const PATHS: Record<string, Path> = {
     return order;
   },
 
-  'cancel-while-the-gateway-is-away': async (world) => {
-    const { order } = await withSession(world);
-    await simulator(world.service, 'POST', '/faults', { kind: 'error' });
+  'cancel-while-the-gateway-is-away': async (context) => {
+    const { order } = await withSession(context);
+    await simulator(context.service, 'POST', '/faults', { kind: 'error' });
     await order.refusalOf('cancel');
-    await simulator(world.service, 'DELETE', '/faults');
+    await simulator(context.service, 'DELETE', '/faults');
     // For some seconds after the failure a cancel is refused, which leaves no event.
     await until(async () => (await order.refusalOf('cancel')) === undefined);
     return order;

@@ -14,13 +14,13 @@ import { withoutCallbacks } from '../support/gateway.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import type { PathWorld } from './paths.ts';
+import type { PathContext } from './paths.ts';
 import { PATHS, STILL_RUNNING } from './paths.ts';
 
 const FOLDER = join(import.meta.dirname, 'histories');
 let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;
-let world: PathWorld;
+let context: PathContext;
 
 const startWorker = async () => {
   worker = await service.startWorker({}, { stickyQueueScheduleToStartTimeout: 200 });
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const { merchantId } = await service.newMerchant();
   const deaf = await service.newMerchant();
   deaf.receiver.answerWith(() => 500);
-  world = {
+  context = {
     service,
     merchantId,
     deafMerchantId: deaf.merchantId,
@@ -74,7 +74,7 @@ function textOf(history: History): string {
 }
 
 test.each(Object.entries(PATHS))('%s', async (name, walk) => {
-  const { handle } = await walk(world);
+  const { handle } = await walk(context);
   if (!STILL_RUNNING.includes(name)) await handle.result();
   await writeFile(join(FOLDER, `${name}.json`), textOf(await handle.fetchHistory()));
 });

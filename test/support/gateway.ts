@@ -166,7 +166,7 @@ export function gatewayOf(service: TestService) {
       return breakGateway(service, fault);
     },
     /** Ends all faults. */
-    async mend(): Promise<void> {
+    async endFaults(): Promise<void> {
       if (isBroken) await simulator(service, 'DELETE', '/faults');
       isBroken = false;
     },
@@ -178,7 +178,7 @@ export type Gateway = ReturnType<typeof gatewayOf>;
 export async function breakGateway(service: TestService, fault: GatewayFault) {
   const { id } = await simulator<{ id: string }>(service, 'POST', '/faults', fault);
   return {
-    mend: () => simulator(service, 'DELETE', `/faults/${id}`),
+    endFault: () => simulator(service, 'DELETE', `/faults/${id}`),
     /** How many calls the fault has affected. */
     async hits(): Promise<number> {
       const { faults } = await simulator<{ faults: { id: string; hits: number }[] }>(

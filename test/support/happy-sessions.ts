@@ -103,7 +103,7 @@ export async function askAboutHappyOrders(service: TestService, merchant: Mercha
     const all = await breakGateway(service, { kind: 'late', delayMs: 0 });
     await reconcile(service);
     calls += await all.hits();
-    await all.mend();
+    await all.endFault();
   }
   const expected = groups.reduce(
     (sum, { sessions: own }, index) => sum + own.length * PAYING[index]!.questions,

@@ -66,7 +66,7 @@ export function serviceTest({
     .extend('orders', ({ service, merchant: owner }) => ordersOf(service, owner))
     .extend('gateway', ({ service }, { onCleanup }) => {
       const gateway = gatewayOf(service);
-      onCleanup(() => gateway.mend());
+      onCleanup(() => gateway.endFaults());
       return gateway;
     });
   test.beforeAll(({ service, worker: running }) => void [service, running]);

@@ -40,7 +40,7 @@ test('more blocked orders than the worker has slots do not block other orders', 
   orders,
 }) => {
   const broken = await Promise.all(Array.from({ length: 6 }, () => orders.in('PAID')));
-  const mend = await Promise.all(broken.map((order) => breakNextEvent(service, order)));
+  const repairs = await Promise.all(broken.map((order) => breakNextEvent(service, order)));
   for (const order of broken) await order.signal('deliver');
 
   const numbers = broken.map(({ orderNumber }) => orderNumber);
@@ -55,7 +55,7 @@ test('more blocked orders than the worker has slots do not block other orders', 
 
   expect(await currentDetailsOf(broken[0]!)).toContain('**Blocked:**');
 
-  await Promise.all(mend.map((end) => end()));
+  await Promise.all(repairs.map((repair) => repair()));
   for (const order of broken) await order.untilStatus('DELIVERED');
   for (const orderNumber of numbers) await until(async () => !(await isBlocked(orderNumber)));
   expect(await currentDetailsOf(broken[0]!)).not.toContain('Blocked');

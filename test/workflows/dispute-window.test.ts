@@ -200,7 +200,7 @@ describe('a dispute while the release is being started', () => {
     expect((await dispute(merchant, order)).body.message).toBe(REFUSAL_WHILE_RELEASING);
     expect((await merchant.sandbox.help(order, 'advance', { seconds: 1 })).status).toBe(400);
 
-    await gateway.mend();
+    await gateway.endFaults();
     await service.skip(HOUR_MS);
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
   });

@@ -34,7 +34,7 @@ test('after a cancel has failed at the gateway, further cancels are refused with
   const { historyLength: before } = await handle.describe();
   expect(await Promise.all([cancel(), cancel(), cancel()])).toEqual([502, 502, 502]);
   expect((await handle.describe()).historyLength).toBe(before);
-  await fault.mend();
+  await fault.endFault();
   // Some seconds later the service asks the gateway again.
   await until(async () => (await cancel()) === 200);
   expect((await order.read()).status).toBe('CANCELLED');

@@ -137,7 +137,7 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
 }) => {
   const { order_number, cancel } = await orders.beingPaid();
   const order = await orders.workflowOf({ order_number });
-  const { mend } = await gateway.addFault({ kind: 'late', path: CLOSING, delayMs: 3000 });
+  const { endFault } = await gateway.addFault({ kind: 'late', path: CLOSING, delayMs: 3000 });
   const key = randomUUID();
   const cancelling = cancel({ 'Idempotency-Key': key });
   await order.untilStep('CLOSING_PAYMENT');
@@ -147,7 +147,7 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   });
   await service.deps.workflows.catchUp(order_number);
   const answer = await cancelling;
-  await mend();
+  await endFault();
   expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });
@@ -168,12 +168,12 @@ test('a message alone does not settle an order: the settlement must be in the da
   gateway,
 }) => {
   const order = await orders.in('DISPUTE_OPEN');
-  const { mend } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
+  const { endFault } = await gateway.addFault({ kind: 'error', path: '/v1/payments/*/refund' });
   await order.update('accept');
   const ELSEWHERE = 'Cannot settle from here; use admin order settle';
   expect(await order.refusalOf('settle')).toBe(ELSEWHERE);
   expect(await order.refusalOf('settle', { outcome: 'refunded' })).toBe(ELSEWHERE);
   expect(await order.refusalOf('settle', { outcome: 'released' })).toBe(ELSEWHERE);
-  await mend();
+  await endFault();
   await order.untilStatus('REFUNDED');
 });

@@ -52,7 +52,7 @@ test('after a release or a refund has begun, a refund is refused with the reason
   gateway,
 }) => {
   const [refunding, releasing] = [await orders.in('PAID'), await orders.in('DELIVERED')];
-  const { mend } = await gateway.addFault({ kind: 'error' });
+  const { endFault } = await gateway.addFault({ kind: 'error' });
   expect((await refund(merchant, refunding)).status).toBe(200);
   expect((await refund(merchant, refunding)).body.message).toBe(
     `${REFUSAL}; the buyer is being refunded`,
@@ -65,7 +65,7 @@ test('after a release or a refund has begun, a refund is refused with the reason
   expect((await refund(merchant, releasing)).body.message).toBe(
     `${REFUSAL}; the funds are being released to the merchant`,
   );
-  await mend();
+  await endFault();
   await service.skip(HOUR_MS);
   await Promise.all([refunding.untilStatus('REFUNDED'), releasing.untilStatus('COMPLETED')]);
 });

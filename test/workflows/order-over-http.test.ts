@@ -72,9 +72,9 @@ async function slowRefund<Answer>(
   askFor: () => Promise<Answer>,
 ): Promise<Answer> {
   const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 1000 } as const;
-  const { mend } = await gateway.addFault({ ...late, work: 'after' });
+  const { endFault } = await gateway.addFault({ ...late, work: 'after' });
   const answer = await askFor();
-  await mend();
+  await endFault();
   return answer;
 }
 

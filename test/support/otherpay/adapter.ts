@@ -17,7 +17,7 @@ import type { Charge, Intent, Payout, Refund } from './server.ts';
 const secretText = (description: string) => text(undefined, { accepts: description, description });
 
 /**
- * A second gateway, which only tests have: JSON over HTTP with a token, UUIDs in capitals as ids, and
+ * A second gateway, which only tests use: JSON over HTTP with a token, UUIDs in capitals as ids, and
  * callbacks signed with a time and the body.
  */
 export const otherpay = {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { signCallback } from './adapter.ts';
 
-/** What a buyer is asked to pay. */
+/** A payment that is requested from a buyer. */
 export interface Intent {
   id: string;
   order: string;
@@ -14,7 +14,7 @@ export interface Intent {
   createdAtMs: number;
   open: boolean;
 }
-/** What a buyer has paid. */
+/** A payment by a buyer. */
 export interface Charge {
   id: string;
   intent: string;
@@ -24,7 +24,7 @@ export interface Charge {
   refundedPaise: number;
   atMs: number;
 }
-/** What was given back. */
+/** A refund. */
 export interface Refund {
   id: string;
   charge: string;
@@ -32,7 +32,7 @@ export interface Refund {
   key: string;
   atMs: number;
 }
-/** What a merchant's account has got, on hold or not. */
+/** A transfer to a merchant's account, on hold or not. */
 export interface Payout {
   id: string;
   charge: string;
@@ -42,7 +42,7 @@ export interface Payout {
   held: boolean;
 }
 
-/** What its callers and its callbacks are authenticated with. */
+/** The secrets that authenticate its callers and its callbacks. */
 export interface OtherpayOptions {
   token: string;
   callbackKey: string;
@@ -52,7 +52,7 @@ class Refusal extends Error {}
 
 const newId = () => randomUUID().toUpperCase();
 
-/** What it has, and what can be asked of it. */
+/** The state of the gateway and its operations. */
 function createState() {
   const intents = new Map<string, Intent>();
   const charges = new Map<string, Charge>();
@@ -76,7 +76,7 @@ function createState() {
       intents.set(intent.id, intent);
       return intent;
     },
-    /** @param late after it was closed, as banks may do it @param id of the charge */
+    /** @param late pays after the close, as banks may do @param id of the charge */
     pay(intentId: string, { late = false, id = newId() } = {}): Charge {
       const intent = found(intents, intentId);
       if (!intent.open && !late) throw new Refusal('The intent is closed');
@@ -123,7 +123,7 @@ function createState() {
   };
 }
 
-/** The gateway of the adapter beside this, on a port of its own. */
+/** The gateway of the adapter in this folder, on a separate port. */
 export async function startOtherpay({ token, callbackKey }: OtherpayOptions) {
   const state = createState();
   let callbackUrl: string | null = null;
@@ -192,12 +192,12 @@ export async function startOtherpay({ token, callbackKey }: OtherpayOptions) {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** The buyer pays; answers once the callback is taken, if there is one. */
+    /** The buyer pays; returns once the callback, if there is one, has been accepted. */
     pay,
     refunds: state.refunds,
     payouts: state.payouts,
     accounts: state.accounts,
-    /** Where it calls back from now on; nowhere at first, and with null. */
+    /** Sets the callback URL; null, as at the beginning, sends no callbacks. */
     callBackTo(url: string | null): void {
       callbackUrl = url;
     },
@@ -211,8 +211,8 @@ export async function startOtherpay({ token, callbackKey }: OtherpayOptions) {
 }
 export type Otherpay = Awaited<ReturnType<typeof startOtherpay>>;
 
-/** Whatever the adapter sends: both ends are ours. */
-// oxlint-disable-next-line typescript/no-explicit-any -- the routes above say what each of them takes
+/** Any body that the adapter sends; this project contains both sides. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the routes above define the body of each request
 async function bodyOf(request: IncomingMessage): Promise<any> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

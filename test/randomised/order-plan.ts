@@ -66,7 +66,7 @@ const WAYS: Record<Stage, readonly Way[]> = {
 };
 
 /** The actions on one order, beginning with its creation. */
-export function storyOf(random: Random): Act[] {
+export function actsOf(random: Random): Act[] {
   const acts: Act[] = ['create'];
   for (let stage: Stage | undefined = 'new'; stage !== undefined;) {
     const way: Way = chosenFrom(WAYS[stage], random);

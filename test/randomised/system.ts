@@ -79,7 +79,7 @@ export async function startHost() {
   await prepare(servers, env);
   return {
     /** A new service without orders. Only one at a time. */
-    startWorld: (seed: number) => startWorld({ servers, env, folder, guard }, seed),
+    startSystem: (seed: number) => startSystem({ servers, env, folder, guard }, seed),
     async stop() {
       await servers.stop();
       await guard.release();
@@ -96,7 +96,7 @@ interface Place {
   guard: Awaited<ReturnType<typeof startGuard>>;
 }
 
-async function startWorld({ servers, env, folder, guard }: Place, seed: number) {
+async function startSystem({ servers, env, folder, guard }: Place, seed: number) {
   for (const side of ['postgres', 'temporal'] as const) await servers.restore(side, PRISTINE);
   await servers.startTemporal();
   const config = loadConfig(env);
@@ -166,4 +166,4 @@ async function startWorld({ servers, env, folder, guard }: Place, seed: number) 
     },
   };
 }
-export type World = Awaited<ReturnType<typeof startWorld>>;
+export type System = Awaited<ReturnType<typeof startSystem>>;

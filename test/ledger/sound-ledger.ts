@@ -76,7 +76,7 @@ async function writeSurplus(sql: Sql, payment: string, isGivenBack: boolean): Pr
 }
 
 /** Writes a consistent ledger directly, without the days that its orders would take. */
-export async function writeSoundBook(sql: Sql): Promise<void> {
+export async function writeSoundLedger(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO merchants (merchant_id, name, email)
     VALUES ('mer_1', 'A', 'a@example.com'), ('mer_2', 'B', 'b@example.com')`;

@@ -61,7 +61,7 @@ describe('a message that moves money, sent from the Temporal UI', () => {
     },
   );
 
-  test('a request without a name or of another order is refused', async ({ service, orders }) => {
+  test('a command without a name or of another order is refused', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     const other = await orders.in('PAID');
     const anonymous = `cmd_${randomUUID()}`;
