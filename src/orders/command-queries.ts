@@ -39,11 +39,16 @@ export async function writeCommand(
   return row;
 }
 
+/** A command of one order: its row in `order_commands`, and its step once it was carried out. */
+export interface CommandRef {
+  orderNumber: string;
+  commandId: string;
+}
+
 /** @returns true when this command was recorded with another body */
 export async function isMismatch(
   sql: Sql,
-  orderNumber: string,
-  commandId: string,
+  { orderNumber, commandId }: CommandRef,
   body: CommandBody,
 ): Promise<boolean> {
   const rows = await sql`
@@ -105,8 +110,7 @@ const receivedAtOf = (sql: Sql) => sql`
 /** Deletes a refused command, and clears the dispute that waited with it. */
 export async function removeCommand(
   sql: Sql,
-  orderNumber: string,
-  commandId: string,
+  { orderNumber, commandId }: CommandRef,
 ): Promise<void> {
   await sql`
     WITH released AS (
@@ -124,8 +128,7 @@ export async function removeCommand(
 /** @returns the order as it is now; undefined unless this command was carried out */
 export async function findCarriedOut(
   sql: Sql,
-  orderNumber: string,
-  commandId: string,
+  { orderNumber, commandId }: CommandRef,
 ): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
     SELECT o.* FROM orders o JOIN order_steps s USING (order_number)
@@ -141,8 +144,7 @@ export async function findCarriedOut(
  */
 export async function acknowledgeCommand(
   sql: Sql,
-  orderNumber: string,
-  commandId: string,
+  { orderNumber, commandId }: CommandRef,
 ): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
     WITH answered AS (

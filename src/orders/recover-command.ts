@@ -34,15 +34,15 @@ export async function carryOut<Name extends OrderMessageName>(
   try {
     const updateId = await updateIdOf(deps.sql, command);
     const outcome = await updateStarted(deps, command, updateId);
-    const after = await acknowledgeCommand(deps.sql, orderNumber, commandId);
+    const after = await acknowledgeCommand(deps.sql, { orderNumber, commandId });
     if (after) return after;
     throw outcome === 'gone' ? refusal(commandOf(name)) : stepMissing(name);
   } catch (error) {
     // If the step was recorded but its workflow task was lost, the workflow adopts the step later.
-    const after = await findCarriedOut(deps.sql, orderNumber, commandId);
+    const after = await findCarriedOut(deps.sql, { orderNumber, commandId });
     if (after) return after;
     // Only a refusal is final. After any other failure the command may still be carried out.
-    if (error instanceof DomainError) await removeCommand(deps.sql, orderNumber, commandId);
+    if (error instanceof DomainError) await removeCommand(deps.sql, { orderNumber, commandId });
     throw error;
   }
 }

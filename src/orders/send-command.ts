@@ -59,7 +59,7 @@ export async function sendCommand<Name extends OrderMessageName>(
   const reason = String(body['reason'] ?? DEFAULT_REASON);
   const command = { orderNumber, commandId, body, origin: { actor, reason } };
   const replay = await writeCommand(deps.sql, command);
-  const before = replay.replayed && (await findCarriedOut(deps.sql, orderNumber, commandId));
+  const before = replay.replayed && (await findCarriedOut(deps.sql, { orderNumber, commandId }));
   const after = before || (await carryOut(deps, { orderNumber, name, message }));
   return { order: deps.present(after), ...replay };
 }
@@ -89,8 +89,8 @@ export async function findRepeated(
   commandId: string,
   body: CommandBody,
 ): Promise<CommandResult | undefined> {
-  const order = await findCarriedOut(sql, orderNumber, commandId);
+  const order = await findCarriedOut(sql, { orderNumber, commandId });
   if (!order) return undefined;
-  const mismatch = await isMismatch(sql, orderNumber, commandId, body);
+  const mismatch = await isMismatch(sql, { orderNumber, commandId }, body);
   return { order: present(order), replayed: true, mismatch };
 }

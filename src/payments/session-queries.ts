@@ -1,8 +1,10 @@
+import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { OrderGateway } from './gateways.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
+/** The state of a payment session. */
 export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
 
 /** A row of `payment_sessions`. */
@@ -14,35 +16,35 @@ export interface SessionRow extends OrderGateway {
   upiIntent: string | null;
   pageUrl: string | null;
   expiresAt: Date;
-  /** When it could be paid no more, if something else than time ended it. */
+  /** When it ended before its time; null unless something else than time ended it. */
   endedAt: Date | null;
   payCommandId: string | null;
   createdAt: Date;
-  /** Its time was over before it was paid or closed, by the database's clock. */
+  /** Its time ended before it was paid or closed, by the database's clock. */
   isExpired: boolean;
 }
 
-/** True of a payment session `s` that expired: once and for all, whatever becomes of its order. */
+/** True of a payment session `s` that expired; it stays expired. */
 export const isExpired = (sql: Sql) => sql`
   (s.state <> 'PAID' AND coalesce(s.ended_at, service_now()) >= s.expires_at)`;
 
 /** The contract's limit of payment sessions for one order. */
 const MAX_SESSIONS = 20;
-/** A session whose opening was cut off by a dying process stands in the way this long at most. */
+/** How long a session blocks others when the process that was opening it has died. */
 const OPENING_SECONDS = 30;
 
 /**
- * `opening`: another request is at it right now. `limit`: the order has had its sessions.
- * `no_account`: the merchant cannot be paid out in production yet.
+ * `opening`: another request is opening a session. `limit`: the order has had all its sessions.
+ * `no_account`: the merchant has no linked account, so production cannot pay it out.
  */
 export type Reservation = 'reserved' | 'open' | 'opening' | 'limit' | 'refused' | 'no_account';
 
 /**
- * Reserves a new session for an order: one statement on the order's locked row, so that no second
- * one opens beside it and none while the order is closing its payment.
+ * Reserves a new session for an order. It is one statement on the order's locked row, so that no
+ * second session opens at the same time, and none while the order closes its payment.
  *
- * @param sessionMs how long it lasts; it never outlives the payment link
- * @returns the open session (new or not), or why there can be none
+ * @param sessionMs how long the session is open; it ends with the payment link at the latest
+ * @returns whether a session is reserved or open, or why there can be none
  */
 export async function reserveSession(
   sql: Sql,
@@ -56,7 +58,7 @@ export async function reserveSession(
   return row?.outcome ?? 'refused';
 }
 
-/** The gateway has opened it: it can be paid now. @returns false when it was ended meanwhile */
+/** Records that the gateway has opened a session. @returns false when it was ended meanwhile */
 export async function markSessionOpen(
   sql: Sql,
   sessionId: string,
@@ -72,9 +74,9 @@ export async function markSessionOpen(
 }
 
 /**
- * It is over: it no longer stands in the way of a new one, or of a cancel. One that is paid by then
- * stays as it is until its order is notified of the payment. Locks the order before its session, as
- * everybody does.
+ * Ends a session, so that a new one can open or the order can be cancelled. A paid session stays as
+ * it is until its order is notified of the payment. Like every statement that locks both, this one
+ * locks the order before the session.
  */
 export async function endSession(
   sql: Sql,
@@ -96,61 +98,64 @@ export async function endSession(
     WHERE o.open_session_id = e.session_id`;
 }
 
-export async function findSession(
-  sql: Sql,
-  orderNumber: string,
-  sessionId: string,
-): Promise<SessionRow | undefined> {
+/** Finds a session of an order by its own id. */
+export function findSession(sql: Sql, orderNumber: string, sessionId: string) {
+  return findOne(sql, sql`s.order_number = ${orderNumber} AND s.session_id = ${sessionId}`);
+}
+
+/** Finds a session by its id at the gateway. */
+export function findSessionAtGateway(sql: Sql, at: OrderGateway, gatewaySessionId: string) {
+  const { gateway, environment } = at;
+  return findOne(
+    sql,
+    sql`s.gateway = ${gateway} AND s.gateway_session_id = ${gatewaySessionId}
+      AND s.environment = ${environment}`,
+  );
+}
+
+/** Finds the session that can still be paid, if there is one. */
+export function findOpenSession(sql: Sql, orderNumber: string) {
+  return findOne(
+    sql,
+    sql`s.session_id = (SELECT open_session_id FROM orders WHERE order_number = ${orderNumber})`,
+  );
+}
+
+/** Finds the session that was returned to the request with this Idempotency-Key. */
+export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: string) {
+  return findOne(
+    sql,
+    sql`s.session_id = (SELECT session_id FROM payment_session_keys
+      WHERE order_number = ${orderNumber} AND idempotency_key = ${idempotencyKey})`,
+  );
+}
+
+/** @param condition true of at most one session `s` */
+async function findOne(sql: Sql, condition: Fragment): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
-    SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s
-    WHERE order_number = ${orderNumber} AND session_id = ${sessionId}`;
+    SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s WHERE ${condition}`;
   return row;
 }
 
-/** The session with this id at the gateway. */
-export async function findSessionAtGateway(
-  sql: Sql,
-  { gateway, environment }: OrderGateway,
-  gatewaySessionId: string,
-): Promise<SessionRow | undefined> {
-  const [row] = await sql<SessionRow[]>`
-    SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s
-    WHERE gateway = ${gateway} AND gateway_session_id = ${gatewaySessionId}
-      AND environment = ${environment}`;
-  return row;
-}
-
-/** The session that may still be paid, if there is one. */
-export async function findOpenSession(
-  sql: Sql,
-  orderNumber: string,
-): Promise<SessionRow | undefined> {
-  const [row] = await sql<SessionRow[]>`
-    SELECT s.*, ${isExpired(sql)} AS is_expired
-    FROM orders o JOIN payment_sessions s ON s.session_id = o.open_session_id
-    WHERE o.order_number = ${orderNumber}`;
-  return row;
-}
-
-/** A session to ask the gateway about, and whether its order can still be paid. */
+/** A session to check at the gateway, and whether its order can still be paid. */
 export interface SessionToCheck extends SessionRow {
   isPayable: boolean;
 }
 
 /**
- * Callbacks come first: the gateway is asked about a session after two minutes of silence, four
- * minutes later, when its time is over, and an hour after that. About one that is PAID it is asked
- * only the last time. So an order that is paid costs three questions at most.
+ * The gateway is asked about a session without a callback after two minutes, four minutes later,
+ * when its time is over, and an hour after that; about a PAID session only the last time. So an
+ * order that is paid costs three calls at most.
  */
 const FIRST_CHECK = "interval '2 minutes'";
-/** Of a session that has not ended: its age when it was asked about, times this, until the next. */
+/** The next check of an open session comes after its present age, times this. */
 const AGE_FACTOR = 2;
-/** Of a question that was not answered; the gap grows with the age of the session. */
+/** After a failed check, the next one comes after the session's age, times this. */
 const AGAIN_FACTOR = 0.25;
 
 /**
- * Takes sessions about which the gateway is to be asked now. Unless {@link planNextCheck} follows,
- * they come again.
+ * Takes sessions that are due to be checked at the gateway. They become due again unless
+ * {@link planNextCheck} follows.
  */
 export async function takeSessionsToCheck(
   sql: Sql,
@@ -171,7 +176,7 @@ export async function takeSessionsToCheck(
       o.status = 'ACCEPTED' AS is_payable`;
 }
 
-/** The gateway has been asked what became of a session. */
+/** Plans the next check of a session, after the gateway has answered. */
 export async function planNextCheck(sql: Sql, sessionId: string): Promise<void> {
   await sql`
     UPDATE payment_sessions s SET next_check_at = CASE
@@ -182,7 +187,7 @@ export async function planNextCheck(sql: Sql, sessionId: string): Promise<void> 
     WHERE session_id = ${sessionId}`;
 }
 
-/** The sandbox helper will pay this session: the PAID step answers its request. */
+/** Records that a sandbox command pays this session; the PAID step carries it out. */
 export async function expectHelperPayment(
   sql: Sql,
   sessionId: string,
@@ -192,7 +197,7 @@ export async function expectHelperPayment(
     UPDATE payment_sessions SET pay_command_id = ${commandId} WHERE session_id = ${sessionId}`;
 }
 
-/** The session that a sandbox helper's request pays, and its capture once it is recorded. */
+/** Finds the session that a sandbox command pays, with its capture once that is recorded. */
 export async function findHelperPayment(
   sql: Sql,
   orderNumber: string,
@@ -205,7 +210,7 @@ export async function findHelperPayment(
   return row;
 }
 
-/** @returns false when another request for the session made the service ask the gateway just now */
+/** @returns false when the gateway was asked about the session within `everyMs` */
 export async function claimLook(sql: Sql, sessionId: string, everyMs: number): Promise<boolean> {
   const rows = await sql`
     UPDATE payment_sessions SET looked_at = service_now()
@@ -215,20 +220,7 @@ export async function claimLook(sql: Sql, sessionId: string, everyMs: number): P
   return rows.length > 0;
 }
 
-/** The session that a request with this key was answered with, as it is now. */
-export async function findSessionOfKey(
-  sql: Sql,
-  orderNumber: string,
-  idempotencyKey: string,
-): Promise<SessionRow | undefined> {
-  const [row] = await sql<SessionRow[]>`
-    SELECT s.*, ${isExpired(sql)} AS is_expired
-    FROM payment_session_keys k JOIN payment_sessions s USING (session_id)
-    WHERE k.order_number = ${orderNumber} AND k.idempotency_key = ${idempotencyKey}`;
-  return row;
-}
-
-/** Keeps what a request with a key was answered with. @returns false when an equal one came first */
+/** Records the session returned for an Idempotency-Key. @returns false when the key has one */
 export async function keepSessionOfKey(
   sql: Sql,
   orderNumber: string,

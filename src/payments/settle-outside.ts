@@ -90,7 +90,9 @@ async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): P
   const [row] = await sql<{ isFound: boolean }[]>`
     SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
-  return row?.isFound === true || (await findCarriedOut(sql, orderNumber, commandId)) !== undefined;
+  return (
+    row?.isFound === true || (await findCarriedOut(sql, { orderNumber, commandId })) !== undefined
+  );
 }
 
 /** @returns false when the order was over already: settling is the only way that it was on */
