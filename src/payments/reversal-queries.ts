@@ -14,8 +14,8 @@ export interface Reversal {
 
 export type ReversalResult =
   /** It is new, or has gone on. */
-  | { outcome: 'noted'; order_number: string }
-  | { outcome: 'known'; order_number: string }
+  | { outcome: 'noted'; orderNumber: string }
+  | { outcome: 'known'; orderNumber: string }
   /** No payment that is recorded. */
   | { outcome: 'unknown_payment' };
 

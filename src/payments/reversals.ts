@@ -64,7 +64,7 @@ async function recordReversal(
   if (note.outcome !== 'noted') return note.outcome;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
   const fields = {
-    orderNumber: note.order_number,
+    orderNumber: note.orderNumber,
     gateway: at.gateway,
     gatewayPaymentId,
     reversalId,
@@ -72,12 +72,12 @@ async function recordReversal(
     amountPaise: reversal.amountPaise,
   };
   if (state === 'won' || state === 'failed') {
-    await clearIfNothingStands(deps.sql, note.order_number);
+    await clearIfNothingStands(deps.sql, note.orderNumber);
     deps.log.info(fields, 'A reversal at the gateway came to nothing');
   } else {
     await raiseAlert(deps, {
       kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
-      subject: note.order_number,
+      subject: note.orderNumber,
       message: MESSAGES[state],
       fields,
     });

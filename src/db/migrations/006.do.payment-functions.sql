@@ -104,7 +104,7 @@ BEGIN
     AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
   IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
-    RETURN jsonb_build_object('order_number', o.order_number, 'outcome',
+    RETURN jsonb_build_object('orderNumber', o.order_number, 'outcome',
       CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'noted' END);
   END IF;
 
@@ -127,7 +127,7 @@ BEGIN
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
     AND NOT EXISTS (SELECT FROM ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id);
-  RETURN jsonb_build_object('outcome', 'noted', 'order_number', o.order_number);
+  RETURN jsonb_build_object('outcome', 'noted', 'orderNumber', o.order_number);
 END $$;
 
 -- Reserves the one open session of an order. It locks the order's row, so that no second session is
