@@ -56,7 +56,7 @@ export async function writePayment(
   return gatewayPaymentId;
 }
 
-const ON_A_PERSONS_WORD: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
+const NEEDS_COMMAND_ROW: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
 
 /** The workflow of one order, called without the API. */
 export function directOrder(service: TestService, order: OrderRow) {
@@ -69,9 +69,9 @@ export function directOrder(service: TestService, order: OrderRow) {
     WHERE order_number = ${orderNumber} ORDER BY step_number`;
 
   /** Writes the row that a command which moves money needs, as the API and `admin` do. */
-  async function withRequestRow(name: OrderMessageName, message: unknown): Promise<unknown> {
+  async function withCommandRow(name: OrderMessageName, message: unknown): Promise<unknown> {
     const isBare = typeof message === 'object' && message !== null && !('commandId' in message);
-    if (!isBare || !ON_A_PERSONS_WORD.includes(name)) return message;
+    if (!isBare || !NEEDS_COMMAND_ROW.includes(name)) return message;
     const commandId = `cmd_${randomUUID()}`;
     const origin = { actor: 'test', reason: 'A test asks for it' };
     await writeCommand(sql, { orderNumber, commandId, body: {}, origin });
@@ -80,7 +80,7 @@ export function directOrder(service: TestService, order: OrderRow) {
 
   async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {
     await handle.executeUpdate<void, [unknown]>(name, {
-      args: [await withRequestRow(name, message)],
+      args: [await withCommandRow(name, message)],
     });
   }
 
@@ -109,8 +109,8 @@ export function directOrder(service: TestService, order: OrderRow) {
     steps,
     update,
     async signal(name: OrderMessageName, ...message: unknown[]): Promise<void> {
-      const sent = await withRequestRow(name, message[0] ?? {});
-      await handle.signal(name, ...(ON_A_PERSONS_WORD.includes(name) ? [sent] : message));
+      const sent = await withCommandRow(name, message[0] ?? {});
+      await handle.signal(name, ...(NEEDS_COMMAND_ROW.includes(name) ? [sent] : message));
     },
     /** Sends an Update as from the Temporal UI. @returns the message with which it is rejected */
     async refusalOfBare(name: OrderMessageName, message: object = {}) {

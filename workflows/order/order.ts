@@ -321,8 +321,8 @@ export class Order {
   }
 
   /**
-   * The state after the queued commands. A payment may turn out not to be captured, and a command
-   * that needs a row naming a person is refused when it has no id.
+   * The state after the queued commands, of which some may still be refused: a payment that was not
+   * captured, a settlement that was not recorded, a command without an id that needs a row.
    */
   private expectedState({ counting }: { counting: 'payments' | 'no payment' }): OrderState {
     return this.inbox.commands().reduce((state, { command, message }) => {
@@ -330,7 +330,9 @@ export class Order {
       const decision = decideNow(state, command);
       if (decision.outcome === 'refused') return state;
       const needsCommandId = decision.requires?.includes('command_recorded');
-      return needsCommandId && message.commandId === undefined ? state : decision.state;
+      const needsSettlement = decision.requires?.includes('settlement_recorded');
+      const mayBeRefused = needsSettlement || (needsCommandId && message.commandId === undefined);
+      return mayBeRefused ? state : decision.state;
     }, this.state);
   }
 
