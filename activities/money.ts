@@ -24,9 +24,10 @@ import { closeOpenSession } from '../src/payments/sessions.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 import { withFirstAttempt } from './record.ts';
 
+/** The dependencies of the money activities. */
 export interface MoneyDeps extends ReconcileDeps, SessionDeps {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
-  /** The clock of the steps recorded here, Unix milliseconds; tests skip its time. */
+  /** The time of the recorded steps, in Unix milliseconds; tests skip time. */
   now?: () => number | Promise<number>;
 }
 
@@ -41,13 +42,13 @@ const HEARTBEAT_MS = 10_000;
 
 /**
  * Moves orders' money and records the result. Each call is idempotent: the gateway deduplicates it
- * by its key, and a step is recorded once under its number.
+ * by its idempotency key, and a step is recorded once under its number.
  */
 export function createMoneyActivities(
   deps: MoneyDeps,
   firstAttempts: FirstAttempts,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
-  /** @param settled how an operator has settled the order, whose money was not moved then */
+  /** @param settled how an operator has settled the order; null if the gateway moved its money */
   async function recordMoved(
     input: MoveFundsInput,
     done: 'released' | 'refunded',
@@ -66,14 +67,14 @@ export function createMoneyActivities(
   return {
     async releaseFunds({ orderNumber, state }) {
       const hasBegun = state.pendingOperation?.kind === 'releasing';
-      // Of an order whose release has waited, because its money was gone.
-      const early = hasBegun ? null : await findSettlement(deps.sql, orderNumber);
-      if (early !== null) return recordMoved({ orderNumber, state }, 'released', early);
-      const hasLooked = !hasBegun && (await funds.lookForRefunds(deps, orderNumber));
+      // An operator may have settled the order while its release was blocked.
+      const earlier = hasBegun ? null : await findSettlement(deps.sql, orderNumber);
+      if (earlier !== null) return recordMoved({ orderNumber, state }, 'released', earlier);
+      const isChecked = !hasBegun && (await funds.checkForRefunds(deps, orderNumber));
       const begun = await beginRelease(deps, { orderNumber, state });
       if (begun.outcome !== 'begun') return begun;
-      const settled = await untilMoved(deps, orderNumber, () =>
-        funds.releaseFunds(deps, orderNumber, hasLooked),
+      const settled = await alertingOnRefusal(deps, orderNumber, () =>
+        funds.releaseFunds(deps, orderNumber, isChecked),
       );
       return recordMoved({ orderNumber, state: begun.state }, 'released', settled, begun.recorded);
     },
@@ -81,22 +82,22 @@ export function createMoneyActivities(
       const { pendingOperation } = state;
       if (pendingOperation?.kind !== 'refunding')
         throw new Error(`Order ${orderNumber} is not refunding`);
-      const settled = await untilMoved(deps, orderNumber, () =>
+      const settled = await alertingOnRefusal(deps, orderNumber, () =>
         funds.refundOrder(deps, orderNumber, pendingOperation.reason),
       );
       return recordMoved({ orderNumber, state }, 'refunded', settled);
     },
     refundSurplus: (payment) =>
-      untilMoved(deps, paymentSubject(payment), () => funds.refundSurplus(deps, payment)),
+      alertingOnRefusal(deps, paymentSubject(payment), () => funds.refundSurplus(deps, payment)),
     async closePaymentSession({ orderNumber }) {
       return closeOpenSession(deps, await findOrderByNumber(deps.sql, orderNumber));
     },
     async reconcilePayments(shard) {
-      const beating = setInterval(heartbeat, HEARTBEAT_MS);
+      const heartbeats = setInterval(heartbeat, HEARTBEAT_MS);
       try {
         return await reconcilePayments(deps, shard);
       } finally {
-        clearInterval(beating);
+        clearInterval(heartbeats);
       }
     },
   };
@@ -138,7 +139,7 @@ function alertBlocked(deps: MoneyDeps, orderNumber: string, error?: Error): Prom
   return raiseAlert(deps, {
     kind: 'release_blocked',
     subject: orderNumber,
-    message: 'The funds are not released: some of the payment has left at the gateway, or may',
+    message: 'Funds are not released: part of the payment was or may be reversed at the gateway',
     fields: { orderNumber },
     error,
   });
@@ -163,15 +164,15 @@ async function recordCommand(
   return { ...result, isSame: result.recorded.step.kind === step.kind };
 }
 
-/** Raises an alert when the gateway refuses permanently, and retries hourly until that changes. */
-async function untilMoved<Result>(
+/** Raises an alert when the gateway refuses permanently; Temporal then retries hourly. */
+async function alertingOnRefusal<Result>(
   deps: MoneyDeps,
   subject: string,
   move: () => Promise<Result>,
 ): Promise<Result> {
   try {
     const result = await move();
-    // A first try has nothing to clear.
+    // Only an earlier attempt can have raised an alert.
     if (activityInfo().attempt > 1)
       await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
     return result;
@@ -184,7 +185,7 @@ async function untilMoved<Result>(
     await raiseAlert(deps, {
       kind: 'gateway_refused',
       subject,
-      message: 'The gateway refuses for good',
+      message: 'The gateway refuses permanently',
       error,
     });
     throw ApplicationFailure.create({

@@ -11,6 +11,7 @@ import { alertWithoutRow } from '../src/orders/lost-orders.ts';
 import { readOrder } from '../src/orders/record-step.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 
+/** The dependencies of the activities that read and write an order. */
 export interface RecordDeps extends AlertDeps {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
@@ -42,8 +43,8 @@ export function createRecordActivities(
 }
 
 /**
- * Raises an alert when a call fails that is no longer a local activity: it has failed for 11 s
- * already, and its order is blocked until it succeeds.
+ * Raises an alert when a normal activity fails: the local activity before it failed for 11 s, and
+ * the order is blocked until the call succeeds.
  */
 export async function alertingOnFailure<Result>(
   deps: AlertDeps,
@@ -60,7 +61,7 @@ export async function alertingOnFailure<Result>(
     await raiseAlert(deps, {
       kind: 'step_not_recorded',
       subject: orderNumber,
-      message: 'The database does not take a step of this order, which stands still',
+      message: 'A step of this order cannot be recorded: the order is blocked',
       fields: { orderNumber },
       error,
     });
@@ -78,7 +79,7 @@ export async function withFirstAttempt<Recorded extends { deliveryId: string | n
   return { ...recorded, deliveryId: null };
 }
 
-/** The same for each webhook of a new order. */
+/** Makes the first attempt of each webhook of a new order. */
 async function withFirstAttempts(
   firstAttempts: FirstAttempts,
   record: OrderRecord,

@@ -5,9 +5,10 @@ import { recoverCapture } from '../src/payments/recover-capture.ts';
 import type { RecordDeps } from './record.ts';
 import { alertingOnFailure } from './record.ts';
 
+/** The dependencies of the recovery activity. */
 export type RecoveryDeps = RecordDeps & CaptureDeps;
 
-/** The activity that writes steps again which a restored database has lost. */
+/** The activity that rewrites the steps that a restored database has lost. */
 export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities {
   return {
     rewriteSteps: ({ orderNumber, steps }) =>
@@ -15,7 +16,7 @@ export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities
         await raiseAlert(deps, {
           kind: 'order_behind',
           subject: orderNumber,
-          message: 'The database has lost steps that the workflow of their order knows',
+          message: 'The database has lost steps that the workflow of the order has',
           fields: { orderNumber, steps: steps.map(({ step }) => step.kind).join(', ') },
         });
         const deliveries = [];
@@ -30,7 +31,7 @@ export function createRecoveryActivities(deps: RecoveryDeps): RecoveryActivities
           });
           if (result.outcome !== 'recorded') {
             throw new Error(
-              `Step ${step.number}, ${step.kind}, cannot be written again: ${result.outcome}`,
+              `Step ${step.number}, ${step.kind}, cannot be rewritten: ${result.outcome}`,
             );
           }
           const { deliveryId } = result.recorded;

@@ -16,42 +16,44 @@ import type { RecoveryDeps } from '../src/orders/recovery.ts';
 const ORDERS_PER_SWEEP = 500;
 const CONCURRENT_ORDERS = 10;
 
+/** The dependencies of the activities that the Schedules run. */
 export interface SweepDeps extends RecoveryDeps {
+  /** The minimum age of an order, a step or a dispute before the sweep handles it. */
   sweepAfterMs: number;
 }
 
-/** The activities of the Schedules: they find what a dead process or a restored backup has left. */
+/** The activities of the Schedules: they find what a crash or a restored backup left unfinished. */
 export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
   const { sql, workflows, sweepAfterMs, log } = deps;
-  const turns = { log, concurrency: CONCURRENT_ORDERS };
+  const options = { log, concurrency: CONCURRENT_ORDERS };
 
   return {
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const start = (order: (typeof orders)[number]) => workflows.start(orderInputOf(order));
-      await forEachOrder(orders, ({ orderNumber }) => orderNumber, start, turns);
+      await forEachOrder(orders, ({ orderNumber }) => orderNumber, start, options);
       const behind = await findOrdersBehind(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const catchUp = async (order: (typeof behind)[number]) => {
         await workflows.catchUp(order.orderNumber);
         await markAcknowledged(sql, order);
       };
-      await forEachOrder(behind, ({ orderNumber }) => orderNumber, catchUp, turns);
+      await forEachOrder(behind, ({ orderNumber }) => orderNumber, catchUp, options);
       const disputes = await findUnprocessedDisputes(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const notify = ({ orderNumber, commandId, receivedAt }: (typeof disputes)[number]) =>
         signalOrder(deps, orderNumber, 'dispute', {
           commandId,
           receivedAtMs: receivedAt.getTime(),
         });
-      await forEachOrder(disputes, ({ orderNumber }) => orderNumber, notify, turns);
-      if (orders.length > 0) log.warn({ started: orders.length }, 'Orders swept up');
+      await forEachOrder(disputes, ({ orderNumber }) => orderNumber, notify, options);
+      if (orders.length > 0) log.warn({ started: orders.length }, 'The sweep started orders');
       return { started: orders.length };
     },
 
     async compareOrders() {
-      // The heartbeat of a worker that died says how far it came.
+      // The last heartbeat of the previous attempt contains its progress.
       const from = activityInfo().heartbeatDetails as Comparison | undefined;
       const { compared, recovered } = await compareOrders(deps, heartbeat, from);
-      if (recovered > 0) log.warn({ compared, recovered }, 'Orders and workflows differed');
+      if (recovered > 0) log.warn({ compared, recovered }, 'Orders differed from their workflows');
       return { compared, recovered };
     },
 

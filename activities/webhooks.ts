@@ -4,13 +4,14 @@ import type { WebhookActivities } from '../src/contracts/activities.ts';
 import { attemptManually } from '../src/webhooks/deliver.ts';
 import type { FirstAttemptDeps, FirstAttempts } from '../src/webhooks/first-attempts.ts';
 
+/** The dependencies of the webhook activities. */
 export type WebhookDeps = FirstAttemptDeps;
 
-/** The retry interval while the attempt of a dead worker still counts as running. */
+/** The retry interval while the attempt of a crashed worker still counts as running. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
 
 /**
- * Makes one attempt a call. A failed attempt throws with the exact delay before the next one: a
+ * Each call makes one attempt. A failed attempt throws with the exact delay before the next one: a
  * backoff coefficient cannot express the specification's schedule.
  */
 export function createWebhookActivities(
@@ -39,9 +40,9 @@ export function createWebhookActivities(
       const result = await attemptManually(deps, deliveryId);
       if (!result) throw ApplicationFailure.nonRetryable(`There is no delivery ${deliveryId}`);
       if (result.outcome !== 'running' || activityInfo().attempt === 1) return result;
-      // The running attempt may be this retry's own, whose worker died: try again later.
+      // The attempt may be one that this activity began before its worker crashed: retry later.
       throw ApplicationFailure.create({
-        message: 'Another attempt still counts as under way',
+        message: 'Another attempt still counts as running',
         type: 'ATTEMPT_RUNNING',
         nextRetryDelay: CUT_OFF_RETRY_DELAY,
         category: ApplicationFailureCategory.BENIGN,

@@ -6,11 +6,11 @@ import type { PaymentGateway } from './gateway.ts';
 /** The log of gateway calls; a pino logger fits. */
 export type CallLog = Pick<Logger, 'info' | 'warn'>;
 
-/** What an adapter gets beside its settings. */
+/** What an adapter receives besides its settings. */
 export interface GatewayOptions {
-  /** For each call, connecting and reading included. */
+  /** The limit for each call, including connecting and reading. */
   timeoutMs: number;
-  /** Gets a line about each call. */
+  /** Receives one line for each call. */
   log: CallLog;
 }
 
@@ -25,18 +25,18 @@ export interface CallbackForm {
 }
 
 /**
- * What a payment gateway brings: a folder of `src/payments` exports it, and
+ * What a payment gateway provides. A folder of `src/payments` exports it, and
  * `src/payments/adapters.ts` lists it.
  */
 export interface GatewayAdapter<Group extends Settings = Settings> {
-  /** Kept with every order and payment, so it never changes: lower-case letters and digits. */
+  /** Stored with every order and payment, so it never changes: lower-case letters and digits. */
   readonly name: string;
-  /** Its variables, by what comes after `SANDBOX_<NAME>_` or `PRODUCTION_<NAME>_`. */
+  /** Its settings, named without the prefix `SANDBOX_<NAME>_` or `PRODUCTION_<NAME>_`. */
   settings(environment: Environment): Group;
   readonly callback: CallbackForm;
   /**
-   * The gateway of one environment. It imports its modules when it is called: every command of
-   * operators imports the adapter for its settings, and few of them call a gateway.
+   * Creates the gateway of one environment. It imports the gateway's modules only when it is
+   * called: every admin command imports the adapter for its settings, but few call a gateway.
    */
   create(settings: WholeOf<Group>, options: GatewayOptions): Promise<PaymentGateway>;
 }

@@ -15,14 +15,14 @@ import { gatewaySubject } from './gateways.ts';
 import { writeCallback } from './queries.ts';
 import { recordChargeback, recordRefund } from './reversals.ts';
 
-/** Gateways wait at least 5 s. Past this the response is sent; the stored callback is still processed. */
-const ANSWER_WITHIN_MS = 1500;
+/** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
+const RESPOND_WITHIN_MS = 1500;
 
 const ENVIRONMENTS = ['sandbox', 'production'] as const;
 
 /**
- * Where the gateways call back: the signature is checked on the raw bytes, the callback is stored,
- * then acted upon. What is lost after that, reconciliation finds.
+ * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the
+ * callback, then processes it. Reconciliation finds what is lost after that.
  */
 export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdapter[]): Route[] {
   return adapters.flatMap((adapter) =>
@@ -30,7 +30,7 @@ export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdap
   );
 }
 
-/** Each environment has a path, so that any other path is unknown. */
+/** The path contains the environment, so any other path is unknown. */
 function callbackRoute(
   deps: CaptureDeps,
   { name: gateway, callback }: GatewayAdapter,
@@ -53,7 +53,7 @@ function callbackRoute(
     errors: ['UNAUTHORIZED'],
   }).handledBy(async ({ headers, rawBody = Buffer.alloc(0) }) => {
     const from = { gateway, environment };
-    // A gateway that is not configured has no secret, so no signature is right.
+    // A gateway that is not configured has no secret, so no signature is valid.
     const result = deps.gateways.find(from)?.parseCallback(rawBody, lowerCased(headers));
     const body = rawBody.toString('utf8');
     if (result?.verified) await receive(deps, from, result.event, body);
@@ -80,13 +80,13 @@ async function receive(
 ): Promise<void> {
   const { eventId, name } = event;
   await writeCallback(deps.sql, { ...from, eventId, event: name, body });
-  const acting = act(deps, from, event).catch((err: unknown) =>
-    deps.log.error({ err, event: name }, 'A callback is left to reconciliation'),
+  const processing = processEvent(deps, from, event).catch((err: unknown) =>
+    deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
   );
-  await Promise.race([acting, sleep(ANSWER_WITHIN_MS, undefined, { ref: false })]);
+  await Promise.race([processing, sleep(RESPOND_WITHIN_MS, undefined, { ref: false })]);
 }
 
-/** It gets 200: a gateway sends a refused callback again for a day. */
+/** The response is 200 too, because a gateway retries a refused callback for a day. */
 async function storeMalformed(
   deps: CaptureDeps,
   from: OrderGateway,
@@ -97,12 +97,16 @@ async function storeMalformed(
   await raiseAlert(deps, {
     kind: 'callback_not_understood',
     subject: gatewaySubject(from.gateway, from.environment),
-    message: 'A signed callback is in no known form: it is in gateway_callbacks',
+    message: 'A signed callback has an unknown form: see gateway_callbacks',
     fields: { ...from, eventId },
   });
 }
 
-async function act(deps: CaptureDeps, from: OrderGateway, event: GatewayEvent): Promise<void> {
+async function processEvent(
+  deps: CaptureDeps,
+  from: OrderGateway,
+  event: GatewayEvent,
+): Promise<void> {
   if (event.type === 'session_closed') {
     return recordSessionClosed(deps, from, event.session.gatewaySessionId);
   }
@@ -113,7 +117,7 @@ async function act(deps: CaptureDeps, from: OrderGateway, event: GatewayEvent): 
   const { payment } = event;
   const record = reversalRecorder(deps, from, event);
   if ((await record()) !== 'unknown_payment' || payment === null) return;
-  // The payment was not recorded: an order without a payment cannot have taken it.
+  // A reversal belongs to a recorded payment, so the payment is recorded first.
   await recordGatewayPayment(deps, from, payment, null);
   await record();
 }

@@ -6,16 +6,16 @@ import type { OrderGateway } from './gateways.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
-/** What the gateway says of a payment whose money came in. */
+/** What the gateway reports about a captured payment. */
 export type CapturedPaymentFacts = Pick<
   GatewayPayment,
   'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr'
 >;
 
 /**
- * Writes a capture down, and ends its session: as paid, or, when the order cannot become PAID by it,
- * so that the buyer can have another one. A repeat changes only what the gateway has refunded since,
- * and only while no order has taken the capture and no surplus refund of it has begun.
+ * Records a capture and ends its session: as paid, or, if the order cannot become PAID by it, so
+ * that the buyer can open another session. A repeat updates only what the gateway has refunded
+ * since, and only while no order has taken the capture and no surplus refund of it has begun.
  *
  * @returns whether its order may become, or is, PAID by it
  */
@@ -36,7 +36,7 @@ export async function writeCapture(
   return row?.fits ?? false;
 }
 
-/** True once the order was notified that this attempt failed. */
+/** True once the order was notified of this failed payment. */
 export async function isFailureKnown(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -47,6 +47,7 @@ export async function isFailureKnown(
   return rows.length > 0;
 }
 
+/** Records that the order was notified of a failed payment; a repeat changes nothing. */
 export async function writeFailure(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -57,7 +58,7 @@ export async function writeFailure(
     VALUES (${gateway}, ${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING`;
 }
 
-/** Keeps a callback as it came, before anything is done about it. */
+/** Stores a callback as received, before it is processed. */
 export async function writeCallback(
   sql: Sql,
   callback: OrderGateway & { eventId: string; event: string; body: string },
@@ -68,11 +69,12 @@ export async function writeCallback(
     VALUES (${gateway}, ${environment}, ${eventId}, ${event}, ${body})`;
 }
 
+/** A recorded capture that its order has not applied and that is not refunded. Amounts in paise. */
 export interface UnappliedCapture extends PaymentRef {
   orderNumber: string;
   amountPaise: number;
   orderAmountPaise: number;
-  /** All of it is there, in INR: see the table. */
+  /** The whole amount is captured, in INR: see `payments.is_whole`. */
   isWhole: boolean;
   currency: string;
   refundedPaise: number;
@@ -82,8 +84,8 @@ export interface UnappliedCapture extends PaymentRef {
 }
 
 /**
- * Captures that no order has taken and that are not refunded. Of those that are not whole, only the
- * ones without an alert.
+ * Captures that no order has taken and that are not refunded. Captures that are not whole are
+ * included only if they have no alert.
  */
 const unappliedCaptures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
@@ -97,12 +99,12 @@ const unappliedCaptures = (sql: Sql) => sql`
         WHERE a.kind = 'unfit_capture'
           AND a.subject = p.gateway || ':' || p.gateway_payment_id))`;
 
-/** Reconciliation runs every minute and finds them long before; `ledger verify` checks all. */
+/** Reconciliation runs every minute and finds them much earlier; `ledger verify` checks all. */
 const UNAPPLIED_FOR_DAYS = 7;
 
 /**
- * Captures that no order has taken and that are not refunded: a Signal was lost. Newest first, so that
- * refunds which the gateway refuses do not delay the others.
+ * Captures that no order has taken and that are not refunded, because a Signal was lost. Newest
+ * first, so that refunds that the gateway refuses do not delay the others.
  */
 export async function findUnappliedCaptures(
   sql: Sql,

@@ -12,6 +12,7 @@ import { paymentSubject } from './gateways.ts';
 import * as queries from './queries.ts';
 import { recordMissedRefunds } from './reversals.ts';
 
+/** What recording a payment and notifying its order needs. */
 export interface CaptureDeps {
   sql: Sql;
   workflows: OrderWorkflows;
@@ -20,10 +21,11 @@ export interface CaptureDeps {
 }
 
 /**
- * Records what a payment at the gateway came to: the database first, then the order's workflow.
- * Safe to call any number of times, in any order, for callbacks and reconciliation alike.
+ * Records the result of a payment at the gateway in the database, then notifies the order's
+ * workflow. Idempotent and independent of order, for callbacks and for reconciliation.
  *
- * @param gatewaySessionId names the order also when the gateway has lost the order number
+ * @param gatewaySessionId identifies the order if the gateway does not return the order number
+ * @throws GatewayUnavailable, GatewayRefused when it checks for refunds of a payment already taken
  */
 export async function recordGatewayPayment(
   deps: CaptureDeps,
@@ -39,7 +41,7 @@ export async function recordGatewayPayment(
     : undefined;
   const orderNumber = session?.orderNumber ?? payment.orderNumber;
   const order = orderNumber && (await findOrder(deps.sql, environment, orderNumber));
-  // An order is paid through its own gateway only: what another gateway says of it does not count.
+  // An order is paid through its own gateway only: another gateway's payments do not count.
   if (!order || order.gateway !== gateway) {
     return raiseAlert(deps, {
       kind: 'payment_without_order',
@@ -52,7 +54,7 @@ export async function recordGatewayPayment(
   if (payment.status === 'failed') return recordFailure(deps, order, payment);
   if (payment.status !== 'captured' && payment.status !== 'refunded') return;
   await recordCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);
-  // The order has taken it: the gateway may report refunds that are not recorded.
+  // The order has taken the payment: the gateway may report refunds that are not recorded.
   if (order.gatewayPaymentId === gatewayPaymentId) {
     await recordMissedRefunds(deps, at, payment);
   }
@@ -61,8 +63,8 @@ export async function recordGatewayPayment(
 }
 
 /**
- * Records a capture, and raises an alert about one in another currency or one that is refunded, at
- * least in part. The order is not notified.
+ * Records a capture. Raises an alert if it is in another currency, or refunded at least in part.
+ * The order is not notified.
  *
  * @returns whether the order may become PAID by it
  */
@@ -80,7 +82,7 @@ export async function recordCapture(
   return false;
 }
 
-/** Not refunded by the service, which cannot know how much of it belongs to whom. */
+/** The service does not refund it, because it does not know which part belongs to whom. */
 function isUnfit({ isWhole, isSurplus }: queries.UnappliedCapture): boolean {
   return !isWhole && !isSurplus;
 }
@@ -107,7 +109,7 @@ function alertUnfit(
 }
 
 /**
- * Asks the gateway for the payments of a session, and records each of them.
+ * Fetches the payments of a session from the gateway and records each of them.
  *
  * @returns whether money was captured on it
  * @throws GatewayUnavailable, GatewayRefused
@@ -126,8 +128,9 @@ export async function recordSessionPayments(
 }
 
 /**
- * The gateway has closed a session: it cannot be paid any more, and the next one may open. One is
- * closed by being paid, too, and that callback may be lost or late: so the gateway is asked.
+ * Records that the gateway has closed a session: it can no longer be paid, and the next one may
+ * open. A payment closes a session too, and its callback may be lost or late: so this function
+ * fetches the session's payments first.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -137,7 +140,7 @@ export async function recordSessionClosed(
   gatewaySessionId: string,
 ): Promise<void> {
   const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
-  // A code is closed by its payment, and one that is PAID needs no question.
+  // Its payment is recorded already.
   if (!session || session.state === 'PAID') return;
   if (await recordSessionPayments(deps, at, gatewaySessionId)) return;
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
@@ -151,18 +154,18 @@ export async function applyCapture(
   const { workflows } = deps;
   const { gateway, gatewayPaymentId, orderNumber } = capture;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
-  // Its order was notified, and must not be again and again while the refund takes its time.
+  // The order was notified before, and is not notified again while the refund is in progress.
   if (capture.isSurplus) return workflows.refundSurplus(ref);
   if (isUnfit(capture)) return alertUnfit(deps, capture);
   if (capture.amountPaise !== capture.orderAmountPaise) {
     await raiseAlert(deps, {
       kind: 'wrong_amount',
       subject: paymentSubject(ref),
-      message: 'A capture has another amount than its order: it is refunded',
+      message: 'The amount of a capture differs from its order: the capture is refunded',
       fields: { ...ref, orderNumber },
     });
     await workflows.refundSurplus(ref);
-    // Another process may have refunded it, and cleared the alert, before this one raised it.
+    // Another process may have refunded it and cleared the alert before this process raised it.
     if (!(await queries.findUnappliedCapture(deps.sql, ref))) {
       await clearAlert(deps.sql, 'wrong_amount', paymentSubject(ref), 'refund');
     }
@@ -172,7 +175,7 @@ export async function applyCapture(
   if (outcome === 'gone') await workflows.refundSurplus(ref);
 }
 
-/** Written only when the order was notified, which counts it once however often that happens. */
+/** Records the failure after notifying the order, which counts a repeated notification once. */
 async function recordFailure(
   deps: CaptureDeps,
   { orderNumber, gateway }: Pick<OrderRow, 'orderNumber' | 'gateway'>,

@@ -7,9 +7,9 @@ import type { Gateways } from './gateways.ts';
 
 const PAGE_SIZE = 200;
 const CONCURRENT_PAYMENTS = 4;
-/** An order that ended longer ago is not compared any more. */
+/** Orders that reached a final status longer ago are not compared. */
 const SETTLED_FOR_DAYS = 7;
-/** Enough to see what is wrong. */
+/** The most faults and the most failures that a comparison lists. */
 const MAX_LISTED = 100;
 
 /** One figure in which the gateway and the ledger differ. */
@@ -18,24 +18,24 @@ export interface GatewayFault extends PaymentRef {
   fault: string;
 }
 
-/** What came of asking the gateway about every payment that matters. */
+/** The result of comparing open and recently settled payments with the gateway. */
 export interface GatewayComparison {
   /** Payments whose figures were compared. */
   comparedCount: number;
-  /** Payments whose money the gateway moves right now: they are not compared. */
+  /** Payments whose money the gateway is moving now: they are not compared. */
   movingCount: number;
   faultCount: number;
-  /** The first ones. */
+  /** The first faults. */
   faults: GatewayFault[];
   notAskedCount: number;
-  /** Payments that the gateway was not, or could not be, asked about, and why: the first ones. */
+  /** The first payments that could not be fetched from the gateway, and why. */
   notAsked: (PaymentRef & { orderNumber: string; reason: string })[];
 }
 
 /**
- * Compares the ledger with the gateways' own figures: for each payment of an order that is open, or
- * ended within a week, what was captured, refunded, released and set aside. In pages, a few payments at
- * a time; one that cannot be asked about does not stop the others.
+ * Compares the ledger with the gateways' figures: the amounts captured, refunded, released and held
+ * of each payment whose order is open, or ended within a week. It reads pages and fetches a few
+ * payments at a time; a failed fetch does not stop the others.
  */
 export async function compareWithGateway(deps: {
   sql: Sql;
@@ -53,10 +53,10 @@ export async function compareWithGateway(deps: {
     const page = { after, limit: PAGE_SIZE, settledForDays: SETTLED_FOR_DAYS };
     const payments = await listFiguresToCompare(deps.sql, page);
     const queue = payments.values();
-    const takeTurns = async () => {
+    const processQueue = async () => {
       for (const payment of queue) await compareOne(deps.gateways, payment, comparison);
     };
-    await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, takeTurns));
+    await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, processQueue));
     const last = payments.at(-1);
     if (last === undefined || payments.length < PAGE_SIZE) return comparison;
     after = last;
@@ -96,7 +96,7 @@ async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promi
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
   return [
     captureFault(payment, atGateway),
-    // What an operator says of the money need not have moved it there.
+    // A settlement by an operator may have moved the money outside the gateway.
     ...(payment.isSettled
       ? []
       : [refundFault(payment, atGateway), ...transferFaults(payment, transferred)]),
@@ -120,7 +120,7 @@ function refundFault(
   return `refunded ${paise} paise, but the gateway says ${refundedPaise}`;
 }
 
-/** What others took at the gateway came out of the linked account, or out of the platform's own money. */
+/** A reversal is taken from the linked account or from the platform's balance: both are correct. */
 function transferFaults(
   payment: PaymentFigures,
   { heldPaise, releasedPaise }: TransferredFunds,

@@ -3,11 +3,11 @@ import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../domain/index.ts';
 import type { OrderGateway } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
-import { isMoneyFree, newMoneyToken, takenLease } from './money-lease.ts';
+import { isMoneyFree, newMoneyToken, leaseColumns } from './money-lease.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
-/** How the money of an order can be moved: its payment, and who gets it. */
+/** What moving the money of an order needs: its payment, and the merchant's linked account. */
 export interface FundsRow extends OrderGateway, PaymentRef {
   orderNumber: string;
   amountPaise: number;
@@ -16,10 +16,11 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   merchantEmail: string;
   merchantStatus: string;
   linkedAccountId: string | null;
-  /** An operator has written down where the money is. */
+  /** An operator has recorded where the money is. */
   isSettled: boolean;
 }
 
+/** @returns undefined if the order has no recorded payment */
 export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
   const [row] = await sql<FundsRow[]>`
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
@@ -37,9 +38,9 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
 }
 
 /**
- * Keeps the account that a gateway pays a merchant out to.
+ * Records the account that a gateway pays a merchant's money to, unless one is recorded.
  *
- * @returns the account that counts: an earlier one stays
+ * @returns the recorded account: the existing one, if there is one
  */
 export async function saveLinkedAccount(
   sql: Sql,
@@ -56,7 +57,7 @@ export async function saveLinkedAccount(
   return row?.linkedAccountId ?? linkedAccountId;
 }
 
-/** True of a payment `p` that is all there, and that the gateway has not refused to hold within this hour. */
+/** True for a payment `p` without reversals whose hold was not refused within the last hour. */
 const mayBeHeld = (sql: Sql) => sql`
   (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')
     AND NOT EXISTS (SELECT FROM gateway_reversals r
@@ -64,9 +65,10 @@ const mayBeHeld = (sql: Sql) => sql`
         AND r.blocks_release)`;
 
 /**
- * Captures whose order holds the money, but the gateway does not yet; each gets its turn.
+ * Payments of orders whose funds should be held, but are not held at the gateway; those tried
+ * longest ago first.
  *
- * @param untriedForMs leaves out those that were tried since then, and those that are being tried
+ * @param untriedForMs excludes payments that were tried within this time or are being tried
  */
 export async function findUnheldPayments(
   sql: Sql,
@@ -85,10 +87,12 @@ export async function findUnheldPayments(
 }
 
 /**
- * Takes an order's funds for holding them at the gateway. Locks the order's row, so that it comes
- * either before settling starts, which then waits for it, or not at all.
+ * Takes the money lease of an order's payment to hold its funds at the gateway. It locks the
+ * order's row: a release or refund that starts afterwards waits for the lease, and once one has
+ * started no hold is claimed.
  *
- * @returns null when they are held, being held, being settled, or were refused just now
+ * @returns null when the funds are held or being moved, their release or refund has started, or
+ *   the gateway refused within the last hour
  */
 export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
   const token = newMoneyToken();
@@ -99,7 +103,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
         AND status = ANY(${HOLDING_STATUSES})
       FOR UPDATE
     )
-    UPDATE payments p SET hold_started_at = clock_timestamp(), ${takenLease(sql, token)}
+    UPDATE payments p SET hold_started_at = clock_timestamp(), ${leaseColumns(sql, token)}
     FROM locked l
     WHERE p.gateway = l.gateway AND p.gateway_payment_id = l.gateway_payment_id
       AND p.held_at IS NULL
@@ -108,12 +112,14 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   return row ? { ...row, token } : null;
 }
 
+/** Records that the gateway holds the funds of a payment. */
 export async function markHeld(sql: Sql, { gateway, gatewayPaymentId }: PaymentRef): Promise<void> {
   await sql`
     UPDATE payments SET held_at = service_now()
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }
 
+/** Records that the gateway refused the hold; the service tries again an hour later. */
 export async function markHoldRefused(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

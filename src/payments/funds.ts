@@ -14,57 +14,58 @@ import * as queries from './queries.ts';
 import { findSettlement } from './settle-outside.ts';
 import { recordMissedRefunds, recordRefundsOf } from './reversals.ts';
 
+/** What moving an order's money at its gateway needs. */
 export interface FundsDeps {
   sql: Sql;
   gateways: Gateways;
   log: Logger;
 }
 
-/** Nothing is wrong, it only takes longer: to be asked again. */
+/** The operation has not finished, without an error: the caller retries it. */
 class NotYet extends Error {
   override readonly name = 'NotYet';
 }
 
-/** Some of an order's payment has left at the gateway, or may: an operator has to end the order. */
+/** Part of the payment was or may be reversed at the gateway: an operator must settle the order. */
 export class ReleaseBlocked extends Error {
   override readonly name = 'ReleaseBlocked';
 }
 
 /**
- * Records refunds of an order's payment that were made at the gateway and whose callbacks were lost:
- * before its release begins, in one call.
+ * Records refunds of an order's payment that were made at the gateway and whose callbacks were
+ * lost. One call, made before the release begins.
  *
- * @returns false when the gateway could not be asked
+ * @returns false when the gateway is unavailable or refuses
  */
-export async function lookForRefunds(deps: FundsDeps, orderNumber: string): Promise<boolean> {
+export async function checkForRefunds(deps: FundsDeps, orderNumber: string): Promise<boolean> {
   try {
-    await askForRefunds(deps, await fundsOf(deps.sql, orderNumber));
+    await recordLostRefunds(deps, await fundsOf(deps.sql, orderNumber));
     return true;
   } catch (err) {
     if (!(err instanceof GatewayUnavailable) && !(err instanceof GatewayRefused)) throw err;
-    deps.log.warn({ err, orderNumber }, 'Whether a payment was refunded at the gateway is unknown');
+    deps.log.warn({ err, orderNumber }, 'Could not check for refunds at the gateway');
     return false;
   }
 }
 
-async function askForRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
+async function recordLostRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
   const payment = await deps.gateways.forOrder(funds).fetchPayment(funds.gatewayPaymentId);
   await recordMissedRefunds(deps, funds, payment);
 }
 
 /**
- * Lets the merchant have an order's funds, unless an operator has settled the order. Safe to call
- * again until it returns.
+ * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent:
+ * callers retry it until it returns.
  *
- * @returns how an operator has settled the order, of which nothing was moved then; else null
- * @param hasLooked the gateway was asked just now whether any of the payment was refunded
- * @throws ReleaseBlocked, NotYet while the merchant is suspended or the gateway is at it,
+ * @param isChecked the caller has just checked the payment for refunds
+ * @returns how an operator has settled the order, whose money was then not moved; otherwise null
+ * @throws ReleaseBlocked, NotYet while the merchant is suspended or the transfer is in progress,
  *   MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function releaseFunds(
   deps: FundsDeps,
   orderNumber: string,
-  hasLooked = false,
+  isChecked = false,
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
   if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
@@ -72,7 +73,7 @@ export async function releaseFunds(
     throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
   }
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    if (!hasLooked) await askForRefunds(deps, funds);
+    if (!isChecked) await recordLostRefunds(deps, funds);
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
@@ -88,9 +89,9 @@ async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
 }
 
 /**
- * Sets an order's funds aside for its merchant at the gateway, as soon as they are captured. What
- * the gateway refuses raises an alert, and is tried again an hour later. After an unknown
- * outcome the lease is left to run out: a request that is under way still may arrive at the gateway.
+ * Holds an order's funds for its merchant at the gateway, as soon as they are captured. A refusal
+ * raises an alert, and the service tries again an hour later. After an unknown outcome the lease
+ * expires by itself: the request may still reach the gateway.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
  */
@@ -108,7 +109,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
     await raiseAlert(deps, {
       kind: 'gateway_refused',
       subject: orderNumber,
-      message: 'The gateway refuses for good to set funds aside',
+      message: 'The gateway permanently refuses to hold the funds',
       fields: { orderNumber },
       error,
     });
@@ -118,11 +119,12 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
 }
 
 /**
- * Gives an order's money back to its buyer, less what has gone back at the gateway itself, unless an
- * operator has settled the order. Safe to call again until it returns.
+ * Refunds an order's payment, less what was reversed at the gateway itself, unless an operator has
+ * settled the order. Idempotent: callers retry it until it returns.
  *
- * @returns how an operator has settled the order, of which nothing was moved then; else null
- * @throws NotYet while the bank is at it, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
+ * @returns how an operator has settled the order, whose money was then not moved; otherwise null
+ * @throws NotYet while the bank processes the refund, MoneyLeaseTaken, GatewayUnavailable,
+ *   GatewayRefused
  */
 export async function refundOrder(
   deps: FundsDeps,
@@ -139,25 +141,26 @@ export async function refundOrder(
       return null;
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
-      // Some of it may have been refunded at the gateway, which is not recorded yet.
+      // Part of it may have been refunded at the gateway without being recorded yet.
       if (!(await recordRefundsOf(deps, funds, funds.gatewayPaymentId))) throw error;
-      throw new NotYet('Some of it was refunded at the gateway itself', { cause: error });
+      throw new NotYet('Part of the payment was refunded at the gateway itself', { cause: error });
     }
   });
 }
 
-/** In paise. @throws NotYet while a refund that this service has not made is under way */
+/** In paise. @throws NotYet while a refund made at the gateway itself is in progress */
 async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
   const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
   if (reversals.some(({ state }) => state === 'pending')) {
-    throw new NotYet('A refund made at the gateway itself is under way');
+    throw new NotYet('A refund made at the gateway itself is in progress');
   }
   const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
   return gone.reduce((left, { amountPaise: paise }) => left - paise, funds.amountPaise);
 }
 
 /**
- * Refunds a capture that its order cannot take, once for each gateway payment.
+ * Refunds a capture that its order cannot take, once for each gateway payment. Does nothing if it
+ * is not surplus or is refunded already.
  *
  * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
@@ -216,7 +219,7 @@ async function transferWith(
   });
 }
 
-/** The sandbox creates an account when it is first needed; production needs a real one. */
+/** A sandbox account is created when first needed; in production an operator adds the real one. */
 async function linkedAccountOf(
   { sql }: FundsDeps,
   gateway: PaymentGateway,
@@ -233,7 +236,7 @@ async function linkedAccountOf(
 }
 
 function sandboxAccount(funds: FundsRow) {
-  // The gateway wants at least 4 characters, and at most 200.
+  // The gateway accepts 4 to 200 characters.
   const name = `${funds.merchantName} (sandbox)`.slice(0, 200);
   return {
     email: `${funds.merchantId.toLowerCase()}@sandbox.example.com`,

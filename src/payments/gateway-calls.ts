@@ -11,10 +11,10 @@ import type {
 } from '../temporal/pending-activities.ts';
 import { listCapturedPayments } from './operator-queries.ts';
 
-/** Longer than the 10 s of one gateway call; the operator does not wait for five of them. */
+/** Longer than the 10 s time-out of one gateway call, shorter than five such calls. */
 const WAIT_MS = 20_000;
 
-/** Activities that ask the gateway for something until it is done, and what that is. */
+/** The activities that call the gateway until it succeeds, with a description for operators. */
 const GATEWAY_CALLS: Readonly<Record<string, string>> = {
   releaseFunds: 'release of the funds',
   refundPayment: 'refund of the buyer',
@@ -22,18 +22,19 @@ const GATEWAY_CALLS: Readonly<Record<string, string>> = {
   closePaymentSession: 'closing of the payment session',
 };
 
+/** What reading an order's pending gateway calls needs. */
 export interface GatewayCallDeps {
   sql: Sql;
   inspector: WorkflowInspector;
 }
 
-/** A call to the gateway that has not succeeded yet. */
+/** A pending activity that calls the gateway and has not succeeded yet. */
 export interface GatewayCall extends PendingActivity {
-  /** What is asked of the gateway, in words. */
+  /** A description for operators, such as `refund of the buyer`. */
   what: string;
 }
 
-/** The order's workflow and those of refunds beside it, as far as Temporal has them. */
+/** The workflows of the order and of its surplus refunds, if Temporal has them. */
 export async function inspectOrder(
   { sql, inspector }: GatewayCallDeps,
   orderNumber: string,
@@ -47,7 +48,7 @@ export async function inspectOrder(
   return views.filter((view) => view !== null);
 }
 
-/** What these workflows ask of the gateway. */
+/** The pending gateway calls of these workflows. */
 export function gatewayCallsOf(workflows: readonly WorkflowView[]): GatewayCall[] {
   return workflows.flatMap(({ pending }) =>
     pending.flatMap((activity) => {
@@ -57,11 +58,12 @@ export function gatewayCallsOf(workflows: readonly WorkflowView[]): GatewayCall[
   );
 }
 
+/** A retried call, and the result of the attempt as far as it is known. */
 export type RetriedCall = GatewayCall & { result: TryOutcome };
 
 /**
- * Has every gateway call of an order that waits for its next try made now, and waits some seconds
- * for what comes of it. The audit row is written first: what was asked for is never unknown.
+ * Retries every waiting gateway call of an order immediately, and waits up to 20 s for the results.
+ * The audit row is written first, so that every requested retry is recorded.
  *
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` when nothing waits
  */

@@ -3,29 +3,29 @@ import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../domain/index.ts';
 import type { OrderGateway } from './gateways.ts';
 
-/** A payment whose money the gateway has or had, with the ledger's figures. */
+/** A captured payment with the ledger's figures. */
 export interface PaymentFigures extends OrderGateway, PaymentRef {
   orderNumber: string;
   currency: string;
   amountPaise: number;
-  /** Refunded by this service, or by others at the gateway. */
+  /** Refunded by this service or at the gateway itself. */
   refundedPaise: number;
   releasedPaise: number;
-  /** Of what was released or refunded, what others have taken at the gateway. */
+  /** The refunds and chargebacks made at the gateway itself. */
   reversedPaise: number;
   heldPaise: number;
-  /** Set aside at the gateway, as far as we know, and still to be so. */
+  /** The service has recorded the hold, and the order's status still requires it. */
   isHeld: boolean;
-  /** The gateway is moving its money, so its figures may be ahead of the ledger's. */
+  /** A release or refund is in progress, so the gateway's figures may be ahead of the ledger's. */
   isMoving: boolean;
-  /** An operator has settled it, perhaps outside the gateway. */
+  /** An operator has settled the order, perhaps outside the gateway. */
   isSettled: boolean;
 }
 
 /**
- * The payments of orders that are open, or were settled lately, in pages.
+ * One page of the payments of orders that are not final, or changed in the last `settledForDays`.
  *
- * @param after the last payment of the page before
+ * @param after the last payment of the previous page
  */
 export async function listFiguresToCompare(
   sql: Sql,

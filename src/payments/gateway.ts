@@ -1,15 +1,15 @@
 /**
- * The gateway port: what this service asks of a UPI payment gateway, in its own words. Amounts are
- * integer paise, times Unix milliseconds. Nothing personal about a buyer comes through here.
+ * The gateway port: the operations that this service needs of a UPI payment gateway. Amounts are
+ * integer paise, times Unix milliseconds. The port carries no personal data of buyers.
  *
- * Where the money rests between PAID and COMPLETED: `holdFunds` moves it to the merchant's linked
- * account on hold as soon as it is captured. Left in the platform's own balance it would be paid
- * out to the platform's bank after two days, while an order may stay undelivered for weeks.
- * `releaseFunds` lifts the hold, and makes the transfer itself where none was made, so that a hold
- * that failed costs nothing but time. `refund` takes back a transfer, held or released, with it.
+ * Between PAID and COMPLETED, `holdFunds` keeps the money on hold in the merchant's linked account.
+ * In the platform's balance it would be paid out to the platform's bank after two days, while an
+ * order may remain undelivered for weeks. `releaseFunds` lifts the hold, or makes the transfer if
+ * there is none, so a failed hold only delays the release. `refund` also reverses the transfer,
+ * held or released.
  */
 
-/** Nothing is known of the call, or it never reached the gateway: the same call may be repeated. */
+/** The outcome of the call is unknown, or it never reached the gateway: it may be repeated. */
 export class GatewayUnavailable extends Error {
   override readonly name = 'GatewayUnavailable';
   readonly operation: string;
@@ -20,13 +20,13 @@ export class GatewayUnavailable extends Error {
   }
 }
 
-/** The gateway refused, and would refuse again: an operator has to find out why. */
+/** The gateway refused, and would refuse a repeat: an operator must find the cause. */
 export class GatewayRefused extends Error {
   override readonly name = 'GatewayRefused';
   readonly operation: string;
-  /** The gateway's own code, for example `BAD_REQUEST_ERROR`, or one of the service in the same form. */
+  /** The gateway's code, for example `BAD_REQUEST_ERROR`, or a code of this service. */
   readonly code: string;
-  /** The gateway's own words, for an operator and never for a buyer. */
+  /** The gateway's description, for operators and never for buyers. */
   readonly description: string;
 
   constructor(operation: string, code: string, description: string) {
@@ -38,16 +38,17 @@ export class GatewayRefused extends Error {
 }
 
 /**
- * The key of a money call: gateway payment and operation, never the attempt. `transfer` is one
- * operation for hold and release, because both are about the one transfer of that payment.
+ * The idempotency key of a call that moves money: gateway payment and operation, never the attempt.
+ * Hold and release share `transfer`, because a payment has one transfer.
  */
 export function moneyKey(gatewayPaymentId: string, operation: 'transfer' | 'refund'): string {
   return `${gatewayPaymentId}-${operation}`;
 }
 
+/** The session to open. */
 export interface OpenSessionInput {
   orderNumber: string;
-  /** The service's id of the session: the gateway keeps it beside the order number. */
+  /** The service's id of the session: the gateway stores it with the order number. */
   sessionId: string;
   amountPaise: number;
   expiresAtMs: number;
@@ -55,16 +56,18 @@ export interface OpenSessionInput {
   description: string;
 }
 
+/** A session that the gateway has opened. */
 export interface OpenedSession {
   gatewaySessionId: string;
-  /** `upi://pay?…`: what a QR code carries and a button opens. */
+  /** `upi://pay?…`: the content of the QR code and the link of the pay button. */
   upiIntent: string;
   /** The gateway's page for this session: an image of the code, or a UPI app. */
   pageUrl: string;
-  /** When the gateway closes it; not always `expiresAtMs`, which the service enforces. */
+  /** When the gateway closes it; may differ from `expiresAtMs`, which the service enforces. */
   closesAtMs: number;
 }
 
+/** A session as the gateway reports it; null where the gateway reports no value. */
 export interface GatewaySession {
   gatewaySessionId: string;
   state: 'open' | 'closed';
@@ -74,31 +77,33 @@ export interface GatewaySession {
   closesAtMs: number | null;
 }
 
+/** A payment as the gateway reports it, without personal data of the buyer. */
 export interface GatewayPayment {
   gatewayPaymentId: string;
-  /** `captured`: the money is there. `refunded`: it was captured, and all of it is refunded. */
+  /** `refunded`: captured, then refunded in full. */
   status: 'created' | 'authorized' | 'captured' | 'refunded' | 'failed';
   amountPaise: number;
   refundedPaise: number;
   currency: string;
-  /** As written into the session when it was opened; null when the gateway did not copy it. */
+  /** As given when the session was opened; null when the gateway did not copy it. */
   orderNumber: string | null;
   sessionId: string | null;
   failure: { code: string; description: string } | null;
-  /** By what banks and UPI apps name the payment; null when the gateway does not know it. */
+  /** The payment's reference at banks and in UPI apps; null when the gateway does not report it. */
   utr: string | null;
   createdAtMs: number;
 }
 
-/** `paid`: money came in, of which some may have been refunded since. */
+/** `paid`: a payment was captured, and may have been refunded since. */
 export type ClosedSession = { state: 'closed' } | { state: 'paid'; payment: GatewayPayment };
 
-/** Called right before the request that moves the money, which is not sent when it throws. */
+/** Called right before the request that moves the money. If it throws, the request is not sent. */
 export type BeforeMoving = () => Promise<void>;
 
+/** The hold or release of a payment. */
 export interface TransferInput {
   gatewayPaymentId: string;
-  /** What the merchant gets: at some gateways not more than the payment less its fee and tax. */
+  /** The merchant's amount: some gateways allow at most the payment less its fee and tax. */
   amountPaise: number;
   linkedAccountId: string;
   /** `moneyKey(gatewayPaymentId, 'transfer')`, the same for hold and release. */
@@ -106,50 +111,54 @@ export interface TransferInput {
   beforeMoving: BeforeMoving;
 }
 
+/** The transfer of a payment to the linked account, as the gateway reports it. */
 export interface GatewayTransfer {
   gatewayTransferId: string;
-  /** `pending`: accepted, not yet done. A repeat with the same key returns the result. */
+  /** `pending`: accepted, not yet completed. A repeat with the same key returns the current state. */
   state: 'pending' | 'held' | 'released';
   amountPaise: number;
 }
 
-/** Where a payment's money is that was transferred to the linked account, less what was reversed. */
+/** The money of a payment transferred to the linked account, less what was reversed. */
 export interface TransferredFunds {
   heldPaise: number;
   releasedPaise: number;
 }
 
+/** The refund of a payment. */
 export interface RefundInput {
   gatewayPaymentId: string;
   amountPaise: number;
   /** `moneyKey(gatewayPaymentId, 'refund')`. */
   idempotencyKey: string;
   beforeMoving: BeforeMoving;
-  /** A word for the gateway's own books, without personal data. */
+  /** Stored by the gateway; must contain no personal data. */
   reason: string;
 }
 
+/** A refund as the gateway reports it. */
 export interface GatewayRefund {
   gatewayRefundId: string;
   gatewayPaymentId: string;
-  /** `pending`: accepted, under way at the bank. Only callbacks say `failed`: `refund` throws. */
+  /** `pending`: accepted, in progress at the bank. `refund` never returns `failed`: it throws. */
   status: 'pending' | 'processed' | 'failed';
   amountPaise: number;
   createdAtMs: number;
-  /** Of a refund that this service has made; null or another key of one made at the gateway itself. */
+  /** The key of this service's refund; null or another key if it was made at the gateway itself. */
   idempotencyKey: string | null;
 }
 
-/** The buyer's bank asks for a payment's money back. Some gateways call it a dispute. */
+/** The buyer's bank reclaims a payment. Some gateways call it a dispute. */
 export interface GatewayChargeback {
   gatewayChargebackId: string;
   gatewayPaymentId: string;
-  /** What is asked for; of a lost one, what was taken. */
+  /** The amount that the bank claims; of a lost chargeback, the amount taken. */
   amountPaise: number;
-  /** `open` also while the bank examines the evidence. `won`: the money stays. */
+  /** `open` also while the bank reviews the evidence. `won`: the merchant keeps the money. */
   state: 'open' | 'won' | 'lost';
 }
 
+/** The merchant's account to open at the gateway, in the fields that Razorpay Route requires. */
 export interface LinkedAccountInput {
   email: string;
   phone: string;
@@ -168,13 +177,14 @@ export interface LinkedAccountInput {
 }
 
 interface CallbackFacts {
-  /** The same for every delivery of one event, but not signed: a hint, not a proof. */
+  /** The same for every delivery of one event, but not signed, so it cannot be trusted. */
   eventId: string;
-  /** The gateway's own name of the event. */
+  /** The gateway's name of the event. */
   name: string;
   occurredAtMs: number | null;
 }
 
+/** A verified callback. */
 export type GatewayEvent = CallbackFacts &
   (
     | {
@@ -186,7 +196,7 @@ export type GatewayEvent = CallbackFacts &
     | {
         type: 'refund_pending' | 'refund_processed' | 'refund_failed';
         refund: GatewayRefund;
-        /** As the gateway sends it along; null when it does not. */
+        /** Null when the callback does not contain it. */
         payment: GatewayPayment | null;
       }
     | {
@@ -194,64 +204,65 @@ export type GatewayEvent = CallbackFacts &
         chargeback: GatewayChargeback;
         payment: GatewayPayment | null;
       }
-    /** Truly from the gateway, and nothing to us. */
+    /** An event from the gateway that the service does not use. */
     | { type: 'ignored' }
   );
 
+/** The result of verifying and parsing a callback. */
 export type CallbackResult =
   | { verified: true; event: GatewayEvent }
   | { verified: false; reason: 'signature_missing' | 'signature_wrong' }
-  /** Truly from the gateway, but in no form that the adapter knows. */
+  /** Signed by the gateway, but in a form that the adapter does not accept. */
   | { verified: false; reason: 'body_malformed'; eventId: string };
 
-/** Header names in lower case, as Node gives them. */
+/** The headers, with names in lower case as Node provides them. */
 export type CallbackHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Every method but `parseCallback` throws `GatewayUnavailable` or `GatewayRefused` and nothing
- * else, but for what `beforeMoving` throws. A money call whose outcome is unknown is looked up at the gateway before it fails, and
- * each money call begins with the same look-up, so that calling again is always safe.
+ * Every method except `parseCallback` throws only `GatewayUnavailable`, `GatewayRefused` or what
+ * `beforeMoving` throws. A call that moves money first looks for its result at the gateway, and
+ * looks again if the outcome is unknown, so every call may be repeated.
  */
 export interface PaymentGateway {
   /**
-   * Opens a payment session for one payment of exactly this amount. One whose answer was lost is
-   * not looked up: no buyer has seen its QR code, so it cannot be paid, and it closes by itself.
+   * Opens a payment session for one payment of exactly this amount. If the response is lost, the
+   * session is not looked up: no buyer has its QR code, so it cannot be paid, and it expires.
    */
   openSession(input: OpenSessionInput): Promise<OpenedSession>;
-  /** Closes it, if need be, and says whether it was paid before that. Takes 4 s at most. */
+  /** Closes it if it is open, and returns whether it was paid. Takes 4 s at most. */
   closeSession(gatewaySessionId: string): Promise<ClosedSession>;
   fetchSession(gatewaySessionId: string): Promise<GatewaySession>;
-  /** Those opened since a moment, in Unix milliseconds, the newest first. */
+  /** The sessions opened since this time, in Unix milliseconds, newest first. */
   listSessions(sinceMs: number): Promise<GatewaySession[]>;
-  /** For a callback that names only the payment; null when it was paid by other means. */
+  /** The session of a payment; null when the payment was made without a session. */
   findSessionOfPayment(gatewayPaymentId: string): Promise<GatewaySession | null>;
-  /** All payments, failed ones too, the newest first. */
+  /** All payments, including failed ones, newest first. */
   listSessionPayments(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchPayment(gatewayPaymentId: string): Promise<GatewayPayment>;
-  /** All refunds of a payment, also failed ones and those of others, newest first. */
+  /** All refunds, including failed ones and those made at the gateway itself, newest first. */
   listRefunds(gatewayPaymentId: string): Promise<GatewayRefund[]>;
-  /** The newest 100 of all payments, the newest first. */
+  /** The newest 100 chargebacks of all payments, newest first. */
   listNewestChargebacks(): Promise<GatewayChargeback[]>;
   fetchChargeback(gatewayChargebackId: string): Promise<GatewayChargeback>;
-  /** What of a payment is in its merchant's linked account, on hold and released. */
+  /** The money of a payment in the merchant's linked account, held and released. */
   fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
-  /** Sets the funds of a captured payment aside for the merchant, out of everybody's reach. */
+  /** Transfers the funds of a captured payment to the linked account on hold. */
   holdFunds(input: TransferInput): Promise<GatewayTransfer>;
-  /** Lets the merchant have the funds, held before or not. Done only when it says `released`. */
+  /** Releases the funds to the merchant, held before or not. Done when the state is `released`. */
   releaseFunds(input: TransferInput): Promise<GatewayTransfer>;
   /**
-   * Gives the buyer the money back, out of the linked account if it is there. Done only when it
-   * says `processed`. One that failed after it was accepted is made anew by the next call.
+   * Refunds the buyer, from the linked account if the money is there. Done when the status is
+   * `processed`. If a refund fails after it was accepted, the next call makes a new one.
    */
   refund(input: RefundInput): Promise<GatewayRefund>;
-  /** Opens an account for a merchant's payouts; one with the same email and name is used again. */
+  /** Opens an account for a merchant's payouts, or returns the one with the same email and name. */
   createLinkedAccount(input: LinkedAccountInput): Promise<{ linkedAccountId: string }>;
   /**
-   * Pays an open session as its buyer would. Only a sandbox can do it.
+   * Pays an open session as its buyer would. Only the sandbox supports this.
    *
    * @throws GatewayRefused also when the session is paid or closed already
    */
   payAsBuyer(gatewaySessionId: string): Promise<void>;
-  /** Never throws. The signature is over the raw bytes, so they must not have been parsed before. */
+  /** Never throws. The signature covers the raw bytes of the body. */
   parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult;
 }

@@ -6,7 +6,7 @@ import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayUnavailable } from './gateway.ts';
 
-/** The gateway and environment of an order, and of everything that belongs to it. */
+/** The gateway and environment of an order and of its payments, sessions and refunds. */
 export interface OrderGateway {
   /** The name of the gateway's adapter. */
   gateway: string;
@@ -18,7 +18,7 @@ export interface ConfiguredGateway extends OrderGateway {
   port: PaymentGateway;
 }
 
-/** The configured gateways. One that is not configured is never replaced by a simulation. */
+/** The configured gateways. A gateway that is not configured is never simulated. */
 export interface Gateways {
   /**
    * The gateway of an order, which never changes.
@@ -31,15 +31,16 @@ export interface Gateways {
   readonly all: readonly ConfiguredGateway[];
 }
 
-/** The settings of every gateway, by environment and name; undefined where none are given. */
+/** The settings of every gateway, by environment and name; undefined if it is not configured. */
 export type GatewaySettings = Readonly<
   Record<Environment, Readonly<Record<string, WholeOf<Settings> | undefined>>>
 >;
 
 /**
- * The gateway of each adapter and environment whose settings are given.
+ * Creates the gateway of each adapter and environment that has settings.
  *
- * @param options what every adapter gets beside its settings
+ * @param options what every adapter receives besides its settings
+ * @throws Error if an adapter's name is not allowed or used twice
  */
 export async function createGateways(
   adapters: readonly GatewayAdapter[],
@@ -74,9 +75,9 @@ export async function createGateways(
 function assertNames(adapters: readonly GatewayAdapter[]): void {
   const names = adapters.map(({ name }) => name);
   const wrong = names.find((name) => !GATEWAY_NAME.test(name));
-  if (wrong !== undefined) throw new Error(`A gateway cannot be called ${wrong}`);
+  if (wrong !== undefined) throw new Error(`A gateway cannot have the name ${wrong}`);
   if (new Set(names).size < names.length)
-    throw new Error(`Two gateways have one name: ${names.join()}`);
+    throw new Error(`Two gateways have the same name: ${names.join()}`);
 }
 
 /** The subject of an alert about a payment. */
@@ -84,7 +85,7 @@ export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): strin
   return gatewaySubject(gateway, gatewayPaymentId);
 }
 
-/** An id of a gateway's in alerts and lists, with the gateway: it is unique at that gateway only. */
+/** `gateway:id`, for alerts and lists: a gateway's ids are unique at that gateway only. */
 export function gatewaySubject(gateway: string, id: string): string {
   return `${gateway}:${id}`;
 }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 
-/** Longer than a request that moves money, its time-out and the look-up after it take together. */
+/** Longer than a request that moves money, with its time-out and the look-up after it. */
 const MONEY_LEASE_SECONDS = 60;
 
-/** The right of one process to move the money of one payment. */
+/** One process may move the money of one payment while it has this lease. */
 export interface MoneyLease extends Readonly<PaymentRef> {
   readonly token: string;
 }
@@ -19,20 +19,21 @@ export class MoneyLeaseTaken extends Error {
   }
 }
 
+/** A random token: a statement that renews or ends a lease must match it. */
 export const newMoneyToken = (): string => randomUUID();
 
-/** True of a payment `p` whose money no process is moving. In real time, whatever tests skip. */
+/** True for a payment `p` without a lease. It uses real time, also when tests skip time. */
 export const isMoneyFree = (sql: Sql) => sql`
   (p.money_lease_ends_at IS NULL OR p.money_lease_ends_at < clock_timestamp())`;
 
-/** What a statement that takes a lease sets. */
-export const takenLease = (sql: Sql, token: string) => sql`
+/** The assignments of a statement that takes or renews a lease. */
+export const leaseColumns = (sql: Sql, token: string) => sql`
   money_lease_token = ${token},
   money_lease_ends_at = clock_timestamp() + ${MONEY_LEASE_SECONDS} * interval '1 second'`;
 
 /**
- * Moves the money of a payment while no other process does. A gateway's transfers may
- * have no idempotency key, so two processes that look for one at the same time would both make it.
+ * Moves the money of a payment while no other process does. A gateway's transfers may have no
+ * idempotency key, so two processes that find none at the same time would both make one.
  *
  * @throws MoneyLeaseTaken, and what `move` throws
  */
@@ -43,7 +44,7 @@ export async function withMoneyLease<Result>(
 ): Promise<Result> {
   const lease = { gateway, gatewayPaymentId, token: newMoneyToken() };
   const taken = await sql`
-    UPDATE payments p SET ${takenLease(sql, lease.token)}
+    UPDATE payments p SET ${leaseColumns(sql, lease.token)}
     WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
       AND ${isMoneyFree(sql)} RETURNING 1`;
   if (taken.length === 0) throw new MoneyLeaseTaken(lease);
@@ -55,20 +56,21 @@ export async function withMoneyLease<Result>(
 }
 
 /**
- * Makes sure, right before a request that moves money, that no other process has taken over: this
- * one may have stood still, or have waited long for the gateway, since it took its lease.
+ * Checks, right before a request that moves money, that this process still has the lease, and
+ * extends it: the process may have been suspended, or have waited long for the gateway.
  *
  * @throws MoneyLeaseTaken
  */
 export async function renewMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
   const { gateway, gatewayPaymentId, token } = lease;
   const renewed = await sql`
-    UPDATE payments SET ${takenLease(sql, token)}
+    UPDATE payments SET ${leaseColumns(sql, token)}
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       AND money_lease_token = ${token} RETURNING 1`;
   if (renewed.length === 0) throw new MoneyLeaseTaken(lease);
 }
 
+/** Ends a lease. Does nothing if another process has taken over. */
 export async function endMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
   const { gateway, gatewayPaymentId, token } = lease;
   await sql`

@@ -3,27 +3,27 @@ import type { Sql } from '../db/client.ts';
 import type { Settlement } from '../domain/index.ts';
 import type { SessionState } from './session-queries.ts';
 
-/** A capture as operators see it: the order's own payment, or one that it could not take. */
+/** A capture as operators see it: the order's payment, or one that the order could not take. */
 export interface CapturedPayment extends PaymentRef {
   utr: string | null;
   amountPaise: number;
   capturedAt: Date;
-  /** False when it was in another currency, or refunded, before an order could take it. */
+  /** False if it was in another currency, or refunded before the order could take it. */
   isWhole: boolean;
   currency: string;
-  /** Refunded at the gateway, of one that is not whole. */
+  /** The amount refunded at the gateway, if the capture is not whole. */
   refundedPaise: number;
-  /** The one that made the order PAID. */
+  /** This capture made the order PAID. */
   isOrders: boolean;
-  /** Set aside for the merchant at the gateway. */
+  /** When the gateway held the funds for the merchant. */
   heldAt: Date | null;
   holdRefusedAt: Date | null;
-  /** Why it goes back to the buyer; null when it does not. */
+  /** Why it is refunded as surplus; null if it is not. */
   surplusReason: string | null;
   refundedAt: Date | null;
 }
 
-/** Everything that the gateway captured for an order, in the order of time. */
+/** All captures of an order, oldest first. */
 export async function listCapturedPayments(
   sql: Sql,
   orderNumber: string,
@@ -39,7 +39,7 @@ export async function listCapturedPayments(
     WHERE p.order_number = ${orderNumber} ORDER BY p.captured_at, p.gateway_payment_id`;
 }
 
-/** One try of a buyer to pay, as operators see it. */
+/** A payment session as operators see it. */
 export interface PaymentSession {
   sessionId: string;
   gatewaySessionId: string | null;
@@ -48,6 +48,7 @@ export interface PaymentSession {
   expiresAt: Date;
 }
 
+/** All payment sessions of an order, oldest first. */
 export async function listPaymentSessions(
   sql: Sql,
   orderNumber: string,
@@ -57,7 +58,7 @@ export async function listPaymentSessions(
     FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
 }
 
-/** Money that left at the gateway itself, or may. */
+/** A refund or chargeback made at the gateway itself. */
 export interface RecordedReversal {
   reversalId: string;
   kind: 'refund' | 'chargeback';
@@ -67,13 +68,14 @@ export interface RecordedReversal {
   endedAt: Date | null;
 }
 
+/** All reversals of an order, oldest first. */
 export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
   return sql<RecordedReversal[]>`
     SELECT reversal_id, kind, amount_paise, state, noted_at, ended_at
     FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY noted_at, reversal_id`;
 }
 
-/** What an operator wrote down of where the money is. */
+/** An operator's record of where the money is. */
 export interface RecordedSettlement {
   outcome: Settlement;
   reference: string | null;
@@ -82,6 +84,7 @@ export interface RecordedSettlement {
   at: Date;
 }
 
+/** @returns null if no operator has settled the order */
 export async function findOutsideSettlement(
   sql: Sql,
   orderNumber: string,

@@ -1,4 +1,4 @@
-/** All statements about payments, by what they are about. */
+/** The SQL statements of payments, in one file for each subject. */
 export * from './session-queries.ts';
 export * from './capture-queries.ts';
 export * from './surplus-queries.ts';

@@ -8,22 +8,24 @@ import { recordMissedChargebacks } from './reversals.ts';
 import type { Shard } from './shard.ts';
 import { ALL_ORDERS } from './shard.ts';
 
-/** A Signal under way gets this long before its capture counts as forgotten. */
+/** A younger capture may still have its Signal in progress. */
 const UNAPPLIED_AFTER_MS = 30_000;
 const BATCH = 200;
-/** Less than the activity's 2 minutes; what is left then comes first in the next run. */
+/** Less than the activity's time-out of 2 minutes; the next run continues with the rest. */
 const RUN_FOR_MS = 90_000;
-/** Of that, kept for setting funds aside, however many sessions there are to ask about. */
+/** The part of a run reserved for holding funds, however many sessions are due. */
 const HOLD_FOR_MS = 30_000;
 const CONCURRENT_CALLS = 8;
 
+/** What a reconciliation run needs. */
 export type ReconcileDeps = CaptureDeps & FundsDeps;
 
 /**
- * Finds what lost callbacks and dead processes hid: asks the gateway about sessions that are open
- * or recently over, hands unapplied captures to their orders or back, and sets funds aside.
+ * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended
+ * sessions at the gateway, applies or refunds unapplied captures, and holds funds.
  *
- * @param shard the orders that this run sees to; others see to the rest at the same time
+ * @param shard the orders of this run; other runs process the other shards at the same time
+ * @returns how many sessions were checked, and how many unapplied captures were found
  */
 export async function reconcilePayments(
   deps: ReconcileDeps,
@@ -36,17 +38,17 @@ export async function reconcilePayments(
     limit: BATCH,
     shard,
   });
-  await eachInTime(deps, unapplied, endsAtMs, (capture) => applyCapture(deps, capture));
+  await processUntil(deps, unapplied, endsAtMs, (capture) => applyCapture(deps, capture));
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) await recordMissedChargebacks(deps);
   return { sessions, captures: unapplied.length };
 }
 
-/** All sessions that are due, in batches: one whose check fails is due again in a later run. */
+/** Checks all sessions that are due, in batches. A later run retries a check that fails. */
 async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
     const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
-    await eachInTime(deps, sessions, endsAtMs, async (session) => {
+    await processUntil(deps, sessions, endsAtMs, async (session) => {
       await checkSession(deps, session);
       await queries.planNextCheck(deps.sql, session.sessionId);
     });
@@ -63,7 +65,7 @@ async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck
   if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
 }
 
-/** A QR code may outlive its session, and an order may have several: they must not be paid. */
+/** A QR code may remain open after its session, and an order may have several: it closes them. */
 async function closeAtGateway(
   deps: ReconcileDeps,
   session: queries.SessionRow,
@@ -76,7 +78,7 @@ async function closeAtGateway(
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 
-/** All that can be held, batch after batch: one that fails is left out of the rest of this run. */
+/** Holds all funds that can be held, in batches. This run does not retry a hold that fails. */
 async function holdAllFunds(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<void> {
   const startedAtMs = performance.now();
   for (;;) {
@@ -85,13 +87,13 @@ async function holdAllFunds(deps: ReconcileDeps, shard: Shard, endsAtMs: number)
       untriedForMs: performance.now() - startedAtMs,
       shard,
     });
-    await eachInTime(deps, unheld, endsAtMs, ({ orderNumber }) => holdFunds(deps, orderNumber));
+    await processUntil(deps, unheld, endsAtMs, ({ orderNumber }) => holdFunds(deps, orderNumber));
     if (unheld.length < BATCH || performance.now() > endsAtMs) return;
   }
 }
 
-/** Those for which no time is left come again: a gateway that never answers takes 10 s a call. */
-function eachInTime<Item extends { orderNumber: string }>(
+/** Later runs process the items for which no time is left: a call can take 10 s to time out. */
+function processUntil<Item extends { orderNumber: string }>(
   { log }: ReconcileDeps,
   items: readonly Item[],
   endsAtMs: number,

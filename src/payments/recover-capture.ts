@@ -4,8 +4,8 @@ import type { PaymentRef } from '../contracts/ids.ts';
 import * as queries from './queries.ts';
 
 /**
- * Asks the gateway for a capture that a restored database may have lost, and writes it down again as
- * it was when its order took it, whatever has been refunded of it since.
+ * Fetches a capture that a restored database may have lost, and records it again as it was when its
+ * order took it, without later refunds.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */

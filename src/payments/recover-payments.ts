@@ -8,19 +8,19 @@ import * as queries from './queries.ts';
 const CONCURRENT_SESSIONS = 8;
 
 /**
- * Finds the payments that a restored database has lost: asks each gateway for all sessions since a
- * moment, and for the payments of each. A session that the database has lost, too, is closed first:
- * a later payment on it would not be found. Safe to repeat; one session that fails is logged.
+ * Finds the payments that a restored database has lost: lists each gateway's sessions since a time,
+ * and the payments of each session. It first closes a session that the database has lost as well,
+ * because a later payment on it would not be found. Idempotent; a session that fails is logged.
  *
- * @param sinceMs before the backup was made, in Unix milliseconds
- * @returns how many sessions the gateway was asked about
- * @throws GatewayUnavailable, GatewayRefused when it does not list its sessions
+ * @param sinceMs a time before the backup was made, in Unix milliseconds
+ * @returns how many sessions the gateways listed
+ * @throws GatewayUnavailable, GatewayRefused when a gateway does not list its sessions
  */
 export async function recoverPayments(deps: CaptureDeps, sinceMs: number): Promise<number> {
-  let asked = 0;
+  let listed = 0;
   for (const { port, ...at } of deps.gateways.all) {
     const sessions = await port.listSessions(sinceMs);
-    asked += sessions.length;
+    listed += sessions.length;
     await forEachOrder(
       sessions,
       ({ orderNumber }) => orderNumber ?? '',
@@ -28,7 +28,7 @@ export async function recoverPayments(deps: CaptureDeps, sinceMs: number): Promi
       { log: deps.log, concurrency: CONCURRENT_SESSIONS },
     );
   }
-  return asked;
+  return listed;
 }
 
 async function recoverSession(
@@ -43,7 +43,7 @@ async function recoverSession(
   await recordSessionPayments(deps, at, gatewaySessionId);
 }
 
-/** True also of one that is being opened, and has only the service's id. */
+/** True also for a session that is being opened, of which only the service's id is recorded. */
 async function isKnown(
   { sql }: CaptureDeps,
   at: OrderGateway,

@@ -3,7 +3,7 @@ import { jsonRow } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { OrderGateway } from './gateways.ts';
 
-/** Money that left, or may leave, at the gateway without this service: see the table. */
+/** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */
 export interface Reversal {
   reversalId: string;
   gatewayPaymentId: string;
@@ -12,25 +12,26 @@ export interface Reversal {
   state: 'pending' | 'processed' | 'failed' | 'open' | 'won' | 'lost';
 }
 
+/** What recording a reversal changed. */
 export type ReversalResult =
-  /** It is new, or has gone on. */
+  /** The reversal is new, or its state has changed. */
   | { outcome: 'noted'; orderNumber: string }
   | { outcome: 'known'; orderNumber: string }
-  /** No payment that is recorded. */
+  /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
 
-/** Writes a reversal down, with its ledger line once the money is gone, in one statement. */
+/** Records a reversal and, once the money has left, its ledger line, in one statement. */
 export async function writeReversal(
   sql: Sql,
   { gateway, environment }: OrderGateway,
   reversal: Reversal,
 ): Promise<ReversalResult> {
-  const [row] = await sql<{ note: ReversalResult }[]>`
-    SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)}) AS note`;
-  return row?.note ?? { outcome: 'unknown_payment' };
+  const [row] = await sql<{ result: ReversalResult }[]>`
+    SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)}) AS result`;
+  return row?.result ?? { outcome: 'unknown_payment' };
 }
 
-/** Those that keep an order's funds from being released, the first one first. */
+/** The reversals that block the release of an order's funds, oldest first. */
 export async function findBlockingReversals(sql: Sql, orderNumber: string): Promise<Reversal[]> {
   return sql<Reversal[]>`
     SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
@@ -39,7 +40,7 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     ORDER BY r.noted_at, r.reversal_id`;
 }
 
-/** Of a payment, what is recorded as refunded at the gateway: by this service, and by others. */
+/** The recorded refunds of a payment, by this service and at the gateway itself, in paise. */
 export async function knownRefundedPaise(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -61,9 +62,9 @@ export async function knownRefundedPaise(
 }
 
 /**
- * Chargebacks that are open and were not asked about lately: their end may have been missed.
+ * Open chargebacks not checked for `everyMs`: the callback that ends one may have been lost.
  *
- * @returns at most `limit`, marked as asked about
+ * @returns at most `limit` chargebacks, marked as checked
  */
 export async function takeOpenChargebacks(
   sql: Sql,
