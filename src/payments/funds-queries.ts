@@ -3,7 +3,7 @@ import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../domain/index.ts';
 import type { OrderGateway } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
-import { isMoneyFree, newMoneyToken, leaseColumns } from './money-lease.ts';
+import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 

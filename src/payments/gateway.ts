@@ -114,7 +114,7 @@ export interface TransferInput {
 /** The transfer of a payment to the linked account, as the gateway reports it. */
 export interface GatewayTransfer {
   gatewayTransferId: string;
-  /** `pending`: accepted, not yet completed. A repeat with the same key returns the current state. */
+  /** `pending`: accepted, not yet completed. A repeat with the same key returns its state. */
   state: 'pending' | 'held' | 'released';
   amountPaise: number;
 }

@@ -65,7 +65,7 @@ async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck
   if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
 }
 
-/** A QR code may remain open after its session, and an order may have several: it closes them. */
+/** Closes the QR code of a session that is over or whose order can no longer be paid. */
 async function closeAtGateway(
   deps: ReconcileDeps,
   session: queries.SessionRow,

@@ -7,20 +7,21 @@ import type { Gateways, OrderGateway } from './gateways.ts';
 import type { Reversal } from './queries.ts';
 import * as queries from './queries.ts';
 
+/** What finding reversals at the gateway needs. */
 export interface ReversalDeps {
   sql: Sql;
   gateways: Gateways;
   log: Logger;
 }
 
-/** What is noted of a reversal needs no gateway. */
+/** Recording a reversal does not call the gateway. */
 type RecordReversalDeps = Pick<ReversalDeps, 'sql' | 'log'>;
 
 /**
- * Records a refund at the gateway, unless this service has made it. Idempotent, in any order, for
- * callbacks and for every caller that asks the gateway.
+ * Records a refund made at the gateway, unless this service has made it. Idempotent and independent
+ * of order, for callbacks and for refunds that the service fetches.
  *
- * @returns `unknown_payment` when its payment is not recorded
+ * @returns `ours` when this service has made it, `unknown_payment` when its payment is not recorded
  */
 export function recordRefund(
   deps: RecordReversalDeps,
@@ -40,7 +41,7 @@ export function recordRefund(
   });
 }
 
-/** Records a chargeback, in the same way. */
+/** Records a chargeback, in the same way as {@link recordRefund}. */
 export function recordChargeback(
   deps: RecordReversalDeps,
   at: OrderGateway,
@@ -60,11 +61,11 @@ async function recordReversal(
   at: OrderGateway,
   reversal: Reversal,
 ): Promise<queries.ReversalResult['outcome']> {
-  const note = await queries.writeReversal(deps.sql, at, reversal);
-  if (note.outcome !== 'noted') return note.outcome;
+  const result = await queries.writeReversal(deps.sql, at, reversal);
+  if (result.outcome !== 'noted') return result.outcome;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
   const fields = {
-    orderNumber: note.orderNumber,
+    orderNumber: result.orderNumber,
     gateway: at.gateway,
     gatewayPaymentId,
     reversalId,
@@ -72,12 +73,12 @@ async function recordReversal(
     amountPaise: reversal.amountPaise,
   };
   if (state === 'won' || state === 'failed') {
-    await clearIfNothingStands(deps.sql, note.orderNumber);
-    deps.log.info(fields, 'A reversal at the gateway came to nothing');
+    await clearUnlessBlocked(deps.sql, result.orderNumber);
+    deps.log.info(fields, 'A reversal at the gateway ended without taking money');
   } else {
     await raiseAlert(deps, {
       kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
-      subject: note.orderNumber,
+      subject: result.orderNumber,
       message: MESSAGES[state],
       fields,
     });
@@ -86,13 +87,13 @@ async function recordReversal(
 }
 
 const MESSAGES = {
-  pending: 'A refund that this service has not made is under way at the gateway',
-  processed: 'Somebody has refunded a payment at the gateway',
-  open: "The buyer's bank asks for the money of a payment back",
-  lost: "The buyer's bank has taken the money of a payment back",
+  pending: 'A refund that this service has not made is in progress at the gateway',
+  processed: 'A payment was refunded at the gateway itself',
+  open: "The buyer's bank has opened a chargeback of a payment",
+  lost: "The buyer's bank has taken the money of a payment: the chargeback is lost",
 } as const satisfies Partial<Record<Reversal['state'], string>>;
 
-async function clearIfNothingStands(sql: Sql, orderNumber: string): Promise<void> {
+async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> {
   if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
   for (const kind of ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const) {
     await clearAlert(sql, kind, orderNumber, 'gateway');
@@ -102,7 +103,7 @@ async function clearIfNothingStands(sql: Sql, orderNumber: string): Promise<void
 /**
  * Records every refund of a payment that this service has not made.
  *
- * @returns whether any was news
+ * @returns whether any refund is new or has a new state
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordRefundsOf(
@@ -111,16 +112,16 @@ export async function recordRefundsOf(
   gatewayPaymentId: string,
 ): Promise<boolean> {
   const refunds = await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId);
-  let isNews = false;
+  let isChanged = false;
   for (const refund of refunds.toReversed()) {
-    isNews = (await recordRefund(deps, at, refund)) === 'noted' || isNews;
+    isChanged = (await recordRefund(deps, at, refund)) === 'noted' || isChanged;
   }
-  return isNews;
+  return isChanged;
 }
 
 /**
- * Looks for refunds of a payment whose callbacks were lost, where the gateway says that more of it
- * was refunded than is recorded.
+ * Records refunds of a payment whose callbacks were lost, if the gateway reports a larger refunded
+ * amount than is recorded.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -136,31 +137,36 @@ export async function recordMissedRefunds(
   await recordRefundsOf(deps, at, gatewayPaymentId);
 }
 
-/** How often the gateway is asked about a chargeback that is open, and about how many at a time. */
+/** The interval between two checks of an open chargeback, and the most checks in one run. */
 const CHARGEBACK_EVERY_MS = 3_600_000;
-const CHARGEBACKS_AT_A_TIME = 50;
+const CHARGEBACKS_PER_RUN = 50;
 
 /**
- * Finds chargebacks whose callbacks were lost: each gateway is asked for its newest ones, in one call,
- * and about each that is recorded as open. One failure does not stop the rest.
+ * Records chargebacks whose callbacks were lost: fetches each gateway's newest ones in one call, and
+ * each that is recorded as open. A failure is logged and does not stop the rest.
  */
 export async function recordMissedChargebacks(deps: ReversalDeps): Promise<void> {
   for (const { port, ...at } of deps.gateways.all) {
-    await orLater(deps, async () => {
+    await loggingFailure(deps, async () => {
       for (const chargeback of await port.listNewestChargebacks()) {
         await recordChargeback(deps, at, chargeback);
       }
     });
   }
-  const open = { limit: CHARGEBACKS_AT_A_TIME, everyMs: CHARGEBACK_EVERY_MS };
+  const open = { limit: CHARGEBACKS_PER_RUN, everyMs: CHARGEBACK_EVERY_MS };
   for (const { reversalId, ...at } of await queries.takeOpenChargebacks(deps.sql, open)) {
-    await orLater(deps, async () => {
+    await loggingFailure(deps, async () => {
       const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
       await recordChargeback(deps, at, chargeback);
     });
   }
 }
 
-async function orLater({ log }: ReversalDeps, work: () => Promise<void>): Promise<void> {
-  await work().catch((err: unknown) => log.warn({ err }, 'Chargebacks: once more later'));
+async function loggingFailure(
+  { log }: ReversalDeps,
+  work: () => Promise<void>,
+): Promise<void> {
+  await work().catch((err: unknown) => {
+    log.warn({ err }, 'Chargebacks could not be checked: the next run retries');
+  });
 }

@@ -12,16 +12,18 @@ import type { SessionDeps } from './sessions.ts';
 import { openSession } from './sessions.ts';
 
 /**
- * Pays a sandbox order as its buyer would, at the gateway itself, so that what was paid can be
+ * Pays a sandbox order as its buyer would, at the gateway itself, so that the payment can be
  * refunded there.
  *
+ * @returns a function of an order and the command's id; equal commands get the same capture
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
 export function createSandboxPayment(deps: SessionDeps) {
   async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
-    // The gateway's callback may be faster than this request: the PAID step answers it, too.
+    // The gateway's callback may arrive before this request records the capture: the PAID step is
+    // the result of this command then too.
     await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const gateway = deps.gateways.forOrder(order);
@@ -38,7 +40,7 @@ export function createSandboxPayment(deps: SessionDeps) {
       return await payNow(order, commandId);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // An equal request pays, or has paid: its capture answers both.
+      // An equal request pays or has paid: both return its capture.
       const capture = await captureOfEqualRequest(deps.sql, order, commandId);
       if (capture === undefined) throw error;
       return capture;
@@ -72,7 +74,7 @@ async function payAsBuyer(gateway: PaymentGateway, gatewaySessionId: string): Pr
   try {
     await gateway.payAsBuyer(gatewaySessionId);
   } catch (error) {
-    // The session is paid or closed by now.
+    // The session was paid or closed meanwhile.
     if (error instanceof GatewayRefused) throw new DomainError('INVALID_STATE', REFUSALS.pay);
     if (error instanceof GatewayUnavailable) throw errorOf('GATEWAY_UNAVAILABLE');
     throw error;

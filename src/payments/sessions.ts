@@ -15,20 +15,22 @@ import { gatewaySubject } from './gateways.ts';
 import type { SessionRow } from './queries.ts';
 import * as queries from './queries.ts';
 
-/** How often, and how many times, a request looks whether another one has opened the session. */
+/** The interval and number of polls while another request opens the session. */
 const OPENING_POLL_MS = 100;
 const OPENING_POLLS = 45;
 
+/** What opening and closing payment sessions needs. */
 export interface SessionDeps extends CaptureDeps {
+  /** How long a session lasts. */
   sessionMs: number;
 }
 
 /**
- * Opens a payment session at the gateway, or finds the one that is open.
+ * Opens a payment session at the gateway, or returns the open one.
  *
  * @throws DomainError `INVALID_STATE` unless the order can be paid and has sessions left,
- *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, `PAYMENTS_NOT_AVAILABLE` when there is
- *   no gateway, or no linked account of the merchant's in production
+ *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, `PAYMENTS_NOT_AVAILABLE` when no
+ *   gateway is configured, or the merchant has no linked account in production
  */
 export async function openSession(
   deps: SessionDeps,
@@ -90,10 +92,10 @@ async function openAtGateway(
 }
 
 /**
- * Asks the gateway whether it has closed a session that we have as open, for example because its
- * time was over, for which there is no callback, and records that.
+ * Asks the gateway whether it has closed a session that is recorded as open, and records that. A
+ * session that expires at the gateway causes no callback.
  *
- * @returns false also when the gateway does not answer: then the session stays what it was
+ * @returns false also when the gateway does not respond: the recorded state then does not change
  */
 async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promise<boolean> {
   const { gatewaySessionId } = session;
@@ -104,18 +106,18 @@ async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promis
     await recordSessionClosed(deps, session, gatewaySessionId);
     return true;
   } catch (err) {
-    deps.log.warn({ err, gatewaySessionId }, 'Whether a payment session is still open is unknown');
+    deps.log.warn({ err, gatewaySessionId }, 'Could not check whether a payment session is open');
     return false;
   }
 }
 
-/** Showing a session asks the gateway about it, at most this often. */
-const LOOK_EVERY_MS = 2000;
-/** Past this the session is shown as it was, and the gateway's answer is recorded when it comes. */
-const LOOK_WITHIN_MS = 1500;
+/** A request for a session makes the service check it at the gateway, at most this often. */
+const REFRESH_EVERY_MS = 2000;
+/** After this time the recorded session is returned, and the check continues. */
+const REFRESH_TIMEOUT_MS = 1500;
 
 /**
- * A session for showing it: one that the gateway has closed is not shown as open.
+ * Returns a session after checking it at the gateway, so that a closed one is not shown as open.
  *
  * @returns undefined when the order has no such session
  */
@@ -126,18 +128,18 @@ export async function refreshSession(
 ): Promise<SessionRow | undefined> {
   const session = await queries.findSession(deps.sql, orderNumber, sessionId);
   if (!session || !isOpen(session)) return session;
-  if (!(await queries.claimLook(deps.sql, sessionId, LOOK_EVERY_MS))) return session;
-  const asking = isClosedAtGateway(deps, session);
-  await Promise.race([asking, sleep(LOOK_WITHIN_MS, undefined, { ref: false })]);
+  if (!(await queries.claimLook(deps.sql, sessionId, REFRESH_EVERY_MS))) return session;
+  const check = isClosedAtGateway(deps, session);
+  await Promise.race([check, sleep(REFRESH_TIMEOUT_MS, undefined, { ref: false })]);
   return queries.findSession(deps.sql, orderNumber, sessionId);
 }
 
-/** True while it can be paid. The gateway may learn only later that it no longer can. */
+/** True while a session can be paid. The service may close it at the gateway only later. */
 export function isOpen({ state, endedAt, isExpired }: SessionRow): boolean {
   return (state === 'OPEN' || state === 'OPENING') && endedAt === null && !isExpired;
 }
 
-/** The order was cancelled while this was opening. No buyer has seen it, so the close may fail. */
+/** Closes a session whose order was cancelled meanwhile. No buyer has it, so this may fail. */
 async function closeUnwanted(
   { log }: SessionDeps,
   gateway: PaymentGateway,
@@ -157,12 +159,12 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
 /**
  * Closes an order's open session at the gateway, so that it can be cancelled.
  *
- * @throws GatewayUnavailable when the gateway does not say what became of it
+ * @throws GatewayUnavailable, GatewayRefused when the gateway does not report that it is closed
  */
 export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
   const session = await queries.findOpenSession(deps.sql, order.orderNumber);
   if (!session) return { outcome: 'closed' };
-  // Being opened: no buyer has seen it, and the request that opens it finds it ended and closes it.
+  // Still opening: no buyer has it, and the request that opens it finds it ended and closes it.
   if (session.gatewaySessionId === null) {
     await queries.endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
@@ -180,7 +182,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   return { outcome: 'closed' };
 }
 
-/** Without the account a buyer would pay what could not be paid out. */
+/** Without the account, the payment could not be released to the merchant. */
 async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { orderNumber, merchantId } = order;
   await raiseAlert(deps, {
@@ -205,7 +207,7 @@ async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainErro
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
-/** Read afresh, because the order may have moved on or have become busy since. */
+/** Reads the order again: its status or pending operation may have changed. */
 async function cannotPay(sql: Sql, orderNumber: string): Promise<DomainError> {
   return refusalOf(await findOrderByNumber(sql, orderNumber), 'pay');
 }

@@ -13,36 +13,39 @@ export class OrderNotNotifiedError extends Error {
   override readonly name = 'OrderNotNotifiedError';
 }
 
+/** What settling an order needs. */
 export interface SettleOutsideDeps {
   sql: Sql;
   workflows: OrderWorkflows;
+  /** The operator, for the audit log. */
   actor: string;
 }
 
-/** Where an operator says that an order's money is. */
+/** An operator's statement of where an order's money is. */
 export interface OutsideSettlement {
   orderNumber: string;
-  /** Chooses the order's final status and its event. Without it: as the order is doing. */
+  /** Decides the order's final status and event. Default: that of the pending operation. */
   outcome?: Settlement | undefined;
-  /** Of the bank transfer, for example its UTR; absent when none was made. */
+  /** The reference of the bank transfer, for example its UTR; absent if there was none. */
   reference?: string | undefined;
   reason: string;
 }
 
 const NOT_SEEN_BY_WORKFLOW =
-  'The order was finished before it heard of this settlement: check that the gateway has not moved its money too';
+  'The order was finished before it received this settlement: check that the gateway has not moved its money too';
 
 /**
- * Records that an order's money counts as released or refunded, and finishes the order: of one whose
- * release or refund was made outside the gateway, or whose money was refunded or charged back at the
- * gateway itself. The row is what counts: should this process die after writing it, a busy order finds
- * it with its next try, within the hour, and a repeat with the same reference notifies the order
- * immediately.
+ * Records that an order's money counts as released or refunded, and finishes the order. It is for
+ * orders whose release or refund was made outside the gateway, or whose payment was reversed at the
+ * gateway itself. If this process crashes after writing the row, an order with a pending operation
+ * finds the row at its next attempt, within the hour; a repeat of the command with the same
+ * reference notifies the order immediately.
  *
- * @returns the order, and a warning when it was finished while this was being recorded
+ * @returns the order, and a warning when it was finished before it received the settlement
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
- *   releasing or refunding its money or has lost some of it, or when another settlement is recorded
- * @throws OrderNotNotifiedError when the row is written, and Temporal did not answer
+ *   releasing or refunding its money or part of it was reversed, or when another settlement is
+ *   recorded
+ * @throws OrderNotNotifiedError when the row is written, but Temporal did not respond
  */
 export async function settleOutside(
   deps: SettleOutsideDeps,
@@ -61,7 +64,7 @@ export async function settleOutside(
   return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
 }
 
-/** An operator has seen to it: nothing about this order's money waits any more. */
+/** Nothing about this order's money needs an operator after the settlement. */
 async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: string): Promise<void> {
   const kinds = [
     'gateway_refused',
@@ -73,10 +76,10 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
 }
 
 /**
- * What an operator has written down of an order's money, for an order that comes upon it before
- * it is notified: nothing is left to move.
+ * Reads how an operator has settled an order, for an order that moves its money before it is
+ * notified, and records that the order found it.
  *
- * @returns null when there is none
+ * @returns null when no operator has settled the order
  */
 export async function findSettlement(sql: Sql, orderNumber: string): Promise<Settlement | null> {
   const [row] = await sql<{ outcome: Settlement }[]>`
@@ -85,7 +88,7 @@ export async function findSettlement(sql: Sql, orderNumber: string): Promise<Set
   return row?.outcome ?? null;
 }
 
-/** True when this settlement finished the order, which was notified of it or found it. */
+/** True when this settlement finished the order: it found the row or carried out the command. */
 async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): Promise<boolean> {
   const [row] = await sql<{ isFound: boolean }[]>`
     SELECT found_at IS NOT NULL AS is_found FROM outside_settlements
@@ -95,7 +98,7 @@ async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): P
   );
 }
 
-/** @returns false when the order was over already: settling is the only way that it was on */
+/** @returns false when the order already has a final status. @throws OrderNotNotifiedError */
 async function notifyOrder(
   { sql, workflows }: SettleOutsideDeps,
   orderNumber: string,
@@ -116,10 +119,10 @@ async function notifyOrder(
 }
 
 /**
- * One statement on the order's locked row: it is releasing or refunding when this is written, or some
- * of its money has left at the gateway, or may.
+ * Records the settlement in one statement on the order's locked row, only if the order is releasing
+ * or refunding, or part of its payment was or may be reversed at the gateway.
  *
- * @returns what was settled: the order's own money, and how; or captures that it could not take
+ * @returns how the order's money was settled, or `surplus` for captures that it could not take
  */
 async function writeSettlement(
   deps: SettleOutsideDeps,
@@ -206,7 +209,7 @@ async function settleSurplus(
     await sql`
       INSERT INTO audit_log (actor, action, merchant_id, subject, details)
       VALUES (${actor}, 'surplus.settle', ${surplus.merchantId}, ${subject}, ${sql.json(details)})`;
-    // The refund's next try finds it done, and asks the gateway for nothing.
+    // The next attempt of the refund finds it finished and does not call the gateway.
     await finishSurplus(sql, surplus);
   }
   return waiting.length > 0;

@@ -6,17 +6,18 @@ import type { OrderGateway } from './gateways.ts';
 export interface SurplusRow extends OrderGateway, PaymentRef {
   orderNumber: string;
   amountPaise: number;
-  /** Of that, what was not refunded at the gateway by others. */
+  /** The part of it that was not reversed at the gateway itself. */
   leftPaise: number;
   reason: string;
   processedAt: Date | null;
 }
 
 /**
- * Claims a capture for its refund, if its order cannot take it: it belongs to no order's PAID, and
- * the order is past being paid, or the amount is wrong. One that is not whole, or not in INR, is
- * not refunded: an operator was alerted. Books it as surplus in the same statement,
- * with the order locked: it comes before a cancel, which then shows it, or after it.
+ * Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and
+ * the order can no longer be paid or the amount differs. A capture that is not whole is not
+ * refunded: it has raised an alert. The same statement adds the ledger line to `surplus` and
+ * locks the order: a cancel that comes before it has the refund added to the order here, and a
+ * cancel that comes after it adds the refund itself.
  *
  * @returns undefined when the capture is not surplus
  */
@@ -60,7 +61,7 @@ export async function claimSurplus(
   return row;
 }
 
-/** The gateway has refunded it. A CANCELLED order shows the earliest one. */
+/** Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund. */
 export async function finishSurplus(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -91,7 +92,7 @@ export async function finishSurplus(
         WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
 }
 
-/** Captures of an order whose refund has begun and has not ended. */
+/** The captures of an order whose surplus refund has begun and has not ended. */
 export async function findUnprocessedSurplus(
   sql: Sql,
   orderNumber: string,

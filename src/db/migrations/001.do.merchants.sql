@@ -12,8 +12,8 @@ CREATE TABLE merchants (
   email text NOT NULL,
   status merchant_status NOT NULL DEFAULT 'PENDING',
   status_reason text,
-  -- The payment gateway of new orders, by its adapter's name. One for both environments: a merchant
-  -- tries in the sandbox what it gets in production.
+  -- The payment gateway of new orders, by its adapter's name. It is the same in both environments,
+  -- so that a merchant tests the gateway that it uses in production.
   gateway text NOT NULL DEFAULT 'razorpay',
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
@@ -51,7 +51,7 @@ CREATE TABLE linked_accounts (
   PRIMARY KEY (merchant_id, environment, gateway)
 );
 
--- Who changed what. Rows are never deleted, and contain no secret.
+-- Changes and their actors. Rows are never deleted, and contain no secret.
 CREATE TABLE audit_log (
   audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -89,8 +89,8 @@ CREATE INDEX orders_in_dispute ON orders (dispute_respond_by, order_number)
   WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
 
 -- Orders whose workflow has not begun. A row is written with the order, and deleted by the first
--- activity of its workflow. A separate table, because a flag in orders would write every index of
--- it.
+-- activity of its workflow. It is a separate table, because changing a flag in orders would update
+-- all of its indexes.
 CREATE TABLE unstarted_orders (
   order_number text PRIMARY KEY REFERENCES orders,
   created_at timestamptz NOT NULL

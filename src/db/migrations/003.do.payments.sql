@@ -11,16 +11,16 @@ CREATE TABLE payment_sessions (
   upi_intent text,
   page_url text,
   expires_at timestamptz NOT NULL,
-  -- When it was closed, or its order was paid or cancelled. Null if only its time ended it. A time
-  -- not before expires_at means that it had expired.
+  -- When it was closed, or its order was paid or cancelled. Null if it only expired. A time not
+  -- before expires_at means that it had expired.
   ended_at timestamptz,
   -- The command of the sandbox helper that pays this session: the PAID step answers it.
   pay_command_id text,
   created_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the gateway is next asked about it; null: never again. See
+  -- When the session is next checked at the gateway; null if it is not checked any more. See
   -- src/payments/session-queries.ts.
   next_check_at timestamptz,
-  -- When a request for the session last made the service ask; see src/payments/sessions.ts.
+  -- When a request for the session last made the service check it; see src/payments/sessions.ts.
   looked_at timestamptz,
   UNIQUE (gateway, gateway_session_id)
 );

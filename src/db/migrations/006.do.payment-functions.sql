@@ -1,4 +1,4 @@
--- When the gateway is asked about a session for the last time: an hour after it was over.
+-- When a session is checked at the gateway for the last time: an hour after it ended.
 CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
 $$;
@@ -56,7 +56,7 @@ BEGIN
   RETURN fits;
 END $$;
 
--- A reversal at the gateway has reduced an order's payment, or may reduce it.
+-- True if a reversal at the gateway has reduced an order's payment, or may reduce it.
 CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
     WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id

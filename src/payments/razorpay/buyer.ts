@@ -6,7 +6,7 @@ import { valueOf } from './client.ts';
 /** The UPI address with which Razorpay's test mode lets a payment succeed. */
 const PAYING_VPA = 'success@razorpay';
 
-/** The buyer of the sandbox, at the gateway simulator: Razorpay's own API has none. */
+/** Pays as the sandbox's buyer, at the gateway simulator: Razorpay's API cannot do this. */
 export function createBuyer(client: RazorpayClient): Pick<PaymentGateway, 'payAsBuyer'> {
   return {
     async payAsBuyer(gatewaySessionId) {

@@ -16,8 +16,9 @@ import {
 } from './schemas.ts';
 import type { Payment } from './schemas.ts';
 
-/** Razorpay's headers, as it spells them. */
+/** The header with the signature (webhooks/validate-test). */
 export const SIGNATURE_HEADER = 'X-Razorpay-Signature';
+/** The header with the event's id, the same for every delivery of the event; it is not signed. */
 export const EVENT_ID_HEADER = 'X-Razorpay-Event-Id';
 
 function header(headers: CallbackHeaders, name: string): string | undefined {
@@ -34,7 +35,7 @@ function isSigned(rawBody: Uint8Array, signature: string, secret: string): boole
 
 const CAPTURED: ReadonlySet<GatewayPayment['status']> = new Set(['captured', 'refunded']);
 
-/** The union's members without what they share: each is completed with the callback's facts. */
+/** The union's members without the properties that they share. */
 type EventBody = GatewayEvent extends infer Event
   ? Event extends GatewayEvent
     ? Omit<Event, 'eventId' | 'name' | 'occurredAtMs'>
@@ -65,7 +66,7 @@ function disputeEvent(payload: unknown): EventBody {
 const paymentIn = (part: { entity: Payment } | undefined) =>
   part === undefined ? null : presentPayment(part.entity);
 
-/** What each event that concerns us says; the payload is a snapshot of when it happened. */
+/** The readers of the events in use. The payload is a snapshot from the time of the event. */
 const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'qr_code.credited': paymentEvent,
   'qr_code.closed': (payload) => ({
@@ -98,7 +99,7 @@ function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent 
   };
 }
 
-/** Razorpay's webhooks: signature first, on the raw bytes, and only then the body. */
+/** Parses Razorpay's webhooks. It checks the signature over the raw bytes before the body. */
 export function createCallbackParser(webhookSecret: string): Pick<PaymentGateway, 'parseCallback'> {
   function parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult {
     const signature = header(headers, SIGNATURE_HEADER);

@@ -6,7 +6,7 @@ import { collectionOf, disputeSchema } from './schemas.ts';
 
 const DISPUTES = '/v1/disputes';
 
-/** Chargebacks, which Razorpay calls disputes (api/disputes). They can only be looked at. */
+/** Chargebacks, which Razorpay calls disputes (api/disputes). They are read-only here. */
 export function createChargebacks(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'fetchChargeback' | 'listNewestChargebacks'> {

@@ -5,29 +5,33 @@ import type { CallLog } from '../adapter.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway.ts';
 import { errorSchema } from './schemas.ts';
 
-/** What came of one HTTP call, sorted by what it says about the work that was asked for. */
+/** The result of one HTTP call, by what it says about the requested operation. */
 export type Answer<Value> =
   | { kind: 'done'; value: Value }
-  /** Razorpay's own refusal: the work was not done, and would not be done the next time. */
+  /** Razorpay refused: the operation was not done, and a repeat would be refused too. */
   | { kind: 'refused'; code: string; description: string }
-  /** It did not reach the other side, or was turned away at the door. */
+  /** The request did not reach Razorpay, or its rate limit rejected it: nothing was done. */
   | { kind: 'not_sent'; detail: string; cause?: unknown }
-  /** It may have been done. */
+  /** The operation may have been done. */
   | { kind: 'unknown'; detail: string; cause?: unknown };
 
+/** A result other than success. */
 export type Failure = Exclude<Answer<never>, { kind: 'done' }>;
 
+/** One HTTP request to Razorpay's API or the gateway simulator. */
 export interface Call {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
   query?: Readonly<Record<string, string | number>>;
   body?: Readonly<Record<string, unknown>>;
   headers?: Readonly<Record<string, string>>;
-  /** Ends the call, and with it a whole operation of several calls. */
+  /** Aborts the call; an operation of several calls shares one. Default: the client's time-out. */
   signal?: AbortSignal;
 }
 
+/** Makes HTTP calls to Razorpay. */
 export interface RazorpayClient {
+  /** Never throws; a response that does not match the schema is `unknown`. */
   call<Value>(call: Call, schema: z.ZodType<Value>): Promise<Answer<Value>>;
 }
 
@@ -40,7 +44,7 @@ interface ClientOptions {
   log?: CallLog | undefined;
 }
 
-/** Failures of connecting: nothing of the request has left this machine. */
+/** The connection failed: no part of the request was sent. */
 const CONNECT_FAILURES = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -65,54 +69,54 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Codes under which Razorpay reports its own and its banks' faults, whatever the status. */
-const PASSING_CODES = new Set(['SERVER_ERROR', 'GATEWAY_ERROR']);
-/** api/qr-codes/close and api/refunds show these with status 400 and 409. */
-const PASSING_DESCRIPTION = /please try again|still in progress/i;
+/** The codes of temporary failures of Razorpay and its banks, with any HTTP status. */
+const TRANSIENT_CODES = new Set(['SERVER_ERROR', 'GATEWAY_ERROR']);
+/** Temporary failures that api/qr-codes/close and api/refunds show with status 400 and 409. */
+const TRANSIENT_DESCRIPTION = /please try again|still in progress/i;
 
 function answerOf<Value>(status: number, text: string, schema: z.ZodType<Value>): Answer<Value> {
   const body = parseJson(text);
   if (status >= 200 && status < 300) {
     const parsed = schema.safeParse(body);
     if (parsed.success) return { kind: 'done', value: parsed.data };
-    return { kind: 'unknown', detail: `status ${status} with an answer we cannot read` };
+    return { kind: 'unknown', detail: `status ${status} with an unexpected body` };
   }
   if (status === 429) return { kind: 'not_sent', detail: 'too many requests' };
   const error = errorSchema.safeParse(body);
-  // A page of a proxy, a fault on their side, or a redirect says nothing about our request.
+  // A proxy's page, a server error or a redirect does not tell the outcome of the request.
   if (status < 400 || status >= 500 || !error.success) {
     return { kind: 'unknown', detail: `status ${status}` };
   }
   const { code, description } = error.data.error;
-  if (PASSING_CODES.has(code) || PASSING_DESCRIPTION.test(description)) {
+  if (TRANSIENT_CODES.has(code) || TRANSIENT_DESCRIPTION.test(description)) {
     return { kind: 'unknown', detail: `${code}: ${description}` };
   }
   return { kind: 'refused', code, description };
 }
 
-/** `https://host/prefix` and `/v1/…` with its query; the base may have a path of its own. */
+/** Joins `https://host/prefix` and `/v1/…`, and adds the query. */
 function urlOf(baseUrl: string, { path, query = {} }: Call): URL {
   const url = new URL(baseUrl.replace(/\/+$/, '') + path);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
   return url;
 }
 
-/** The words in the paths that we call; every other segment is the id of something. */
-const PATH_WORDS = new Set(
+/** The fixed segments of the paths in use; every other segment is an id. */
+const FIXED_SEGMENTS = new Set(
   'v1 v2 payments qr_codes close refund refunds transfers accounts disputes simulator pay'.split(
     ' ',
   ),
 );
 
-/** `/v1/payments/{id}/refund`: the same for every payment, so that lines can be counted. */
+/** `/v1/payments/{id}/refund`: the same for every payment, so that log lines can be counted. */
 function templateOf(path: string): string {
   const segments = path
     .split('/')
-    .map((word) => (word === '' || PATH_WORDS.has(word) ? word : '{id}'));
+    .map((segment) => (segment === '' || FIXED_SEGMENTS.has(segment) ? segment : '{id}'));
   return segments.join('/');
 }
 
-/** One line about each call: what was asked, what came of it, and how long that took. */
+/** Logs one line for each call: the request, the outcome and the duration. */
 function logCall(
   log: CallLog,
   { method, path }: Call,
@@ -130,7 +134,7 @@ function reasonOf(failure: Failure): string {
   return `${failure.code}: ${failure.description}`;
 }
 
-/** Speaks HTTP with Razorpay: Basic auth, JSON, a time-out, and nothing repeated in secret. */
+/** Makes HTTP calls to Razorpay with Basic auth, JSON and a time-out, without retries. */
 export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   const { baseUrl, keyId, keySecret, timeoutMs, dispatcher, log } = options;
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString('base64')}`;
@@ -149,16 +153,16 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   return {
     async call(call, schema) {
       const startedAtMs = performance.now();
-      const came = await send(call).catch((error: unknown) => failureOf(error));
-      const answer = 'kind' in came ? came : answerOf(came.status, came.text, schema);
-      const status = 'kind' in came ? undefined : came.status;
+      const result = await send(call).catch((error: unknown) => failureOf(error));
+      const answer = 'kind' in result ? result : answerOf(result.status, result.text, schema);
+      const status = 'kind' in result ? undefined : result.status;
       if (log) logCall(log, call, { status, startedAtMs }, answer);
       return answer;
     },
   };
 }
 
-/** The port's error for a call that did not work out. */
+/** The port's error for a failed call. */
 export function gatewayError(operation: string, failure: Failure): Error {
   if (failure.kind === 'refused') {
     return new GatewayRefused(operation, failure.code, failure.description);
@@ -166,7 +170,7 @@ export function gatewayError(operation: string, failure: Failure): Error {
   return new GatewayUnavailable(operation, failure.detail, { cause: failure.cause });
 }
 
-/** The value of an answer. @throws GatewayUnavailable or GatewayRefused when there is none */
+/** The value of an answer. @throws GatewayUnavailable or GatewayRefused if the call failed */
 export function valueOf<Value>(operation: string, answer: Answer<Value>): Value {
   if (answer.kind === 'done') return answer.value;
   throw gatewayError(operation, answer);

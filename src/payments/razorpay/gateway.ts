@@ -13,30 +13,31 @@ import { paymentSchema } from './schemas.ts';
 import { createSessions } from './sessions.ts';
 import { createTransfers } from './transfers.ts';
 
+/** The credentials and limits of one environment. */
 export interface RazorpayGatewayOptions {
   /** `https://api.razorpay.com`, or the simulator's address. */
   baseUrl: string;
   keyId: string;
   keySecret: string;
   webhookSecret: string;
-  /** For each call, connecting and reading included. */
+  /** The limit for each call, including connecting and reading; 10 s by default. */
   timeoutMs?: number;
-  /** For the whole of `closeSession`, however many calls it takes. */
+  /** The limit for all calls of `closeSession` together; 4 s by default. */
   closeTimeoutMs?: number;
-  /** Whose connections to use; without it the gateway has its own, which `close` ends. */
+  /** The connections to use. By default the gateway creates its own, which `close` ends. */
   dispatcher?: Dispatcher;
   now?: () => number;
-  /** Gets a line about each call. */
+  /** Receives one line for each call. */
   log?: CallLog;
 }
 
-/** Razorpay behind the port; `close` ends its connections once the calls under way are over. */
+/** Razorpay behind the port; `close` ends its connections once the running calls have ended. */
 export type RazorpayGateway = PaymentGateway & { close(): Promise<void> };
 
 /**
- * The port on Razorpay's public API: UPI QR codes as sessions, refunds, and Route transfers with
- * `on_hold` for the funds. The gateway simulator speaks the same API, so this is the adapter of
- * the sandbox too.
+ * Implements the port with Razorpay's public API: UPI QR codes as sessions, refunds, and Route
+ * transfers with `on_hold` for the funds. The gateway simulator has the same API, so the sandbox
+ * uses this adapter too.
  */
 export function createRazorpayGateway(options: RazorpayGatewayOptions): RazorpayGateway {
   const { timeoutMs = 10_000, closeTimeoutMs = 4_000, now = Date.now } = options;

@@ -23,7 +23,7 @@ function accountBody(input: LinkedAccountInput) {
   };
 }
 
-/** Linked accounts of Route. The email is Razorpay's own guard against making one twice. */
+/** Linked accounts of Route. Razorpay accepts each email once, so a repeat makes no second one. */
 export function createLinkedAccounts(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'createLinkedAccount'> {

@@ -3,13 +3,13 @@ import { valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
 import { collectionOf } from './schemas.ts';
 
-/** The most that Razorpay gives in one answer (api/understand, "Pagination"). */
+/** The most items that Razorpay returns in one response (api/understand, "Pagination"). */
 const PAGE_SIZE = 100;
 
 /**
- * All items of a collection, page after page, the newest first.
+ * Fetches all items of a collection, page by page, newest first.
  *
- * @param source.from only those created since, in Unix seconds
+ * @param source.from only items created since this time, in Unix seconds
  * @throws GatewayUnavailable or GatewayRefused
  */
 export async function listAll<Item>(

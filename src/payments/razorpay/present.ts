@@ -11,36 +11,36 @@ import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
 /** Notes hold at most 256 characters each; the same limit is safe for a description. */
 const TEXT_LIMIT = 255;
 
-/** A text short enough for Razorpay, never cut through the middle of a character. */
+/** Shortens a text to Razorpay's limit, without splitting a character. */
 export function shortText(text: string): string {
   return Array.from(text).slice(0, TEXT_LIMIT).join('');
 }
 
-/** What ties a QR code, and the payments that copy its notes, to our order. */
+/** The notes that identify the order of a QR code, and of the payments that copy its notes. */
 export function sessionNotes({ orderNumber, sessionId }: OpenSessionInput) {
   return { order_number: orderNumber, session_id: sessionId };
 }
 
-function note(notes: Record<string, unknown>, name: string): string | null {
+function textNote(notes: Record<string, unknown>, name: string): string | null {
   const value = notes[name];
   return typeof value === 'string' ? value : null;
 }
 
 const msFromSeconds = (seconds: number) => seconds * 1000;
 
-/** A QR code in the port's words. */
+/** Converts a QR code to the port's session. */
 export function presentSession(qrCode: QrCode): GatewaySession {
   return {
     gatewaySessionId: qrCode.id,
     state: qrCode.status === 'active' ? 'open' : 'closed',
-    orderNumber: note(qrCode.notes, 'order_number'),
-    sessionId: note(qrCode.notes, 'session_id'),
+    orderNumber: textNote(qrCode.notes, 'order_number'),
+    sessionId: textNote(qrCode.notes, 'session_id'),
     amountPaise: qrCode.payment_amount ?? null,
     closesAtMs: qrCode.close_by == null ? null : msFromSeconds(qrCode.close_by),
   };
 }
 
-/** A payment in the port's words, without the buyer's address, phone and email. */
+/** Converts a payment to the port's, without the buyer's address, phone and email. */
 export function presentPayment(payment: Payment): GatewayPayment {
   const failure = { code: payment.error_code ?? '', description: payment.error_description ?? '' };
   return {
@@ -49,8 +49,8 @@ export function presentPayment(payment: Payment): GatewayPayment {
     amountPaise: payment.amount,
     refundedPaise: payment.amount_refunded ?? 0,
     currency: payment.currency,
-    orderNumber: note(payment.notes, 'order_number'),
-    sessionId: note(payment.notes, 'session_id'),
+    orderNumber: textNote(payment.notes, 'order_number'),
+    sessionId: textNote(payment.notes, 'session_id'),
     failure: payment.status === 'failed' ? failure : null,
     // Of a payment by UPI, the retrieval reference number is the UTR.
     utr: payment.acquirer_data?.rrn ?? null,
@@ -58,7 +58,7 @@ export function presentPayment(payment: Payment): GatewayPayment {
   };
 }
 
-/** A refund in the port's words. */
+/** Converts a refund to the port's. */
 export function presentRefund(refund: Refund): GatewayRefund {
   return {
     gatewayRefundId: refund.id,
@@ -66,11 +66,11 @@ export function presentRefund(refund: Refund): GatewayRefund {
     status: refund.status,
     amountPaise: refund.amount,
     createdAtMs: msFromSeconds(refund.created_at),
-    idempotencyKey: note(refund.notes, 'idempotency_key'),
+    idempotencyKey: textNote(refund.notes, 'idempotency_key'),
   };
 }
 
-/** A dispute in the port's words. One that was closed without money being taken came to nothing. */
+/** Converts a dispute to the port's chargeback. Closed without a deduction counts as `won`. */
 export function presentChargeback(dispute: Dispute): GatewayChargeback {
   const deductedPaise = dispute.amount_deducted ?? 0;
   return {
@@ -89,7 +89,7 @@ function chargebackState(
   return status === 'lost' || deductedPaise > 0 ? 'lost' : 'won';
 }
 
-/** A Route transfer in the port's words. Razorpay carries transfers out after it has answered. */
+/** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {
   const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
   const settledState = transfer.on_hold ? 'held' : 'released';
@@ -103,5 +103,5 @@ export function presentTransfer(transfer: Transfer): GatewayTransfer {
 /** Whether this refund or transfer was made under this key. */
 export function madeUnder(idempotencyKey: string) {
   return ({ notes }: { notes: Record<string, unknown> }) =>
-    note(notes, 'idempotency_key') === idempotencyKey;
+    textNote(notes, 'idempotency_key') === idempotencyKey;
 }

@@ -12,9 +12,9 @@ const paymentPath = (gatewayPaymentId: string) =>
   `/v1/payments/${encodeURIComponent(gatewayPaymentId)}`;
 
 /**
- * Refunds, guarded twice: by `X-Refund-Idempotency` (api/refunds/normal-refunds-idempotent), and
- * by looking for the key in the notes of the payment's refunds, which holds however long ago the
- * first try was.
+ * Refunds with two guards against a duplicate: `X-Refund-Idempotency`
+ * (api/refunds/normal-refunds-idempotent), and a search for the key in the notes of the payment's
+ * refunds, which works without a time limit.
  */
 export function createRefunds(
   client: RazorpayClient,
@@ -35,8 +35,8 @@ export function createRefunds(
 
   async function make(input: RefundInput, headerKey: string): Promise<Answer<Refund>> {
     const transfers = await listTransfers(client, 'refund', input.gatewayPaymentId);
-    // Without it Razorpay would pay the buyer from our own balance and leave the merchant's share
-    // where it is. A reversed transfer counts too, or a repeat would differ from its first try.
+    // Without `reverse_all` Razorpay would refund from the platform's balance and leave the
+    // transfer as it is. A reversed transfer counts too, so that a repeat sends the same body.
     const reverseAll = transfers.some(({ status }) => status !== 'failed');
     const body = {
       amount: input.amountPaise,
@@ -50,8 +50,8 @@ export function createRefunds(
   }
 
   async function refundOnce(input: RefundInput): Promise<Refund> {
-    // A refund that Razorpay accepted and that failed afterwards stays the answer to its key, so
-    // the next one needs another. Its number is that of the failed ones, the same whoever asks.
+    // Razorpay keeps returning a refund that failed after it was accepted for its key, so the next
+    // refund needs another key: the count of failed refunds, which every process computes alike.
     let headerKey = input.idempotencyKey;
     const find = async () => {
       const { live, failed } = await refundsUnder(input);

@@ -1,34 +1,37 @@
 import { z } from 'zod';
 
 /**
- * What we read of Razorpay's answers; everything else in them is dropped. The shapes are those of
+ * The parts of Razorpay's responses that the service reads; all others are dropped. Their source is
  * github.com/razorpay/markdown-docs (api/qr-codes, api/payments, api/refunds, api/payments/route,
  * webhooks), commit ab3bda5 of April 2026.
  */
 
-/** Empty notes come as `[]`, because the other side is PHP. */
+/** Razorpay returns empty notes as `[]`. */
 const notes = z
   .union([z.record(z.string(), z.unknown()), z.array(z.unknown()).transform(() => ({}))])
   .optional()
   .transform((given): Record<string, unknown> => given ?? {});
 
 const paise = z.number().int().nonnegative();
-/** A time in Unix seconds; some webhook samples show it as text. */
+/** A time in Unix seconds; some webhook samples show it as a string. */
 const unixSeconds = z.coerce.number().int().nonnegative();
 
+/** api/qr-codes: a UPI QR code, which is the port's session. */
 export const qrCodeSchema = z.object({
   id: z.string().min(1),
   entity: z.literal('qr_code'),
   status: z.enum(['active', 'closed']),
   image_url: z.string(),
-  /** Only where Razorpay has switched the feature on: api/qr-codes/image-content. */
+  /** Only if Razorpay has enabled the feature for the account: api/qr-codes/image-content. */
   image_content: z.string().optional(),
   payment_amount: paise.nullish(),
   close_by: unixSeconds.nullish(),
   notes,
 });
+/** A parsed QR code; amounts in paise, times in Unix seconds. */
 export type QrCode = z.infer<typeof qrCodeSchema>;
 
+/** api/payments; `rrn` is the UTR of a UPI payment. */
 export const paymentSchema = z.object({
   id: z.string().min(1),
   entity: z.literal('payment'),
@@ -42,8 +45,10 @@ export const paymentSchema = z.object({
   notes,
   created_at: unixSeconds,
 });
+/** A parsed payment; amounts in paise, times in Unix seconds. */
 export type Payment = z.infer<typeof paymentSchema>;
 
+/** api/refunds. */
 export const refundSchema = z.object({
   id: z.string().min(1),
   entity: z.literal('refund'),
@@ -53,8 +58,10 @@ export const refundSchema = z.object({
   notes,
   created_at: unixSeconds,
 });
+/** A parsed refund; the amount in paise, times in Unix seconds. */
 export type Refund = z.infer<typeof refundSchema>;
 
+/** api/disputes: the port's chargeback. */
 export const disputeSchema = z.object({
   id: z.string().min(1),
   entity: z.literal('dispute'),
@@ -64,8 +71,10 @@ export const disputeSchema = z.object({
   amount_deducted: paise.nullish(),
   status: z.enum(['open', 'under_review', 'won', 'lost', 'closed']),
 });
+/** A parsed dispute; amounts in paise. */
 export type Dispute = z.infer<typeof disputeSchema>;
 
+/** api/payments/route: a transfer to a linked account. */
 export const transferSchema = z.object({
   id: z.string().min(1),
   entity: z.literal('transfer'),
@@ -75,8 +84,10 @@ export const transferSchema = z.object({
   on_hold: z.boolean(),
   notes,
 });
+/** A parsed transfer; amounts in paise. */
 export type Transfer = z.infer<typeof transferSchema>;
 
+/** api/payments/route: a linked account. */
 export const accountSchema = z.object({
   id: z.string().startsWith('acc_'),
   legal_business_name: z.string(),
@@ -86,29 +97,33 @@ export const accountSchema = z.object({
 export const collectionOf = <Item>(item: z.ZodType<Item>) =>
   z.object({ entity: z.literal('collection'), items: z.array(item) });
 
-/** api/errors: only a body of this form is Razorpay's own word. */
+/** api/errors: only a body of this form counts as Razorpay's refusal. */
 export const errorSchema = z.object({
   error: z.object({ code: z.string(), description: z.string() }),
 });
 
 const entityOf = <Entity extends z.ZodType>(entity: Entity) => z.object({ entity });
 
-/** The envelope of every webhook; which entities are in it depends on the event. */
+/** The envelope of every webhook; the event decides which entities its payload contains. */
 export const webhookSchema = z.object({
   entity: z.literal('event'),
   event: z.string().min(1),
   created_at: unixSeconds.optional(),
   payload: z.record(z.string(), z.unknown()),
 });
+/** The payload of `payment.*` and `qr_code.credited`; only the latter contains the QR code. */
 export const paymentPayloadSchema = z.object({
   payment: entityOf(paymentSchema),
   qr_code: entityOf(qrCodeSchema).optional(),
 });
+/** The payload of `qr_code.closed`. */
 export const qrCodePayloadSchema = z.object({ qr_code: entityOf(qrCodeSchema) });
+/** The payload of `refund.*`. */
 export const refundPayloadSchema = z.object({
   refund: entityOf(refundSchema),
   payment: entityOf(paymentSchema).optional(),
 });
+/** The payload of `payment.dispute.*`. */
 export const disputePayloadSchema = z.object({
   dispute: entityOf(disputeSchema),
   payment: entityOf(paymentSchema).optional(),

@@ -13,10 +13,10 @@ import { presentPayment, presentSession, sessionNotes, shortText } from './prese
 import { collectionOf, paymentSchema, qrCodeSchema } from './schemas.ts';
 
 /**
- * A QR code must live for at least 2 minutes (api/qr-codes/create); half a minute more allows for
- * a clock that is behind Razorpay's. A session that is over sooner is closed by reconciliation.
+ * A QR code must be open for at least 2 minutes (api/qr-codes/create); half a minute more allows
+ * for a clock behind Razorpay's. Reconciliation closes a session that ends earlier.
  */
-const SHORTEST_LIFE_MS = 150_000;
+const MIN_OPEN_MS = 150_000;
 
 const QR_CODES = '/v1/payments/qr_codes';
 const qrCodePath = (gatewaySessionId: string) =>
@@ -42,7 +42,7 @@ async function openQrCode(
   options: SessionOptions,
   input: OpenSessionInput,
 ): Promise<OpenedSession> {
-  const closesAtMs = Math.max(input.expiresAtMs, options.now() + SHORTEST_LIFE_MS);
+  const closesAtMs = Math.max(input.expiresAtMs, options.now() + MIN_OPEN_MS);
   const body = {
     type: 'upi_qr',
     usage: 'single_use',
@@ -55,14 +55,14 @@ async function openQrCode(
   const answer = await client.call({ method: 'POST', path: QR_CODES, body }, qrCodeSchema);
   const qrCode = valueOf('openSession', answer);
   if (qrCode.image_content === undefined) {
-    const remedy = 'ask Razorpay to switch on image_content for QR codes';
+    const remedy = 'ask Razorpay to enable image_content for QR codes';
     throw new GatewayRefused('openSession', 'IMAGE_CONTENT_MISSING', remedy);
   }
   return {
     gatewaySessionId: qrCode.id,
     upiIntent: qrCode.image_content,
     pageUrl: qrCode.image_url,
-    // Razorpay may set another time than the one asked for, and says to go by the one it gives.
+    // Razorpay may set another time than requested; its documentation says to use the returned one.
     closesAtMs: qrCode.close_by == null ? closesAtMs : qrCode.close_by * 1000,
   };
 }
@@ -80,20 +80,20 @@ async function paymentsOf(
 
 type Closing = Awaited<ReturnType<RazorpayClient['call']>>;
 
-/** An open QR code after an answer that says closed is a contradiction: ask again later. */
+/** A close that succeeded while the QR code is open is contradictory: the outcome is unknown. */
 function stillOpen(closing: Closing) {
   if (closing.kind !== 'done') return closing;
   return { kind: 'unknown', detail: 'the QR code is still open' } as const;
 }
 
-/** A payment that is refunded by now was a payment: whoever asked has to hear of it. */
+/** Returns a refunded payment too: the caller must record that the session was paid. */
 function closedSession(payments: GatewayPayment[]): ClosedSession {
   const captured = payments.filter(({ status }) => status === 'captured' || status === 'refunded');
   const payment = captured.find(({ refundedPaise }) => refundedPaise === 0) ?? captured[0];
   return payment === undefined ? { state: 'closed' } : { state: 'paid', payment };
 }
 
-/** Three calls at most, all within one deadline, because a merchant's cancel waits for it. */
+/** One deadline for all calls, because a merchant's cancel waits for them. */
 async function closeQrCode(
   client: RazorpayClient,
   { closeTimeoutMs }: SessionOptions,
@@ -103,13 +103,13 @@ async function closeQrCode(
   const path = qrCodePath(gatewaySessionId);
   const close = { method: 'POST', path: `${path}/close`, signal } as const;
   const closing = await client.call(close, qrCodeSchema);
-  // Refused, because it is closed already, or unknown: the QR code itself knows.
+  // Refused because it is closed already, or unknown: fetch the QR code.
   if (closing.kind !== 'done' || closing.value.status !== 'closed') {
     const found = await client.call({ method: 'GET', path, signal }, qrCodeSchema);
     const isClosed = valueOf('closeSession', found).status === 'closed';
     if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
   }
-  // The QR code's own count of payments lags behind them in Razorpay's samples.
+  // In Razorpay's samples, the QR code's count of payments lags behind its list of payments.
   return closedSession(await paymentsOf(client, 'closeSession', gatewaySessionId, signal));
 }
 

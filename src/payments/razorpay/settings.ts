@@ -1,10 +1,10 @@
 import type { Environment } from '../../domain/index.ts';
 import { text, webAddress } from '../../settings.ts';
 
-/** What Razorpay needs in each environment; the names are those after `SANDBOX_RAZORPAY_`. */
+/** The settings of Razorpay in an environment, named without the prefix `SANDBOX_RAZORPAY_`. */
 export const razorpaySettings = (environment: Environment) => ({
   BASE_URL: webAddress('where its API is: `https://api.razorpay.com`', {
-    // The sandbox may be the gateway simulator, which speaks no https.
+    // The sandbox may use the gateway simulator, which does not support https.
     secure: environment === 'production',
   }),
   KEY_ID: text(undefined, {

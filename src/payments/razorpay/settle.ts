@@ -4,18 +4,19 @@ import type { Answer } from './client.ts';
 
 interface MoneyCall<Made> {
   operation: string;
-  /** Looks for what this very operation has made before. */
+  /** Finds what an earlier call with the same key made. */
   find: () => Promise<Made | undefined>;
-  /** Makes it. */
+  /** Sends the request that moves the money. */
   make: () => Promise<Answer<Made | undefined>>;
 }
 
 /**
- * Moves money once: looks first, so that a repeated call finds what an earlier one made; then
- * makes it; and looks again whatever the failure. After an unknown outcome it may be there, and
- * after a refusal too: the "more than was captured" of a repeat that an earlier, slower try beat.
+ * Moves money once. It searches first, so that a repeat finds what an earlier call made; then it
+ * sends the request, and searches again if that fails. The operation may have been done after an
+ * unknown outcome, and also after a refusal: an earlier, slower request may have completed first,
+ * so that the repeat asks for more than is left.
  *
- * @throws GatewayUnavailable or GatewayRefused when it is not there at the end
+ * @throws GatewayUnavailable or GatewayRefused when the last search finds nothing
  */
 export async function settle<Made>({ operation, find, make }: MoneyCall<Made>): Promise<Made> {
   const before = await find();
@@ -25,10 +26,10 @@ export async function settle<Made>({ operation, find, make }: MoneyCall<Made>): 
   const after = answer.kind === 'not_sent' ? undefined : await find();
   if (after !== undefined) return after;
   if (answer.kind !== 'done') throw gatewayError(operation, answer);
-  throw gatewayError(operation, { kind: 'unknown', detail: 'the answer holds no result' });
+  throw gatewayError(operation, { kind: 'unknown', detail: 'the response contains no result' });
 }
 
-/** The same key with another amount is a mistake of ours, which must not pass for a repeat. */
+/** @throws GatewayRefused when the key was used with another amount: an error in this service */
 export function assertSameAmount(operation: string, foundPaise: number, askedPaise: number): void {
   if (foundPaise === askedPaise) return;
   const description = `${foundPaise} paise were moved under this key before, not ${askedPaise}`;

@@ -24,7 +24,7 @@ function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefin
   return answer.kind === 'done' ? { kind: 'done', value: answer.value.items[0] } : answer;
 }
 
-/** What of a payment is in its linked account. A failed transfer has moved nothing. */
+/** The money of a payment in the linked account. A failed transfer has moved nothing. */
 async function fetchTransferred(
   client: RazorpayClient,
   gatewayPaymentId: string,
@@ -40,9 +40,9 @@ async function fetchTransferred(
 }
 
 /**
- * Funds held for a merchant and released to it, as one Route transfer of the payment. Razorpay
- * takes no idempotency key for transfers of a payment ("only on the Direct Transfers API"), so the
- * key is in the notes and the look-up is the guard.
+ * Holds and releases a merchant's funds as one Route transfer of the payment. Razorpay accepts no
+ * idempotency key for transfers of a payment ("only on the Direct Transfers API"), so the key is
+ * stored in the notes and searched for before each transfer.
  */
 export function createTransfers(
   client: RazorpayClient,
@@ -50,7 +50,7 @@ export function createTransfers(
   async function find(operation: string, input: TransferInput): Promise<Transfer | undefined> {
     const transfers = await listTransfers(client, operation, input.gatewayPaymentId);
     const made = transfers.filter(madeUnder(input.idempotencyKey));
-    // A failed transfer has moved nothing: it is as if it had never been.
+    // A failed transfer has moved nothing and is ignored.
     const transfer = made.find(({ status }) => status !== 'failed');
     if (transfer !== undefined) assertSameAmount(operation, transfer.amount, input.amountPaise);
     return transfer;
@@ -81,7 +81,7 @@ export function createTransfers(
     });
   }
 
-  /** Setting `on_hold` to false twice is the same as once, so this needs no key. */
+  /** Setting `on_hold` to false is idempotent, so this needs no key. */
   async function liftHold(input: TransferInput, transferId: string): Promise<Transfer> {
     const path = `/v1/transfers/${encodeURIComponent(transferId)}`;
     const call = { method: 'PATCH', path, body: { on_hold: false } } as const;
