@@ -162,10 +162,7 @@ export async function recordMissedChargebacks(deps: ReversalDeps): Promise<void>
   }
 }
 
-async function loggingFailure(
-  { log }: ReversalDeps,
-  work: () => Promise<void>,
-): Promise<void> {
+async function loggingFailure({ log }: ReversalDeps, work: () => Promise<void>): Promise<void> {
   await work().catch((err: unknown) => {
     log.warn({ err }, 'Chargebacks could not be checked: the next run retries');
   });

@@ -45,7 +45,7 @@ const NOT_SEEN_BY_WORKFLOW =
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
  *   releasing or refunding its money or part of it was reversed, or when another settlement is
  *   recorded
- * @throws OrderNotNotifiedError when the row is written, but Temporal did not respond
+ * @throws OrderNotNotifiedError when the row is written, but the order could not be notified
  */
 export async function settleOutside(
   deps: SettleOutsideDeps,

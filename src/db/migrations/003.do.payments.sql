@@ -129,7 +129,7 @@ CREATE TABLE gateway_reversals (
   noted_at timestamptz NOT NULL DEFAULT service_now(),
   -- When its end was recorded.
   ended_at timestamptz,
-  -- When the gateway was last asked about a chargeback that is open.
+  -- When an open chargeback was last checked at the gateway.
   checked_at timestamptz,
   PRIMARY KEY (gateway, reversal_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments

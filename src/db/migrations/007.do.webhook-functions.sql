@@ -10,7 +10,7 @@ AS $$ SELECT 8 >> least(timeouts / 8, 3) $$;
 
 -- Reserves a time for each webhook that has to wait for its endpoint, and ends its attempt until
 -- then. The times of an endpoint are as far apart as its places allow, and at most ten minutes
--- ahead: a webhook without a time until then tries again shortly before.
+-- ahead: a webhook without a time until then is tried again shortly before.
 CREATE FUNCTION reserve_webhook_attempts(p_waiting jsonb)
 RETURNS TABLE (token text, wait_ms double precision)
 LANGUAGE plpgsql AS $$
