@@ -102,7 +102,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
         'amount', r.amount_paise / 100.0) AS details
       FROM gateway_reversals r CROSS JOIN LATERAL (VALUES
         (${REVERSAL_KINDS[0]}, 'processed', r.ended_at),
-        (${REVERSAL_KINDS[1]}, r.state, CASE WHEN r.kind = 'chargeback' THEN r.noted_at END),
+        (${REVERSAL_KINDS[1]}, r.state, CASE WHEN r.kind = 'chargeback' THEN r.recorded_at END),
         (${REVERSAL_KINDS[2]}, 'won', r.ended_at), (${REVERSAL_KINDS[3]}, 'lost', r.ended_at))
         m (kind, state, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL AND m.state = r.state

@@ -64,15 +64,15 @@ export interface RecordedReversal {
   kind: 'refund' | 'chargeback';
   amountPaise: number;
   state: string;
-  notedAt: Date;
+  recordedAt: Date;
   endedAt: Date | null;
 }
 
 /** All reversals of an order, oldest first. */
 export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
   return sql<RecordedReversal[]>`
-    SELECT reversal_id, kind, amount_paise, state, noted_at, ended_at
-    FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY noted_at, reversal_id`;
+    SELECT reversal_id, kind, amount_paise, state, recorded_at, ended_at
+    FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY recorded_at, reversal_id`;
 }
 
 /** An operator's record of where the money is. */

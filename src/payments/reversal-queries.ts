@@ -15,7 +15,7 @@ export interface Reversal {
 /** What recording a reversal changed. */
 export type ReversalResult =
   /** The reversal is new, or its state has changed. */
-  | { outcome: 'noted'; orderNumber: string }
+  | { outcome: 'recorded'; orderNumber: string }
   | { outcome: 'known'; orderNumber: string }
   /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
@@ -37,7 +37,7 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
     FROM orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
     WHERE o.order_number = ${orderNumber} AND r.blocks_release
-    ORDER BY r.noted_at, r.reversal_id`;
+    ORDER BY r.recorded_at, r.reversal_id`;
 }
 
 /** The recorded refunds of a payment, by this service and at the gateway itself, in paise. */
@@ -74,7 +74,7 @@ export async function takeOpenChargebacks(
     UPDATE gateway_reversals r SET checked_at = service_now() FROM orders o
     WHERE o.order_number = r.order_number AND (r.gateway, r.reversal_id) IN (
       SELECT gateway, reversal_id FROM gateway_reversals
-      WHERE state = 'open' AND coalesce(checked_at, noted_at)
+      WHERE state = 'open' AND coalesce(checked_at, recorded_at)
         < (SELECT service_now()) - ${everyMs} * interval '1 millisecond'
       ORDER BY checked_at NULLS FIRST LIMIT ${limit}
       FOR UPDATE SKIP LOCKED)

@@ -62,7 +62,7 @@ async function recordReversal(
   reversal: Reversal,
 ): Promise<queries.ReversalResult['outcome']> {
   const result = await queries.writeReversal(deps.sql, at, reversal);
-  if (result.outcome !== 'noted') return result.outcome;
+  if (result.outcome !== 'recorded') return result.outcome;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
   const fields = {
     orderNumber: result.orderNumber,
@@ -83,7 +83,7 @@ async function recordReversal(
       fields,
     });
   }
-  return 'noted';
+  return 'recorded';
 }
 
 const MESSAGES = {
@@ -114,7 +114,7 @@ export async function recordRefundsOf(
   const refunds = await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId);
   let isChanged = false;
   for (const refund of refunds.toReversed()) {
-    isChanged = (await recordRefund(deps, at, refund)) === 'noted' || isChanged;
+    isChanged = (await recordRefund(deps, at, refund)) === 'recorded' || isChanged;
   }
   return isChanged;
 }

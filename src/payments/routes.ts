@@ -8,7 +8,7 @@ import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-
 import type { OrderRow } from '../orders/public.ts';
 import { authorizeOrder } from '../orders/public.ts';
 import type { SessionRow } from './queries.ts';
-import { findSessionOfKey, keepSessionOfKey } from './queries.ts';
+import { findSessionOfKey, recordSessionOfKey } from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
 import { isOpen, refreshSession, openSession } from './sessions.ts';
 
@@ -91,7 +91,7 @@ async function openOnce(
   }
   const { session, isNew } = await openSession(deps, order);
   if (key === undefined) return { session, isNew, replayed: false };
-  const isFirst = await keepSessionOfKey(deps.sql, orderNumber, key, session.sessionId);
+  const isFirst = await recordSessionOfKey(deps.sql, orderNumber, key, session.sessionId);
   if (isFirst) return { session, isNew, replayed: false };
   const first = await findSessionOfKey(deps.sql, orderNumber, key);
   return { session: first ?? session, isNew: false, replayed: true };

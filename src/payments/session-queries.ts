@@ -211,7 +211,7 @@ export async function findHelperPayment(
 }
 
 /** @returns false when the gateway was asked about the session within `everyMs` */
-export async function claimLook(sql: Sql, sessionId: string, everyMs: number): Promise<boolean> {
+export async function claimRefresh(sql: Sql, sessionId: string, everyMs: number): Promise<boolean> {
   const rows = await sql`
     UPDATE payment_sessions SET looked_at = service_now()
     WHERE session_id = ${sessionId} AND (looked_at IS NULL
@@ -221,7 +221,7 @@ export async function claimLook(sql: Sql, sessionId: string, everyMs: number): P
 }
 
 /** Records the session returned for an Idempotency-Key. @returns false when the key has one */
-export async function keepSessionOfKey(
+export async function recordSessionOfKey(
   sql: Sql,
   orderNumber: string,
   idempotencyKey: string,

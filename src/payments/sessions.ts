@@ -128,7 +128,7 @@ export async function refreshSession(
 ): Promise<SessionRow | undefined> {
   const session = await queries.findSession(deps.sql, orderNumber, sessionId);
   if (!session || !isOpen(session)) return session;
-  if (!(await queries.claimLook(deps.sql, sessionId, REFRESH_EVERY_MS))) return session;
+  if (!(await queries.claimRefresh(deps.sql, sessionId, REFRESH_EVERY_MS))) return session;
   const check = isClosedAtGateway(deps, session);
   await Promise.race([check, sleep(REFRESH_TIMEOUT_MS, undefined, { ref: false })]);
   return queries.findSession(deps.sql, orderNumber, sessionId);

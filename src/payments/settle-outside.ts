@@ -107,7 +107,7 @@ async function notifyOrder(
   const failed = async (cause: unknown): Promise<false> => {
     const { status } = await findOrderByNumber(sql, orderNumber);
     if (isFinal(status)) return false;
-    const message = `The settlement is recorded, but order ${orderNumber} could not be told: run the command again`;
+    const message = `The settlement is recorded, but order ${orderNumber} could not be notified: run the command again`;
     throw new OrderNotNotifiedError(message, { cause });
   };
   try {

@@ -323,7 +323,7 @@ describe('a settlement made outside the gateway', () => {
   }) => {
     const { order, told } = await settleWithoutTemporal(service, merchant);
     expect(told).toBe(
-      `The settlement is recorded, but order ${order.order_number} could not be told: run the command again`,
+      `The settlement is recorded, but order ${order.order_number} could not be notified: run the command again`,
     );
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
   });

@@ -126,7 +126,7 @@ CREATE TABLE gateway_reversals (
     GENERATED ALWAYS AS (state IN ('pending', 'processed', 'open', 'lost')) STORED,
   -- The amount of its ledger line: less than amount_paise only if less of the payment was left.
   booked_paise bigint NOT NULL DEFAULT 0 CHECK (booked_paise BETWEEN 0 AND amount_paise),
-  noted_at timestamptz NOT NULL DEFAULT service_now(),
+  recorded_at timestamptz NOT NULL DEFAULT service_now(),
   -- When its end was recorded.
   ended_at timestamptz,
   -- When an open chargeback was last checked at the gateway.

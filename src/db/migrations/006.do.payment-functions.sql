@@ -105,7 +105,7 @@ BEGIN
   RETURNING * INTO reversal;
   IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
     RETURN jsonb_build_object('orderNumber', o.order_number, 'outcome',
-      CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'noted' END);
+      CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'recorded' END);
   END IF;
 
   -- At most one of these three has a balance.
@@ -127,7 +127,7 @@ BEGIN
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
     AND NOT EXISTS (SELECT FROM ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id);
-  RETURN jsonb_build_object('outcome', 'noted', 'orderNumber', o.order_number);
+  RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
 END $$;
 
 -- Reserves the one open session of an order. It locks the order's row, so that no second session is

@@ -191,7 +191,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
           one.kind,
           rupees(one.amountPaise),
           one.state,
-          one.notedAt,
+          one.recordedAt,
           one.endedAt,
         ]),
       ),
