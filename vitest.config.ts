@@ -45,7 +45,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // A process runs file after file: each file lets go of what it started, and the libraries are
+    // A process runs file after file: each file releases what it started, and the libraries are
     // loaded once for many of them. Measured, it is an eighth of the whole run.
     isolate: false,
     // More than the two processors: much of the time a test waits for a server.

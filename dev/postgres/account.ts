@@ -7,12 +7,12 @@ export interface PostgresAccount {
   readonly gid?: number;
 }
 
-/** The uid of the user `nobody` on Linux. */
+/** The uid of the unprivileged user on Linux. */
 const NOBODY_UID = 65_534;
 
 /**
  * The account that runs PostgreSQL on this data directory. PostgreSQL refuses to run as root, so
- * under root it is the owner of the directory, or `nobody`.
+ * under root it is the owner of the directory, or the unprivileged user.
  *
  * @throws SetupError as root on a system other than Linux, or when another user owns the directory.
  */

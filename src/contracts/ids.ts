@@ -16,20 +16,20 @@ export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
 
 /** The workflow type that starts orders which have a row and no workflow. */
 export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
-/** The Schedule of {@link SWEEP_WORKFLOW}. */
-export const SWEEP_SCHEDULE_ID = 'sweep-unstarted-orders';
 /** The workflow type that compares payments with the gateway. */
 export const RECONCILE_WORKFLOW = 'reconcilePayments';
-/** The Schedule of {@link RECONCILE_WORKFLOW}. */
-export const RECONCILE_SCHEDULE_ID = 'reconcile-payments';
 /** The workflow type that compares rows with workflows. */
 export const COMPARE_WORKFLOW = 'compareOrders';
-/** The Schedule of {@link COMPARE_WORKFLOW}. */
-export const COMPARE_SCHEDULE_ID = 'compare-orders';
 /** The workflow type that seals full blocks of orders, by which lists count. */
 export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
-/** The Schedule of {@link SEAL_BLOCKS_WORKFLOW}. */
-export const SEAL_BLOCKS_SCHEDULE_ID = 'seal-order-blocks';
+
+/** The ids of the Schedules, by the workflow types that they start. */
+export const SCHEDULE_IDS = {
+  [SWEEP_WORKFLOW]: 'sweep-unstarted-orders',
+  [RECONCILE_WORKFLOW]: 'reconcile-payments',
+  [COMPARE_WORKFLOW]: 'compare-orders',
+  [SEAL_BLOCKS_WORKFLOW]: 'seal-order-blocks',
+} as const;
 
 /** The Signal that has an order compare its state with its row. */
 export const CATCH_UP_SIGNAL = 'catchUp';

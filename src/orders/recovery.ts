@@ -29,19 +29,19 @@ export function orderInputOf(order: OrderRow): OrderInput {
  * has none, or signals the running one to compare itself with the row. If an ended workflow has steps
  * that the row lacks, the new workflow receives them and records them again.
  *
- * @returns `started`; `told` when the running workflow was signalled; `final` when the row is final and
+ * @returns `started`; `signalled` when the running workflow was signalled; `final` when the row is final and
  *   no workflow runs, so that there is nothing to do
  * @throws Error when the order has no row
  */
 export async function recoverOrder(
   deps: RecoveryDeps,
   orderNumber: string,
-): Promise<'started' | 'told' | 'final'> {
+): Promise<'started' | 'signalled' | 'final'> {
   const { workflows } = deps;
   const order = await findOrderByNumber(deps.sql, orderNumber);
   const found = await workflows.find(orderNumber);
   if (found.state === 'running') {
-    if ((await workflows.catchUp(orderNumber)) === 'sent') return 'told';
+    if ((await workflows.catchUp(orderNumber)) === 'sent') return 'signalled';
     return recoverOrder(deps, orderNumber);
   }
   if (isFinal(order.status)) return 'final';

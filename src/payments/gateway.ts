@@ -158,7 +158,7 @@ export interface GatewayChargeback {
   state: 'open' | 'won' | 'lost';
 }
 
-/** The merchant's account to open at the gateway, in the fields that Razorpay Route requires. */
+/** The merchant's account to open at the gateway, in the fields that gateways require. */
 export interface LinkedAccountInput {
   email: string;
   phone: string;

@@ -104,7 +104,7 @@ function getSessionRoute(deps: SessionDeps): Route {
     path: '/orders/{id}/payment-sessions/{session}',
     operationId: 'getPaymentSession',
     summary: 'Get a payment session',
-    description: '408 when it has expired, and for ever after.',
+    description: '408 once it has expired.',
     params: z.object({ id: z.string(), session: z.string() }),
     responses: { 200: { description: 'The session', schema: envelopeOf(sessionSchema) } },
     errors: [...orderErrors, 'NOT_FOUND', 'PAYMENT_SESSION_EXPIRED'],

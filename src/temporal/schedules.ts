@@ -1,13 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { ScheduleAlreadyRunning } from '@temporalio/client';
 import {
-  COMPARE_SCHEDULE_ID,
   COMPARE_WORKFLOW,
-  RECONCILE_SCHEDULE_ID,
   RECONCILE_WORKFLOW,
-  SEAL_BLOCKS_SCHEDULE_ID,
+  SCHEDULE_IDS,
   SEAL_BLOCKS_WORKFLOW,
-  SWEEP_SCHEDULE_ID,
   SWEEP_WORKFLOW,
   TASK_QUEUE,
 } from '../contracts/ids.ts';
@@ -29,18 +26,18 @@ export async function ensureSchedules(
   intervals: { sweepAfterMs: number; reconcileMs: number },
 ): Promise<void> {
   const { sweepAfterMs, reconcileMs } = intervals;
-  await ensureSchedule(client, SWEEP_SCHEDULE_ID, SWEEP_WORKFLOW, sweepAfterMs);
-  await ensureSchedule(client, COMPARE_SCHEDULE_ID, COMPARE_WORKFLOW, COMPARE_MS);
-  await ensureSchedule(client, RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW, reconcileMs);
-  await ensureSchedule(client, SEAL_BLOCKS_SCHEDULE_ID, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
+  await ensureSchedule(client, SWEEP_WORKFLOW, sweepAfterMs);
+  await ensureSchedule(client, COMPARE_WORKFLOW, COMPARE_MS);
+  await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
+  await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
 }
 
 async function ensureSchedule(
   client: Client,
-  scheduleId: string,
-  workflowType: string,
+  workflowType: keyof typeof SCHEDULE_IDS,
   everyMs: number,
 ): Promise<void> {
+  const scheduleId = SCHEDULE_IDS[workflowType];
   const options = {
     spec: { intervals: [{ every: everyMs }] },
     action: {

@@ -91,20 +91,20 @@ async function attemptOrPostpone(
 /**
  * Reserves a later time at the endpoint.
  *
- * @param busy the error when every slot was taken; null when other deliveries wait already
+ * @param noSlot the error when every slot was taken; null when other deliveries wait already
  */
 async function postponeAttempt(
   { attempts, now = Date.now }: DeliverDeps,
   { origin }: AttemptContext,
   { deliveryId, token }: Attempt,
-  busy: WebhookNotAttemptedError | null,
+  noSlot: WebhookNotAttemptedError | null,
 ): Promise<DeliveryOutcome> {
   const waitMs = await attempts.reserve({
     deliveryId,
     token,
     origin: origin ?? '',
-    isBusy: busy !== null,
-    expectedMs: busy?.expectedMs ?? null,
+    isBusy: noSlot !== null,
+    expectedMs: noSlot?.expectedMs ?? null,
     now: new Date(await now()),
   });
   return { outcome: 'postponed', retryAfterMs: waitMs ?? ATTEMPT_LEASE_MS };

@@ -287,7 +287,7 @@ describe('a settlement made outside the gateway', () => {
   async function settleWithoutTemporal(service: TestService, merchant: Merchant) {
     const order = await refusedRefund(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    return { order, told: await away.refusal(...settle(order)) };
+    return { order, line: await away.refusal(...settle(order)) };
   }
 
   test('that the order finds by itself, before it is notified, causes no warning', async ({
@@ -295,8 +295,8 @@ describe('a settlement made outside the gateway', () => {
     merchant,
     cli,
   }) => {
-    const { order, told } = await settleWithoutTemporal(service, merchant);
-    expect(told).toContain('The settlement is recorded');
+    const { order, line } = await settleWithoutTemporal(service, merchant);
+    expect(line).toContain('The settlement is recorded');
     // As the order's next attempt within the hour does.
     await refundOrder(service.deps, order.order_number, 'dispute_accepted');
     await pretendFinished(service, order);
@@ -321,8 +321,8 @@ describe('a settlement made outside the gateway', () => {
     merchant,
     cli,
   }) => {
-    const { order, told } = await settleWithoutTemporal(service, merchant);
-    expect(told).toBe(
+    const { order, line } = await settleWithoutTemporal(service, merchant);
+    expect(line).toBe(
       `The settlement is recorded, but order ${order.order_number} could not be notified: run the command again`,
     );
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });

@@ -116,7 +116,7 @@ test('after SIGTERM the API is not ready, responds to every request that was sen
   const underLoad = Promise.withResolvers<void>();
   let answers = 0;
   const onAnswer = () => (answers += 1) > 100 && underLoad.resolve();
-  const busy = Array.from({ length: 30 }, () =>
+  const requests = Array.from({ length: 30 }, () =>
     useUntilClosed(merchant, stopping.port, () => onAnswer()),
   );
   await underLoad.promise;
@@ -125,7 +125,7 @@ test('after SIGTERM the API is not ready, responds to every request that was sen
   const notReady = async () => (await fetch(`${stopping.origin}/readyz`)).status === 503;
   await expect.poll(notReady, { interval: 5 }).toBe(true);
   slow.write(text.slice(20));
-  await Promise.all(busy);
+  await Promise.all(requests);
   await slowEnded;
   expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 201 Created/);
   expect(await stopping.exited).toEqual({ code: 0, signal: null });

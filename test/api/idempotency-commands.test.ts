@@ -235,11 +235,7 @@ describe('payment sessions', () => {
       withKey(key),
     );
 
-  test('50 equal concurrent posts to 2 processes open one session', async ({
-    service,
-    api,
-    both,
-  }) => {
+  test('50 equal concurrent posts to 2 APIs open one session', async ({ service, api, both }) => {
     const order = await api.create();
     const key = randomUUID();
     const answers = await Promise.all(

@@ -46,7 +46,7 @@ const help = async (merchant: Merchant, order: Order, helper: string, body?: unk
   (await merchant.sandbox.help(order, helper, body)).body.data;
 
 /** The webhook of this type that an order sent. */
-async function told(merchant: Merchant, { order_number: orderNumber }: Order, type: string) {
+async function webhookData(merchant: Merchant, { order_number: orderNumber }: Order, type: string) {
   const [webhook] = await merchant.receiver.until(
     1,
     ({ event, body }) => event === type && body.data['order_number'] === orderNumber,
@@ -84,9 +84,9 @@ describe('one shape of the order', () => {
     }
     expect(Object.keys(answers.at(-1)!.dispute!)).toEqual(DISPUTE_FIELDS);
     for (const type of ['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DISPUTE_RESOLVED']) {
-      expect(Object.keys(await told(merchant, order, type))).toEqual(FIELDS);
+      expect(Object.keys(await webhookData(merchant, order, type))).toEqual(FIELDS);
     }
-    expect(Object.keys(await told(merchant, order, 'PAYMENT_FAILED'))).toEqual([
+    expect(Object.keys(await webhookData(merchant, order, 'PAYMENT_FAILED'))).toEqual([
       ...FIELDS,
       'payment_failure',
     ]);
@@ -113,7 +113,9 @@ describe('the payment', () => {
     );
     const payment = { gateway_payment_id: id, utr: acquirer_data.rrn, paid_at: aTime };
     expect(paid.payment).toEqual(payment);
-    expect((await told(merchant, order, 'PAYMENT_SUCCESS'))['payment']).toEqual(paid.payment);
+    expect((await webhookData(merchant, order, 'PAYMENT_SUCCESS'))['payment']).toEqual(
+      paid.payment,
+    );
     expect((await entryOf(merchant, order, 'PAYMENT_SUCCESS'))?.details).toEqual({
       gateway_payment_id: id,
       utr: acquirer_data.rrn,
@@ -126,7 +128,9 @@ describe('the payment', () => {
     const { gatewaySessionId: id } = await sessionOf(service, order);
     await simulator(service, 'POST', `/qr_codes/${id}/fail`);
     const reason = 'Payment was unsuccessful as the transaction was declined in the UPI app.';
-    expect((await told(merchant, order, 'PAYMENT_FAILED'))['payment_failure']).toEqual({ reason });
+    expect((await webhookData(merchant, order, 'PAYMENT_FAILED'))['payment_failure']).toEqual({
+      reason,
+    });
     expect((await entryOf(merchant, order, 'PAYMENT_FAILED'))?.details).toEqual({ reason });
   });
 });
@@ -138,7 +142,9 @@ describe('the cancellation', () => {
     const cancelled = await post(merchant, order, 'cancel', { reason: 'Sold out' });
     const cancellation = { by: 'merchant', reason: 'Sold out', cancelled_at: aTime };
     expect(cancelled.cancellation).toEqual(cancellation);
-    expect((await told(merchant, order, 'ORDER_CANCELLED'))['cancellation']).toEqual(cancellation);
+    expect((await webhookData(merchant, order, 'ORDER_CANCELLED'))['cancellation']).toEqual(
+      cancellation,
+    );
     expect((await entryOf(merchant, order, 'ORDER_CANCELLED'))?.details).toEqual({
       by: 'merchant',
       reason: 'Sold out',
@@ -158,7 +164,9 @@ describe('the cancellation', () => {
     const order = await create(merchant);
     await help(merchant, order, 'advance', { seconds: DAY_SECONDS });
     const cancellation = { by: 'expiry', reason: null, cancelled_at: aTime };
-    expect((await told(merchant, order, 'ORDER_CANCELLED'))['cancellation']).toEqual(cancellation);
+    expect((await webhookData(merchant, order, 'ORDER_CANCELLED'))['cancellation']).toEqual(
+      cancellation,
+    );
     expect((await entryOf(merchant, order, 'ORDER_CANCELLED'))?.details).toEqual({ by: 'expiry' });
   });
 });
@@ -193,7 +201,7 @@ describe('a dispute can be read after it has ended', () => {
     const resolution = 'A new one is on its way';
     const { dispute } = await post(merchant, order, 'dispute/resolve', { resolution });
     expect(dispute).toEqual({ ...ended, evidence: 'Signed for', resolution });
-    expect((await told(merchant, order, 'DISPUTE_RESOLVED'))['dispute']).toEqual(dispute);
+    expect((await webhookData(merchant, order, 'DISPUTE_RESOLVED'))['dispute']).toEqual(dispute);
   });
 
   test.for([
@@ -212,7 +220,7 @@ describe('a dispute can be read after it has ended', () => {
     await merchant.sandbox.untilStatus(order, 'REFUNDED');
     const { dispute, updated_at } = await merchant.sandbox.read(order);
     expect(dispute).toEqual({ ...ended, ended_at: updated_at });
-    expect((await told(merchant, order, 'REFUND_PROCESSED'))['dispute']).toEqual(dispute);
+    expect((await webhookData(merchant, order, 'REFUND_PROCESSED'))['dispute']).toEqual(dispute);
   });
 
   test('is replaced completely by a second dispute', async ({ merchant }) => {

@@ -16,9 +16,11 @@ test('the partial indexes of open and of disputed orders name the statuses of th
   const rows = await database.sql<{ predicate: string }[]>`
     SELECT pg_get_expr(indpred, indrelid) AS predicate FROM pg_index
     WHERE indrelid = 'orders'::regclass AND pg_get_expr(indpred, indrelid) LIKE '%order_status%'`;
-  const named = rows.map(({ predicate }) =>
-    [...predicate.matchAll(/'(\w+)'::order_status/g)].map(([, status]) => status).toSorted(),
+  const named = rows.map(
+    ({ predicate }) =>
+      new Set([...predicate.matchAll(/'(\w+)'::order_status/g)].map(([, status]) => status)),
   );
-  const final = ORDER_STATUSES.filter(isFinal).toSorted();
-  expect(named.toSorted()).toEqual([final, DISPUTE_STATUSES.toSorted()].toSorted());
+  expect(new Set(named)).toEqual(
+    new Set([new Set(ORDER_STATUSES.filter(isFinal)), new Set(DISPUTE_STATUSES)]),
+  );
 });

@@ -47,7 +47,7 @@ export function statusOf({ over, dispute, delivered, paid }: Facts): OrderStatus
 /** The facts after a command, or `undefined` if the command must be refused. */
 export function obey(facts: Facts, command: Command, nowMs: number): Facts | undefined {
   const { paid, delivered, dispute, doing, alarmAtMs, sandbox } = facts;
-  const told = (event: string, news: Partial<Facts>): Facts => ({
+  const sent = (event: string, news: Partial<Facts>): Facts => ({
     ...facts,
     ...news,
     events: [...facts.events, event],
@@ -73,18 +73,18 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
   switch (command.type) {
     case 'pay':
       if (paid) return undefined;
-      return told('PAYMENT_SUCCESS', { paid: true, doing: 'nothing', alarmAtMs: undefined });
+      return sent('PAYMENT_SUCCESS', { paid: true, doing: 'nothing', alarmAtMs: undefined });
     case 'failPayment':
-      return paid ? undefined : told('PAYMENT_FAILED', {});
+      return paid ? undefined : sent('PAYMENT_FAILED', {});
     case 'cancel':
       return paid ? undefined : { ...facts, doing: 'closing' };
     case 'deliver':
       if (!paid || delivered || dispute !== 'none') return undefined;
-      return told('DELIVERY_CONFIRMED', { delivered: true, alarmAtMs: nowMs + WINDOW_MS });
+      return sent('DELIVERY_CONFIRMED', { delivered: true, alarmAtMs: nowMs + WINDOW_MS });
     case 'dispute': {
       const isLate = delivered && command.receivedAtMs >= (alarmAtMs ?? 0);
       if (!paid || dispute !== 'none' || isLate) return undefined;
-      return told('DISPUTE_RAISED', { dispute: 'unanswered', alarmAtMs: nowMs + ANSWER_MS });
+      return sent('DISPUTE_RAISED', { dispute: 'unanswered', alarmAtMs: nowMs + ANSWER_MS });
     }
     case 'refund':
       return paid && dispute === 'none' ? { ...facts, doing: 'refunding' } : undefined;
@@ -96,7 +96,7 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
       if (dispute === 'none' || (command.type !== 'resolve' && dispute !== 'answered')) {
         return undefined;
       }
-      return told('DISPUTE_RESOLVED', {
+      return sent('DISPUTE_RESOLVED', {
         dispute: 'none',
         delivered: true,
         alarmAtMs: nowMs + WINDOW_MS,

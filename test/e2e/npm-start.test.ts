@@ -148,13 +148,13 @@ describe('npm start, once it is ready,', () => {
 test('a busy port and a wrong setting are reported in one line each, with exit code 1 before anything starts', async () => {
   const elsewhere = { ...(await freePorts()), DATA_DIR: join(folder, 'elsewhere') };
   const { POSTGRES_PORT } = settings;
-  const busy = runNpm(['start'], { ...elsewhere, POSTGRES_PORT: POSTGRES_PORT ?? '' });
+  const portInUse = runNpm(['start'], { ...elsewhere, POSTGRES_PORT: POSTGRES_PORT ?? '' });
   const wrong = runNpm(['start'], { ...elsewhere, COMPLETION_WINDOW_SECONDS: 'a day' });
-  expect(await Promise.all([busy.ended, wrong.ended])).toEqual([
+  expect(await Promise.all([portInUse.ended, wrong.ended])).toEqual([
     [1, null],
     [1, null],
   ]);
-  expect(busy.errorLines()).toEqual([
+  expect(portInUse.errorLines()).toEqual([
     `Port ${POSTGRES_PORT} is already in use: stop what uses it, or set POSTGRES_PORT to another port`,
   ]);
   expect(wrong.errorLines()).toEqual([

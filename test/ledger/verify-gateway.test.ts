@@ -47,10 +47,7 @@ describe("the ledger and the gateway's own figures", () => {
     });
   });
 
-  test('differ if the gateway has released held funds, and the command says so', async ({
-    service,
-    orders,
-  }) => {
+  test('differ if the gateway has released held funds', async ({ service, orders }) => {
     const order = await orders.in('PAID');
     const gatewayPaymentId = await order.paymentId();
     const gateway = service.deps.gateways.forOrder(SANDBOX);

@@ -44,8 +44,8 @@ describe('a sound ledger', () => {
   test('adds up to zero, and each account has the balance that the orders require', async ({
     database,
   }) => {
-    const book = await verifyLedger(database.sql);
-    expect(book).toMatchObject({
+    const verification = await verifyLedger(database.sql);
+    expect(verification).toMatchObject({
       ok: true,
       faultCount: 0,
       faults: [],
@@ -55,11 +55,11 @@ describe('a sound ledger', () => {
       surplusCount: 2,
       capturesUnderWay: 0,
     });
-    expect(book.sums).toEqual([
+    expect(verification.sums).toEqual([
       { environment: 'sandbox', sumPaise: 0 },
       { environment: 'production', sumPaise: 0 },
     ]);
-    const sandbox = book.accounts.filter(({ environment }) => environment === 'sandbox');
+    const sandbox = verification.accounts.filter(({ environment }) => environment === 'sandbox');
     expect(sandbox.map(({ account, balancePaise }) => [account, balancePaise])).toEqual([
       ['gateway_clearing', -171_111],
       ['merchant_held', 41_111],
@@ -67,17 +67,17 @@ describe('a sound ledger', () => {
       ['surplus', 40_000],
       ['refunds', 70_000],
     ]);
-    expect(book.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
+    expect(verification.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
   });
 
   test('stays sound while a capture has not reached its order yet', async ({ database }) => {
-    const book = await verifyAfter(
+    const verification = await verifyAfter(
       database,
       (sql) => sql`
         INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise)
         VALUES ('razorpay', 'pay_new', 'sandbox', 'ORD_ACCEPTED', 10000)`,
     );
-    expect(book).toMatchObject({ ok: true, capturesUnderWay: 1 });
+    expect(verification).toMatchObject({ ok: true, capturesUnderWay: 1 });
   });
 
   test('without any order is sound', async () => {
@@ -191,19 +191,21 @@ describe('a manipulated ledger is detected', () => {
       ['surplus razorpay:pay_waiting'],
     ],
   ])('%s', async ([_name, tamper, expected], { database }) => {
-    const book = await verifyAfter(database, tamper);
-    expect(book.ok).toBe(false);
-    expect(named(book)).toEqual(expected);
+    const verification = await verifyAfter(database, tamper);
+    expect(verification.ok).toBe(false);
+    expect(named(verification)).toEqual(expected);
   });
 
   test('an order whose amount was changed contradicts its lines and the accounts', async ({
     database,
   }) => {
-    const book = await verifyAfter(database, async (sql) => {
+    const verification = await verifyAfter(database, async (sql) => {
       await sql`UPDATE orders SET amount_paise = 9999 WHERE order_number = 'ORD_PAID'`;
     });
-    expect(named(book)).toEqual(['order ORD_PAID']);
-    expect(book.faults.find(({ rule }) => rule === 'account')?.subject).toMatch(/^sandbox /);
+    expect(named(verification)).toEqual(['order ORD_PAID']);
+    expect(verification.faults.find(({ rule }) => rule === 'account')?.subject).toMatch(
+      /^sandbox /,
+    );
   });
 });
 

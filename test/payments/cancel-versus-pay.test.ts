@@ -111,12 +111,12 @@ test('of 1,000 cancels that race a payment, each has one winner and no money is 
     return rows.length === 0;
   });
   await assertCancelsWon(service, cancelledOrders);
-  const [book] = await service.sql<Record<string, number>[]>`
+  const [sums] = await service.sql<Record<string, number>[]>`
     SELECT count(*) FILTER (WHERE o.status = 'PAID' AND p.gateway_payment_id IS NULL) AS paid_without_capture,
       count(*) FILTER (WHERE o.status NOT IN ('PAID', 'CANCELLED')) AS other
     FROM orders o LEFT JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
     WHERE o.order_number = ANY(${orderNumbers})`;
-  expect(book).toEqual({ paidWithoutCapture: 0, other: 0 });
+  expect(sums).toEqual({ paidWithoutCapture: 0, other: 0 });
   await assertBooksAgree(service);
 }, 900_000);
 

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { simulator } from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
+import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -37,6 +37,12 @@ async function openChargeback(service: TestService, order: DirectOrder) {
     await simulator(service, 'POST', `/disputes/${id}/settle`, { status });
     await callbacksArrive(service);
   };
+}
+
+/** A delivered order whose payment is charged back. */
+async function orderChargedBack(service: TestService, orders: Orders) {
+  const order = await orders.in('DELIVERED');
+  return { order, settleChargeback: await openChargeback(service, order) };
 }
 
 const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
@@ -173,8 +179,7 @@ describe('a chargeback', () => {
     merchant,
     orders,
   }) => {
-    const order = await orders.in('DELIVERED');
-    const settleChargeback = await openChargeback(service, order);
+    const { order, settleChargeback } = await orderChargedBack(service, orders);
     expect(await order.openAlerts()).toEqual(['charged_back']);
     await assertReleaseWaits(service, order);
     await settleChargeback('under_review');
@@ -200,8 +205,7 @@ describe('a chargeback', () => {
     merchant,
     orders,
   }) => {
-    const order = await orders.in('DELIVERED');
-    const settleChargeback = await openChargeback(service, order);
+    const { order, settleChargeback } = await orderChargedBack(service, orders);
     expect(await order.ledgerLines()).toEqual([CAPTURED]);
     await simulator(service, 'PATCH', '/callbacks', { hold: true });
     await settleChargeback('under_review');

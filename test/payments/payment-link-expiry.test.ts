@@ -38,12 +38,12 @@ describe('the expiry of the payment link, while a payment session is open', () =
     // The session expired with the payment link.
     expect(await order.look()).toEqual([408, undefined]);
     expect((await kinds(order)).slice(-2)).toEqual(['CLOSING_PAYMENT', 'ORDER_CANCELLED']);
-    const [told] = await merchant.receiver.until(
+    const [webhook] = await merchant.receiver.until(
       1,
       ({ event, body }) =>
         event === 'ORDER_CANCELLED' && body.data['order_number'] === order.order_number,
     );
-    expect(told?.body.data['status']).toBe('CANCELLED');
+    expect(webhook?.body.data['status']).toBe('CANCELLED');
   });
 
   test('is retried until the gateway can be reached; the timeline says what the order is doing', async ({

@@ -89,8 +89,8 @@ async function unfinished(service: TestService): Promise<string[]> {
   const ended = new Map(rows.map((row) => [row['orderNumber'], row]));
   return [...storyOf].flatMap(([orderNumber, { name, ends }]) => {
     const { status, failures, refundedPaise } = ended.get(orderNumber) ?? {};
-    const told = ends.failures === null ? null : failures;
-    const is = JSON.stringify({ status, failures: told, refundedPaise });
+    const reported = ends.failures === null ? null : failures;
+    const is = JSON.stringify({ status, failures: reported, refundedPaise });
     return is === JSON.stringify(ends) ? [] : [`${orderNumber} ${name}: ${is}`];
   });
 }

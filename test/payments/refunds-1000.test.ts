@@ -63,10 +63,10 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
   );
   expect(await hits()).toBe(1000);
   await gateway.endFaults();
-  const [book] = await service.sql`
+  const [sums] = await service.sql`
     SELECT count(*) AS refunded, sum(amount_paise)::bigint AS paise FROM surplus_refunds
     WHERE processed_at IS NOT NULL AND gateway_payment_id = ANY(${paymentIds})`;
-  expect(book).toEqual({ refunded: 1000, paise: 1000 * AMOUNT_PAISE });
+  expect(sums).toEqual({ refunded: 1000, paise: 1000 * AMOUNT_PAISE });
   const refunds: number[] = [];
   await inParallel(paymentIds, 8, async (id) => {
     refunds.push((await madeAtGateway(service, id, 'refunds')).length);

@@ -91,11 +91,11 @@ describe('a suspended merchant', () => {
     await service.skip(72 * HOUR_MS + 1000);
     await order.untilStatus('REFUNDED');
     expect(await order.made('refunds')).toHaveLength(1);
-    const told = await suspended.receiver.until(
+    const webhooks = await suspended.receiver.until(
       5,
       ({ body }) => body.data['order_number'] === order.orderNumber,
     );
-    const inTurn = told.toSorted((a, b) => a.body.sequence - b.body.sequence);
+    const inTurn = webhooks.toSorted((a, b) => a.body.sequence - b.body.sequence);
     expect(inTurn.map(({ event }) => event)).toEqual([
       'ORDER_CREATED',
       'PAYMENT_SUCCESS',

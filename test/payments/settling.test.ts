@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/command-queries.ts';
 import type { Merchant } from '../support/merchant.ts';
-import type { DirectOrder } from '../support/orders.ts';
+import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -78,7 +78,7 @@ const SETTLEMENTS: [string, Settlement][] = [
     },
   ],
   [
-    'when nobody resolves the dispute within 72 hours',
+    'when the dispute is not resolved within 72 hours',
     {
       from: 'DISPUTE_OPEN',
       begin: (_order, { service }) => service.skip(72 * HOUR_MS + 1000),
@@ -174,6 +174,12 @@ describe.each(SETTLEMENTS)('the money moves %s', (_when, settlement) => {
 });
 
 describe('a dispute that the database received', () => {
+  async function aMinuteBeforeTheEnd(service: TestService, orders: Orders): Promise<DirectOrder> {
+    const order = await orders.in('DELIVERED');
+    await service.skip(24 * HOUR_MS - 60_000);
+    return order;
+  }
+
   const receive = async (service: TestService, order: DirectOrder, commandId: string) =>
     writeDispute(service.sql, order.orderNumber, {
       commandId,
@@ -186,8 +192,7 @@ describe('a dispute that the database received', () => {
     merchant,
     orders,
   }) => {
-    const order = await orders.in('DELIVERED');
-    await service.skip(24 * HOUR_MS - 60_000);
+    const order = await aMinuteBeforeTheEnd(service, orders);
     expect(await receive(service, order, 'dispute:in time')).toMatchObject({
       receivedAt: expect.any(Date),
     });
@@ -206,8 +211,7 @@ describe('a dispute that the database received', () => {
     worker,
     orders,
   }) => {
-    const order = await orders.in('DELIVERED');
-    await service.skip(24 * HOUR_MS - 60_000);
+    const order = await aMinuteBeforeTheEnd(service, orders);
     await worker.whileStopped(async () => {
       const received = await receive(service, order, 'dispute:late news');
       await service.skip(60_000 + 1000);

@@ -48,12 +48,12 @@ describe('a capture of a wrong amount that was refunded before the cancel', () =
     const refund = { amount: 499, reason: 'wrong_amount', processed_at: expect.any(String) };
     expect(body.data).toMatchObject({ status: 'CANCELLED', refund });
     expect((await merchant.sandbox.read(order)).refund).toEqual(body.data.refund);
-    const [told] = await merchant.receiver.until(
+    const [webhook] = await merchant.receiver.until(
       1,
       ({ event, body: sent }) =>
         event === 'ORDER_CANCELLED' && sent.data['order_number'] === order.order_number,
     );
-    expect(told?.body.data['refund']).toEqual(body.data.refund);
+    expect(webhook?.body.data['refund']).toEqual(body.data.refund);
   });
 
   test('is shown with its own time, even if a later capture is refunded sooner', async ({

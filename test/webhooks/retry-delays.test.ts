@@ -7,10 +7,7 @@ const test = serviceTest({
   settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '0.1,0.2,0.3,0.4' },
 });
 
-test('with short delays 5 attempts take a second, then it is FAILED', async ({
-  service,
-  merchant,
-}) => {
+test('with short delays it is FAILED after five attempts', async ({ service, merchant }) => {
   merchant.receiver.answerWith(() => 503);
   const { order_number: orderNumber } = await merchant.sandbox.create();
   const delivery = await untilDelivery(service, orderNumber, ({ state }) => state === 'FAILED');

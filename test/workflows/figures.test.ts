@@ -18,15 +18,16 @@ const test = serviceTest({
     activities: ({ deps }) => createActivities({ ...deps, firstAttemptWaitMs: 30_000 }),
   },
 }).extend('lived', { scope: 'file' }, async ({ service, merchant }) => {
-  const told = (event: string) => merchant.receiver.until(1, (webhook) => webhook.event === event);
+  const arrived = (event: string) =>
+    merchant.receiver.until(1, (webhook) => webhook.event === event);
   // As in production, each webhook has arrived long before the next step.
   const order = await startOrder(service, merchant);
-  await told('ORDER_CREATED');
+  await arrived('ORDER_CREATED');
   await order.pay();
-  await told('PAYMENT_SUCCESS');
+  await arrived('PAYMENT_SUCCESS');
   await order.update('deliver');
-  await told('DELIVERY_CONFIRMED');
-  await told('ORDER_COMPLETED');
+  await arrived('DELIVERY_CONFIRMED');
+  await arrived('ORDER_COMPLETED');
   return { order, result: await order.handle.result() };
 });
 

@@ -58,7 +58,7 @@ async function orderIn(
 }
 
 /** The webhooks of one order, sorted by their sequence. */
-async function untilTold(merchant: Merchant, order: Order, event: string) {
+async function untilWebhook(merchant: Merchant, order: Order, event: string) {
   const isMine = ({ body }: { body: { data: Record<string, unknown> } }) =>
     body.data['order_number'] === order.order_number;
   const { receiver } = merchant;
@@ -90,9 +90,9 @@ describe('each row of the transition table, over HTTP', () => {
     });
     expect([status, body.success]).toEqual([201, true]);
     expect(body.data).toMatchObject({ status: 'ACCEPTED', dispute_count: 0, amount: 499.5 });
-    const { headers, body: told } = await untilTold(merchant, body.data, 'ORDER_CREATED');
+    const { headers, body: webhook } = await untilWebhook(merchant, body.data, 'ORDER_CREATED');
     expect(headers['x-service-event']).toBe('ORDER_CREATED');
-    expect(told).toMatchObject({
+    expect(webhook).toMatchObject({
       event: 'ORDER_CREATED',
       sequence: 1,
       environment: 'sandbox',
@@ -124,8 +124,8 @@ describe('each row of the transition table, over HTTP', () => {
       const { status, body } = await ask(merchant, order, operation);
       expect([status, body.success, body.data.status]).toEqual([200, true, next]);
       expect(await merchant.sandbox.read(order)).toEqual(body.data);
-      const told = await untilTold(merchant, order, event);
-      const { payment_failure: failure, ...data } = told.body.data;
+      const webhook = await untilWebhook(merchant, order, event);
+      const { payment_failure: failure, ...data } = webhook.body.data;
       expect(data).toEqual(JSON.parse(JSON.stringify(body.data)));
       expect(failure !== undefined).toBe(event === 'PAYMENT_FAILED');
     },
@@ -143,14 +143,14 @@ describe('each row of the transition table, over HTTP', () => {
         processed_at: null,
       });
       await merchant.sandbox.untilStatus(order, 'REFUNDED');
-      const told = await untilTold(merchant, order, 'REFUND_PROCESSED');
-      expect(told.body.data).toMatchObject({
+      const webhook = await untilWebhook(merchant, order, 'REFUND_PROCESSED');
+      expect(webhook.body.data).toMatchObject({
         status: 'REFUNDED',
         dispute: {
           respond_by: null,
           resolution: null,
           decision: null,
-          ended_at: told.body.timestamp,
+          ended_at: webhook.body.timestamp,
         },
       });
       expect((await merchant.sandbox.read(order)).refund?.processed_at).toEqual(expect.any(String));
@@ -165,10 +165,10 @@ describe('each row of the transition table, over HTTP', () => {
       const refund = { amount: order.amount, reason: 'merchant_refund', processed_at: null };
       expect([status, body.data.status, body.data.refund]).toEqual([200, from, refund]);
       await merchant.sandbox.untilStatus(order, 'REFUNDED');
-      const told = await untilTold(merchant, order, 'REFUND_PROCESSED');
-      const processed_at = told.body.timestamp;
-      expect(told.body.data).toMatchObject({ status: 'REFUNDED', refund: { processed_at } });
-      expect(told.body.data['dispute']).toBeNull();
+      const webhook = await untilWebhook(merchant, order, 'REFUND_PROCESSED');
+      const processed_at = webhook.body.timestamp;
+      expect(webhook.body.data).toMatchObject({ status: 'REFUNDED', refund: { processed_at } });
+      expect(webhook.body.data['dispute']).toBeNull();
       const { entries } = await merchant.sandbox.timeline(order);
       expect(entries.find(({ kind }) => kind === 'REFUND_STARTED')?.details).toEqual({
         reason: 'Broken in the store',
@@ -209,11 +209,11 @@ describe('each row of the transition table, over HTTP', () => {
       const deadline = field === 'dispute' ? before.dispute?.respond_by : before[field];
       await service.skip(hours * HOUR_MS + 1000);
       await merchant.sandbox.untilStatus(order, next);
-      const told = await untilTold(merchant, order, event);
-      expect(told.body.data).toMatchObject({ status: next, completes_at: null });
+      const webhook = await untilWebhook(merchant, order, event);
+      expect(webhook.body.data).toMatchObject({ status: next, completes_at: null });
       const ended =
-        field === 'dispute' ? { respond_by: null, ended_at: told.body.timestamp } : null;
-      expect(told.body.data['dispute']).toEqual(ended && expect.objectContaining(ended));
+        field === 'dispute' ? { respond_by: null, ended_at: webhook.body.timestamp } : null;
+      expect(webhook.body.data['dispute']).toEqual(ended && expect.objectContaining(ended));
       const after = Date.parse((await merchant.sandbox.read(order)).updated_at);
       expect(after - Date.parse(deadline!)).toBeGreaterThanOrEqual(0);
       expect(after - Date.parse(deadline!)).toBeLessThan(30_000);

@@ -225,10 +225,7 @@ test('an order that was refunded after the backup of both sides is not refunded 
   expect(await order.made('refunds')).toHaveLength(1);
 });
 
-test('a workflow that was restored from a backup adopts the steps of the database', async ({
-  merchant,
-  withoutWorkflow,
-}) => {
+test('a restored workflow adopts the database’s steps', async ({ merchant, withoutWorkflow }) => {
   // The workflow starts as it was at the order's creation, and the row is ahead.
   const order = await withoutWorkflow('DELIVERED');
   await order.start();

@@ -40,7 +40,7 @@ async function recoverAll(service: AdminService, since: Date) {
 
 const OUTCOMES = {
   started: 'Its workflow was missing, and is started again.',
-  told: 'Its workflow runs, and now compares its state with the database.',
+  signalled: 'Its workflow runs, and now compares its state with the database.',
   final: 'It is final: there is nothing to recover.',
 } as const;
 

@@ -16,10 +16,21 @@ const paise = z.number().int().nonnegative();
 /** A time in Unix seconds; some webhook samples show it as a string. */
 const unixSeconds = z.coerce.number().int().nonnegative();
 
+/** The id and kind of an entity. */
+const entity = <const Kind extends string>(kind: Kind) => ({
+  id: z.string().min(1),
+  entity: z.literal(kind),
+});
+
+/** An entity that returns a part of a payment to the buyer. */
+const returned = <const Kind extends string, const Status extends string>(
+  kind: Kind,
+  statuses: readonly Status[],
+) => z.object({ ...entity(kind), payment_id: z.string(), amount: paise, status: z.enum(statuses) });
+
 /** api/qr-codes: a UPI QR code, which is the port's session. */
 export const qrCodeSchema = z.object({
-  id: z.string().min(1),
-  entity: z.literal('qr_code'),
+  ...entity('qr_code'),
   status: z.enum(['active', 'closed']),
   image_url: z.string(),
   /** Only if Razorpay has enabled the feature for the account: api/qr-codes/image-content. */
@@ -33,8 +44,7 @@ export type QrCode = z.infer<typeof qrCodeSchema>;
 
 /** api/payments; `rrn` is the UTR of a UPI payment. */
 export const paymentSchema = z.object({
-  id: z.string().min(1),
-  entity: z.literal('payment'),
+  ...entity('payment'),
   status: z.enum(['created', 'authorized', 'captured', 'refunded', 'failed']),
   amount: paise,
   currency: z.string(),
@@ -49,12 +59,7 @@ export const paymentSchema = z.object({
 export type Payment = z.infer<typeof paymentSchema>;
 
 /** api/refunds. */
-export const refundSchema = z.object({
-  id: z.string().min(1),
-  entity: z.literal('refund'),
-  payment_id: z.string(),
-  amount: paise,
-  status: z.enum(['pending', 'processed', 'failed']),
+export const refundSchema = returned('refund', ['pending', 'processed', 'failed']).extend({
   notes,
   created_at: unixSeconds,
 });
@@ -62,22 +67,22 @@ export const refundSchema = z.object({
 export type Refund = z.infer<typeof refundSchema>;
 
 /** api/disputes: the port's chargeback. */
-export const disputeSchema = z.object({
-  id: z.string().min(1),
-  entity: z.literal('dispute'),
-  payment_id: z.string(),
-  amount: paise,
+export const disputeSchema = returned('dispute', [
+  'open',
+  'under_review',
+  'won',
+  'lost',
+  'closed',
+]).extend({
   /** 0 until it is lost. */
   amount_deducted: paise.nullish(),
-  status: z.enum(['open', 'under_review', 'won', 'lost', 'closed']),
 });
 /** A parsed dispute; amounts in paise. */
 export type Dispute = z.infer<typeof disputeSchema>;
 
 /** api/payments/route: a transfer to a linked account. */
 export const transferSchema = z.object({
-  id: z.string().min(1),
-  entity: z.literal('transfer'),
+  ...entity('transfer'),
   status: z.enum(['created', 'pending', 'processed', 'failed', 'reversed', 'partially_reversed']),
   amount: paise,
   amount_reversed: paise.nullish(),
@@ -102,7 +107,7 @@ export const errorSchema = z.object({
   error: z.object({ code: z.string(), description: z.string() }),
 });
 
-const entityOf = <Entity extends z.ZodType>(entity: Entity) => z.object({ entity });
+const entityOf = <Entity extends z.ZodType>(schema: Entity) => z.object({ entity: schema });
 
 /** The envelope of every webhook; the event decides which entities its payload contains. */
 export const webhookSchema = z.object({
