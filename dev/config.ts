@@ -1,7 +1,11 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { loadConfig } from '../src/config.ts';
+import { razorpay } from '../src/payments/razorpay/adapter.ts';
 import { inheritedEnvironment, port, readSettings, text, webAddress } from '../src/settings.ts';
+
+/** Where the sandbox's gateway sends its callbacks, at the API. */
+const CALLBACK_PATH = `${razorpay.callback.path}/sandbox`;
 
 /** The variables that only a developer's machine has. */
 export const DEV_SETTINGS = {
@@ -18,7 +22,7 @@ export const DEV_SETTINGS = {
     byDefault: '`http://HOST:GATEWAY_SIMULATOR_PORT`',
   }),
   GATEWAY_SIMULATOR_CALLBACK_URL: webAddress('where the gateway simulator reaches the API', {
-    byDefault: '`http://127.0.0.1:PORT/callbacks/razorpay/sandbox`',
+    byDefault: `\`http://127.0.0.1:PORT${CALLBACK_PATH}\``,
   }),
   TEMPORAL_PROGRAMS_DIR: text(undefined, {
     accepts: 'a folder with temporal-server and temporal-sql-tool in it',
@@ -62,8 +66,7 @@ export function loadDevConfig(env = inheritedEnvironment()) {
     ...own,
     dataDir: resolve(own.dataDir),
     gatewaySimulatorCallbackUrl:
-      own.gatewaySimulatorCallbackUrl ??
-      `http://127.0.0.1:${config.port}/callbacks/razorpay/sandbox`,
+      own.gatewaySimulatorCallbackUrl ?? `http://127.0.0.1:${config.port}${CALLBACK_PATH}`,
     cacheHome: cacheHomeOf(xdgCacheHome),
     webhookAllowedCidrsGiven: env['WEBHOOK_ALLOWED_CIDRS'] !== undefined,
     /** Whether npm runs this process, which then ends with npm. */

@@ -7,8 +7,7 @@ import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
 import { faulty } from '../src/settings.ts';
 
 /** The simulated UPI gateway of the sandbox: a separate server, which the service calls over HTTP. */
-await runMain({ name: 'gateway-simulator' }, async (_config, log) => {
-  const config = loadDevConfig();
+await runMain({ name: 'gateway-simulator', load: loadDevConfig }, async (config, log) => {
   const { razorpay } = config.gateways.sandbox;
   const { KEY_ID } = razorpaySettings('sandbox');
   if (razorpay === undefined) throw faulty('SANDBOX_RAZORPAY_KEY_ID', KEY_ID, 'missing');

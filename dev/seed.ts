@@ -71,8 +71,7 @@ async function withWebhookSecrets(
  * Creates the demo merchant unless it exists, approved and with keys for both environments, and
  * writes it to `demo-merchant.json` (mode 0600) in the data directory.
  */
-await runMain({ name: 'seed' }, async () => {
-  const config = loadDevConfig();
+await runMain({ name: 'seed', load: loadDevConfig }, async (config) => {
   const databaseUrl = required(config, 'DATABASE_URL');
   const pepper = required(config, 'API_SECRET_PEPPER');
   const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });

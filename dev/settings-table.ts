@@ -5,6 +5,7 @@ import {
   SERVICE_SETTINGS,
   VERSION_SETTINGS,
 } from '../src/config.ts';
+import { ENVIRONMENTS } from '../src/domain/index.ts';
 import { prefixed, type Setting, type Settings } from '../src/settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
@@ -17,9 +18,9 @@ export const SETTINGS_TABLES: Record<string, Settings> = {
   'Durations:': DURATION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(
-      (['sandbox', 'production'] as const)
-        .flatMap(gatewaySettings)
-        .flatMap(({ prefix, settings }) => Object.entries(prefixed(prefix, settings))),
+      ENVIRONMENTS.flatMap(gatewaySettings).flatMap(({ prefix, settings }) =>
+        Object.entries(prefixed(prefix, settings)),
+      ),
     ),
   "A developer's machine, with what `npm start` runs beside the service:": DEV_SETTINGS,
 };

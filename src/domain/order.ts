@@ -1,5 +1,7 @@
 /** Only production moves real money. */
-export type Environment = 'sandbox' | 'production';
+export const ENVIRONMENTS = ['sandbox', 'production'] as const;
+/** One of {@link ENVIRONMENTS}. */
+export type Environment = (typeof ENVIRONMENTS)[number];
 
 /** Every status of an order. Source: the specification's "States and transitions". */
 export const ORDER_STATUSES = [

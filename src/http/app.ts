@@ -4,7 +4,7 @@ import type { RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
-import type { Environment } from '../domain/order.ts';
+import { ENVIRONMENTS, type Environment } from '../domain/order.ts';
 import { createClientIp } from './client-ip.ts';
 import { createDeadline } from './deadline.ts';
 import type { Route } from './define-route.ts';
@@ -87,7 +87,7 @@ function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middle
 
 /** The environments that a route exists in; `undefined` for a public route. */
 function environmentsOf(route: Route): readonly (Environment | undefined)[] {
-  if (route.base === 'merchant') return ['sandbox', 'production'];
+  if (route.base === 'merchant') return ENVIRONMENTS;
   return route.base === 'sandbox' ? ['sandbox'] : [undefined];
 }
 

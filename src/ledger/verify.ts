@@ -1,6 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
+import { DomainError, ENVIRONMENTS } from '../domain/index.ts';
 import type {
   AccountBalance,
   LedgerSnapshot,
@@ -28,7 +28,7 @@ export interface Verification extends Omit<LedgerSnapshot, 'faultCount'> {
  */
 export async function verifyLedger(sql: Sql): Promise<Verification> {
   const snapshot = await readLedgerSnapshot(sql, MAX_FAULTS);
-  const sums = (['sandbox', 'production'] as const).map((environment) => ({
+  const sums = ENVIRONMENTS.map((environment) => ({
     environment,
     sumPaise: sumOf(snapshot.accounts, environment),
   }));

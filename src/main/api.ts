@@ -1,4 +1,4 @@
-import { required } from '../config.ts';
+import { loadConfig, required } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
 import { startHttpServer } from '../http/server.ts';
 import { listenOn } from './listen.ts';
@@ -7,7 +7,7 @@ import { composeApi } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain, stopRequested } from './process.ts';
 
-await runMain({ name: 'api' }, async (config, log) => {
+await runMain({ name: 'api', load: loadConfig }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');
   const address = required(config, 'TEMPORAL_ADDRESS');
   const sql = connectDatabase(databaseUrl, { name: 'api' });

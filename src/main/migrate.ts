@@ -1,5 +1,5 @@
 import { Client } from '@temporalio/client';
-import { required } from '../config.ts';
+import { loadConfig, required } from '../config.ts';
 import { migrate } from '../db/migrate.ts';
 import { grantServicePrivileges } from '../db/privileges.ts';
 import { connectTemporal } from '../temporal/client.ts';
@@ -16,7 +16,7 @@ const HOUSEKEEPING_RETENTION_DAYS = 1;
  * With MIGRATION_DATABASE_URL, that login owns the tables, and the login of DATABASE_URL gets only
  * the privileges that the service needs.
  */
-await runMain({ name: 'migrate' }, async (config, log) => {
+await runMain({ name: 'migrate', load: loadConfig }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');
   const address = required(config, 'TEMPORAL_ADDRESS');
   const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;

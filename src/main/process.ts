@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util';
 import type { Logger } from 'pino';
-import { loadConfig, type Config } from '../config.ts';
+import type { Config } from '../config.ts';
 import { ConfigError } from '../settings.ts';
 import { SetupError } from '../setup-error.ts';
 import { createLog } from './log.ts';
@@ -10,16 +10,17 @@ import { createLog } from './log.ts';
  * standard error; every other output is a line of the log. The exit code of any error is 1.
  *
  * @param part.name the `name` of every log line
+ * @param part.load reads the settings
  * @param part.logFields returns further fields of every log line
  */
-export async function runMain(
-  { name, logFields }: { name: string; logFields?: () => Record<string, unknown> },
-  main: (config: Config, log: Logger) => Promise<void>,
+export async function runMain<Loaded extends Config>(
+  part: { name: string; load: () => Loaded; logFields?: () => Record<string, unknown> },
+  main: (config: Loaded, log: Logger) => Promise<void>,
 ): Promise<void> {
   let log: Logger | undefined;
   try {
-    const config = loadConfig();
-    log = createLog(config, name, logFields);
+    const config = part.load();
+    log = createLog(config, part.name, part.logFields);
     redirectConsoleTo(log);
     process.on('uncaughtException', (error) => exitWithError(error, log));
     await main(config, log);

@@ -1,7 +1,7 @@
 import type { WorkerOptions } from '@temporalio/worker';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { required, type Config } from '../config.ts';
+import { loadConfig, required, type Config } from '../config.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
 import { connectTemporal } from '../temporal/client.ts';
@@ -68,43 +68,46 @@ function versioningOf({ workerVersion }: Config): Pick<WorkerOptions, 'workerDep
   };
 }
 
-await runMain({ name: 'worker', logFields: activityFields }, async (config, log) => {
-  const databaseUrl = required(config, 'DATABASE_URL');
-  const address = required(config, 'TEMPORAL_ADDRESS');
-  const { temporalNamespace: namespace } = config;
-  const logger = logTemporalTo(log);
-  const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
-  const temporal = connectTemporal({ address, namespace });
-  const { deps, close } = await composeActivities({ config, sql, temporal, log });
-  const metrics = await startMetrics(config, databaseUrl, log);
-  const declared = declareWorkers(config);
-  const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
-  const shared = {
-    connection: await connect(address),
-    activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
-    shutdownGraceTime: SHUTDOWN_GRACE_MS,
-  };
-  const workflows = runsWorkflows ? { workflowBundle: await bundleWorkflows(logger) } : {};
-  const workers = await Promise.all(
-    declared.map((placement) =>
-      Worker.create({
-        ...shared,
-        ...(placement.taskQueue === TASK_QUEUE && workflows),
-        ...placement,
-      }),
-    ),
-  );
-  // The SDK's runtime handles SIGINT and SIGTERM: run() resolves when the running tasks have ended.
-  const running = Promise.all(workers.map((worker) => worker.run()));
-  const { workerTaskQueues: taskQueues, workerVersion } = config;
-  log.info({ taskQueues, ...workerVersion }, 'The worker polls for tasks');
-  process.send?.('ready');
-  await running;
-  await close();
-  await metrics.stop();
-  await sql.end({ timeout: 1 });
-  process.exit(0);
-});
+await runMain(
+  { name: 'worker', load: loadConfig, logFields: activityFields },
+  async (config, log) => {
+    const databaseUrl = required(config, 'DATABASE_URL');
+    const address = required(config, 'TEMPORAL_ADDRESS');
+    const { temporalNamespace: namespace } = config;
+    const logger = logTemporalTo(log);
+    const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
+    const temporal = connectTemporal({ address, namespace });
+    const { deps, close } = await composeActivities({ config, sql, temporal, log });
+    const metrics = await startMetrics(config, databaseUrl, log);
+    const declared = declareWorkers(config);
+    const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
+    const shared = {
+      connection: await connect(address),
+      activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
+      shutdownGraceTime: SHUTDOWN_GRACE_MS,
+    };
+    const workflows = runsWorkflows ? { workflowBundle: await bundleWorkflows(logger) } : {};
+    const workers = await Promise.all(
+      declared.map((placement) =>
+        Worker.create({
+          ...shared,
+          ...(placement.taskQueue === TASK_QUEUE && workflows),
+          ...placement,
+        }),
+      ),
+    );
+    // The SDK's runtime handles SIGINT and SIGTERM: run() resolves when the running tasks have ended.
+    const running = Promise.all(workers.map((worker) => worker.run()));
+    const { workerTaskQueues: taskQueues, workerVersion } = config;
+    log.info({ taskQueues, ...workerVersion }, 'The worker polls for tasks');
+    process.send?.('ready');
+    await running;
+    await close();
+    await metrics.stop();
+    await sql.end({ timeout: 1 });
+    process.exit(0);
+  },
+);
 
 async function connect(address: string): Promise<NativeConnection> {
   try {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventType } from '../domain/index.ts';
-import { EVENT_TYPES } from '../domain/index.ts';
+import { ENVIRONMENTS, EVENT_TYPES } from '../domain/index.ts';
 import type { WebhookDeclaration } from '../http/openapi.ts';
 import { API_VERSION } from '../http/versions.ts';
 import { EXAMPLE_EVENTS, exampleEventId } from './examples.ts';
@@ -56,7 +56,7 @@ function payloadOf(event: EventType) {
     ),
     sequence: z.int().min(1).meta({ description: "1, 2, 3… over the order's events, no gaps" }),
     timestamp: z.iso.datetime(),
-    environment: z.enum(['sandbox', 'production']),
+    environment: z.enum(ENVIRONMENTS),
     data: event === 'PAYMENT_FAILED' ? failedOrderSchema : orderSchema,
   });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { raiseAlert } from '../alerts/alerts.ts';
-import type { Environment } from '../domain/index.ts';
+import { ENVIRONMENTS, type Environment } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
@@ -17,8 +17,6 @@ import { recordChargeback, recordRefund } from './reversals.ts';
 
 /** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
 const RESPOND_WITHIN_MS = 1500;
-
-const ENVIRONMENTS = ['sandbox', 'production'] as const;
 
 /**
  * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the

@@ -1,6 +1,6 @@
 import type { PaymentRef } from '../contracts/ids.ts';
 import { GATEWAY_NAME } from '../contracts/ids.ts';
-import type { Environment } from '../domain/index.ts';
+import { ENVIRONMENTS, type Environment } from '../domain/index.ts';
 import type { Settings, WholeOf } from '../settings.ts';
 import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
 import type { PaymentGateway } from './gateway.ts';
@@ -49,7 +49,7 @@ export async function createGateways(
 ): Promise<Gateways> {
   assertNames(adapters);
   const all: ConfiguredGateway[] = [];
-  for (const environment of ['sandbox', 'production'] as const) {
+  for (const environment of ENVIRONMENTS) {
     for (const adapter of adapters) {
       const given = settings[environment][adapter.name];
       if (given === undefined) continue;

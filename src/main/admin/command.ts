@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { ENVIRONMENTS } from '../../domain/index.ts';
 import type { AdminService } from './service.ts';
 
 /** The arguments are invalid. The message is one line for the operator. */
@@ -65,18 +66,18 @@ export function defineCommand<const Specs extends OptionSpecs>(
 export const MERCHANT = { value: 'ID', help: 'The merchant', required: true } as const;
 /** The environment that a command is about; the sandbox if absent. */
 export const ENVIRONMENT = {
-  value: 'sandbox|production',
+  value: ENVIRONMENTS.join('|'),
   help: 'The environment',
-  choices: ['sandbox', 'production'],
+  choices: ENVIRONMENTS,
   fallback: 'sandbox',
 } as const;
 /** Filters a list by merchant. */
 export const ANY_MERCHANT = { value: 'ID', help: 'Only of this merchant' } as const;
 /** Filters a list by environment. */
 export const ANY_ENVIRONMENT = {
-  value: 'sandbox|production',
+  value: ENVIRONMENTS.join('|'),
   help: 'Only of this environment',
-  choices: ['sandbox', 'production'],
+  choices: ENVIRONMENTS,
 } as const;
 /** The order that a command is about. */
 export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
