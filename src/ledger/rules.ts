@@ -42,7 +42,7 @@ export function linesOfPayments(sql: Sql) {
 
 /** How a fault names a payment: ids are unique at one gateway only. */
 const paymentIn = (sql: Sql, table: Fragment) =>
-  sql`${table}.gateway || ':' || ${table}.gateway_payment_id`;
+  sql`gateway_subject(${table}.gateway, ${table}.gateway_payment_id)`;
 
 const balanceOn = (sql: Sql, account: string) => sql`
   coalesce(sum(CASE ${account}::ledger_account WHEN credit_account THEN amount_paise
@@ -135,7 +135,7 @@ export function ownerFaults(sql: Sql) {
 /** Each surplus capture is in `surplus_refunds`, and refunded exactly when that table says so. */
 export function surplusFaults(sql: Sql) {
   return sql`
-    SELECT 'surplus', gateway || ':' || gateway_payment_id, CASE
+    SELECT 'surplus', gateway_subject(gateway, gateway_payment_id), CASE
       WHEN s.gateway_payment_id IS NULL THEN 'surplus in the ledger, but not among the surplus refunds'
       WHEN l.captured_to IS DISTINCT FROM 'surplus' THEN 'a surplus refund without its capture line'
       ELSE format('%s, but the ledger has %s refunds, and %s paise of %s refunded',
@@ -157,7 +157,7 @@ export function surplusFaults(sql: Sql) {
  */
 export function reversalFaults(sql: Sql) {
   return sql`
-    SELECT 'reversal', coalesce(r.gateway, t.gateway) || ':' || reversal_id, CASE
+    SELECT 'reversal', gateway_subject(coalesce(r.gateway, t.gateway), reversal_id), CASE
       WHEN r.reversal_id IS NULL THEN 'in the ledger, but not among the reversals'
       ELSE format('%s, %s of %s paise, but the ledger has %s, and %s of its payment left', r.kind,
         r.state, r.amount_paise, coalesce(t.amount_paise, 0),

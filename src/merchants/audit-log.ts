@@ -50,5 +50,5 @@ function subjectsOf(sql: Sql, orderNumber: string) {
     SELECT ${orderNumber}::text
     UNION ALL SELECT delivery_id FROM webhook_deliveries JOIN order_events USING (event_id)
       WHERE order_number = ${orderNumber}
-    UNION ALL SELECT gateway || ':' || gateway_payment_id FROM surplus_refunds WHERE order_number = ${orderNumber})`;
+    UNION ALL SELECT gateway_subject(gateway, gateway_payment_id) FROM surplus_refunds WHERE order_number = ${orderNumber})`;
 }

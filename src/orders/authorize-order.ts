@@ -6,6 +6,9 @@ import { addRequestFields } from '../http/request-context.ts';
 import { findOrder } from './queries.ts';
 import type { OrderRow } from './rows.ts';
 
+/** The errors of {@link authorizeOrder}. */
+export const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
+
 /**
  * Finds an order of the merchant in the given environment.
  *

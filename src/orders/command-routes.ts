@@ -4,12 +4,12 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
+import { orderErrors } from './authorize-order.ts';
 import {
   authorizeCommand,
   commandReply,
   commandResponse,
   merchantRoute,
-  orderErrors,
   orderParams,
 } from './route-parts.ts';
 import {

@@ -1,5 +1,5 @@
 /** What other features may import from the orders. */
-export { authorizeOrder } from './authorize-order.ts';
+export { authorizeOrder, orderErrors } from './authorize-order.ts';
 export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export { findOrder } from './queries.ts';
 export { signalOrder } from './recovery.ts';

@@ -27,8 +27,6 @@ export const orderParams = z.object({
     .string()
     .meta({ description: 'The order number', example: EXAMPLE_ORDERS.created.order_number }),
 });
-/** The errors of {@link authorizeOrder}. */
-export const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
 /** The response that shows an order. */
 export const orderResponse = { description: 'The order', schema: envelopeOf(orderSchema) };
 

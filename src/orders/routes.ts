@@ -6,9 +6,9 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
 import { commandRoutes } from './command-routes.ts';
 import { listOrders } from './list-orders.ts';
-import { authorizeOrder } from './authorize-order.ts';
+import { authorizeOrder, orderErrors } from './authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
-import { merchantRoute, orderResponse, orderErrors, orderParams } from './route-parts.ts';
+import { merchantRoute, orderResponse, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from './schemas.ts';
 import { presentTimeline, readTimeline, timelineSchema } from './timeline.ts';
 

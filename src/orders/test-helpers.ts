@@ -4,13 +4,8 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderCommands } from './commands.ts';
-import {
-  authorizeCommand,
-  commandReply,
-  commandResponse,
-  orderErrors,
-  orderParams,
-} from './route-parts.ts';
+import { authorizeCommand, commandReply, commandResponse, orderParams } from './route-parts.ts';
+import { orderErrors } from './authorize-order.ts';
 import type { OrderRow } from './rows.ts';
 import { advanceSchema, disputeSchema } from './schemas.ts';
 

@@ -97,7 +97,7 @@ const unappliedCaptures = (sql: Sql) => sql`
     WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
       AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR NOT EXISTS (SELECT FROM alerts a
         WHERE a.kind = 'unfit_capture'
-          AND a.subject = p.gateway || ':' || p.gateway_payment_id))`;
+          AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id)))`;
 
 /** Reconciliation runs every minute and finds them much earlier; `ledger verify` checks all. */
 const UNAPPLIED_FOR_DAYS = 7;

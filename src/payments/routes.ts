@@ -6,7 +6,7 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { errorOf, HttpRefusal } from '../http/errors.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
 import type { OrderRow } from '../orders/public.ts';
-import { authorizeOrder } from '../orders/public.ts';
+import { authorizeOrder, orderErrors } from '../orders/public.ts';
 import type { SessionRow } from './queries.ts';
 import { findSessionOfKey, recordSessionOfKey } from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
@@ -26,7 +26,6 @@ const sessionRoute = {
   caller: 'merchant',
   tags: ['Payment sessions'],
 } as const;
-const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
 
 /** A buyer's tries to pay, opened at the UPI gateway. */
 export function paymentSessionRoutes(deps: SessionDeps): Route[] {

@@ -1,3 +1,9 @@
+-- How alerts and audit rows name something of a gateway's; gatewaySubject in
+-- src/payments/gateways.ts is the same.
+CREATE FUNCTION gateway_subject(gateway text, id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT gateway || ':' || id
+$$;
+
 -- When a session is checked at the gateway for the last time: an hour after it ended.
 CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
