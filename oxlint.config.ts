@@ -1,13 +1,25 @@
 import { defineConfig, type OxlintOverride } from 'oxlint';
 
 /** What a part is called in the table below: its folder, or its file, of `src` or beside it. */
-const FEATURES = ['orders', 'merchants', 'checkout', 'payments', 'webhooks', 'ledger'] as const;
+const FEATURES = [
+  'orders',
+  'merchants',
+  'checkout',
+  'payments',
+  'webhooks',
+  'ledger',
+  'accounts',
+  'mail',
+  'onboarding',
+  'dashboard',
+] as const;
 const PLATFORM = ['alerts', 'http', 'db', 'metrics', 'temporal'] as const;
 const FILES = [
   'config.ts',
   'settings.ts',
   'setup-error.ts',
   'tokens.ts',
+  'secret-box.ts',
   'for-each-order.ts',
 ] as const;
 const BESIDE_SRC = ['activities', 'workflows', 'dev'] as const;
@@ -30,6 +42,7 @@ const FEATURE_MAY_IMPORT: readonly Part[] = [
   'db',
   'temporal',
   'tokens.ts',
+  'secret-box.ts',
   'for-each-order.ts',
 ];
 

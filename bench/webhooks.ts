@@ -18,7 +18,7 @@ import { createStepRecorder, readOrder } from '../src/orders/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/attempt-log.ts';
 import { attemptScheduled } from '../src/webhooks/deliver.ts';
-import { createSecretBox } from '../src/webhooks/secret-box.ts';
+import { createSecretBox } from '../src/secret-box.ts';
 import { createWebhookSender } from '../src/webhooks/sender.ts';
 import { registerMerchant, writeOrder } from './fixtures.ts';
 import { timed } from './load.ts';

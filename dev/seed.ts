@@ -8,7 +8,7 @@ import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
 import { findKeyHolder, findMerchant } from '../src/merchants/queries.ts';
 import { openWebhookSecret } from '../src/webhooks/endpoints.ts';
-import { createSecretBox } from '../src/webhooks/secret-box.ts';
+import { createSecretBox } from '../src/secret-box.ts';
 import { runMain } from '../src/main/process.ts';
 
 async function registerMerchant(deps: KeyDeps): Promise<DemoMerchant> {

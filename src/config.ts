@@ -30,6 +30,25 @@ const SPECIFIED_RETRY_DELAYS = WEBHOOK_RETRY_DELAYS_MS.map((ms) => ms / 1000).jo
 
 const NAMESPACE = 'the name of a namespace';
 
+/** The keys of a secret box: see src/secret-box.ts. */
+const encryptionKeys = (description: string) =>
+  setting(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=)*$/)
+      .refine((keys) => {
+        const ids = keys.split(',').map((key) => key.split(':')[0]);
+        return new Set(ids).size === ids.length;
+      }),
+    undefined,
+    {
+      accepts:
+        'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
+      description,
+      byDefault: 'required; made by `npm start`',
+    },
+  );
+
 /** The variables of the service, in the order of the README's table. */
 export const SERVICE_SETTINGS = {
   NODE_ENV: oneOf(
@@ -91,21 +110,9 @@ export const SERVICE_SETTINGS = {
     description: "keys the hashes of the merchants' API secrets",
     byDefault: 'required; made by `npm start`',
   }),
-  WEBHOOK_SECRET_KEYS: setting(
-    z
-      .string()
-      .regex(/^[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]+:[A-Za-z0-9+/]{43}=)*$/)
-      .refine((keys) => {
-        const ids = keys.split(',').map((key) => key.split(':')[0]);
-        return new Set(ids).size === ids.length;
-      }),
-    undefined,
-    {
-      accepts:
-        'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
-      description: "encrypt the secrets of the merchants' webhooks",
-      byDefault: 'required; made by `npm start`',
-    },
+  WEBHOOK_SECRET_KEYS: encryptionKeys("encrypt the secrets of the merchants' webhooks"),
+  DATA_ENCRYPTION_KEYS: encryptionKeys(
+    'encrypt identity documents, bank account numbers, two-factor secrets and mails that wait',
   ),
   RATE_LIMIT_PER_SECOND: ratePerSecond(10, 'requests per second of merchants, for each IP address'),
   RATE_LIMIT_STORE: oneOf(

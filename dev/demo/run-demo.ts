@@ -8,7 +8,7 @@ import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { payAsBuyer } from './buyer.ts';
 import type { Receiver } from './receiver.ts';

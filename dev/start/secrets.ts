@@ -9,6 +9,7 @@ const password = z.string().regex(/^[\w-]{20,}$/);
 const secretsSchema = z.object({
   API_SECRET_PEPPER: z.string().min(32),
   WEBHOOK_SECRET_KEYS: z.string().min(1),
+  DATA_ENCRYPTION_KEYS: z.string().min(1),
   SIMULATOR_KEY_SECRET: z.string().min(1),
   SIMULATOR_WEBHOOK_SECRET: z.string().min(1),
   DATABASE_OWNER_PASSWORD: password,
@@ -19,12 +20,14 @@ const secretsSchema = z.object({
 /** The secrets of a developer's machine, by the names of their settings. */
 export type Secrets = z.infer<typeof secretsSchema>;
 
+const encryptionKey = () => `local-1:${randomBytes(32).toString('base64')}`;
 const randomText = () => randomBytes(18).toString('base64url');
 
 function generate(): Secrets {
   return {
     API_SECRET_PEPPER: randomBytes(32).toString('base64'),
-    WEBHOOK_SECRET_KEYS: `local-1:${randomBytes(32).toString('base64')}`,
+    WEBHOOK_SECRET_KEYS: encryptionKey(),
+    DATA_ENCRYPTION_KEYS: encryptionKey(),
     SIMULATOR_KEY_SECRET: randomText(),
     SIMULATOR_WEBHOOK_SECRET: randomText(),
     DATABASE_OWNER_PASSWORD: randomText(),

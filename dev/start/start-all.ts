@@ -60,6 +60,7 @@ function sharedEnvironment(
     TEMPORAL_HOUSEKEEPING_NAMESPACE: config.temporalHousekeepingNamespace,
     API_SECRET_PEPPER: config.apiSecretPepper ?? secrets.API_SECRET_PEPPER,
     WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? secrets.WEBHOOK_SECRET_KEYS,
+    DATA_ENCRYPTION_KEYS: config.dataEncryptionKeys ?? secrets.DATA_ENCRYPTION_KEYS,
     WEBHOOK_ALLOWED_CIDRS: config.webhookAllowedCidrsGiven
       ? config.webhookAllowedCidrs.join(',')
       : LOOPBACK_CIDRS,

@@ -28,7 +28,7 @@ import { createSandboxPayment } from '../payments/sandbox-payment.ts';
 import { refreshSession, openSession } from '../payments/sessions.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
-import { createSecretBox } from '../webhooks/secret-box.ts';
+import { createSecretBox } from '../secret-box.ts';
 import { createWebhookSender } from '../webhooks/sender.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';

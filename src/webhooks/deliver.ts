@@ -13,7 +13,7 @@ import type {
 import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
 import { assertClockAgrees } from './clock.ts';
 import { WebhookNotAttemptedError } from './faults.ts';
-import type { SecretBox } from './secret-box.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { SendResult, WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 

@@ -5,7 +5,7 @@ import { merchantNotFound } from '../merchants/public.ts';
 import { generateToken } from '../tokens.ts';
 import type { WebhookUrlSaveCheck } from './address-guard.ts';
 import { webhookSecretContext } from './deliver.ts';
-import type { SecretBox } from './secret-box.ts';
+import type { SecretBox } from '../secret-box.ts';
 
 /** `actor` is recorded in the audit log by the statement that makes the change. */
 export interface EndpointDeps {

@@ -1,7 +1,7 @@
 import type { Environment } from '../domain/index.ts';
 import { webhookSecretContext } from './deliver.ts';
 import type { EndpointDeps } from './endpoints.ts';
-import { SealError } from './secret-box.ts';
+import { SealError } from '../secret-box.ts';
 
 const BATCH = 200;
 

@@ -54,6 +54,12 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
     [`a:${'A'.repeat(43)}=`, `a:${'A'.repeat(43)}=,b:${'B'.repeat(43)}=`],
   ],
   [
+    'DATA_ENCRYPTION_KEYS',
+    'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
+    ['k1:abc', `a:${'A'.repeat(43)}=,a:${'B'.repeat(43)}=`],
+    [`a:${'A'.repeat(43)}=`, `a:${'A'.repeat(43)}=,b:${'B'.repeat(43)}=`],
+  ],
+  [
     'WEBHOOK_ALLOWED_CIDRS',
     'CIDR ranges separated by commas, and none when NODE_ENV is production',
     ['everyone', '127.0.0.1', '::1'],

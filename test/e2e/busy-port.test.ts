@@ -10,6 +10,7 @@ const SETTINGS = {
   TEMPORAL_ADDRESS: '127.0.0.1:1',
   API_SECRET_PEPPER: 'x'.repeat(32),
   WEBHOOK_SECRET_KEYS: `a:${'A'.repeat(43)}=`,
+  DATA_ENCRYPTION_KEYS: `a:${'A'.repeat(43)}=`,
   SANDBOX_RAZORPAY_BASE_URL: 'http://127.0.0.1:1',
   SANDBOX_RAZORPAY_KEY_ID: 'rzp_test_x',
   SANDBOX_RAZORPAY_KEY_SECRET: 'x',

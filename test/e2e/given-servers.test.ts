@@ -79,6 +79,7 @@ test.for([
     DATABASE_URL: 'postgres://127.0.0.1:1/orders',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     WEBHOOK_SECRET_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+    DATA_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
   });
   expect(await alone.ended).toEqual([1, null]);
   expect(alone.errorLines()).toEqual([expect.stringContaining(line ?? '')]);

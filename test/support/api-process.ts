@@ -27,6 +27,7 @@ function settingsOf({ config, temporal }: TestService, port: number): Record<str
     PUBLIC_BASE_URL: config.publicBaseUrl,
     API_SECRET_PEPPER: config.apiSecretPepper ?? '',
     WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? '',
+    DATA_ENCRYPTION_KEYS: config.dataEncryptionKeys ?? '',
     RATE_LIMIT_PER_SECOND: String(config.rateLimitPerSecond),
     SANDBOX_RAZORPAY_BASE_URL: razorpay?.baseUrl ?? '',
     SANDBOX_RAZORPAY_KEY_ID: razorpay?.keyId ?? '',

@@ -5,7 +5,7 @@ import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 import { createApiClient } from './api-client.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 

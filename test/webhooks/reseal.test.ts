@@ -4,8 +4,8 @@ import { changeMerchantStatus, createMerchant } from '../../src/merchants/comman
 import { webhookSecretContext } from '../../src/webhooks/deliver.ts';
 import { findEndpoint, rotateWebhookSecret, saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { resealSecrets } from '../../src/webhooks/reseal.ts';
-import type { SecretBox } from '../../src/webhooks/secret-box.ts';
-import { createSecretBox } from '../../src/webhooks/secret-box.ts';
+import type { SecretBox } from '../../src/secret-box.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
 import type { TestDatabase } from '../support/database.ts';

@@ -35,7 +35,7 @@ CREATE TABLE merchant_environments (
   environment environment NOT NULL,
   allowed_origins text[] NOT NULL DEFAULT '{}',
   webhook_url text CHECK (length(webhook_url) <= 2048),
-  -- AES-256-GCM: key id, 12-byte nonce, ciphertext and 16-byte tag; see src/webhooks/secret-box.ts.
+  -- AES-256-GCM: key id, 12-byte nonce, ciphertext and 16-byte tag; see src/secret-box.ts.
   webhook_secret_sealed text,
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (merchant_id, environment)

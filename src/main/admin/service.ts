@@ -6,8 +6,8 @@ import type { Config } from '../../config.ts';
 import { loadConfig, required } from '../../config.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
-import type { SecretBox } from '../../webhooks/secret-box.ts';
-import { createSecretBox } from '../../webhooks/secret-box.ts';
+import type { SecretBox } from '../../secret-box.ts';
+import { createSecretBox } from '../../secret-box.ts';
 import type { Terminal } from './terminal.ts';
 import { processTerminal } from './terminal.ts';
 

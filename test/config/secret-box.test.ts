@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSecretBox, SealError } from '../../src/webhooks/secret-box.ts';
+import { createSecretBox, SealError } from '../../src/secret-box.ts';
 
 const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
 const OLD = keyOf('2025', 1);
@@ -25,6 +25,15 @@ describe('an encrypted secret', () => {
     expect(Buffer.from(sealed.split('.')[1] ?? '', 'base64').toString('latin1')).not.toContain(
       'whsec_',
     );
+  });
+
+  test('can be bytes, such as a document', () => {
+    const box = createSecretBox(NEW);
+    const content = Buffer.from([0, 46, 255, 46, 13, 10]);
+    const sealed = box.sealBytes(content, PLACE);
+    expect(createSecretBox(`${OLD},${NEW}`).openBytes(sealed, PLACE)).toEqual(content);
+    expect(() => box.openBytes(sealed, ['mer_2', ...PLACE.slice(1)])).toThrow(SealError);
+    expect(() => createSecretBox(OLD).openBytes(sealed, PLACE)).toThrow(SealError);
   });
 
   test('differs each time, so that equal secrets cannot be recognised', () => {
@@ -87,7 +96,7 @@ describe('keys', () => {
   test('a missing key is named', () => {
     const sealed = createSecretBox(OLD).seal(SECRET, PLACE);
     expect(() => createSecretBox(NEW).open(sealed, PLACE)).toThrow(
-      'No webhook secret key has the id "2025"',
+      'No encryption key has the id "2025"',
     );
   });
 
