@@ -37,7 +37,11 @@ export async function run(): Promise<void> {
   const { temporalAddress: address = '', temporalNamespace: namespace } = config;
   const workflows = createOrderWorkflows(connectTemporal({ address, namespace }));
   const merchantId = await registerMerchant(sql);
-  const admin = { sql, pepper: config.apiSecretPepper ?? '', actor: 'bench' };
+  const admin = {
+    sql,
+    pepper: config.apiSecretPepper ?? '',
+    actor: { name: 'bench', address: null },
+  };
   const keys = await createKeyPair(admin, merchantId, 'sandbox');
   const api = await startApi(facts.environment);
   const post = createPost(`${api.url}${facts.sandboxBasePath}/orders`, keys);

@@ -21,7 +21,7 @@ const VALID_ORDER = { ...ORDER, buyerName: null, merchantOrderId: null, currency
 
 /** Creates an approved merchant. @returns its id */
 export async function registerMerchant(sql: Sql): Promise<string> {
-  const admin = { sql, actor: 'bench' };
+  const admin = { sql, actor: { name: 'bench', address: null } };
   const merchant = { name: 'Benchmark', email: 'bench@example.com' };
   const { merchantId } = await createMerchant(admin, merchant);
   await changeMerchantStatus(admin, merchantId, 'approve');

@@ -75,7 +75,7 @@ await runMain({ name: 'seed', load: loadDevConfig }, async (config) => {
   const databaseUrl = required(config, 'DATABASE_URL');
   const pepper = required(config, 'API_SECRET_PEPPER');
   const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
-  const deps = { sql, pepper, actor: 'seed' };
+  const deps = { sql, pepper, actor: { name: 'seed', address: null } };
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
   writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
   await sql.end({ timeout: 1 });

@@ -60,7 +60,13 @@ async function registerMerchant(
   const sql = connectDatabase(url, { maxConnections: 1, name: 'demo' });
   try {
     const checkUrl = createUrlCheck(config);
-    const admin = { sql, pepper, secretBox: createSecretBox(sealing), checkUrl, actor: 'demo' };
+    const admin = {
+      sql,
+      pepper,
+      secretBox: createSecretBox(sealing),
+      checkUrl,
+      actor: { name: 'demo', address: null },
+    };
     const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
     const { merchantId } = await createMerchant(admin, merchant);
     await changeMerchantStatus(admin, merchantId, 'approve');

@@ -1,6 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import type { Logger } from 'pino';
 import type postgres from 'postgres';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import type { AlertKind } from './kinds.ts';
 import { ALERT_KINDS } from './kinds.ts';
@@ -130,17 +131,17 @@ export async function countOpenAlerts(sql: Sql): Promise<{ kind: string; count: 
 export async function clearAlertById(
   sql: Sql,
   alertId: number,
-  actor: string,
+  actor: Actor,
   reason: string,
 ): Promise<boolean> {
   const rows = await sql`
     WITH cleared AS (
-      UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${actor}
+      UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${actor.name}
       WHERE alert_id = ${alertId} AND cleared_at IS NULL
       RETURNING kind, subject
     )
-    INSERT INTO audit_log (actor, action, subject, details)
-    SELECT ${actor}, 'alert.clear', subject,
+    INSERT INTO audit_log (actor, address, action, subject, details)
+    SELECT ${actor.name}, ${actor.address}, 'alert.clear', subject,
       jsonb_build_object('alertId', ${alertId}::bigint, 'kind', kind, 'reason', ${reason}::text)
     FROM cleared RETURNING audit_id`;
   return rows.length > 0;

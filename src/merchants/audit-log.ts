@@ -14,6 +14,8 @@ export interface AuditFilter {
 export interface AuditEntry {
   at: Date;
   actor: string;
+  /** The client's IP address; null on the command line. */
+  address: string | null;
   action: string;
   merchantId: string | null;
   /** The order number, delivery id, gateway and its payment id, … */
@@ -29,7 +31,7 @@ export async function listAudit(
   limit: number,
 ): Promise<{ entries: AuditEntry[]; hasMore: boolean }> {
   const rows = await sql<AuditEntry[]>`
-    SELECT at, actor, action, merchant_id, subject,
+    SELECT at, actor, address, action, merchant_id, subject,
       coalesce(details->>'reason', (
         SELECT body->>'reason' FROM order_commands r
         WHERE r.order_number = subject AND r.command_id = details->>'commandId')) AS reason, details

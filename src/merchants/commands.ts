@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import { z } from 'zod';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
@@ -8,7 +9,7 @@ import { requireMerchant } from './queries.ts';
 /** `actor` is recorded in the audit log by the statement that makes the change. */
 export interface MerchantAdminDeps {
   sql: Sql;
-  actor: string;
+  actor: Actor;
 }
 
 const newMerchantSchema = z.object({
@@ -50,8 +51,8 @@ export async function createMerchant(
   const merchantId = `mer_${ulid()}`;
   const [row] = await sql<MerchantRow[]>`
     WITH audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id)
-      VALUES (${actor}, 'merchant.create', ${merchantId})
+      INSERT INTO audit_log (actor, address, action, merchant_id)
+      VALUES (${actor.name}, ${actor.address}, 'merchant.create', ${merchantId})
     )
     INSERT INTO merchants (merchant_id, name, email) VALUES (${merchantId}, ${name}, ${email})
     RETURNING *, '{}'::jsonb AS linked_accounts`;
@@ -107,8 +108,8 @@ export async function changeMerchantStatus(
       ON CONFLICT (merchant_id, environment, gateway)
         DO UPDATE SET linked_account_id = excluded.linked_account_id
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
     SELECT FROM changed`;
   if (changed.length === 0) return refuseChange(sql, merchantId, change);

@@ -41,8 +41,8 @@ export async function createKeyPair(
       ON CONFLICT (merchant_id, environment) DO NOTHING
       RETURNING merchant_id, api_key
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject)
-      SELECT ${actor}, 'key.create', merchant_id, api_key FROM created
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject)
+      SELECT ${actor.name}, ${actor.address}, 'key.create', merchant_id, api_key FROM created
     )
     SELECT FROM created`;
   if (rows.length > 0) return pair;
@@ -74,8 +74,8 @@ export async function rotateSecret(
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
       RETURNING merchant_id, api_key
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject)
-      SELECT ${actor}, 'key.rotate', merchant_id, api_key FROM rotated
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject)
+      SELECT ${actor.name}, ${actor.address}, 'key.rotate', merchant_id, api_key FROM rotated
     )
     SELECT api_key FROM rotated`;
   if (row) return { apiKey: row.apiKey, apiSecret };

@@ -32,8 +32,8 @@ export async function setOrigins(
         allowed_origins = excluded.allowed_origins, updated_at = clock_timestamp()
       RETURNING merchant_id
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, 'origins.set', merchant_id,
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'origins.set', merchant_id,
         ${sql.json({ environment, origins: normalized })}
       FROM saved
     )

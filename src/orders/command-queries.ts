@@ -1,3 +1,4 @@
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { statusesThatTake } from '../domain/index.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
@@ -69,12 +70,12 @@ export async function isMismatch(
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
-  dispute: { commandId: string; reason: string; operator?: string | undefined },
+  dispute: { commandId: string; reason: string; operator?: Actor | undefined },
 ): Promise<(ReplayState & { receivedAt: Date }) | undefined> {
   const { commandId, reason, operator } = dispute;
   const audited = sql`, audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      SELECT ${operator ?? ''}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      SELECT ${operator?.name ?? ''}, ${operator?.address ?? null}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
       FROM waiting
     )`;
   const [row] = await sql<(ReplayState & { receivedAt: Date })[]>`

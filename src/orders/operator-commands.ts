@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
@@ -12,8 +13,8 @@ import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
 export interface OperatorDeps {
   sql: Sql;
   commands: OrderCommands;
-  /** The operator's name, for the audit log. */
-  actor: string;
+  /** The operator, for the audit log. */
+  actor: Actor;
 }
 
 /**
@@ -68,7 +69,7 @@ export async function decideDispute(
     name: 'decide',
     message: { commandId, for: winner },
     body: { reason },
-    actor,
+    actor: actor.name,
   });
   return result.order;
 }
@@ -94,7 +95,7 @@ export async function refundForMerchant(
     name: 'refund',
     message: { commandId },
     body: { reason },
-    actor,
+    actor: actor.name,
   });
   return result.order;
 }
@@ -102,11 +103,11 @@ export async function refundForMerchant(
 function writeAudit(
   sql: Sql,
   order: OrderRow,
-  { actor, action, details }: { actor: string; action: string; details: Record<string, string> },
+  { actor, action, details }: { actor: Actor; action: string; details: Record<string, string> },
 ) {
   return sql`
-    INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-    VALUES (${actor}, ${action}, ${order.merchantId}, ${order.orderNumber}, ${sql.json(details)})`;
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+    VALUES (${actor.name}, ${actor.address}, ${action}, ${order.merchantId}, ${order.orderNumber}, ${sql.json(details)})`;
 }
 
 /** @throws DomainError `BAD_REQUEST` with the message of the violated rule */

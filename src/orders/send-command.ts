@@ -1,4 +1,5 @@
 import type { OrderMessageName } from '../contracts/order-workflow.ts';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { refusalOf } from '../domain/index.ts';
 import { findOrderByNumber } from './find-orders.ts';
@@ -33,7 +34,7 @@ export interface DisputeCommand {
   commandId: string;
   reason: string;
   /** The operator who raises it, for the audit log; absent for the buyer. */
-  operator?: string;
+  operator?: Actor;
 }
 
 /** The result of a command, whether it was carried out now or before. */

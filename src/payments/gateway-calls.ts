@@ -1,4 +1,5 @@
 import { refundWorkflowId } from '../contracts/ids.ts';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { OrderRow } from '../orders/public.ts';
@@ -68,7 +69,7 @@ export type RetriedCall = GatewayCall & { result: TryOutcome };
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` when nothing waits
  */
 export async function retryGatewayCalls(
-  deps: GatewayCallDeps & { actor: string },
+  deps: GatewayCallDeps & { actor: Actor },
   orderNumber: string,
   reason: string,
 ): Promise<RetriedCall[]> {
@@ -87,7 +88,7 @@ export async function retryGatewayCalls(
 }
 
 async function auditRetry(
-  { sql, actor }: GatewayCallDeps & { actor: string },
+  { sql, actor }: GatewayCallDeps & { actor: Actor },
   { merchantId, orderNumber }: OrderRow,
   reason: string,
   waiting: readonly GatewayCall[],
@@ -99,8 +100,8 @@ async function auditRetry(
     lastError,
   }));
   await sql`
-    INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-    VALUES (${actor}, 'order.retry', ${merchantId}, ${orderNumber}, ${sql.json({ reason, calls })})`;
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+    VALUES (${actor.name}, ${actor.address}, 'order.retry', ${merchantId}, ${orderNumber}, ${sql.json({ reason, calls })})`;
 }
 
 function nothingWaits(

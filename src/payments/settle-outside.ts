@@ -1,4 +1,5 @@
 import { clearAlert } from '../alerts/alerts.ts';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import type { Settlement } from '../domain/index.ts';
 import { DomainError, isFinal, REFUSALS, statusesThatTake } from '../domain/index.ts';
@@ -18,7 +19,7 @@ export interface SettleOutsideDeps {
   sql: Sql;
   workflows: OrderWorkflows;
   /** The operator, for the audit log. */
-  actor: string;
+  actor: Actor;
 }
 
 /** An operator's statement of where an order's money is. */
@@ -72,7 +73,7 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
     'charged_back',
     'release_blocked',
   ] as const;
-  for (const kind of kinds) await clearAlert(sql, kind, orderNumber, actor);
+  for (const kind of kinds) await clearAlert(sql, kind, orderNumber, actor.name);
 }
 
 /**
@@ -139,7 +140,7 @@ async function writeSettlement(
       FROM orders o WHERE order_number = ${orderNumber} FOR UPDATE
     ), settled AS (
       INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
-      SELECT order_number, outcome, ${reference}, ${reason}, ${actor} FROM locked
+      SELECT order_number, outcome, ${reference}, ${reason}, ${actor.name} FROM locked
       WHERE outcome IS NOT NULL AND (pending_operation->>'kind' IN ('releasing', 'refunding')
         OR (pending_operation IS NULL AND is_reversed AND status::text = ANY(CASE outcome
           WHEN 'released' THEN ${statusesThatTake('settleReleased')}::text[]
@@ -147,8 +148,8 @@ async function writeSettlement(
       ON CONFLICT DO NOTHING
       RETURNING order_number, outcome
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      SELECT ${actor}, 'order.settle', merchant_id, order_number,
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      SELECT ${actor.name}, ${actor.address}, 'order.settle', merchant_id, order_number,
         jsonb_strip_nulls(jsonb_build_object('outcome', s.outcome, 'reference', ${reference}::text,
           'reason', ${reason}::text))
       FROM locked JOIN settled s USING (order_number)
@@ -207,8 +208,8 @@ async function settleSurplus(
     const subject = paymentSubject(surplus);
     const details = { orderNumber, reason, ...(reference !== undefined && { reference }) };
     await sql`
-      INSERT INTO audit_log (actor, action, merchant_id, subject, details)
-      VALUES (${actor}, 'surplus.settle', ${surplus.merchantId}, ${subject}, ${sql.json(details)})`;
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      VALUES (${actor.name}, ${actor.address}, 'surplus.settle', ${surplus.merchantId}, ${subject}, ${sql.json(details)})`;
     // The next attempt of the refund finds it finished and does not call the gateway.
     await finishSurplus(sql, surplus);
   }

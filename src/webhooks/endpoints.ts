@@ -1,3 +1,4 @@
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
@@ -11,7 +12,7 @@ import type { SecretBox } from '../secret-box.ts';
 export interface EndpointDeps {
   sql: Sql;
   secretBox: SecretBox;
-  actor: string;
+  actor: Actor;
 }
 
 /** Checks a URL at save: see `checkWebhookUrlAtSave`. */
@@ -55,8 +56,8 @@ export async function saveWebhookUrl(
         webhook_secret_sealed = coalesce(e.webhook_secret_sealed, excluded.webhook_secret_sealed)
       RETURNING e.merchant_id, e.webhook_secret_sealed
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, 'webhook.set', merchant_id, ${details} FROM saved
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'webhook.set', merchant_id, ${details} FROM saved
     )
     SELECT webhook_secret_sealed FROM saved`;
   if (!row) throw merchantNotFound(merchantId);
@@ -125,8 +126,8 @@ export async function rotateWebhookSecret(
         AND webhook_secret_sealed IS NOT NULL
       RETURNING merchant_id
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, 'webhook.rotate_secret', merchant_id, ${sql.json({ environment })}
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'webhook.rotate_secret', merchant_id, ${sql.json({ environment })}
       FROM rotated
     )
     SELECT FROM rotated`;
@@ -152,8 +153,8 @@ export async function removeWebhookUrl(
         AND webhook_url IS NOT NULL
       RETURNING merchant_id
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, 'webhook.remove', merchant_id, ${sql.json({ environment })} FROM removed
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'webhook.remove', merchant_id, ${sql.json({ environment })} FROM removed
     )
     SELECT FROM removed`;
   if (rows.length === 0) throw await endpointNotConfigured(sql, merchantId, environment);

@@ -1,4 +1,5 @@
 import type { ManualAttemptResult } from '../contracts/activities.ts';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
@@ -15,7 +16,7 @@ const CONCURRENT_RETRIES = 8;
 export interface ManualRetryDeps {
   sql: Sql;
   retries: DeliveryRetries;
-  actor: string;
+  actor: Actor;
 }
 
 /** `started`: under way or waiting for a worker, in a workflow that completes it. */
@@ -96,8 +97,8 @@ async function auditRetry(
       LEFT JOIN merchant_environments e USING (merchant_id, environment)
       WHERE d.delivery_id = ${deliveryId}
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, subject)
-      SELECT ${actor}, 'delivery.retry', merchant_id, ${deliveryId}
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject)
+      SELECT ${actor.name}, ${actor.address}, 'delivery.retry', merchant_id, ${deliveryId}
       FROM delivery WHERE has_url AND NOT is_running
     )
     SELECT is_running, has_url FROM delivery`;

@@ -84,8 +84,8 @@ async function replaceSealed(
         AND webhook_secret_sealed = ${sealed}
       RETURNING merchant_id
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, 'webhook.reseal', merchant_id, ${sql.json({ environment })} FROM resealed
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'webhook.reseal', merchant_id, ${sql.json({ environment })} FROM resealed
     )
     SELECT FROM resealed`;
   return changed.length > 0;

@@ -72,8 +72,8 @@ async function readEndpoint(
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
         AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL
     ), audited AS (
-      INSERT INTO audit_log (actor, action, merchant_id, details)
-      SELECT ${actor}, 'webhook.test', merchant_id, ${sql.json({ environment })} FROM endpoint
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'webhook.test', merchant_id, ${sql.json({ environment })} FROM endpoint
     )
     SELECT webhook_url AS url, webhook_secret_sealed AS sealed,
       clock_timestamp() AS database_now

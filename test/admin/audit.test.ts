@@ -35,6 +35,7 @@ test('the list shows the actor, action, reason and time, latest first', async ({
   expect(entries[0]).toEqual({
     at: expect.stringMatching(/^20.*Z$/),
     actor: expect.stringMatching(/^cli:/),
+    address: null,
     action: 'merchant.suspend',
     merchantId,
     subject: null,

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { StatusChange } from '../../src/merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { auditOf } from '../support/audit.ts';
@@ -25,7 +26,7 @@ interface Keys {
 const test = serviceTest({ time: 'real', worker: false });
 
 async function aMerchant(service: TestService, ...changes: StatusChange[]): Promise<string> {
-  const deps = { sql: service.sql, actor: 'test' };
+  const deps = { sql: service.sql, actor: TEST_ACTOR };
   const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
   const { merchantId } = await createMerchant(deps, merchant);
   for (const change of changes) await changeMerchantStatus(deps, merchantId, change);

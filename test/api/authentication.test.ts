@@ -6,6 +6,7 @@ import { createAuthenticate } from '../../src/merchants/authenticate.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { rotateSecret } from '../../src/merchants/keys.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -20,7 +21,7 @@ const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: fa
 );
 
 const newMerchant = (service: TestService) => service.newMerchant({ webhooks: false });
-const admin = (service: TestService) => ({ sql: service.sql, actor: 'test' });
+const admin = (service: TestService) => ({ sql: service.sql, actor: TEST_ACTOR });
 const ORDERS = '/sandbox/api/merchant/v1/orders';
 
 /** One keep-alive connection, and headers that `fetch` would not send. */

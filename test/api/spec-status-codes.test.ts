@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { anOrder, createApiClient } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
@@ -22,7 +23,7 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend
 const UNKNOWN = 'ORD01ARZ3NDEKTSV4RRFFQ69G5FAV';
 const NOT_YOURS = 'Access denied: this order does not belong to your merchant account';
 const anotherMerchant = (service: TestService) => service.newMerchant({ webhooks: false });
-const admin = (service: TestService) => ({ sql: service.sql, actor: 'test' });
+const admin = (service: TestService) => ({ sql: service.sql, actor: TEST_ACTOR });
 
 /** The API's response to other credential headers; undefined leaves one out. */
 async function answerTo(

@@ -3,6 +3,7 @@ import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { releaseFunds } from '../../src/payments/funds.ts';
 import { GatewayRefused } from '../../src/payments/gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -21,7 +22,7 @@ const refusals = (service: TestService, { order_number }: OrderRef) =>
 const openInProduction = (by: Merchant, { order_number }: OrderRef) =>
   by.production.post(`/orders/${order_number}/payment-sessions`);
 const giveAccount = (service: TestService, { merchantId }: Merchant) =>
-  changeMerchantStatus({ sql: service.sql, actor: 'test' }, merchantId, 'approve', {
+  changeMerchantStatus({ sql: service.sql, actor: TEST_ACTOR }, merchantId, 'approve', {
     linkedAccountId: 'acc_Late',
   });
 

@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { simulator } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -35,7 +36,7 @@ async function refundedOrder(orders: Orders, status: OrderStatus, amountPaise?: 
 
 const settle = ({ deps }: TestService, { orderNumber }: DirectOrder, outcome?: Settlement) =>
   settleOutside(
-    { sql: deps.sql, workflows: deps.workflows, actor: 'test' },
+    { sql: deps.sql, workflows: deps.workflows, actor: TEST_ACTOR },
     { orderNumber, outcome, reason: 'The buyer was refunded in the dashboard' },
   );
 

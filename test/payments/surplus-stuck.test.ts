@@ -60,7 +60,7 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   const { order, surplusId, refund, endFault } = await stuckSurplus(service, gateway);
   const { sql, deps } = service;
   const settlement = { orderNumber: order.order_number, reference: 'UTR 4711', reason: 'Refused' };
-  const by = { sql, workflows: deps.workflows, actor: 'operator' };
+  const by = { sql, workflows: deps.workflows, actor: { name: 'operator', address: null } };
   await until(async () => (await ledgerOf(service, order.order_number)).lines.length === 2);
   expect((await settleOutside(by, settlement)).order.status).toBe('PAID');
   await endFault();

@@ -3,6 +3,7 @@ import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import {
   alerts,
   ledgerOf,
@@ -230,7 +231,7 @@ test('the sandbox helper pays at the gateway of the order', async ({ merchant })
 test('an order keeps its gateway when its merchant gets another one', async ({ service }) => {
   const moving = await service.newMerchant({ webhooks: false, gateway: 'otherpay' });
   const before = await moving.sandbox.create();
-  const admin = { sql: service.sql, actor: 'test' };
+  const admin = { sql: service.sql, actor: TEST_ACTOR };
   await changeMerchantStatus(admin, moving.merchantId, 'approve', { gateway: 'razorpay' });
   const after = await moving.sandbox.create();
   const gatewayOf = async ({ order_number }: { order_number: string }) => {

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { TEST_ACTOR } from './actor.ts';
 import { stoppedAtEnd } from './fixtures.ts';
 import type { Merchant } from './merchant.ts';
 import { serviceTest } from './service-test.ts';
@@ -53,7 +54,7 @@ export async function merchantWithEndpoint(service: TestService, url: string): P
   const merchant = await service.newMerchant({ webhooks: false });
   const { sql, config, deps } = service;
   const checkUrl = createUrlCheck(config);
-  const endpointDeps = { sql, secretBox: deps.secretBox, checkUrl, actor: 'test' };
+  const endpointDeps = { sql, secretBox: deps.secretBox, checkUrl, actor: TEST_ACTOR };
   await saveWebhookUrl(endpointDeps, merchant.merchantId, 'sandbox', url);
   return merchant;
 }

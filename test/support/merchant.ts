@@ -6,6 +6,7 @@ import { changeMerchantStatus, createMerchant } from '../../src/merchants/comman
 import { createKeyPair } from '../../src/merchants/keys.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
+import { TEST_ACTOR } from './actor.ts';
 import { createApiClient } from './api-client.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
@@ -34,7 +35,7 @@ export async function createTestMerchant(
 ) {
   const { apiSecretPepper: pepper = '', webhookSecretKeys = '' } = config;
   const secretBox = createSecretBox(webhookSecretKeys);
-  const admin = { sql, pepper, secretBox, checkUrl: createUrlCheck(config), actor: 'test' };
+  const admin = { sql, pepper, secretBox, checkUrl: createUrlCheck(config), actor: TEST_ACTOR };
   const { merchantId } = await createMerchant(admin, {
     name,
     email: 'owner@example.com',

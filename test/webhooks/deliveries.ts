@@ -2,13 +2,14 @@ import { createDeliveryRetries } from '../../src/temporal/delivery-retries.ts';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import { listDeliveries } from '../../src/webhooks/delivery-list.ts';
 import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** The dependencies of a manual retry. */
 export function retryDepsOf({ sql, temporal }: TestService): ManualRetryDeps {
-  return { sql, retries: createDeliveryRetries(temporal.client), actor: 'test' };
+  return { sql, retries: createDeliveryRetries(temporal.client), actor: TEST_ACTOR };
 }
 
 /** The deliveries of an order, the oldest first. */

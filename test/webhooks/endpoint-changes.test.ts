@@ -6,6 +6,7 @@ import {
   rotateWebhookSecret,
   saveWebhookUrl,
 } from '../../src/webhooks/endpoints.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
@@ -19,7 +20,7 @@ const test = serviceTest({ time: 'skipping' }).extend(
   ({ service: { config, sql, deps } }) => ({
     sql,
     secretBox: deps.secretBox,
-    actor: 'test',
+    actor: TEST_ACTOR,
     checkUrl: createUrlCheck(config),
   }),
 );

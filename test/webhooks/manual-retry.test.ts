@@ -5,6 +5,7 @@ import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { retryDelivery, retryFailedSince } from '../../src/webhooks/manual-retry.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -161,7 +162,7 @@ describe('never two attempts of one delivery at the same time', () => {
 describe('a retry that cannot be sent', () => {
   test('is refused until a URL is configured again', async ({ service, deps }) => {
     const { receiver, merchantId, orderNumber, deliveryId } = await refusedDelivery(service);
-    const admin = { sql: service.sql, actor: 'test' };
+    const admin = { sql: service.sql, actor: TEST_ACTOR };
     await removeWebhookUrl(admin, merchantId, 'sandbox');
     await expect(retryDelivery(deps, deliveryId)).rejects.toThrow('No webhook URL is configured');
     expect(await attemptManually(service.deps, deliveryId)).toEqual({ outcome: 'no_url' });
@@ -184,7 +185,7 @@ describe('a retry that cannot be sent', () => {
 test('each retry writes an audit row, a refused one does not', async ({ service, deps }) => {
   const { merchantId, receiver, deliveryId } = await refusedDelivery(service);
   await retryDelivery(deps, deliveryId);
-  await removeWebhookUrl({ sql: service.sql, actor: 'test' }, merchantId, 'sandbox');
+  await removeWebhookUrl({ sql: service.sql, actor: TEST_ACTOR }, merchantId, 'sandbox');
   await expect(retryDelivery(deps, deliveryId)).rejects.toThrow();
   const audit = await auditOf(service.sql, merchantId);
   expect(audit.filter(({ action }) => action === 'delivery.retry')).toEqual([

@@ -6,6 +6,7 @@ import { findEndpoint, rotateWebhookSecret, saveWebhookUrl } from '../../src/web
 import { resealSecrets } from '../../src/webhooks/reseal.ts';
 import type { SecretBox } from '../../src/secret-box.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
 import type { TestDatabase } from '../support/database.ts';
@@ -19,7 +20,7 @@ const test = databaseTest();
 const depsWith = (database: TestDatabase, secretBox: SecretBox) => ({
   sql: database.sql,
   secretBox,
-  actor: 'test',
+  actor: TEST_ACTOR,
 });
 
 /** Merchants with one webhook secret each, encrypted with the old key. */

@@ -112,7 +112,11 @@ describe('the row of a command contains its actor and reason', () => {
     const { deps, config } = service;
     const present = createOrderPresenter(config.publicBaseUrl);
     const commands = createOrderCommands({ ...deps, durations: config.durations, present });
-    const operator = { sql: deps.sql, commands, actor: 'cli:asha' };
+    const operator = {
+      sql: deps.sql,
+      commands,
+      actor: { name: 'cli:asha', address: '203.0.113.7' },
+    };
     const disputed = await orders.in('DISPUTE_UNDER_REVIEW');
     const decision = { winner: 'buyer', reason: 'The parcel was empty' } as const;
     await decideDispute(operator, disputed.orderNumber, decision);
@@ -126,6 +130,14 @@ describe('the row of a command contains its actor and reason', () => {
     ]).toEqual([
       { actor: 'cli:asha', reason: 'The parcel was empty' },
       { actor: 'cli:asha', reason: 'The shop has closed' },
+    ]);
+    expect(
+      await deps.sql`
+        SELECT action, actor, address FROM audit_log
+        WHERE subject IN (${disputed.orderNumber}, ${paid.orderNumber}) ORDER BY audit_id`,
+    ).toEqual([
+      { action: 'dispute.decide', actor: 'cli:asha', address: '203.0.113.7' },
+      { action: 'order.refund', actor: 'cli:asha', address: '203.0.113.7' },
     ]);
   });
 });

@@ -56,6 +56,8 @@ CREATE TABLE audit_log (
   audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
   actor text NOT NULL,
+  -- The client's IP address; null on the command line.
+  address text,
   action text NOT NULL,
   merchant_id text,
   subject text,

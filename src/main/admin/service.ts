@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { pino } from 'pino';
 import type { Config } from '../../config.ts';
 import { loadConfig, required } from '../../config.ts';
+import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { SecretBox } from '../../secret-box.ts';
@@ -19,7 +20,7 @@ export interface AdminService {
   readonly config: Config;
   readonly sql: Sql;
   /** Who runs the command, for the audit log. */
-  readonly actor: string;
+  readonly actor: Actor;
   /** Writes to standard error: standard output is the command's result. */
   readonly log: Logger;
   /** @throws ConfigError if API_SECRET_PEPPER is missing */
@@ -59,7 +60,7 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
   return {
     config,
     sql,
-    actor: actorOf(),
+    actor: { name: actorOf(), address: null },
     terminal: processTerminal(),
     log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
     pepper: () => required(config, 'API_SECRET_PEPPER'),

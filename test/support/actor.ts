@@ -1,0 +1,4 @@
+import type { Actor } from '../../src/db/actor.ts';
+
+/** Who makes the changes that tests make without the API and without the command line. */
+export const TEST_ACTOR: Actor = { name: 'test', address: null };
