@@ -4,7 +4,17 @@ import postgres from 'postgres';
 const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
 
 /** The only tables whose rows may be deleted. */
-const MAY_DELETE = ['order_commands', 'rate_limits', 'unstarted_orders'];
+const MAY_DELETE = [
+  'account_attempts',
+  'dashboard_sessions',
+  'one_time_links',
+  'order_commands',
+  'pending_logins',
+  'rate_limits',
+  'recovery_codes',
+  'sign_ups',
+  'unstarted_orders',
+];
 
 /** Only migrations write to it. */
 const READ_ONLY = ['schema_version'];

@@ -16,6 +16,7 @@ import { createTestDatabase, installTestClock } from './database.ts';
 import { keepingLog } from './kept-log.ts';
 import type { Merchant, MerchantOptions } from './merchant.ts';
 import { createTestMerchant } from './merchant.ts';
+import { SECRET_KEYS } from './secret-keys.ts';
 import { realTemporal, skippingTemporal } from './temporal.ts';
 
 /**
@@ -25,7 +26,6 @@ import { realTemporal, skippingTemporal } from './temporal.ts';
 const ANSWER_WITHIN_MS = 20_000;
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
-const SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 
 /** What the sandbox's simulator and the service share. */
 export const SIMULATOR_KEYS = {

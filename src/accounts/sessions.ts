@@ -1,0 +1,166 @@
+import { ulid } from 'ulid';
+import type { Sql } from '../db/client.ts';
+import type { MerchantStatus } from '../merchants/public.ts';
+import type { OperatorRole } from './permissions.ts';
+import { hashOfToken, newToken } from './tokens.ts';
+
+/**
+ * The cookie that has the token of a session. The prefix makes browsers accept it only from this
+ * host, with Secure, and for every path.
+ */
+export const SESSION_COOKIE = '__Host-session';
+
+/** After how long a session ends: without a request, and in any case. */
+const LIMITS = {
+  merchant: { idle: '12 hours', absolute: '30 days' },
+  operator: { idle: '15 minutes', absolute: '12 hours' },
+} as const;
+
+/** A page with several requests writes the time of the last one at most this often. */
+const SEEN_EVERY = '1 minute';
+
+/** A longer one is cut: what a client sends must not fill the database. */
+const USER_AGENT_LENGTH = 300;
+
+/** The user whose browser sent a request. */
+export interface SignedInUser {
+  userId: string;
+  email: string;
+  /** Not the token. */
+  sessionId: string;
+  /** Of a merchant's user; null for an operator. */
+  merchantId: string | null;
+  merchantName: string | null;
+  merchantStatus: MerchantStatus | null;
+  /** Of an operator; null for a merchant's user. */
+  role: OperatorRole | null;
+  /** Whether two-factor is set up. An operator without it sees only the page that sets it up. */
+  hasTwoFactor: boolean;
+}
+
+/** From where a user signs in, as the list of sessions shows it. */
+export interface Client {
+  /** The IP address. */
+  address: string;
+  /** The User-Agent header. */
+  userAgent: string;
+}
+
+/** A session as its user sees it. */
+export interface ListedSession {
+  sessionId: string;
+  createdAt: Date;
+  lastSeenAt: Date;
+  address: string;
+  userAgent: string;
+}
+
+interface SessionDeps {
+  sql: Sql;
+}
+
+/** A limit, which depends on who the user `u` is. */
+const limitOf = (sql: Sql, limit: 'idle' | 'absolute') => sql`
+  (CASE WHEN u.operator_role IS NULL THEN ${LIMITS.merchant[limit]}::interval
+    ELSE ${LIMITS.operator[limit]}::interval END)`;
+
+/** The condition that session `s` of user `u` has not ended. */
+const isLive = (sql: Sql) => sql`
+  s.expires_at > service_now() AND s.last_seen_at > service_now() - ${limitOf(sql, 'idle')}
+  AND u.disabled_at IS NULL`;
+
+/**
+ * Starts a session, and ends the one that the browser had: a token from before the login is of no
+ * use afterwards.
+ *
+ * @param replacedToken the token of the browser's cookie, if it has one
+ * @returns the token for the browser's cookie; undefined if the user does not exist or is disabled
+ */
+export async function createSession(
+  { sql }: SessionDeps,
+  userId: string,
+  client: Client,
+  replacedToken?: string,
+): Promise<string | undefined> {
+  const token = newToken();
+  const rows = await sql`
+    WITH ended AS (
+      DELETE FROM dashboard_sessions s USING users u WHERE u.user_id = s.user_id
+        AND (s.token_hash = ${hashOfToken(replacedToken ?? '')}
+          OR (u.user_id = ${userId} AND NOT (${isLive(sql)})))
+    )
+    INSERT INTO dashboard_sessions
+      (session_id, token_hash, user_id, expires_at, address, user_agent)
+    SELECT ${`ses_${ulid()}`}, ${hashOfToken(token)}, u.user_id,
+      service_now() + ${limitOf(sql, 'absolute')},
+      ${client.address}, ${client.userAgent.slice(0, USER_AGENT_LENGTH)}
+    FROM users u WHERE u.user_id = ${userId} AND u.disabled_at IS NULL
+    RETURNING session_id`;
+  return rows.length > 0 ? token : undefined;
+}
+
+/**
+ * The user of a session. One statement, which also moves the end of its idle time, at most once a
+ * minute.
+ *
+ * @returns undefined if the session does not exist, has ended, or its user is disabled
+ */
+export async function readSession(
+  { sql }: SessionDeps,
+  token: string,
+): Promise<SignedInUser | undefined> {
+  const [user] = await sql<SignedInUser[]>`
+    WITH live AS (
+      SELECT s.session_id, s.last_seen_at, u.* FROM dashboard_sessions s JOIN users u USING (user_id)
+      WHERE s.token_hash = ${hashOfToken(token)} AND ${isLive(sql)}
+    ), seen AS (
+      UPDATE dashboard_sessions s SET last_seen_at = service_now() FROM live
+      WHERE s.session_id = live.session_id
+        AND live.last_seen_at <= service_now() - ${SEEN_EVERY}::interval
+    )
+    SELECT user_id, live.email, session_id, merchant_id, m.name AS merchant_name,
+      m.status AS merchant_status, operator_role AS role,
+      totp_confirmed_at IS NOT NULL AS has_two_factor
+    FROM live LEFT JOIN merchants m USING (merchant_id)`;
+  return user;
+}
+
+/** The live sessions of a user, the last used first. */
+export async function listSessions({ sql }: SessionDeps, userId: string): Promise<ListedSession[]> {
+  return sql<ListedSession[]>`
+    SELECT s.session_id, s.created_at, s.last_seen_at, s.address, s.user_agent
+    FROM dashboard_sessions s JOIN users u USING (user_id)
+    WHERE s.user_id = ${userId} AND ${isLive(sql)}
+    ORDER BY s.last_seen_at DESC, s.session_id DESC`;
+}
+
+/**
+ * Ends one session of a user.
+ *
+ * @returns false if the user has no such session
+ */
+export async function endSession(
+  { sql }: SessionDeps,
+  userId: string,
+  sessionId: string,
+): Promise<boolean> {
+  const ended = await sql`
+    DELETE FROM dashboard_sessions WHERE user_id = ${userId} AND session_id = ${sessionId}
+    RETURNING session_id`;
+  return ended.length > 0;
+}
+
+/**
+ * Ends all sessions of a user.
+ *
+ * @param keptSessionId the one that stays
+ */
+export async function endSessions(
+  { sql }: SessionDeps,
+  userId: string,
+  keptSessionId?: string,
+): Promise<void> {
+  await sql`
+    DELETE FROM dashboard_sessions
+    WHERE user_id = ${userId} AND session_id IS DISTINCT FROM ${keptSessionId ?? null}`;
+}
