@@ -13,7 +13,7 @@ const FEATURES = [
   'onboarding',
   'dashboard',
 ] as const;
-const PLATFORM = ['alerts', 'http', 'db', 'metrics', 'temporal'] as const;
+const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal'] as const;
 const FILES = [
   'config.ts',
   'settings.ts',
@@ -39,6 +39,7 @@ const FEATURE_MAY_IMPORT: readonly Part[] = [
   'contracts',
   'alerts',
   'http',
+  'pages',
   'db',
   'temporal',
   'tokens.ts',
@@ -52,6 +53,7 @@ const ARROWS: Record<string, readonly Part[]> = {
   'src/contracts': ['domain'],
   'src/alerts': ['domain', ...PLATFORM],
   'src/http': ['domain', ...PLATFORM],
+  'src/pages': ['domain', ...PLATFORM],
   'src/db': ['domain', ...PLATFORM],
   'src/metrics': ['domain', ...PLATFORM],
   'src/temporal': ['domain', 'contracts', ...PLATFORM],

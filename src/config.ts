@@ -124,6 +124,10 @@ export const SERVICE_SETTINGS = {
     50,
     "requests per second of buyers' pages, for each IP address, in each API process",
   ),
+  DASHBOARD_RATE_LIMIT_PER_SECOND: ratePerSecond(
+    20,
+    'requests per second of the dashboard, for each IP address, in each API process',
+  ),
   TRUSTED_PROXIES: list(ITEMS.addressOrCidr, {
     accepts: 'addresses or CIDR ranges separated by commas',
     description: 'proxies whose `X-Forwarded-For` is trusted',

@@ -9,7 +9,7 @@ import type { OrderRow } from '../orders/public.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';
 import { checkoutPage } from './pages/checkout-page.ts';
 import type { Files } from './pages/layout.ts';
-import { formHeaders } from './same-origin.ts';
+import { formHeaders } from '../pages/same-origin.ts';
 import { refusalPage } from './pages/refusal-page.ts';
 import type { Checkout } from './queries.ts';
 import { findCheckout } from './queries.ts';

@@ -8,7 +8,7 @@ import type { CheckoutContext } from './context.ts';
 import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';
 import type { Checkout } from './queries.ts';
-import { assertSameOrigin } from './same-origin.ts';
+import { assertSameOrigin } from '../pages/same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Route } from '../http/define-route.ts';
 import { createAsset } from '../http/asset.ts';
+import { TOKENS } from '../pages/tokens.ts';
 import type { Files } from './pages/layout.ts';
 
 const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
@@ -11,8 +12,8 @@ const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.
  * @param pathPrefix the path of the service's public URL; '' at the root
  */
 export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
-  const asset = (name: string) => createAsset('/pay/files', name, read(name));
-  const style = asset('checkout.css');
+  const asset = (name: string, before = '') => createAsset('/pay/files', name, before + read(name));
+  const style = asset('checkout.css', TOKENS);
   const island = asset('island.js');
   const icon = asset('icon.svg');
   return {

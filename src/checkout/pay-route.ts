@@ -3,7 +3,7 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import type { CheckoutContext } from './context.ts';
 import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
-import { assertSameOrigin } from './same-origin.ts';
+import { assertSameOrigin } from '../pages/same-origin.ts';
 import type { CheckoutState } from './state.ts';
 import { stateOf } from './state.ts';
 

@@ -112,9 +112,19 @@ function parseJsonObject(bytes: Buffer): object {
   return value;
 }
 
-/** Parses a form. The last of repeated fields wins; invalid UTF-8 becomes U+FFFD. */
+/**
+ * Parses a form. Fields whose names end in `[]` are lists; of any other repeated field the last one
+ * wins. Invalid UTF-8 becomes U+FFFD.
+ */
 function parseForm(bytes: Buffer): object {
-  return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+  const fields = new URLSearchParams(bytes.toString('utf8'));
+  const names = [...new Set(fields.keys())];
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      name.endsWith('[]') ? fields.getAll(name) : fields.getAll(name).at(-1),
+    ]),
+  );
 }
 
 const BODY_FORMS = {

@@ -37,6 +37,8 @@ export interface RequestContext {
   readonly environment: Environment | undefined;
   readonly merchant: Merchant | undefined;
   readonly requestId: string;
+  /** The address of the client: see src/http/client-ip.ts. */
+  readonly clientIp: string;
   readonly log: Logger;
   /** The unparsed body, for signature checks. */
   readonly rawBody: Buffer | undefined;
@@ -59,6 +61,7 @@ export interface RouteRequest<C extends Caller, P, Q, H, B> {
   readonly environment: C extends 'merchant' ? Environment : undefined;
   readonly merchant: C extends 'merchant' ? Merchant : undefined;
   readonly requestId: string;
+  readonly clientIp: string;
   readonly log: Logger;
   readonly rawBody: Buffer | undefined;
 }
@@ -68,6 +71,8 @@ export interface Reply {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** Replaces the one of the declaration, where a route sends pages and files. */
+  readonly contentType?: string | undefined;
 }
 
 /** An HTML page, sent to browsers instead of a JSON error body. */
@@ -85,6 +90,7 @@ type ReplyOf<R extends Record<number, ResponseDeclaration>> = {
   [S in keyof R & number]: {
     readonly status: S;
     readonly body: z.input<R[S]['schema']>;
+    readonly contentType?: string;
   } & HeadersOf<R[S]>;
 }[keyof R & number];
 

@@ -69,7 +69,7 @@ async function readInput(ctx: RouteContext, route: Route) {
 
 /** With what a route is run: the caller, the API version and the deadline of the response. */
 interface RouteRun {
-  caller: Pick<RequestContext, 'environment' | 'merchant'>;
+  caller: Pick<RequestContext, 'environment' | 'merchant' | 'clientIp'>;
   /** Undefined outside the versioned API. */
   version: NegotiatedVersion | undefined;
   within: Deadline;
@@ -87,9 +87,6 @@ async function runRoute(
   return within(() => route.handle({ ...input, ...upgraded }, context));
 }
 
-/** A reply and, if it is not JSON, its content type. */
-type TypedReply = Reply & { readonly contentType?: string | undefined };
-
 /**
  * Creates the function that makes the middleware of a route in one environment: authentication and
  * version (merchant routes), rate limit, validation, handler, errors.
@@ -105,13 +102,14 @@ export function createDispatch({
     ctx: RouteContext,
     route: Route,
     run: () => Promise<Reply>,
-  ): Promise<TypedReply> {
+  ): Promise<Reply> {
     try {
       const { log } = ctx.state;
       if (route.rateLimiter) await assertAdmitted(route.rateLimiter, clientIp(ctx.req), log);
       const reply = await run();
       if (checkResponses) assertDocumented(route, reply);
-      return { ...reply, contentType: route.responses[reply.status]?.contentType };
+      const contentType = reply.contentType ?? route.responses[reply.status]?.contentType;
+      return { ...reply, contentType };
     } catch (error) {
       logError(ctx.state.log, error);
       const refusal = errorReply(error, now());
@@ -130,7 +128,7 @@ export function createDispatch({
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
     ctx.set(entry?.version.headers ?? {});
     if (entry) addRequestFields({ merchantId: entry.merchant.id });
-    const caller = { environment, merchant: entry?.merchant };
+    const caller = { environment, merchant: entry?.merchant, clientIp: clientIp(ctx.req) };
     const reply = await respond(ctx, route, () =>
       runRoute(ctx, route, { caller, version: entry?.version, within }),
     );

@@ -16,6 +16,7 @@ export const ERRORS = {
     status: 403,
     message: 'Access denied: this order does not belong to your merchant account',
   },
+  NOT_PERMITTED: { status: 403, message: 'Your role does not allow this' },
   NOT_FOUND: { status: 404, message: 'Not found' },
   ORDER_NOT_FOUND: { status: 404, message: 'Order not found' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed' },

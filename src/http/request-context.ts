@@ -6,6 +6,8 @@ export interface RequestFields {
   readonly requestId?: string;
   readonly merchantId?: string;
   readonly orderNumber?: string;
+  /** The user of the dashboard. */
+  readonly userId?: string;
 }
 
 const current = new AsyncLocalStorage<RequestFields>();

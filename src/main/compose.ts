@@ -30,6 +30,7 @@ import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
 import { createSecretBox } from '../secret-box.ts';
 import { createWebhookSender } from '../webhooks/sender.ts';
+import { composeDashboard } from './compose-dashboard.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
 
@@ -102,7 +103,11 @@ export async function composeApi(resources: Resources) {
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
   const app = createApp({
-    routes: [...routes, ...documentationOf(routes, config.publicBaseUrl)],
+    routes: [
+      ...routes,
+      ...composeDashboard(resources),
+      ...documentationOf(routes, config.publicBaseUrl),
+    ],
     authenticate: createAuthenticate({ sql, pepper }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     readiness,

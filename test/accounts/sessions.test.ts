@@ -11,6 +11,7 @@ import {
 import { createMerchant } from '../../src/merchants/commands.ts';
 import { installTestClock } from '../support/database.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser, signIn } from '../support/users.ts';
 
@@ -25,7 +26,7 @@ const test = databaseTest()
   .extend('deps', ({ database }) => ({ sql: database.serviceSql }))
   .extend('newMerchant', ({ deps }) => async (name = 'Asha Textiles') => {
     const merchant = { name, email: 'owner@example.com' };
-    const { merchantId } = await createMerchant({ ...deps, actor: 'test' }, merchant);
+    const { merchantId } = await createMerchant({ ...deps, actor: TEST_ACTOR }, merchant);
     return { merchantId, ...(await merchantUser(deps.sql, merchantId)) };
   })
   .extend(

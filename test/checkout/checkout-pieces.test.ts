@@ -1,9 +1,9 @@
 import { encode } from 'uqr';
 import { expect, test } from 'vitest';
-import { rupeesText, shorten, timeLeftText, timeText } from '../../src/checkout/format.ts';
+import { rupeesText, shorten, timeLeftText, timeText } from '../../src/pages/format.ts';
 import { refusalPage } from '../../src/checkout/pages/refusal-page.ts';
-import { qrPath } from '../../src/checkout/qr-code.ts';
-import { assertSameOrigin } from '../../src/checkout/same-origin.ts';
+import { qrPath } from '../../src/pages/qr-code.ts';
+import { assertSameOrigin } from '../../src/pages/same-origin.ts';
 import { textOf } from './buyer.ts';
 
 const UPI =

@@ -40,6 +40,7 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
   ['RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', '1.5'], ['1', '1000000']],
   ['RATE_LIMIT_STORE', 'memory or postgres', ['redis'], ['memory', 'postgres']],
   ['BUYER_RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', 'x'], ['1', '1000000']],
+  ['DASHBOARD_RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', 'x'], ['1', '1000000']],
   [
     'TRUSTED_PROXIES',
     'addresses or CIDR ranges separated by commas',

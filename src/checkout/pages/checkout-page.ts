@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { rupeesText, shorten, timeText } from '../format.ts';
+import { rupeesText, shorten, timeText } from '../../pages/format.ts';
 import type { Checkout, CheckoutSurplus } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 import { pollSecondsOf, stateOf, versionOf } from '../state.ts';

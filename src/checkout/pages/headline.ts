@@ -1,4 +1,4 @@
-import { rupeesText, timeText } from '../format.ts';
+import { rupeesText, timeText } from '../../pages/format.ts';
 import type { Checkout } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 

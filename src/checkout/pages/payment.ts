@@ -1,6 +1,6 @@
 import { h } from 'preact';
-import { timeLeftText, timeText } from '../format.ts';
-import { qrCode } from '../qr-code.ts';
+import { timeLeftText, timeText } from '../../pages/format.ts';
+import { qrCode } from '../../pages/qr-code.ts';
 import type { Checkout, CheckoutSession } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 import { notice } from './layout.ts';

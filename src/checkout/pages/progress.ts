@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { timeText } from '../format.ts';
+import { timeText } from '../../pages/format.ts';
 import type { Checkout, CheckoutStep, ProgressKind } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 

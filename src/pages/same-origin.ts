@@ -25,3 +25,19 @@ export function assertSameOrigin(headers: z.output<typeof formHeaders>): void {
       : site === 'same-origin' || site === 'none';
   if (!isOurs) throw errorOf('ORIGIN_NOT_ALLOWED');
 }
+
+/**
+ * Refuses a form submission that does not come from a page of this service. For pages whose session
+ * is in a cookie: unlike {@link assertSameOrigin}, it also refuses a request without either header.
+ *
+ * @param publicBaseUrl the URL under which browsers reach the service
+ * @throws DomainError `ORIGIN_NOT_ALLOWED`
+ */
+export function assertOwnForm(
+  { 'Sec-Fetch-Site': site, Origin: origin }: z.output<typeof formHeaders>,
+  publicBaseUrl: string,
+): void {
+  const isOurs =
+    site === undefined ? origin === new URL(publicBaseUrl).origin : site === 'same-origin';
+  if (!isOurs) throw errorOf('ORIGIN_NOT_ALLOWED');
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { createAsset } from '../http/asset.ts';
+import type { Route } from '../http/define-route.ts';
+import { TOKENS } from '../pages/tokens.ts';
+import type { Files } from './view/layout.ts';
+
+const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
+
+/**
+ * Declares the routes of the style sheet, the script and the icon of the dashboard.
+ *
+ * @param pathPrefix the path of the service's public URL; '' at the root
+ */
+export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
+  const asset = (name: string, before = '') =>
+    createAsset('/dashboard/files', name, before + read(name));
+  const style = asset('dashboard.css', TOKENS);
+  const island = asset('island.js');
+  const icon = asset('icon.svg');
+  return {
+    files: {
+      style: pathPrefix + style.path,
+      island: pathPrefix + island.path,
+      icon: pathPrefix + icon.path,
+    },
+    routes: [style.route, island.route, icon.route],
+  };
+}

@@ -1,0 +1,153 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { OperatorAction } from '../accounts/public.ts';
+import { SESSION_COOKIE } from '../accounts/public.ts';
+import type { Actor } from '../db/actor.ts';
+import type { BodyType } from '../http/body.ts';
+import type { Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
+import { logError } from '../http/errors.ts';
+import { addRequestFields } from '../http/request-context.ts';
+import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
+import type { PageContext } from './context.ts';
+import { readCookie } from './cookies.ts';
+import type { PageReply } from './reply.ts';
+import { refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
+import type { Audience, Place, Viewers } from './viewer.ts';
+import { actorOf, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
+
+type ObjectSchema = z.ZodObject;
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+/** What a page's handler gets. */
+export interface PageRequest<A extends Audience, P = undefined, Q = undefined, B = undefined> {
+  readonly viewer: Viewers[A];
+  readonly params: Parsed<P>;
+  readonly query: Parsed<Q>;
+  readonly body: Parsed<B>;
+  /** For the audit log: who does it, and from where. */
+  readonly actor: Actor;
+  /** The client's IP address. */
+  readonly address: string;
+  readonly userAgent: string;
+  /** The value of a cookie of the request. */
+  cookie(name: string): string | undefined;
+  readonly requestId: string;
+  readonly log: Logger;
+}
+
+/** The declaration of a page or of one of its forms. */
+export interface PageDeclaration<A extends Audience, P, Q, B> {
+  readonly audience: A;
+  readonly method: 'GET' | 'POST';
+  /**
+   * Below `/dashboard/sandbox` and `/dashboard/production` for merchants, below `/operator` for
+   * operators, below `/dashboard` for everyone.
+   */
+  readonly path: '' | `/${string}`;
+  /** What an operator must be allowed to do. To read, it is enough to be an operator. */
+  readonly permission?: A extends 'operator' ? OperatorAction : never;
+  readonly params?: P;
+  readonly query?: Q;
+  /** The fields of the form. The handler checks their values, to show what was typed. */
+  readonly body?: B;
+  readonly bodyType?: Exclude<BodyType, 'json'>;
+  /** How long the handler may take, where 4.5 s are not enough. */
+  readonly responseTimeoutMs?: number;
+  /** Also for an operator who has not set up two-factor authentication yet. */
+  readonly isBeforeTwoFactor?: true;
+}
+
+const headers = formHeaders.extend({
+  Cookie: z.string().optional(),
+  'User-Agent': z.string().optional(),
+});
+
+/**
+ * Declares a page or a form, in both environments if it is a merchant's. Before the handler runs, the
+ * session was read, audience and permission were checked, and a POST was found to come from a page
+ * of this service. A DomainError that the handler throws becomes a page with its message.
+ */
+export function definePage<
+  A extends Audience,
+  P extends ObjectSchema | undefined = undefined,
+  Q extends ObjectSchema | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+>(context: PageContext, page: PageDeclaration<A, P, Q, B>) {
+  return {
+    handledBy: (handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>): Route[] =>
+      placesOf(page.audience, page.path).map((place) => routeOf(context, page, place, handler)),
+  };
+}
+
+/** The part of a route that is the same for all pages. */
+function routeFacts(context: PageContext, method: string, place: Place) {
+  return {
+    base: 'root',
+    caller: 'public',
+    path: place.path,
+    operationId: `${method} ${place.path}`,
+    summary: place.path,
+    description: 'A page of the dashboard.',
+    tags: ['Dashboard'],
+    headers,
+    rateLimiter: context.rateLimiter,
+    responses: RESPONSES,
+    errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
+    refusalPage: signedOutRefusal.bind(undefined, context),
+  } as const;
+}
+
+function routeOf<
+  A extends Audience,
+  P extends ObjectSchema | undefined,
+  Q extends ObjectSchema | undefined,
+  B extends z.ZodType | undefined,
+>(
+  context: PageContext,
+  page: PageDeclaration<A, P, Q, B>,
+  place: Place,
+  handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>,
+): Route {
+  const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
+  return defineRoute({
+    ...routeFacts(context, method, place),
+    method,
+    bodyType,
+    ...(params && { params }),
+    ...(query && { query }),
+    ...(body && { body }),
+    ...(responseTimeoutMs && { responseTimeoutMs }),
+  }).handledBy(async (request) => {
+    const { requestId, log, clientIp: address, headers: given } = request;
+    if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
+    const cookie = (name: string) => readCookie(given.Cookie, name);
+    const token = cookie(SESSION_COOKIE);
+    const isFromElsewhere = given['Sec-Fetch-Site'] === 'cross-site';
+    if (audience !== 'anyone' && token === undefined && isFromElsewhere) return RELOAD;
+    const user = token === undefined ? undefined : await context.readSession(token);
+    if (user) addRequestFields({ userId: user.userId });
+    const rendering = { context, place, user };
+    try {
+      const { environment } = place;
+      const viewer = viewerOf(user, page, environment, pathOf(place, request.params));
+      const actor = actorOf(user, address);
+      const userAgent = given['User-Agent'] ?? '';
+      const parsed = { params: request.params, query: request.query, body: request.body };
+      const input = { ...parsed, viewer, actor, address, userAgent, cookie, requestId, log };
+      // The cast is safe: the types were inferred from the schemas and the audience.
+      const reply = await handler(input as unknown as PageRequest<A, P, Q, B>);
+      return await responseOf(rendering, reply);
+    } catch (error) {
+      if (!(error instanceof RedirectFirst)) logError(log, error);
+      return refusalOf(rendering, error, requestId);
+    }
+  });
+}
+
+/** The path of a request, without its query, which may contain what a buyer is searched by. */
+function pathOf({ path }: Place, params: Readonly<Record<string, unknown>> | undefined): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(params?.[name])),
+  );
+}

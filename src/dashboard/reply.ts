@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { SignedInUser } from '../accounts/public.ts';
+import { DomainError } from '../domain/index.ts';
+import type { Page } from '../http/define-route.ts';
+import type { ErrorReply } from '../http/errors.ts';
+import { ERRORS, HttpRefusal } from '../http/errors.ts';
+import type { PageContext } from './context.ts';
+import { refusalView } from './refusal.ts';
+import type { View } from './view/layout.ts';
+import { renderView } from './view/layout.ts';
+import type { Place } from './viewer.ts';
+import { frameOf, RedirectFirst } from './viewer.ts';
+
+const html = { description: 'A page', contentType: 'text/html', schema: z.unknown() } as const;
+
+/** Every status that a page may answer with: its own, and those of all errors. */
+export const RESPONSES = {
+  200: html,
+  303: html,
+  400: html,
+  401: html,
+  403: html,
+  404: html,
+  405: html,
+  408: html,
+  413: html,
+  429: html,
+  431: html,
+  500: html,
+  502: html,
+};
+
+/** A response of a page. */
+export interface PageResponse {
+  readonly status: keyof typeof RESPONSES;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
+}
+
+/** What a page's handler returns. */
+export type PageReply = {
+  /** The text of a Set-Cookie header: see `cookieText`. */
+  readonly setCookie?: string | undefined;
+} & (
+  | { readonly view: View; readonly status?: 200 | 400 | 403 | 404 | 429 | 502 }
+  /** After a change: the browser reads this path, so that a reload does not repeat the change. */
+  | { readonly seeOther: string }
+  | { readonly json: unknown }
+  | {
+      readonly file: Buffer | string | Readable;
+      readonly contentType: string;
+      readonly headers: Readonly<Record<string, string>>;
+    }
+);
+
+/** What a reply is rendered with. */
+export interface Rendering {
+  readonly context: PageContext;
+  readonly place: Place;
+  readonly user: SignedInUser | undefined;
+}
+
+function securityHeaders(nonce: string) {
+  return {
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      `script-src 'nonce-${nonce}'`,
+      `style-src 'nonce-${nonce}'`,
+      "img-src 'self'",
+      "connect-src 'self'",
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    // Browsers without Sec-Fetch-Site then name the origin of a form; other sites get no URL.
+    'Referrer-Policy': 'same-origin',
+  };
+}
+
+async function renderReply(
+  { context, place, user }: Rendering,
+  view: View,
+  status: PageResponse['status'],
+): Promise<PageResponse & { headers: Readonly<Record<string, string>> }> {
+  const frame = frameOf(user, place);
+  const nonce = randomBytes(16).toString('base64');
+  const banners =
+    frame.kind === 'merchant' && user?.merchantId
+      ? await context.readBanners(user.merchantId, frame.environment)
+      : null;
+  const { files, pathPrefix } = context;
+  const body = renderView(view, { frame, files, nonce, pathPrefix, path: place.path, banners });
+  return { status, body, headers: securityHeaders(nonce) };
+}
+
+/** The response of what a handler has returned. */
+export async function responseOf(rendering: Rendering, reply: PageReply): Promise<PageResponse> {
+  const cookie = reply.setCookie === undefined ? {} : { 'Set-Cookie': reply.setCookie };
+  if ('view' in reply) {
+    const rendered = await renderReply(rendering, reply.view, reply.status ?? 200);
+    return { ...rendered, headers: { ...rendered.headers, ...cookie } };
+  }
+  if ('seeOther' in reply) {
+    const Location = rendering.context.pathPrefix + reply.seeOther;
+    return { status: 303, body: '', headers: { Location, ...cookie } };
+  }
+  if ('json' in reply) {
+    return { status: 200, body: JSON.stringify(reply.json), contentType: 'application/json' };
+  }
+  const { file, contentType, headers } = reply;
+  return { status: 200, body: file, contentType, headers };
+}
+
+/**
+ * The page of an error that the reader can understand.
+ *
+ * @throws the error if it is none of these
+ */
+export async function refusalOf(
+  rendering: Rendering,
+  error: unknown,
+  requestId: string,
+): Promise<PageResponse> {
+  if (error instanceof RedirectFirst) return responseOf(rendering, { seeOther: error.to });
+  if (!(error instanceof DomainError)) throw error;
+  const { status } = ERRORS[error.code];
+  const view = refusalView({ status, message: error.message, requestId });
+  const rendered = await renderReply(rendering, view, status);
+  const more = error instanceof HttpRefusal ? error.headers : {};
+  return { ...rendered, headers: { ...rendered.headers, ...more } };
+}
+
+/** The page of an error before the session was read, such as a damaged form. */
+export function signedOutRefusal(
+  { files, pathPrefix }: PageContext,
+  { status, body, headers }: ErrorReply,
+  requestId: string,
+): Page {
+  const nonce = randomBytes(16).toString('base64');
+  const message = body['message'];
+  const text = typeof message === 'string' ? message : 'Please slow down.';
+  const view = refusalView({ status, message: text, requestId });
+  const frame = { kind: 'signedOut' } as const;
+  return {
+    contentType: 'text/html',
+    body: renderView(view, { frame, files, nonce, pathPrefix, path: '', banners: null }),
+    headers: { ...headers, ...securityHeaders(nonce) },
+  };
+}
+
+/**
+ * A cookie with SameSite=Strict is not sent when a link in a mail is followed. This page makes the
+ * browser load the address once more, as a request of this site.
+ */
+export const RELOAD: PageResponse = {
+  status: 200,
+  body:
+    '<!doctype html><html lang="en-IN"><meta charset="utf-8"><title>One moment</title>' +
+    '<meta http-equiv="refresh" content="0"><p>One moment …</p></html>',
+};

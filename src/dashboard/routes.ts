@@ -1,0 +1,27 @@
+import type { Route } from '../http/define-route.ts';
+import type { PageContext, PageDeps } from './context.ts';
+import { createFiles } from './files.ts';
+import { definePage } from './page.ts';
+
+/** What the pages need, each folder of pages its own part. */
+export interface DashboardDeps {
+  pages: PageDeps;
+}
+
+/** Declares the dashboard: the pages of merchants and operators, and their files. */
+export function dashboardRoutes(deps: DashboardDeps): Route[] {
+  const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/+$/, '');
+  const { files, routes } = createFiles(pathPrefix);
+  const context: PageContext = { ...deps.pages, files, pathPrefix };
+  return [...startPage(context), ...routes];
+}
+
+/** Sends everyone to their own first page. */
+function startPage(context: PageContext): Route[] {
+  return definePage(context, { audience: 'anyone', method: 'GET', path: '' }).handledBy(
+    async ({ viewer: { user } }) => {
+      if (user === undefined) return { seeOther: '/dashboard/login' };
+      return { seeOther: user.role === null ? '/dashboard/sandbox' : '/operator' };
+    },
+  );
+}

@@ -1,0 +1,135 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+
+/** What was typed into a form and what is wrong with it, by the names of the fields. */
+export interface FormState {
+  readonly values?: Readonly<Record<string, string | undefined>>;
+  readonly violations?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The declaration of one field of a form. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly required?: boolean;
+  readonly autocomplete?: string;
+}
+
+/** The field with its label, its hint and its violation, all announced with it. */
+function labelled(
+  { name, label, hint, required = false }: Field,
+  { violations = {} }: FormState,
+  control: (common: Record<string, unknown>) => ComponentChildren,
+) {
+  const violation = violations[name];
+  const hintId = `${name}-hint`;
+  const violationId = `${name}-violation`;
+  const describedBy = [hint !== undefined && hintId, violation !== undefined && violationId]
+    .filter((id) => id !== false)
+    .join(' ');
+  const common = {
+    id: name,
+    name,
+    required,
+    'aria-describedby': describedBy || undefined,
+    'aria-invalid': violation === undefined ? undefined : 'true',
+  };
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: name }, label, !required && h('span', { class: 'optional' }, ' (optional)')),
+    hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
+    control(common),
+    violation !== undefined && h('p', { class: 'violation', id: violationId }, violation),
+  );
+}
+
+/** A field of one line. */
+export function textField(
+  field: Field & {
+    type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'tel' | 'date' | 'datetime-local';
+    maxLength?: number;
+    inputMode?: 'numeric' | 'text';
+    pattern?: string;
+  },
+  state: FormState = {},
+) {
+  const { type = 'text', maxLength, inputMode, pattern, autocomplete, name } = field;
+  const input = { type, maxLength, inputMode, pattern, autoComplete: autocomplete };
+  return labelled(field, state, (common) =>
+    // A password is never sent back.
+    h('input', {
+      ...common,
+      ...input,
+      value: type === 'password' ? undefined : state.values?.[name],
+    }),
+  );
+}
+
+/** A field of several lines. */
+export function textArea(
+  field: Field & { rows?: number; maxLength?: number },
+  state: FormState = {},
+) {
+  const { rows = 4, maxLength, name } = field;
+  return labelled(field, state, (common) =>
+    h('textarea', { ...common, rows, maxLength, dir: 'auto' }, state.values?.[name]),
+  );
+}
+
+/** A choice of one. @param choices the values with their texts */
+export function choice(
+  field: Field & { choices: Readonly<Record<string, string>>; placeholder?: string },
+  state: FormState = {},
+) {
+  const { choices, placeholder, name } = field;
+  const chosen = state.values?.[name];
+  return labelled(field, state, (common) =>
+    h(
+      'select',
+      common,
+      placeholder !== undefined && h('option', { value: '' }, placeholder),
+      Object.entries(choices).map(([value, text]) =>
+        h('option', { key: value, value, selected: value === chosen }, text),
+      ),
+    ),
+  );
+}
+
+/** A file to upload, in a form with `enctype: 'multipart/form-data'`. */
+export function fileField(field: Field & { accept: string }, state: FormState = {}) {
+  return labelled(field, state, (common) =>
+    h('input', { ...common, type: 'file', accept: field.accept }),
+  );
+}
+
+/** A box to tick; its value is `on`. */
+export function checkBox({ name, label, hint }: Field, state: FormState = {}) {
+  const hintId = hint === undefined ? undefined : `${name}-hint`;
+  const violation = state.violations?.[name];
+  return h(
+    'div',
+    { class: 'field check' },
+    h('input', {
+      id: name,
+      name,
+      type: 'checkbox',
+      checked: state.values?.[name] === 'on',
+      'aria-describedby': hintId,
+    }),
+    h('label', { for: name }, label),
+    hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
+    violation !== undefined && h('p', { class: 'violation' }, violation),
+  );
+}
+
+/** A value that the form sends without showing it. */
+export function hidden(name: string, value: string) {
+  return h('input', { type: 'hidden', name, value });
+}
+
+/** The button of a form. `danger` for what cannot be undone; `second` beside a main button. */
+export function submit(text: string, kind: 'main' | 'second' | 'danger' | 'small' = 'main') {
+  return h('button', { class: kind === 'main' ? 'button' : `button ${kind}` }, text);
+}

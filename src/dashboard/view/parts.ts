@@ -1,0 +1,153 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { h } from 'preact';
+import type { OrderStatus } from '../../domain/index.ts';
+import { rupeesText, timeText } from '../../pages/format.ts';
+
+/** How a notice or a tag is coloured; its text says the same. */
+export type Tone = 'plain' | 'good' | 'bad' | 'wait';
+
+/**
+ * A message to the reader.
+ *
+ * @param role `alert` for the refusal of what was just submitted, `status` for its success
+ */
+export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'status') {
+  return h('div', { class: `notice ${tone}`, role }, text);
+}
+
+/** A short state, such as that of an order or a delivery. */
+export function tag(tone: Tone, text: string) {
+  return h('span', { class: `tag ${tone}` }, text);
+}
+
+const ORDER_TONES = {
+  ACCEPTED: 'plain',
+  PAID: 'wait',
+  DELIVERED: 'wait',
+  DISPUTE_OPEN: 'bad',
+  DISPUTE_UNDER_REVIEW: 'bad',
+  COMPLETED: 'good',
+  REFUNDED: 'plain',
+  CANCELLED: 'plain',
+} as const satisfies Record<OrderStatus, Tone>;
+
+/** The status of an order. */
+export function orderStatus(status: OrderStatus) {
+  return tag(ORDER_TONES[status], status);
+}
+
+/** A part of a page with a heading. @param id unique on the page */
+export function section(id: string, title: string, ...children: ComponentChildren[]) {
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': id },
+    h('h2', { id }, title),
+    ...children,
+  );
+}
+
+/** Names with their values; entries whose value is null, undefined or false are left out. */
+export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
+  const shown = Object.entries(entries).filter(
+    ([, value]) => value !== null && value !== undefined && value !== false,
+  );
+  return h(
+    'dl',
+    { class: 'facts' },
+    shown.map(([name, value]) =>
+      h('div', { key: name }, h('dt', null, name), h('dd', null, value)),
+    ),
+  );
+}
+
+/** A text that a person has written, in either direction of writing and with its line breaks. */
+export function written(text: string) {
+  return h('blockquote', { dir: 'auto' }, text);
+}
+
+/** An amount in paise as rupees. */
+export function money(amountPaise: number) {
+  return h('span', { class: 'money' }, rupeesText(amountPaise));
+}
+
+const RELATIVE = new Intl.RelativeTimeFormat('en-IN', { numeric: 'auto' });
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** "in 5 hours", "3 minutes ago", "now". */
+export function relativeText(at: Date, now: Date): string {
+  const leftMs = at.getTime() - now.getTime();
+  const unit = UNITS.find(([, lengthMs]) => Math.abs(leftMs) >= lengthMs);
+  return unit ? RELATIVE.format(Math.trunc(leftMs / unit[1]), unit[0]) : 'now';
+}
+
+/** A time in India with the time relative to now, which the page's script keeps current. */
+export function moment(at: Date, now = new Date()) {
+  return h(
+    'time',
+    { dateTime: at.toISOString() },
+    timeText(at),
+    ' ',
+    h(
+      'span',
+      { class: 'relative', 'data-relative': at.toISOString() },
+      `(${relativeText(at, now)})`,
+    ),
+  );
+}
+
+/**
+ * A text to copy, such as a key or a command. The button works with the page's script, and is
+ * hidden without.
+ *
+ * @param label what it is, for the button's name
+ */
+export function copyable(label: string, text: string) {
+  return h(
+    'div',
+    { class: 'copyable' },
+    h('pre', { tabIndex: 0, 'aria-label': label, role: 'group' }, h('code', null, text)),
+    h(
+      'button',
+      { type: 'button', class: 'small', 'data-copy': text, hidden: true },
+      h('span', { 'aria-live': 'polite' }, `Copy ${label}`),
+    ),
+  );
+}
+
+/** A link that saves a text as a file; it works without a script. */
+export function downloadText(label: string, fileName: string, text: string) {
+  const href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
+  return h('a', { class: 'button second', href, download: fileName }, label);
+}
+
+/** A step of a {@link stepper}. */
+export interface Step {
+  title: string;
+  state: 'done' | 'current' | 'open';
+  to?: VNode;
+}
+
+/** The steps of a task, such as the onboarding. */
+export function stepper(label: string, steps: readonly Step[]) {
+  return h(
+    'ol',
+    { class: 'stepper', 'aria-label': label },
+    steps.map(({ title, state, to }) =>
+      h(
+        'li',
+        { key: title, class: state, 'aria-current': state === 'current' ? 'step' : undefined },
+        to ?? title,
+        state === 'done' && h('span', { class: 'hidden' }, ' (done)'),
+      ),
+    ),
+  );
+}
+
+/** What is shown only on demand, such as the command that does the same through the API. */
+export function details(summary: string, ...children: ComponentChildren[]) {
+  return h('details', null, h('summary', null, summary), ...children);
+}

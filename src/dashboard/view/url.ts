@@ -1,0 +1,51 @@
+import type { ComponentChildren } from 'preact';
+import { createContext, h } from 'preact';
+import { useContext } from 'preact/hooks';
+
+/** The path of the service's public URL: a reverse proxy removes it before the service sees it. */
+const PathPrefix = createContext('');
+
+/** Gives the links and forms of a page the path of the service's public URL. */
+export function withPathPrefix(pathPrefix: string, children: ComponentChildren) {
+  return h(PathPrefix.Provider, { value: pathPrefix }, children);
+}
+
+/** The attributes of a link beside its target. */
+interface LinkAttributes {
+  class?: string;
+  rel?: string;
+  download?: string;
+  'aria-current'?: 'page';
+  'aria-label'?: string;
+}
+
+function Link({ to, children, ...rest }: { to: string; children?: ComponentChildren }) {
+  return h('a', { href: useContext(PathPrefix) + to, ...rest }, children);
+}
+
+/** A link to another page of the service. @param to its path, such as `/dashboard/login` */
+export function link(to: string, text: ComponentChildren, attributes: LinkAttributes = {}) {
+  return h(Link, { to, ...attributes }, text);
+}
+
+interface FormAttributes {
+  /** GET for a search; POST for a change. */
+  method?: 'get' | 'post';
+  class?: string;
+  id?: string;
+  enctype?: 'multipart/form-data';
+  'aria-label'?: string;
+}
+
+function Form({
+  action,
+  children,
+  ...rest
+}: { action: string; children?: ComponentChildren } & FormAttributes) {
+  return h('form', { method: 'post', action: useContext(PathPrefix) + action, ...rest }, children);
+}
+
+/** A form that posts to a path of the service. */
+export function form(action: string, attributes: FormAttributes, ...children: ComponentChildren[]) {
+  return h(Form, { action, ...attributes }, children);
+}
