@@ -1,5 +1,7 @@
-import { expect } from 'vitest';
-import type { AuditEntry } from '../../src/merchants/audit-log.ts';
+import { describe, expect } from 'vitest';
+import type { Sql } from '../../src/db/client.ts';
+import type { AuditEntry, AuditFilter } from '../../src/merchants/audit-log.ts';
+import { auditPages, listAudit } from '../../src/merchants/audit-log.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { databaseTest } from '../support/fixtures.ts';
@@ -33,6 +35,7 @@ test('the list shows the actor, action, reason and time, latest first', async ({
     'merchant.create',
   ]);
   expect(entries[0]).toEqual({
+    auditId: expect.any(Number),
     at: expect.stringMatching(/^20.*Z$/),
     actor: expect.stringMatching(/^cli:/),
     address: null,
@@ -92,4 +95,51 @@ test('the list of an order has the actions on its deliveries and the texts of it
     ['delivery.retry', null],
     ['dispute.raise', 'It never arrived'],
   ]);
+});
+
+describe('in pages', () => {
+  /** Rows of one moment stand in the order of their ids. */
+  const write = (sql: Sql, action: string, count: number) => sql`
+    INSERT INTO audit_log (at, actor, address, action, subject)
+    SELECT timestamptz '2026-11-01T00:00:00Z' + n / 10 * interval '1 second', 'operator:o@example.com',
+      '203.0.113.7', ${action}, 'subject ' || n % 2
+    FROM generate_series(1, ${count}) n`;
+
+  test('each page begins after the last row of the page before it', async ({ database }) => {
+    const { sql, serviceSql } = database;
+    await write(sql, 'test.pages', 60);
+    const filter = { action: 'test.pages' };
+    const all = (await listAudit(serviceSql, filter, 100)).entries.map(({ auditId }) => auditId);
+    expect(all).toEqual(all.toSorted((one, other) => other - one));
+    const found: number[] = [];
+    for (let olderThan: number | undefined, hasMore = true; hasMore;) {
+      const page = await listAudit(serviceSql, { ...filter, olderThan }, 25);
+      found.push(...page.entries.map(({ auditId }) => auditId));
+      olderThan = found.at(-1);
+      ({ hasMore } = page);
+    }
+    expect(found).toEqual(all);
+  });
+
+  test('rows are filtered by subject and by the end of a time', async ({ database }) => {
+    const { sql, serviceSql } = database;
+    await write(sql, 'test.filters', 60);
+    const action = 'test.filters';
+    const count = async (filter: AuditFilter) =>
+      (await listAudit(serviceSql, { action, ...filter }, 100)).entries.length;
+    expect(await count({ subject: 'subject 1' })).toBe(30);
+    expect(await count({ until: new Date('2026-11-01T00:00:01Z') })).toBe(9);
+    const since = new Date('2026-11-01T00:00:01Z');
+    expect(await count({ since, until: new Date('2026-11-01T00:00:02Z') })).toBe(10);
+  });
+
+  test('all rows are read in pages of a thousand, each once', async ({ database }) => {
+    const { sql, serviceSql } = database;
+    await write(sql, 'test.all', 2500);
+    const pages: AuditEntry[][] = [];
+    for await (const page of auditPages(serviceSql, { action: 'test.all' })) pages.push(page);
+    expect(pages.map((page) => page.length)).toEqual([1000, 1000, 500]);
+    expect(new Set(pages.flat().map(({ auditId }) => auditId)).size).toBe(2500);
+    expect(pages[0]?.[0]).toMatchObject({ address: '203.0.113.7', subject: 'subject 0' });
+  });
 });

@@ -187,6 +187,15 @@ describe('an operator’s search uses an index among many rows', () => {
     ['an actor', { actor: 'cli:7' }, 'audit_log_by_actor'],
     ['an action', { action: 'action.7' }, 'audit_log_by_action'],
     ['anybody since a time', { since: new Date() }, 'audit_log_by_time'],
+    ['anybody before a row', { olderThan: 19_000 }, 'audit_log_by_time'],
+    ['an order before a row', { subject: 'ORD7', olderThan: 19_000 }, 'audit_log_by_subject'],
+    [
+      'a merchant before a row',
+      { merchantId: 'mer_7', olderThan: 19_000 },
+      'audit_log_by_merchant',
+    ],
+    ['an actor before a row', { actor: 'cli:7', olderThan: 19_000 }, 'audit_log_by_actor'],
+    ['an action before a row', { action: 'action.7', olderThan: 19_000 }, 'audit_log_by_action'],
   ] as const)('the audit of %s', async ([_what, filter, index], { database }) => {
     const plan = await planOf(database, (sql) => listAudit(sql, filter, 50));
     expect(plan).toContain(index);

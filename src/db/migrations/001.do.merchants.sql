@@ -63,9 +63,10 @@ CREATE TABLE audit_log (
   subject text,
   details jsonb NOT NULL DEFAULT '{}'
 );
-CREATE INDEX audit_log_by_merchant ON audit_log (merchant_id, audit_id);
+-- Every filter of a list has an index in the order of the list.
+CREATE INDEX audit_log_by_merchant ON audit_log (merchant_id, at, audit_id);
 CREATE INDEX audit_log_by_time ON audit_log (at, audit_id);
-CREATE INDEX audit_log_by_subject ON audit_log (subject);
+CREATE INDEX audit_log_by_subject ON audit_log (subject, at, audit_id);
 CREATE INDEX audit_log_by_actor ON audit_log (actor, at, audit_id);
 CREATE INDEX audit_log_by_action ON audit_log (action, at, audit_id);
 
