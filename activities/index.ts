@@ -1,5 +1,7 @@
 import type { Activities } from '../src/contracts/activities.ts';
 import { createFirstAttempts } from '../src/webhooks/first-attempts.ts';
+import type { LedgerDeps } from './ledger.ts';
+import { createLedgerActivities } from './ledger.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
 import { createRecordActivities } from './record.ts';
@@ -9,8 +11,11 @@ import { createSweepActivities } from './sweep.ts';
 import type { WebhookDeps } from './webhooks.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
+/** The dependencies of all activities. */
+export type ActivityDeps = MoneyDeps & SweepDeps & WebhookDeps & LedgerDeps;
+
 /** Every activity that workflows call. */
-export function createActivities(deps: MoneyDeps & SweepDeps & WebhookDeps): Activities {
+export function createActivities(deps: ActivityDeps): Activities {
   const firstAttempts = createFirstAttempts(deps);
   return {
     ...createRecordActivities(deps, firstAttempts),
@@ -18,5 +23,6 @@ export function createActivities(deps: MoneyDeps & SweepDeps & WebhookDeps): Act
     ...createWebhookActivities(deps, firstAttempts),
     ...createMoneyActivities(deps, firstAttempts),
     ...createSweepActivities(deps),
+    ...createLedgerActivities(deps),
   };
 }

@@ -1,5 +1,6 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
+  LedgerActivities,
   ListingActivities,
   MoneyActivities,
   PaymentSessionActivities,
@@ -104,4 +105,10 @@ export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '30 seconds',
   retry: { maximumAttempts: 3 },
+});
+
+/** One try, because it reads every order, and the Schedule runs again within the hour. */
+export const { verifyLedger } = proxyActivities<LedgerActivities>({
+  startToCloseTimeout: '6 minutes',
+  retry: { maximumAttempts: 1 },
 });

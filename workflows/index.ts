@@ -7,4 +7,5 @@ export {
   reconcilePayments,
   sealOrderBlocks,
   sweepUnstartedOrders,
+  verifyLedger,
 } from './schedules.ts';

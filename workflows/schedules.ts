@@ -29,3 +29,8 @@ export async function reconcilePayments(): Promise<{ sessions: number; captures:
 export async function sealOrderBlocks(): Promise<{ sealed: number }> {
   return activities.sealOrderBlocks();
 }
+
+/** Verifies the whole ledger and records the result. */
+export async function verifyLedger(): Promise<{ ok: boolean; faultCount: number }> {
+  return activities.verifyLedger();
+}

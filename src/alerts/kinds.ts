@@ -9,6 +9,8 @@ export const ALERT_KINDS = {
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
   gateway_refused:
     "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
+  ledger_fault:
+    'Read the faults on the ledger page or with admin ledger verify. Each names an order or a payment: compare it with the dashboard of the gateway, and move no money of it until the cause is found. The alert is cleared by the next proof without a fault.',
   no_gateway: 'Configure the gateway for this environment: the settings that the alert names.',
   no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
   order_behind:

@@ -169,6 +169,12 @@ export interface ListingActivities {
   sealOrderBlocks(): Promise<{ sealed: number }>;
 }
 
+/** The proof of the ledger. */
+export interface LedgerActivities {
+  /** Verifies the whole ledger and records the result; a fault raises an alert. */
+  verifyLedger(): Promise<{ ok: boolean; faultCount: number }>;
+}
+
 /** Every activity that workflows call. */
 export type Activities = RecordActivities &
   RecoveryActivities &
@@ -178,4 +184,5 @@ export type Activities = RecordActivities &
   SurplusActivities &
   ReconcileActivities &
   SweepActivities &
-  ListingActivities;
+  ListingActivities &
+  LedgerActivities;

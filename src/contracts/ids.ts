@@ -23,12 +23,16 @@ export const COMPARE_WORKFLOW = 'compareOrders';
 /** The workflow type that seals full blocks of orders, by which lists count. */
 export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
 
+/** The workflow type that verifies the whole ledger. */
+export const VERIFY_LEDGER_WORKFLOW = 'verifyLedger';
+
 /** The ids of the Schedules, by the workflow types that they start. */
 export const SCHEDULE_IDS = {
   [SWEEP_WORKFLOW]: 'sweep-unstarted-orders',
   [RECONCILE_WORKFLOW]: 'reconcile-payments',
   [COMPARE_WORKFLOW]: 'compare-orders',
   [SEAL_BLOCKS_WORKFLOW]: 'seal-order-blocks',
+  [VERIFY_LEDGER_WORKFLOW]: 'verify-ledger',
 } as const;
 
 /** The Signal that has an order compare its state with its row. */

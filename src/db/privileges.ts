@@ -7,6 +7,7 @@ const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
 const MAY_DELETE = [
   'account_attempts',
   'dashboard_sessions',
+  'ledger_proofs',
   'one_time_links',
   'order_commands',
   'pending_logins',

@@ -1,11 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { MoneyDeps } from '../../activities/money.ts';
-import type { SweepDeps } from '../../activities/sweep.ts';
-import type { WebhookDeps } from '../../activities/webhooks.ts';
+import type { ActivityDeps } from '../../activities/index.ts';
 import { checkoutRoutes } from '../checkout/routes.ts';
 import { required, type Config } from '../config.ts';
 import type { Sql } from '../db/client.ts';
+import { connectDatabase } from '../db/client.ts';
 import { createApp } from '../http/app.ts';
 import { createPostgresRateLimiter } from '../http/rate-limit-postgres.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
@@ -49,6 +48,9 @@ export interface Resources {
 /** The timeout of a gateway call: short in the API, where a client waits; longer in activities. */
 const API_GATEWAY_TIMEOUT_MS = 3000;
 const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
+
+/** A proof of the whole ledger reads every order: about 10 s for a million of them. */
+const LEDGER_STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
 /** The configured gateways of both environments. */
 export function composeGateways(
@@ -120,17 +122,23 @@ export async function composeApi(resources: Resources) {
 }
 
 /**
- * Builds the dependencies of the worker's activities. `close` closes the webhook sender's
- * connections.
+ * Builds the dependencies of the worker's activities. `close` closes the connections of the webhook
+ * sender and of the ledger's proof.
  *
- * @throws ConfigError if WEBHOOK_SECRET_KEYS is missing
+ * @throws ConfigError if WEBHOOK_SECRET_KEYS or DATABASE_URL is missing
  */
 export async function composeActivities(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs } = resources;
   const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const sender = createWebhookSender(webhookRules(config));
-  const deps: MoneyDeps & SweepDeps & WebhookDeps = {
+  const ledgerSql = connectDatabase(required(config, 'DATABASE_URL'), {
+    name: 'ledger',
+    maxConnections: 1,
+    statementTimeoutMs: LEDGER_STATEMENT_TIMEOUT_MS,
+  });
+  const deps: ActivityDeps = {
     sql,
+    ledgerSql,
     log,
     attempts: createAttemptLog(sql),
     sender,
@@ -146,5 +154,8 @@ export async function composeActivities(resources: Resources) {
       present: createOrderPresenter(config.publicBaseUrl),
     }),
   };
-  return { deps, close: () => sender.close() };
+  const close = async () => {
+    await Promise.all([sender.close(), ledgerSql.end({ timeout: 1 })]);
+  };
+  return { deps, close };
 }

@@ -7,10 +7,14 @@ import {
   SEAL_BLOCKS_WORKFLOW,
   SWEEP_WORKFLOW,
   TASK_QUEUE,
+  VERIFY_LEDGER_WORKFLOW,
 } from '../contracts/ids.ts';
 
 /** A merchant with ten orders per second fills one and a half blocks in this time. */
 const SEAL_BLOCKS_MS = 5 * 60_000;
+
+/** A proof of the whole ledger reads every order. */
+const VERIFY_LEDGER_MS = 60 * 60_000;
 
 /** A missing workflow must be found within a minute; the comparison itself may take half of it. */
 const COMPARE_MS = 30_000;
@@ -30,6 +34,7 @@ export async function ensureSchedules(
   await ensureSchedule(client, COMPARE_WORKFLOW, COMPARE_MS);
   await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
   await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
+  await ensureSchedule(client, VERIFY_LEDGER_WORKFLOW, VERIFY_LEDGER_MS);
 }
 
 async function ensureSchedule(

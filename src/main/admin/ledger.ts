@@ -1,5 +1,6 @@
 import type { Verification } from '../../ledger/verify.ts';
-import { showLedger, verifyLedger } from '../../ledger/verify.ts';
+import { proveLedger } from '../../ledger/proofs.ts';
+import { showLedger } from '../../ledger/verify.ts';
 import type { GatewayComparison } from '../../payments/compare-gateway.ts';
 import { paymentSubject } from '../../payments/gateways.ts';
 import type { AdminCommand } from './command.ts';
@@ -99,14 +100,15 @@ const verifyCommand = defineCommand({
   summary:
     'Verify that the ledger balances and each open order has a running workflow; exit 1 if not',
   notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, in one
-snapshot. Then it checks that each order that is not final has a running workflow. It changes nothing. With --gateway
+snapshot, and records the result as a proof; a fault raises the alert ledger_fault. Then it checks that each order
+that is not final has a running workflow. It changes no order and no line. With --gateway
 it also compares what was captured, refunded, released and held with the gateway's own figures, with two calls for
 each payment of an order that is open or ended within a week.`,
   options: {
     gateway: { flag: true, help: "Also compare with the gateway's own figures" },
   },
   async run(service, { gateway }) {
-    const ledger = await verifyLedger(service.sql);
+    const ledger = await proveLedger(service);
     const workflows = await compareWithTemporal(service);
     const verification = withFaults(ledger, workflows);
     const faults = verification.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
