@@ -1,3 +1,4 @@
+export * from './business-identity.ts';
 export * from './errors.ts';
 export * from './lifecycle.ts';
 export * from './money.ts';

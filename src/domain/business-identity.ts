@@ -1,0 +1,125 @@
+/**
+ * The identifiers of Indian businesses and bank accounts. Each check returns what is wrong as a
+ * plain sentence for the person who typed it, or undefined.
+ */
+
+/**
+ * The kinds of business that can apply, and the fourth letters that their PAN may have. Source: the
+ * Income Tax Department's structure of the PAN.
+ */
+export const BUSINESS_KINDS = {
+  individual: { label: 'Individual', panLetters: 'P' },
+  proprietorship: { label: 'Sole proprietorship', panLetters: 'P' },
+  company: { label: 'Company', panLetters: 'C' },
+  partnership: { label: 'Partnership firm', panLetters: 'F' },
+  llp: { label: 'Limited liability partnership', panLetters: 'F' },
+  trust: { label: 'Trust', panLetters: 'T' },
+  huf: { label: 'Hindu undivided family', panLetters: 'H' },
+  association: { label: 'Association of persons or body of individuals', panLetters: 'AB' },
+  government: { label: 'Government agency', panLetters: 'G' },
+  local_authority: { label: 'Local authority', panLetters: 'L' },
+  juridical_person: { label: 'Artificial juridical person', panLetters: 'J' },
+} as const satisfies Record<string, { label: string; panLetters: string }>;
+
+/** One of {@link BUSINESS_KINDS}. */
+export type BusinessKind = keyof typeof BUSINESS_KINDS;
+
+/** True for the name of a kind of business. */
+export function isBusinessKind(text: string): text is BusinessKind {
+  return Object.hasOwn(BUSINESS_KINDS, text);
+}
+
+/** An identifier as it is stored: without blanks and hyphens, in upper case. */
+export function normalizeIdentifier(text: string): string {
+  return text.replaceAll(/[\s-]/g, '').toUpperCase();
+}
+
+const PAN = /^[A-Z]{5}[0-9]{4}[A-Z]$/;
+
+/**
+ * Checks a PAN against its format and the kind of business. The last letter is a check letter whose
+ * rule is not public, so a mistyped digit cannot be found.
+ */
+export function panViolation(pan: string, kind: BusinessKind): string | undefined {
+  if (!PAN.test(pan)) {
+    return 'The PAN must be five letters, four digits and a letter, such as ABCPE1234F';
+  }
+  const { label, panLetters } = BUSINESS_KINDS[kind];
+  const letter = pan.charAt(3);
+  if (panLetters.includes(letter)) return undefined;
+  const allowed = [...panLetters].join(' or ');
+  return `The fourth letter of this PAN is ${letter}; for "${label}" it must be ${allowed}`;
+}
+
+const STATE_CODE = /^(0[1-9]|[12][0-9]|3[0-8]|97|99)/;
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+/**
+ * The last character of a GSTIN, from the 14 before it: base 36, every second value doubled, the two
+ * digits of each product added. Source: the GST Network's check digit, which is Luhn mod 36.
+ */
+export function gstinCheckDigit(first14: string): string {
+  const sum = [...first14].reduce((total, character, index) => {
+    const product = ALPHABET.indexOf(character) * (index % 2 === 0 ? 1 : 2);
+    return total + Math.floor(product / ALPHABET.length) + (product % ALPHABET.length);
+  }, 0);
+  return ALPHABET.charAt((ALPHABET.length - (sum % ALPHABET.length)) % ALPHABET.length);
+}
+
+/**
+ * Checks a GSTIN: state code, PAN, number of the registration, Z and check digit.
+ *
+ * @param pan the PAN of the business, which the GSTIN must contain
+ */
+export function gstinViolation(gstin: string, pan: string): string | undefined {
+  if (!/^[0-9A-Z]{15}$/.test(gstin)) {
+    return 'The GSTIN must have 15 letters and digits, such as 27AAPFU0939F1ZV';
+  }
+  if (!STATE_CODE.test(gstin)) {
+    return 'The GSTIN must begin with the code of a state: 01 to 38, 97 or 99';
+  }
+  const contained = gstin.slice(2, 12);
+  if (!PAN.test(contained)) return 'The 3rd to 12th characters of the GSTIN must be a PAN';
+  if (gstin.charAt(12) === '0') return 'The 13th character of the GSTIN must be 1 to 9 or a letter';
+  if (gstin.charAt(13) !== 'Z') return 'The 14th character of the GSTIN must be Z';
+  if (gstin.charAt(14) !== gstinCheckDigit(gstin.slice(0, 14))) {
+    return 'The last character of the GSTIN does not match the others; check it for a typing error';
+  }
+  if (contained !== pan) {
+    return `The GSTIN contains the PAN ${contained}, which is not the PAN of this business`;
+  }
+  return undefined;
+}
+
+/** Checks the code of a bank branch. Source: the Reserve Bank of India's structure of the IFSC. */
+export function ifscViolation(ifsc: string): string | undefined {
+  return /^[A-Z]{4}0[A-Z0-9]{6}$/.test(ifsc)
+    ? undefined
+    : 'The IFSC must be four letters, a zero and six letters or digits, such as HDFC0001234';
+}
+
+/** Checks a bank account number. Source: Indian banks use 9 to 18 digits, without a check digit. */
+export function accountNumberViolation(accountNumber: string): string | undefined {
+  return /^[0-9]{9,18}$/.test(accountNumber)
+    ? undefined
+    : 'The bank account number must have 9 to 18 digits';
+}
+
+/** Checks a PIN code of India Post. */
+export function pinCodeViolation(pinCode: string): string | undefined {
+  return /^[1-9][0-9]{5}$/.test(pinCode)
+    ? undefined
+    : 'The PIN code must have six digits and not begin with 0';
+}
+
+/** An Indian phone number as it is stored: ten digits, without +91 or a leading 0. */
+export function normalizePhone(text: string): string {
+  return text.replaceAll(/[\s()-]/g, '').replace(/^(\+91|0091|0)(?=[0-9]{10}$)/, '');
+}
+
+/** Checks a normalized phone number. */
+export function phoneViolation(phone: string): string | undefined {
+  return /^[1-9][0-9]{9}$/.test(phone)
+    ? undefined
+    : 'The phone number must be an Indian one with ten digits, such as 98765 43210';
+}
