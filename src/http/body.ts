@@ -2,20 +2,25 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../domain/errors.ts';
 import { errorOf } from './errors.ts';
 
-/** The largest request body that is accepted. Source: the contract. */
-const BODY_LIMIT_BYTES = 32 * 1024;
-
 const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
 
-/** @throws DomainError BODY_TOO_LARGE if `Content-Length` is over the limit. */
-export function assertContentLength(request: IncomingMessage): void {
-  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) {
-    throw errorOf('BODY_TOO_LARGE');
-  }
-}
+/** API clients send JSON; pages send HTML forms, and `multipart` ones if they have files. */
+export type BodyType = 'json' | 'form' | 'multipart';
 
-/** API clients send JSON; the buyer's page sends HTML forms. */
-export type BodyType = 'json' | 'form';
+/** The largest request body without files. Source: the contract. */
+const BODY_LIMIT_BYTES = 32 * 1024;
+
+/** The largest file that a form may have. */
+export const FILE_LIMIT_BYTES = 5 * 1024 * 1024;
+
+/** The other fields and the boundaries of a form with a file. */
+const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
+
+/** @throws DomainError BODY_TOO_LARGE if `Content-Length` is over the limit of the body type. */
+export function assertContentLength(request: IncomingMessage, bodyType: BodyType): void {
+  const { limitBytes, tooLarge } = BODY_FORMS[bodyType];
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
+}
 
 /**
  * Checks the media type. Another charset than UTF-8, or a Content-Encoding, is refused.
@@ -36,7 +41,10 @@ function assertReadable(request: IncomingMessage, mediaType: string): void {
 }
 
 /** @throws DomainError BODY_TOO_LARGE, or BAD_REQUEST if the client disconnected early. */
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(
+  request: IncomingMessage,
+  { limitBytes, tooLarge }: BodyForm,
+): Promise<Buffer<ArrayBuffer>> {
   const chunks: Buffer[] = [];
   let lengthBytes = 0;
   try {
@@ -45,15 +53,15 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
       destroyOnReturn: false,
     }) as AsyncIterable<Buffer>) {
       lengthBytes += chunk.length;
-      if (lengthBytes > BODY_LIMIT_BYTES) break;
+      if (lengthBytes > limitBytes) break;
       chunks.push(chunk);
     }
   } catch {
     throw badRequest('The request body ended early');
   }
-  if (lengthBytes <= BODY_LIMIT_BYTES) return Buffer.concat(chunks);
+  if (lengthBytes <= limitBytes) return Buffer.concat(chunks);
   request.resume();
-  throw errorOf('BODY_TOO_LARGE');
+  throw tooLarge();
 }
 
 /** Finds texts that may contain a number with more digits than a JavaScript number can hold. */
@@ -127,10 +135,46 @@ function parseForm(bytes: Buffer): object {
   );
 }
 
+/**
+ * Parses a form with files: a file is a `File`, any other field a string. The last of repeated
+ * fields wins.
+ *
+ * @param contentType names the boundary
+ * @throws DomainError BAD_REQUEST
+ */
+async function parseMultipart(bytes: Buffer<ArrayBuffer>, contentType: string): Promise<object> {
+  try {
+    const headers = { 'Content-Type': contentType };
+    const fields = await new Response(bytes, { headers }).formData();
+    return Object.fromEntries(fields);
+  } catch {
+    throw badRequest('Malformed multipart form');
+  }
+}
+
+/** How a body of one type is read. */
+interface BodyForm {
+  readonly mediaType: string;
+  readonly limitBytes: number;
+  tooLarge(): DomainError;
+  parse(bytes: Buffer<ArrayBuffer>, contentType: string): object | Promise<object>;
+}
+
+const withoutFiles = {
+  limitBytes: BODY_LIMIT_BYTES,
+  tooLarge: () => errorOf('BODY_TOO_LARGE'),
+};
+
 const BODY_FORMS = {
-  json: { mediaType: 'application/json', parse: parseJsonObject },
-  form: { mediaType: 'application/x-www-form-urlencoded', parse: parseForm },
-} as const satisfies Record<BodyType, { mediaType: string; parse(bytes: Buffer): object }>;
+  json: { ...withoutFiles, mediaType: 'application/json', parse: parseJsonObject },
+  form: { ...withoutFiles, mediaType: 'application/x-www-form-urlencoded', parse: parseForm },
+  multipart: {
+    mediaType: 'multipart/form-data',
+    limitBytes: FILE_LIMIT_BYTES + MULTIPART_OVERHEAD_BYTES,
+    tooLarge: () => new DomainError('BODY_TOO_LARGE', 'The file is larger than 5 MB'),
+    parse: parseMultipart,
+  },
+} as const satisfies Record<BodyType, BodyForm>;
 
 /** The bytes of a body and the parsed object; both undefined if the request has no body. */
 export interface ParsedBody {
@@ -139,7 +183,7 @@ export interface ParsedBody {
 }
 
 /**
- * Reads a JSON object, or the fields of a form, of at most 32 KiB.
+ * Reads a JSON object or the fields of a form, of at most 32 KiB; with a file, of at most 5 MB.
  *
  * @param optional whether a request may omit the body, and then also the Content-Type.
  * @throws DomainError BODY_TOO_LARGE (413) or BAD_REQUEST (400).
@@ -149,9 +193,10 @@ export async function readBody(
   bodyType: BodyType,
   optional: boolean,
 ): Promise<ParsedBody> {
-  const { mediaType, parse } = BODY_FORMS[bodyType];
-  const rawBody = await readBytes(request);
+  const form: BodyForm = BODY_FORMS[bodyType];
+  const rawBody = await readBytes(request, form);
   if (rawBody.length === 0 && optional) return { rawBody: undefined, body: undefined };
-  assertReadable(request, mediaType);
-  return { rawBody, body: parse(rawBody) };
+  assertReadable(request, form.mediaType);
+  const body = await form.parse(rawBody, request.headers['content-type'] ?? '');
+  return { rawBody, body };
 }

@@ -50,9 +50,10 @@ function pickHeaders(ctx: RouteContext, route: Route): Record<string, unknown> {
 }
 
 async function readInput(ctx: RouteContext, route: Route) {
-  assertContentLength(ctx.req);
+  const bodyType = route.bodyType ?? 'json';
+  assertContentLength(ctx.req, bodyType);
   const { rawBody, body } = route.body
-    ? await readBody(ctx.req, route.bodyType ?? 'json', acceptsUndefined(route.body))
+    ? await readBody(ctx.req, bodyType, acceptsUndefined(route.body))
     : { rawBody: undefined, body: undefined };
   const params = Object.entries(ctx.params).map(([name, text]) => [
     name,

@@ -42,7 +42,7 @@ const STATE_CODES = [
 
 /** Luhn mod 36 as textbooks write it: from the right, over all characters, the sum is 0. */
 function isLuhnMod36(text: string): boolean {
-  const sum = [...text].reverse().reduce((total, character, index) => {
+  const sum = [...text].toReversed().reduce((total, character, index) => {
     const value = BOTH.indexOf(character);
     const doubled = (value * 2).toString(36);
     const added = [...doubled].reduce((digits, digit) => digits + Number.parseInt(digit, 36), 0);
