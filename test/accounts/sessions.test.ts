@@ -9,6 +9,7 @@ import {
   SESSION_COOKIE,
 } from '../../src/accounts/public.ts';
 import { createMerchant } from '../../src/merchants/commands.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { installTestClock } from '../support/database.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
 import { TEST_ACTOR } from '../support/actor.ts';

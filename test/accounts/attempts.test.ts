@@ -1,0 +1,212 @@
+import { expect } from 'vitest';
+import {
+  admitAttempt,
+  admitMail,
+  codeLimits,
+  forgetAttempts,
+  linkLimits,
+  passwordLimits,
+} from '../../src/accounts/attempts.ts';
+import { HttpRefusal } from '../../src/http/errors.ts';
+import { installTestClock } from '../support/database.ts';
+import { databaseTest, once } from '../support/fixtures.ts';
+
+const MINUTE_SECONDS = 60;
+const DAY_SECONDS = 24 * 3600;
+const ADDRESS = '203.0.113.7';
+const OTHER_ADDRESS = '203.0.113.8';
+
+const installed = once(installTestClock);
+let accounts = 0;
+const test = databaseTest()
+  .extend('clock', { scope: 'file' }, ({ database }) => installed(database))
+  .extend('email', () => `account-${(accounts += 1)}@shop.example`)
+  .extend('at', ({ clock }) => {
+    const start = Date.now();
+    return (seconds: number) => clock.stopAt(new Date(start + seconds * 1000));
+  });
+
+test.beforeEach(async ({ at, database }) => {
+  await at(0);
+  await database.sql`DELETE FROM account_attempts`;
+});
+
+/** The seconds that an attempt has to wait; 0 if it was admitted. */
+async function waitOf(attempt: Promise<void>): Promise<number> {
+  try {
+    await attempt;
+    return 0;
+  } catch (error) {
+    if (!(error instanceof HttpRefusal)) throw error;
+    expect(error.code).toBe('TOO_MANY_REQUESTS');
+    return Number(error.headers['Retry-After']);
+  }
+}
+
+test('the fifth failure of an account and address makes the sixth attempt wait, longer each time', async ({
+  database: { serviceSql: sql },
+  email,
+  at,
+}) => {
+  const attempt = () => waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)));
+  for (let count = 1; count <= 5; count += 1) expect(await attempt()).toBe(0);
+  let now = 0;
+  const waits: number[] = [];
+  for (let count = 1; count <= 9; count += 1) {
+    const wait = await attempt();
+    waits.push(wait);
+    await at(now + wait - 1);
+    expect(await attempt(), 'a second early').toBe(1);
+    await at((now += wait));
+    expect(await attempt(), 'after the wait').toBe(0);
+  }
+  expect(waits).toEqual([15, 30, 60, 120, 240, 480, 900, 900, 900]);
+});
+
+test('the message says how long to wait', async ({ database: { serviceSql: sql }, email, at }) => {
+  const attempt = () => admitAttempt(sql, passwordLimits(email, ADDRESS));
+  for (let count = 1; count <= 5; count += 1) await attempt();
+  await expect(attempt()).rejects.toThrow('Too many attempts: try again in 15 seconds');
+  await at(15);
+  await attempt();
+  await expect(attempt()).rejects.toThrow('Too many attempts: try again in 30 seconds');
+  for (const seconds of [45, 105, 225]) {
+    await at(seconds);
+    await attempt();
+  }
+  await expect(attempt()).rejects.toThrow('Too many attempts: try again in 4 minutes');
+});
+
+test('of 100 parallel guesses five are made', async ({ database: { serviceSql: sql }, email }) => {
+  const guesses = Array.from({ length: 100 }, () =>
+    waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS))),
+  );
+  const waits = await Promise.all(guesses);
+  expect(waits.filter((seconds) => seconds === 0)).toHaveLength(5);
+});
+
+test('an attempt that has to wait does not make the wait longer', async ({
+  database: { serviceSql: sql },
+  email,
+  at,
+}) => {
+  const attempt = () => waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)));
+  for (let count = 1; count <= 5; count += 1) await attempt();
+  await at(5);
+  for (let count = 1; count <= 20; count += 1) expect(await attempt()).toBe(10);
+});
+
+test('another address, such as the owner, is not slowed down', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  for (let count = 1; count <= 5; count += 1) {
+    await admitAttempt(sql, passwordLimits(email, ADDRESS));
+  }
+  expect(await waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, passwordLimits(email, OTHER_ADDRESS)))).toBe(0);
+});
+
+test('the addresses of one IPv6 network count as one', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  for (let count = 1; count <= 5; count += 1) {
+    await admitAttempt(sql, passwordLimits(email, `2001:db8::${count}`));
+  }
+  expect(await waitOf(admitAttempt(sql, passwordLimits(email, '2001:db8::6')))).toBe(15);
+});
+
+test('five failures in more than 15 minutes slow nothing down', async ({
+  database: { serviceSql: sql },
+  email,
+  at,
+}) => {
+  for (let count = 0; count < 20; count += 1) {
+    await at(count * 4 * MINUTE_SECONDS);
+    expect(await waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)))).toBe(0);
+  }
+});
+
+test('a success forgets the failures of that account and address', async ({
+  database: { serviceSql: sql },
+  email,
+  at,
+}) => {
+  const limits = passwordLimits(email, ADDRESS);
+  for (let count = 1; count <= 5; count += 1) await admitAttempt(sql, limits);
+  await at(15);
+  await admitAttempt(sql, limits);
+  await forgetAttempts(sql, limits);
+  for (let count = 1; count <= 5; count += 1)
+    expect(await waitOf(admitAttempt(sql, limits))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, limits))).toBe(15);
+});
+
+test('an address that tries many accounts waits, also after it has signed in to its own', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  const own = passwordLimits(email, ADDRESS);
+  for (let count = 1; count <= 50; count += 1) {
+    await admitAttempt(sql, own);
+    await forgetAttempts(sql, own);
+    await admitAttempt(sql, passwordLimits(`victim-${count}@shop.example`, ADDRESS));
+  }
+  expect(await waitOf(admitAttempt(sql, passwordLimits('next@shop.example', ADDRESS)))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, passwordLimits(email, OTHER_ADDRESS)))).toBe(0);
+});
+
+test('codes of one account wait after 30 failures, from however many addresses', async ({
+  database: { serviceSql: sql },
+}) => {
+  for (let count = 1; count <= 30; count += 1) {
+    expect(await waitOf(admitAttempt(sql, codeLimits('usr_1', `203.0.113.${count}`)))).toBe(0);
+  }
+  expect(await waitOf(admitAttempt(sql, codeLimits('usr_1', '203.0.113.99')))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, codeLimits('usr_2', '203.0.113.99')))).toBe(0);
+});
+
+test('links wait after 20 from one address; mails to one address after five', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  for (let count = 1; count <= 20; count += 1) await admitAttempt(sql, linkLimits(ADDRESS));
+  expect(await waitOf(admitAttempt(sql, linkLimits(ADDRESS)))).toBe(15);
+  for (let count = 1; count <= 5; count += 1) expect(await admitMail(sql, email)).toBe(true);
+  expect(await admitMail(sql, email)).toBe(false);
+});
+
+test('attempts at the same limits in another order never wait for each other', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  const limits = passwordLimits(email, ADDRESS);
+  const admitted = await Promise.all(
+    Array.from({ length: 200 }, (_, index) =>
+      waitOf(admitAttempt(sql, index % 2 === 0 ? limits : limits.toReversed())),
+    ),
+  );
+  expect(admitted.filter((seconds) => seconds === 0)).toHaveLength(5);
+});
+
+test('a day after its last attempt a count is deleted', async ({
+  database: { serviceSql: sql },
+  email,
+  at,
+}) => {
+  const limits = passwordLimits(email, ADDRESS);
+  for (let count = 1; count <= 5; count += 1) await admitAttempt(sql, limits);
+  await at(DAY_SECONDS);
+  await admitAttempt(sql, passwordLimits('other@shop.example', OTHER_ADDRESS));
+  const [row] = await sql<[{ rows: number }]>`
+    SELECT count(*)::int AS rows FROM account_attempts WHERE address = ${ADDRESS}`;
+  expect(row.rows).toBe(0);
+});
+
+test('no e-mail address is stored', async ({ database: { serviceSql: sql }, email }) => {
+  await admitAttempt(sql, passwordLimits(email, ADDRESS));
+  const rows = await sql`SELECT a::text AS stored FROM account_attempts a`;
+  expect(rows).toHaveLength(2);
+  expect(JSON.stringify(rows)).not.toContain(email.split('@')[0]);
+});
