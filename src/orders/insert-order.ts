@@ -113,8 +113,9 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
       FROM inserted
     ), delivery AS (
       INSERT INTO webhook_deliveries
-        (delivery_id, event_id, merchant_id, environment, next_attempt_at)
-      SELECT ${deliveryId ?? ''}, ${eventId ?? ''}, merchant_id, environment, created_at
+        (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at)
+      SELECT ${deliveryId ?? ''}, ${eventId ?? ''}, merchant_id, environment, ${step.kind},
+        created_at
       FROM inserted JOIN merchant_environments m USING (merchant_id, environment)
       WHERE m.webhook_url IS NOT NULL
     )

@@ -53,6 +53,11 @@ export interface IdleDelivery {
 export interface AttemptResult extends Omit<Attempt, 'dueBy'> {
   at: Date;
   url: string;
+  merchantId: string;
+  environment: Environment;
+  /** The signature that was sent, hexadecimal; null when the URL was refused and nothing was sent. */
+  signature: string | null;
+  apiVersion: string;
   statusCode: number | null;
   durationMs: number;
   responseBody: Uint8Array | null;
@@ -60,6 +65,8 @@ export interface AttemptResult extends Omit<Attempt, 'dueBy'> {
   /** `null` leaves the delivery unchanged. */
   state: DeliveryState | null;
   nextAttemptAt: Date | null;
+  /** The next attempt is the last scheduled one. */
+  isLastAttemptNext: boolean;
 }
 
 /** The lease of an attempt. Longer than the sender's 15 s: after it, the process must be dead. */
@@ -101,7 +108,7 @@ export function createAttemptLog(sql: Sql) {
     async fail({ deliveryId, token }: Attempt): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
-          attempt_token = NULL, attempt_until = NULL, settled_at = clock_timestamp()
+          last_attempt_due_at = NULL, attempt_token = NULL, attempt_until = NULL, settled_at = clock_timestamp()
         WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
     },
 
@@ -172,15 +179,17 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
   await sql`
     WITH results AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS row (
-        "deliveryId" text, token text, kind attempt_kind, at timestamptz, url text,
+        "deliveryId" text, token text, "merchantId" text, environment environment,
+        kind attempt_kind, at timestamptz, url text, signature text, "apiVersion" text,
         "statusCode" integer, "durationMs" integer, "responseBase64" text, error text,
-        state delivery_state, "nextAttemptAt" timestamptz)
+        state delivery_state, "nextAttemptAt" timestamptz, "isLastAttemptNext" boolean)
     ),
     logged AS (
       INSERT INTO webhook_attempts
-        (delivery_id, kind, at, url, status_code, duration_ms, response_body, error)
-      SELECT "deliveryId", kind, at, url, "statusCode", "durationMs",
-        decode("responseBase64", 'base64'), error
+        (delivery_id, merchant_id, environment, kind, at, url, signature, api_version,
+          status_code, duration_ms, response_body, error)
+      SELECT "deliveryId", "merchantId", environment, kind, at, url, decode(signature, 'hex'),
+        "apiVersion", "statusCode", "durationMs", decode("responseBase64", 'base64'), error
       FROM results
     )
     UPDATE webhook_deliveries AS d SET
@@ -190,6 +199,8 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
       has_reservation = d.has_reservation AND NOT ${changes},
       next_attempt_at =
         CASE WHEN ${changes} THEN result."nextAttemptAt" ELSE d.next_attempt_at END,
+      last_attempt_due_at = CASE WHEN NOT ${changes} THEN d.last_attempt_due_at
+        WHEN result."isLastAttemptNext" THEN result."nextAttemptAt" END,
       settled_at = CASE WHEN NOT ${changes} THEN d.settled_at
         WHEN result.state <> 'PENDING' THEN clock_timestamp() END
     FROM (

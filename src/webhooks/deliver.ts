@@ -195,18 +195,29 @@ async function makeAttempt(
   attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
   const { attempts, sender, now = Date.now } = deps;
-  const { deliveryId, token, kind } = attempt;
+  const { dueBy: _, ...identity } = attempt;
+  const { merchantId, environment } = context;
   const at = new Date();
+  const request = requestOf(deps, context, at);
   // Time-outs of the endpoint do not limit an operator's retry.
-  const limit = kind === 'scheduled' ? { maxConnections: context.slots } : {};
-  const result = await sender.send({ ...requestOf(deps, context, at), ...limit });
-  const after = afterAttempt(deps, context, kind, result.outcome === 'delivered');
-  const { state, retryAfterMs } = after;
-  const nextAttemptAt = retryAfterMs === null ? null : new Date((await now()) + retryAfterMs);
-  const url = context.webhookUrl ?? '';
-  await attempts.record({ deliveryId, token, kind, ...result, at, url, state, nextAttemptAt });
+  const limit = attempt.kind === 'scheduled' ? { maxConnections: context.slots } : {};
+  const result = await sender.send({ ...request, ...limit });
+  const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'delivered');
+  const { retryAfterMs } = after;
+  await attempts.record({
+    ...identity,
+    ...result,
+    ...after,
+    at,
+    merchantId,
+    environment,
+    url: request.url,
+    signature: result.isUrlRefused ? null : request.signature,
+    apiVersion: deps.apiVersion,
+    nextAttemptAt: retryAfterMs === null ? null : new Date((await now()) + retryAfterMs),
+  });
   if (context.isWatched || result.isTimedOut) await recordEndpointResult(deps, context, result);
-  if (result.error !== null) logFailure(deps.log, context, kind, { ...result, ...after });
+  if (result.error !== null) logFailure(deps.log, context, attempt.kind, { ...result, ...after });
   return { after, error: result.error };
 }
 
@@ -269,6 +280,8 @@ function logFailure(
 interface AfterAttempt {
   state: DeliveryState | null;
   retryAfterMs: number | null;
+  /** The next attempt is the last scheduled one. */
+  isLastAttemptNext: boolean;
 }
 
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
@@ -278,8 +291,11 @@ function afterAttempt(
   kind: AttemptKind,
   delivered: boolean,
 ): AfterAttempt {
-  if (delivered) return { state: 'DELIVERED', retryAfterMs: null };
-  if (kind === 'manual') return { state: null, retryAfterMs: null };
-  const retryAfterMs = retryDelaysMs[scheduledAttempts] ?? null;
-  return { state: retryAfterMs === null ? 'FAILED' : 'PENDING', retryAfterMs };
+  const noAttempt = { retryAfterMs: null, isLastAttemptNext: false };
+  if (delivered) return { state: 'DELIVERED', ...noAttempt };
+  if (kind === 'manual') return { state: null, ...noAttempt };
+  const retryAfterMs = retryDelaysMs[scheduledAttempts];
+  if (retryAfterMs === undefined) return { state: 'FAILED', ...noAttempt };
+  const isLastAttemptNext = scheduledAttempts + 1 === retryDelaysMs.length;
+  return { state: 'PENDING', retryAfterMs, isLastAttemptNext };
 }

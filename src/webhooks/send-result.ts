@@ -13,6 +13,8 @@ export interface SendResult {
   error: string | null;
   /** The attempt exceeded a time limit. */
   isTimedOut: boolean;
+  /** The address guard refused the URL itself, so no request was made. */
+  isUrlRefused: boolean;
 }
 
 /** An incomplete response is an error, even with a 2xx status; one cut at the size limit is not. */
@@ -32,6 +34,7 @@ export function resultOf(response: WebhookResponse, startedAtMs: number): SendRe
     responseBody: response.body,
     error,
     isTimedOut: response.fault !== null && isTimeout(response.fault),
+    isUrlRefused: false,
   };
 }
 
@@ -44,5 +47,6 @@ export function refusedBeforeSending(error: string): SendResult {
     responseBody: Buffer.alloc(0),
     error,
     isTimedOut: false,
+    isUrlRefused: true,
   };
 }

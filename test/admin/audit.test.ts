@@ -83,8 +83,8 @@ test('the list of an order has the actions on its deliveries and the texts of it
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
     VALUES ('evt_1', 'ORD1', 1, 1, 'ORDER_CREATED', now(), '{}')`;
   await sql`
-    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment)
-    VALUES ('dlv_1', 'evt_1', ${merchantId}, 'sandbox')`;
+    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment, event_type)
+    VALUES ('dlv_1', 'evt_1', ${merchantId}, 'sandbox', 'ORDER_CREATED')`;
   await sql`
     INSERT INTO audit_log (actor, action, merchant_id, subject, details) VALUES
       ('cli:asha', 'dispute.raise', ${merchantId}, 'ORD1', '{"commandId": "cmd_1"}'),

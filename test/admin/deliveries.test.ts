@@ -19,7 +19,7 @@ async function merchantWithRefusals(service: TestService, cli: AdminCli, count: 
   await until(async () => {
     const [row] = await service.sql<{ attempts: number }[]>`
       SELECT count(*) AS attempts FROM webhook_attempts a JOIN webhook_deliveries USING (delivery_id)
-      WHERE merchant_id = ${merchant.merchantId}`;
+      WHERE a.merchant_id = ${merchant.merchantId}`;
     return row?.attempts === count;
   });
   return { ...merchant, list };

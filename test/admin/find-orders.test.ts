@@ -52,13 +52,14 @@ async function fill(sql: Sql): Promise<void> {
     SELECT 'evt_' || n, 'ORD' || n, 1, 1, 'ORDER_CREATED', now(), '{}'
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
-    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment, state)
-    SELECT 'dlv_' || n, 'evt_' || n, 'mer_1', 'sandbox',
+    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment, event_type, state)
+    SELECT 'dlv_' || n, 'evt_' || n, 'mer_1', 'sandbox', 'ORDER_CREATED',
       CASE WHEN n % 1000 = 0 THEN 'PENDING' ELSE 'DELIVERED' END::delivery_state
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
-    INSERT INTO webhook_attempts (delivery_id, kind, at, url, status_code, duration_ms, error)
-    SELECT 'dlv_' || n, 'scheduled', now(), 'https://a.example', 200, 1,
+    INSERT INTO webhook_attempts (delivery_id, merchant_id, environment, kind, at, url, status_code,
+      duration_ms, error)
+    SELECT 'dlv_' || n, 'mer_1', 'sandbox', 'scheduled', now(), 'https://a.example', 200, 1,
       CASE WHEN n % 1000 = 0 THEN 'answered 500' END
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`ANALYZE`;

@@ -31,12 +31,17 @@ const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | 
   ...attempt,
   at: new Date(),
   url: 'https://shop.example/hook',
+  merchantId: 'mer_1',
+  environment: 'sandbox' as const,
+  signature: 'ab'.repeat(32),
+  apiVersion: '2026-11-20',
   statusCode: state === 'DELIVERED' ? 200 : 500,
   durationMs: 12,
   responseBody: Buffer.from([0, 255, 10]),
   error: state === 'DELIVERED' ? null : 'answered 500',
   state,
   nextAttemptAt: state === 'PENDING' ? new Date(Date.now() + 60_000) : null,
+  isLastAttemptNext: false,
 });
 async function deliveryOf(service: TestService, deliveryId: string) {
   const [row] = await service.sql`

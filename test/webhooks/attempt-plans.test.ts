@@ -32,12 +32,13 @@ async function manyDeliveries(service: TestService, merchant: Merchant): Promise
       SELECT 'evt_' || i, ${orderNumber}, i, i, 'PAYMENT_FAILED', now(), '{}'
       FROM generate_series(2, ${DELIVERIES}::integer) AS i
     )
-    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment)
-    SELECT 'dlv_' || i, 'evt_' || i, ${merchant.merchantId}, 'sandbox'
+    INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment, event_type)
+    SELECT 'dlv_' || i, 'evt_' || i, ${merchant.merchantId}, 'sandbox', 'PAYMENT_FAILED'
     FROM generate_series(2, ${DELIVERIES}::integer) AS i`;
   await sql`
-    INSERT INTO webhook_attempts (delivery_id, kind, at, url, duration_ms)
-    SELECT delivery_id, 'scheduled', now(), 'https://shop.example/hook', 1 FROM webhook_deliveries`;
+    INSERT INTO webhook_attempts (delivery_id, merchant_id, environment, kind, at, url, duration_ms)
+    SELECT delivery_id, merchant_id, environment, 'scheduled', now(), 'https://shop.example/hook', 1
+    FROM webhook_deliveries`;
   for (const table of LARGE_TABLES) await sql`ANALYZE ${sql(table)}`;
   const rows = await sql<{ deliveryId: string }[]>`SELECT delivery_id FROM webhook_deliveries`;
   return rows.map(({ deliveryId }) => deliveryId);
@@ -66,12 +67,17 @@ async function statementsOfAttempts(service: TestService, deliveryIds: string[])
 
 const DELIVERED: Omit<AttemptResult, 'deliveryId' | 'kind' | 'token' | 'at'> = {
   url: 'https://shop.example/hook',
+  merchantId: 'mer_1',
+  environment: 'sandbox',
+  signature: 'ab'.repeat(32),
+  apiVersion: '2026-11-20',
   statusCode: 200,
   durationMs: 12,
   responseBody: null,
   error: null,
   state: 'DELIVERED',
   nextAttemptAt: null,
+  isLastAttemptNext: false,
 };
 
 interface Plan {

@@ -26,6 +26,8 @@ CREATE TABLE api_keys (
   secret_hmac bytea NOT NULL CHECK (octet_length(secret_hmac) = 32),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   rotated_at timestamptz,
+  -- Written at most once a minute.
+  last_used_at timestamptz,
   UNIQUE (merchant_id, environment)
 );
 

@@ -17,8 +17,12 @@ CREATE TABLE webhook_deliveries (
   event_id text NOT NULL UNIQUE REFERENCES order_events,
   merchant_id text NOT NULL,
   environment environment NOT NULL,
+  -- The event's type, so that lists by type need not read the events.
+  event_type text NOT NULL,
   state delivery_state NOT NULL DEFAULT 'PENDING',
   next_attempt_at timestamptz,
+  -- When the last scheduled attempt is due, while it is the only one left.
+  last_attempt_due_at timestamptz,
   -- next_attempt_at is reserved at its endpoint, so the attempt need not wait again.
   has_reservation boolean NOT NULL DEFAULT false,
   -- A running attempt: a second one is refused until it ends or this time has passed.
@@ -27,25 +31,40 @@ CREATE TABLE webhook_deliveries (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   settled_at timestamptz
 );
+-- A list reads the newest of each type and state; a delivery's id is a ULID of its event's time.
 CREATE INDEX webhook_deliveries_by_merchant
-  ON webhook_deliveries (merchant_id, environment, created_at DESC);
+  ON webhook_deliveries (merchant_id, environment, event_type, state, delivery_id);
+-- Which merchants must be warned; their pages count these rows.
+CREATE INDEX webhook_deliveries_one_attempt_left
+  ON webhook_deliveries (merchant_id, environment, last_attempt_due_at)
+  WHERE last_attempt_due_at IS NOT NULL;
 -- "Retry all that failed since" reads this index.
 CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (settled_at) WHERE state = 'FAILED';
 
 CREATE TYPE attempt_kind AS ENUM ('scheduled', 'manual');
 
+-- With the event's bytes, a row has all of the request as it was sent, also after the secret was
+-- replaced. `at` in whole seconds is the signed timestamp.
 CREATE TABLE webhook_attempts (
-  attempt_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  attempt_id bigint GENERATED ALWAYS AS IDENTITY,
   delivery_id text NOT NULL REFERENCES webhook_deliveries,
+  merchant_id text NOT NULL,
+  environment environment NOT NULL,
   kind attempt_kind NOT NULL,
   at timestamptz NOT NULL,
   url text NOT NULL,
+  signature bytea,
+  api_version text,
   status_code integer,
   duration_ms integer NOT NULL,
   response_body bytea,
-  error text
+  error text,
+  is_delivered boolean GENERATED ALWAYS AS (error IS NULL) STORED,
+  PRIMARY KEY (delivery_id, attempt_id)
 );
-CREATE INDEX webhook_attempts_by_delivery ON webhook_attempts (delivery_id, attempt_id);
+-- The figures of an endpoint are read from this index alone.
+CREATE INDEX webhook_attempts_by_merchant
+  ON webhook_attempts (merchant_id, environment, is_delivered, at) INCLUDE (duration_ms);
 -- "Retry all that failed since" finds the PENDING deliveries here; successful attempts are not in
 -- it.
 CREATE INDEX webhook_attempts_failed ON webhook_attempts (at) WHERE error IS NOT NULL;

@@ -146,8 +146,9 @@ BEGIN
     VALUES (p_event->>'event_id', p_order_number, (p_event->>'sequence')::integer, number,
       p_event->>'type', at, p_event->>'body');
     INSERT INTO webhook_deliveries
-      (delivery_id, event_id, merchant_id, environment, next_attempt_at)
-    SELECT p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment, at
+      (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at)
+    SELECT p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment,
+      p_event->>'type', at
     WHERE p_event->>'delivery_id' IS NOT NULL;
   END IF;
 
