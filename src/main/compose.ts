@@ -12,6 +12,7 @@ import { createMemoryRateLimiter } from '../http/rate-limit.ts';
 import { createReadiness } from '../http/readiness.ts';
 import { createVersionRegistry } from '../http/versions.ts';
 import { createAuthenticate } from '../merchants/authenticate.ts';
+import { createKeyUse } from '../merchants/key-use.ts';
 import { createOrderCommands } from '../orders/commands.ts';
 import { createOrderPresenter } from '../orders/presenter.ts';
 import { createStepRecorder } from '../orders/record-step.ts';
@@ -110,7 +111,7 @@ export async function composeApi(resources: Resources) {
       ...composeDashboard(resources),
       ...documentationOf(routes, config.publicBaseUrl),
     ],
-    authenticate: createAuthenticate({ sql, pepper }),
+    authenticate: createAuthenticate({ sql, pepper, recordKeyUse: createKeyUse({ sql, log }) }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     readiness,
     trustedProxies: config.trustedProxies,

@@ -2,18 +2,24 @@ import type { Sql } from '../db/client.ts';
 import { errorOf } from '../http/errors.ts';
 import type { Authenticate } from '../http/merchant-gate.ts';
 import { verifySecret } from './credentials.ts';
+import type { RecordKeyUse } from './key-use.ts';
 import { findKeyHolder } from './queries.ts';
 
 /**
  * Checks both credential headers against the database, then the merchant, then the Origin.
  * Source: the specification's "Authentication".
  */
-export function createAuthenticate(deps: { sql: Sql; pepper: string }): Authenticate {
+export function createAuthenticate(deps: {
+  sql: Sql;
+  pepper: string;
+  recordKeyUse?: RecordKeyUse;
+}): Authenticate {
   return async ({ environment, apiKey = '', apiSecret = '', origin }) => {
     // PostgreSQL text cannot contain NUL, and no key has one: with the replacement it is unknown.
     const holder = await findKeyHolder(deps.sql, environment, apiKey.replaceAll('\0', '?'));
     const isVerified = verifySecret(deps.pepper, apiSecret, holder.secretHmac);
     if (!isVerified || !holder.isKnown) throw errorOf('UNAUTHORIZED');
+    deps.recordKeyUse?.(apiKey);
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');

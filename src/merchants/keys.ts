@@ -19,6 +19,8 @@ export interface ListedKey {
   environment: Environment;
   createdAt: Date;
   rotatedAt: Date | null;
+  /** Of any request with the right secret, to the minute; null if there was none yet. */
+  lastUsedAt: Date | null;
 }
 
 /**
@@ -88,6 +90,6 @@ export async function rotateSecret(
 export async function listKeys(sql: Sql, merchantId: string): Promise<ListedKey[]> {
   await requireMerchant(sql, merchantId);
   return sql<ListedKey[]>`
-    SELECT api_key, environment, created_at, rotated_at
+    SELECT api_key, environment, created_at, rotated_at, last_used_at
     FROM api_keys WHERE merchant_id = ${merchantId} ORDER BY environment`;
 }

@@ -156,8 +156,15 @@ const listKeysCommand = defineCommand({
   options: { merchant: MERCHANT },
   async run({ sql }, { merchant }) {
     const data = await listKeys(sql, merchant);
-    const rows = data.map((key) => [key.environment, key.apiKey, key.createdAt, key.rotatedAt]);
-    return { data, text: table(['ENVIRONMENT', 'API KEY', 'CREATED', 'SECRET ROTATED'], rows) };
+    const rows = data.map((key) => [
+      key.environment,
+      key.apiKey,
+      key.createdAt,
+      key.rotatedAt,
+      key.lastUsedAt,
+    ]);
+    const titles = ['ENVIRONMENT', 'API KEY', 'CREATED', 'SECRET ROTATED', 'LAST USED'];
+    return { data, text: table(titles, rows) };
   },
 });
 
