@@ -128,6 +128,9 @@ export const EXAMPLE_ORDERS = {
   cancelled: example(CANCELLED),
 } as const;
 
+/** Why the payment of the example order failed at first. */
+export const EXAMPLE_PAYMENT_FAILURE = { reason: "The buyer's bank declined the payment" };
+
 /** The example order of each event, and the event's sequence on the order. */
 export const EXAMPLE_EVENTS = {
   ORDER_CREATED: { order: EXAMPLE_ORDERS.created, sequence: 1 },

@@ -3,7 +3,7 @@ import type { EventType } from '../domain/index.ts';
 import { ENVIRONMENTS, EVENT_TYPES } from '../domain/index.ts';
 import type { WebhookDeclaration } from '../http/openapi.ts';
 import { API_VERSION } from '../http/versions.ts';
-import { EXAMPLE_EVENTS, exampleEventId } from './examples.ts';
+import { EXAMPLE_EVENTS, EXAMPLE_PAYMENT_FAILURE, exampleEventId } from './examples.ts';
 import { orderSchema } from './schemas.ts';
 
 /** When each event is sent. Source: the specification's "Event types". */
@@ -63,7 +63,7 @@ function payloadOf(event: EventType) {
 
 function exampleOf(event: EventType) {
   const { order, sequence } = EXAMPLE_EVENTS[event];
-  const payment_failure = { reason: "The buyer's bank declined the payment" };
+  const payment_failure = EXAMPLE_PAYMENT_FAILURE;
   return payloadOf(event).parse({
     event,
     event_id: exampleEventId(sequence),

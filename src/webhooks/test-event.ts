@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { ulid } from 'ulid';
-import type { Environment } from '../domain/index.ts';
+import type { Environment, EventType } from '../domain/index.ts';
+import { DomainError, EVENT_TYPES } from '../domain/index.ts';
+import { exampleEventBody, NO_ORDER } from '../orders/public.ts';
 import { assertClockAgrees } from './clock.ts';
 import { webhookSecretContext } from './deliver.ts';
 import type { EndpointDeps } from './endpoints.ts';
@@ -12,7 +14,15 @@ import { signedRequest } from './signed-request.ts';
  * Not one of the nine event types: a receiver that answers 200 to an unknown type, as it should,
  * takes no action on it, in production too.
  */
-const TEST_EVENT_TYPE = 'TEST';
+const NEUTRAL = 'TEST';
+
+/** The type of a test event. */
+export type TestEventType = typeof NEUTRAL | EventType;
+
+/** The test events of an environment. A receiver acts on the nine, so production has only TEST. */
+export function testEventTypesOf(environment: Environment): readonly TestEventType[] {
+  return environment === 'production' ? [NEUTRAL] : [NEUTRAL, ...EVENT_TYPES];
+}
 
 /** What sending a test event needs. */
 export interface TestEventDeps extends EndpointDeps {
@@ -35,14 +45,20 @@ export interface TestEventResult {
  * Sends one webhook about an order that does not exist, with the same checks and signature as any
  * other. It creates no delivery: one attempt, whose result is only returned.
  *
- * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured, `BAD_REQUEST` for one of
+ *   the nine events in production
  */
 export async function sendTestEvent(
   deps: TestEventDeps,
   merchantId: string,
   environment: Environment,
+  eventType: TestEventType = NEUTRAL,
 ): Promise<TestEventResult> {
-  const { url, sealed, databaseNow } = await readEndpoint(deps, merchantId, environment);
+  if (!testEventTypesOf(environment).includes(eventType)) {
+    const message = `In ${environment}, only ${NEUTRAL} can be sent: your server acts on ${eventType}`;
+    throw new DomainError('BAD_REQUEST', message);
+  }
+  const { url, sealed, databaseNow } = await readEndpoint(deps, merchantId, environment, eventType);
   await assertClockAgrees(databaseNow, deps);
   const at = new Date();
   const eventId = `evt_${ulid()}`;
@@ -50,9 +66,9 @@ export async function sendTestEvent(
     url,
     environment,
     secret: deps.secretBox.open(sealed, webhookSecretContext(merchantId, environment)),
-    eventType: TEST_EVENT_TYPE,
+    eventType,
     eventId,
-    body: testBody(environment, eventId, at),
+    body: bodyOf(eventType, { environment, eventId, at }),
     apiVersion: deps.apiVersion,
   };
   const result = await deps.sender.send(signedRequest(message, at));
@@ -65,6 +81,7 @@ async function readEndpoint(
   { sql, actor }: TestEventDeps,
   merchantId: string,
   environment: Environment,
+  eventType: TestEventType,
 ): Promise<{ url: string; sealed: string; databaseNow: Date }> {
   const [row] = await sql<{ url: string; sealed: string; databaseNow: Date }[]>`
     WITH endpoint AS (
@@ -73,7 +90,8 @@ async function readEndpoint(
         AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
-      SELECT ${actor.name}, ${actor.address}, 'webhook.test', merchant_id, ${sql.json({ environment })} FROM endpoint
+      SELECT ${actor.name}, ${actor.address}, 'webhook.test', merchant_id, ${sql.json({ environment, eventType })}
+      FROM endpoint
     )
     SELECT webhook_url AS url, webhook_secret_sealed AS sealed,
       clock_timestamp() AS database_now
@@ -82,18 +100,28 @@ async function readEndpoint(
   throw await endpointNotConfigured(sql, merchantId, environment);
 }
 
+interface TestEvent {
+  environment: Environment;
+  eventId: string;
+  at: Date;
+}
+
+function bodyOf(eventType: TestEventType, event: TestEvent): string {
+  return eventType === NEUTRAL ? neutralBody(event) : exampleEventBody(eventType, event);
+}
+
 /** The same shape as every webhook, so that the merchant's parser accepts it; sequences start at 1. */
-function testBody(environment: Environment, eventId: string, at: Date): string {
+function neutralBody({ environment, eventId, at }: TestEvent): string {
   const timestamp = at.toISOString();
   const data = {
-    order_number: `ORD${'0'.repeat(26)}`,
+    order_number: NO_ORDER.order_number,
     amount: 499.5,
     currency: 'INR',
     status: 'ACCEPTED',
     dispute_count: 0,
-    buyer: { email: 'buyer@example.com', name: 'Test Buyer', phone: '+910000000000' },
-    description: 'A test of your webhook URL: this order does not exist',
-    payment_url: 'https://example.com/pay/test',
+    buyer: NO_ORDER.buyer,
+    description: NO_ORDER.description,
+    payment_url: NO_ORDER.payment_url,
     payment_link_expires_at: timestamp,
     completes_at: null,
     dispute: null,
@@ -103,6 +131,6 @@ function testBody(environment: Environment, eventId: string, at: Date): string {
     created_at: timestamp,
     updated_at: timestamp,
   };
-  const event = { event: TEST_EVENT_TYPE, event_id: eventId, sequence: 0, timestamp, environment };
+  const event = { event: NEUTRAL, event_id: eventId, sequence: 0, timestamp, environment };
   return JSON.stringify({ ...event, data });
 }

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from '../../domain/index.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import {
   findEndpoint,
@@ -85,10 +86,18 @@ const removeCommand = defineCommand({
 const testCommand = defineCommand({
   name: 'webhook test',
   summary: 'Send one test event now, signed like any webhook; exit 1 unless it is accepted',
-  notes: `The event is TEST, its order does not exist, and its sequence is 0. It is sent once, from this machine, and no
-delivery is recorded.`,
-  options: endpointOptions,
-  async run(service, { merchant, environment }) {
+  notes: `The order of the event does not exist; TEST has the sequence 0. It is sent once, from this machine, and no
+delivery is recorded. In production only TEST can be sent.`,
+  options: {
+    ...endpointOptions,
+    event: {
+      value: 'TYPE',
+      help: 'TEST or one of the nine events',
+      choices: ['TEST', ...EVENT_TYPES],
+      fallback: 'TEST',
+    },
+  },
+  async run(service, { merchant, environment, event }) {
     const [{ createWebhookSender }, { sendTestEvent }] = await Promise.all([
       import('../../webhooks/sender.ts'),
       import('../../webhooks/test-event.ts'),
@@ -97,7 +106,7 @@ delivery is recorded.`,
     try {
       const { log } = service;
       const deps = { ...endpointDeps(service), sender, log, apiVersion: API_VERSION };
-      const result = await sendTestEvent(deps, merchant, environment);
+      const result = await sendTestEvent(deps, merchant, environment, event);
       const text = facts({
         URL: result.url,
         Result: result.delivered ? 'accepted' : `not accepted: ${result.error}`,
