@@ -12,7 +12,6 @@ import { createMerchant } from '../../src/merchants/commands.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { installTestClock } from '../support/database.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser, signIn } from '../support/users.ts';
 

@@ -11,6 +11,7 @@ import { endpointFigures } from '../../src/webhooks/endpoint-figures.ts';
 import { rotateWebhookSecret } from '../../src/webhooks/endpoints.ts';
 import { findAttempt, findMerchantDelivery } from '../../src/webhooks/merchant-delivery.ts';
 import type { SentRequest } from '../../src/webhooks/signed-request.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -72,7 +73,7 @@ test('an attempt shows its request byte by byte as it was sent, also after the s
   const { deliveryId } = await aDelivery(service, merchant);
   await attemptScheduled(service.deps, deliveryId);
   const secretBox = createSecretBox(service.config.webhookSecretKeys ?? '');
-  const admin = { sql: service.sql, secretBox, actor: 'test' };
+  const admin = { sql: service.sql, secretBox, actor: TEST_ACTOR };
   await rotateWebhookSecret(admin, merchant.merchantId, 'sandbox');
   await attemptManually(service.deps, deliveryId);
   receiver.stop();
