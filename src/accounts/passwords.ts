@@ -1,5 +1,6 @@
-import { argon2, randomBytes } from 'node:crypto';
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { createHashQueue } from './hash-queue.ts';
 
 /** The cost of one hash. */
 interface Argon2Cost {
@@ -9,20 +10,25 @@ interface Argon2Cost {
   parallelism: number;
 }
 
-/** Source: OWASP's Password Storage Cheat Sheet, Argon2id with 19 MiB. */
+/**
+ * Source: OWASP's Password Storage Cheat Sheet, Argon2id with 19 MiB. A hash is stored with its
+ * parameters: after they are raised here, each user's next login replaces the hash.
+ */
 const COST: Argon2Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-const derive = promisify(argon2);
-const toText = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+const PHC_TEXT =
+  /^\$argon2id\$v=19\$m=(?<memory>\d+),t=(?<passes>\d+),p=(?<parallelism>\d+)\$(?<salt>[^$]+)\$(?<hash>[^$]+)$/;
 
-/** Devices send the same characters in different Unicode forms. */
-const bytesOf = (password: string) => Buffer.from(password.normalize('NFC'));
+const derive = promisify(argon2);
+const queue = createHashQueue();
+const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
 function argon2id(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
-  const parameters = { message: bytesOf(password), nonce: salt, tagLength: HASH_BYTES, ...cost };
-  return derive('argon2id', parameters);
+  // Devices send the same characters in different Unicode forms.
+  const message = Buffer.from(password.normalize('NFC'));
+  return queue(() => derive('argon2id', { message, nonce: salt, tagLength: HASH_BYTES, ...cost }));
 }
 
 const prefixOf = ({ memory, passes, parallelism }: Argon2Cost) =>
@@ -32,5 +38,29 @@ const prefixOf = ({ memory, passes, parallelism }: Argon2Cost) =>
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await argon2id(password, salt, COST);
-  return `${prefixOf(COST)}${toText(salt)}$${toText(hash)}`;
+  return `${prefixOf(COST)}${base64(salt)}$${base64(hash)}`;
+}
+
+/** Whether a hash was made with today's parameters. */
+export const isCurrentHash = (stored: string) => stored.startsWith(prefixOf(COST));
+
+/** No password has this hash: comparing with it costs what comparing with a user's hash costs. */
+const NO_HASH = `${prefixOf(COST)}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
+
+/**
+ * Whether a password has the stored hash. Without a stored hash the answer is false, and takes the
+ * same work: an account that does not exist must not answer faster.
+ */
+export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+  const groups = PHC_TEXT.exec(stored ?? NO_HASH)?.groups;
+  if (!groups) throw new Error('A stored password hash is no Argon2id hash');
+  const { memory, passes, parallelism, salt = '', hash = '' } = groups;
+  const cost = {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+  };
+  const given = await argon2id(password, Buffer.from(salt, 'base64'), cost);
+  const expected = Buffer.from(hash, 'base64');
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
