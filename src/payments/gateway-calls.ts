@@ -39,13 +39,14 @@ export interface GatewayCall extends PendingActivity {
 export async function inspectOrder(
   { sql, inspector }: GatewayCallDeps,
   orderNumber: string,
+  timeoutMs?: number,
 ): Promise<WorkflowView[]> {
   const payments = await listCapturedPayments(sql, orderNumber);
   const refunds = payments.filter(
     ({ isOrders, isWhole, refundedAt }) => !isOrders && isWhole && refundedAt === null,
   );
   const workflowIds = [orderNumber, ...refunds.map((payment) => refundWorkflowId(payment))];
-  const views = await Promise.all(workflowIds.map((id) => inspector.inspect(id)));
+  const views = await Promise.all(workflowIds.map((id) => inspector.inspect(id, timeoutMs)));
   return views.filter((view) => view !== null);
 }
 

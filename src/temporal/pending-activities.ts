@@ -42,8 +42,11 @@ export type TryOutcome =
 
 /** Shows workflows to operators and retries their activities. */
 export interface WorkflowInspector {
-  /** @returns null when the workflow never started or its retention has ended */
-  inspect(workflowId: string): Promise<WorkflowView | null>;
+  /**
+   * @param timeoutMs the deadline of the call; 4.5 s if absent
+   * @returns null when the workflow never started or its retention has ended
+   */
+  inspect(workflowId: string, timeoutMs?: number): Promise<WorkflowView | null>;
   /** Retries an activity now instead of at `nextTryAt`, and waits up to `waitMs` for the result. */
   tryNow(activity: PendingActivity, waitMs: number): Promise<TryOutcome>;
 }
@@ -51,7 +54,7 @@ export interface WorkflowInspector {
 /** Creates a {@link WorkflowInspector} on a Temporal client. */
 export function createWorkflowInspector(client: Client): WorkflowInspector {
   return {
-    inspect: (workflowId) => inspect(client, workflowId),
+    inspect: (workflowId, timeoutMs) => inspect(client, workflowId, timeoutMs),
     async tryNow(activity, waitMs) {
       return (await reset(client, activity))
         ? outcomeWithin(client, activity, waitMs)
@@ -60,9 +63,13 @@ export function createWorkflowInspector(client: Client): WorkflowInspector {
   };
 }
 
-async function inspect(client: Client, workflowId: string): Promise<WorkflowView | null> {
+async function inspect(
+  client: Client,
+  workflowId: string,
+  timeoutMs = TEMPORAL_TIMEOUT_MS,
+): Promise<WorkflowView | null> {
   try {
-    const { runId, status, raw } = await client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, () =>
+    const { runId, status, raw } = await client.withDeadline(Date.now() + timeoutMs, () =>
       client.workflow.getHandle(workflowId).describe(),
     );
     const pending = (raw.pendingActivities ?? []).map((activity) => ({

@@ -1,26 +1,13 @@
-import { WAITING_FOR } from '../../domain/index.ts';
-import { showLedger } from '../../ledger/verify.ts';
-import { readDisputes } from '../../orders/disputes.ts';
 import { findOrderAnywhere } from '../../orders/find-orders.ts';
 import type { OrderRow } from '../../orders/rows.ts';
-import { presentTimeline, readTimeline } from '../../orders/timeline.ts';
 import type { GatewayCall } from '../../payments/gateway-calls.ts';
 import type { CapturedPayment } from '../../payments/operator-queries.ts';
-import {
-  findOutsideSettlement,
-  listCapturedPayments,
-  listPaymentSessions,
-  listReversals,
-} from '../../payments/operator-queries.ts';
-import { listDeliveries } from '../../webhooks/delivery-list.ts';
+import type { OrderView, OrderWorkflowsView } from '../../payments/order-view.ts';
 import { defineCommand, ORDER } from './command.ts';
 import { disputeText } from './dispute-list.ts';
 import { inspectorDeps } from './order-retry.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, rupees, table, timeText } from './text.ts';
-
-/** An order has at most nine events, and a few more for each dispute and failed payment. */
-const MAX_DELIVERIES = 100;
 
 /** `order show` */
 export const showCommand = defineCommand({
@@ -30,96 +17,30 @@ export const showCommand = defineCommand({
   options: { order: ORDER },
   async run(service, { order: orderNumber }) {
     const order = await findOrderAnywhere(service.sql, orderNumber);
-    const data = { ...(await readOrder(service, order)), ...(await readWorkflows(service, order)) };
+    const { readOrderView } = await import('../../payments/order-view.ts');
+    const shown = shownOf(await readOrderView(service.sql, order));
+    const data = { ...shown, ...(await readWorkflows(service, order)) };
     return { data, text: textOf(data) };
   },
 });
 
-type ShownOrder = Awaited<ReturnType<typeof readOrder>> & Awaited<ReturnType<typeof readWorkflows>>;
+type ShownOrder = ReturnType<typeof shownOf> & OrderWorkflowsView;
 
-/** The part of the output that comes from the database. */
-async function readOrder({ sql }: AdminService, order: OrderRow) {
-  const { orderNumber } = order;
-  const [timelineRows, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
-    await Promise.all([
-      readTimeline(sql, orderNumber),
-      listCapturedPayments(sql, orderNumber),
-      listReversals(sql, orderNumber),
-      listPaymentSessions(sql, orderNumber),
-      showLedger(sql, orderNumber),
-      findOutsideSettlement(sql, orderNumber),
-      readDisputes(sql, orderNumber),
-      listDeliveries(sql, { orderNumber }, MAX_DELIVERIES),
-    ]);
-  const { doing, next, entries } = presentTimeline(order, timelineRows);
-  return {
-    ...presentRow(order),
-    doing,
-    inWords: doing === null ? WAITING_FOR[order.status] : null,
-    next,
-    waitingDisputeSince: order.waitingDisputeReceivedAt,
-    payments,
-    reversals,
-    sessions,
-    money: moneyOf(ledger.balances),
-    settledOutside: outside,
-    disputes,
-    timeline: entries.map(({ kind, at, status }) => ({ kind, at, status })),
-    deliveries,
-  };
-}
-
-function presentRow(order: OrderRow) {
-  return {
-    orderNumber: order.orderNumber,
-    merchantId: order.merchantId,
-    environment: order.environment,
-    gateway: order.gateway,
-    merchantOrderId: order.merchantOrderId,
-    status: order.status,
-    amountPaise: order.amountPaise,
-    description: order.description,
-    buyer: { email: order.buyerEmail, phone: order.buyerPhone, name: order.buyerName },
-    createdAt: order.createdAt,
-    updatedAt: order.updatedAt,
-    refund:
-      order.refundAmountPaise === null
-        ? null
-        : {
-            amountPaise: order.refundAmountPaise,
-            reason: order.refundReason,
-            processedAt: order.refundProcessedAt,
-          },
-  };
-}
-
-/** The balances of the order's money, surplus payments included. */
-function moneyOf(balances: readonly { account: string; balancePaise: number }[]) {
-  const paiseOn = (account: string) =>
-    balances.find((balance) => balance.account === account)?.balancePaise ?? 0;
-  return {
-    heldPaise: paiseOn('merchant_held'),
-    releasedPaise: paiseOn('merchant_available'),
-    refundedPaise: paiseOn('refunds'),
-    surplusPaise: paiseOn('surplus'),
-  };
+/** The ledger's lines are in `ledger show`, and the details of each step in the API's timeline. */
+function shownOf({ lines: _, timeline, ...order }: OrderView) {
+  return { ...order, timeline: timeline.map(({ kind, at, status }) => ({ kind, at, status })) };
 }
 
 /** The order's workflows and their unfinished gateway calls, or why Temporal cannot be read. */
-async function readWorkflows(service: AdminService, { orderNumber }: OrderRow) {
+async function readWorkflows(
+  service: AdminService,
+  { orderNumber }: OrderRow,
+): Promise<OrderWorkflowsView> {
   const { temporalUiUrl, temporalNamespace } = service.config;
+  const { readOrderWorkflows } = await import('../../payments/order-view.ts');
   try {
-    const { gatewayCallsOf, inspectOrder } = await import('../../payments/gateway-calls.ts');
-    const found = await inspectOrder(await inspectorDeps(service), orderNumber);
-    const workflows = found.map(({ workflowId, runId, status }) => ({
-      workflowId,
-      runId,
-      status,
-      link: temporalUiUrl
-        ? `${temporalUiUrl}/namespaces/${temporalNamespace}/workflows/${workflowId}/${runId}`
-        : null,
-    }));
-    return { workflows, gatewayCalls: gatewayCallsOf(found), temporalProblem: null };
+    const deps = { ...(await inspectorDeps(service)), temporalUiUrl, temporalNamespace };
+    return await readOrderWorkflows(deps, orderNumber);
   } catch (error) {
     return { workflows: [], gatewayCalls: [], temporalProblem: (error as Error).message };
   }

@@ -1,0 +1,123 @@
+import type { Sql } from '../db/client.ts';
+import type { Settlement } from '../domain/index.ts';
+import {
+  DomainError,
+  refusalOf,
+  REFUSALS,
+  SETTLE_COMMANDS,
+  transitionOf,
+} from '../domain/index.ts';
+import { showLedger } from '../ledger/public.ts';
+import type { OrderRow } from '../orders/public.ts';
+import { findOrderAnywhere } from '../orders/public.ts';
+import { listCapturedPayments } from './operator-queries.ts';
+import { findBlockingReversals } from './queries.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What will happen to an order, for the confirmation of the operator who causes it. */
+export interface Consequence {
+  order: OrderRow;
+  /** Sentences that say where the money goes, and which status the order gets. */
+  sentence: string;
+}
+
+/** Describes the consequences of operators' actions. */
+export interface Consequences {
+  /** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if no dispute is under review */
+  ofDecision(orderNumber: string, winner: 'merchant' | 'buyer'): Promise<Consequence>;
+  /** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded */
+  ofRefund(orderNumber: string): Promise<Consequence>;
+  /**
+   * @param outcome by default that of the order's pending operation
+   * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is nothing to settle
+   */
+  ofSettlement(orderNumber: string, outcome?: Settlement): Promise<Consequence>;
+}
+
+/** @param amountText how an amount in paise is written: `INR 499.50` */
+export function createConsequences(
+  sql: Sql,
+  amountText: (amountPaise: number) => string,
+): Consequences {
+  return {
+    async ofDecision(orderNumber, winner) {
+      const order = await findOrderAnywhere(sql, orderNumber);
+      if (order.status !== 'DISPUTE_UNDER_REVIEW') {
+        throw new DomainError('INVALID_STATE', REFUSALS.decideForBuyer);
+      }
+      const amount = amountText(order.amountPaise);
+      const hours = order.terms.completionWindowMs / HOUR_MS;
+      const sentence =
+        winner === 'buyer'
+          ? `Decided for the buyer: ${amount} goes back to the buyer, and the order becomes REFUNDED.`
+          : `Decided for the merchant: the order is DELIVERED again, and ${amount} is released to the merchant after ${hours} h without another dispute.`;
+      return { order, sentence };
+    },
+
+    async ofRefund(orderNumber) {
+      const order = await findOrderAnywhere(sql, orderNumber);
+      if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
+      const amount = amountText(order.amountPaise);
+      const sentence = `${amount} goes back to the buyer, and the order becomes REFUNDED.`;
+      return { order, sentence };
+    },
+
+    async ofSettlement(orderNumber, outcome) {
+      const order = await findOrderAnywhere(sql, orderNumber);
+      const settled = outcome ?? outcomeOf(order);
+      return { order, sentence: await settlementText(sql, order, settled, amountText) };
+    },
+  };
+}
+
+/** The outcome if the operator names none: that of the order's pending operation. */
+function outcomeOf({ pendingOperation }: OrderRow): Settlement | undefined {
+  if (pendingOperation?.kind === 'releasing') return 'released';
+  return pendingOperation?.kind === 'refunding' ? 'refunded' : undefined;
+}
+
+async function settlementText(
+  sql: Sql,
+  order: OrderRow,
+  outcome: Settlement | undefined,
+  amountText: (amountPaise: number) => string,
+): Promise<string> {
+  const noMore = 'the gateway is not asked to move any more money';
+  const isSettled = outcome !== undefined && (await canSettle(sql, order, outcome));
+  if (isSettled) {
+    const { heldPaise, reversedPaise } = await amountsOf(sql, order);
+    const held = amountText(heldPaise);
+    const reversed =
+      reversedPaise > 0 ? `, and ${amountText(reversedPaise)} was reversed at the gateway` : '';
+    return outcome === 'released'
+      ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
+      : `${held} counts as sent back to the buyer by you${reversed}: the order becomes REFUNDED, and ${noMore}.`;
+  }
+  if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
+  const payments = await listCapturedPayments(sql, order.orderNumber);
+  const surplus = payments.filter(
+    ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
+  );
+  if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
+  const list = surplus
+    .map((one) => `${amountText(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
+    .join(', ');
+  return `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
+}
+
+async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
+  if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
+  return order.pendingOperation !== null || (await isReversed(sql, order));
+}
+
+async function isReversed(sql: Sql, { orderNumber }: OrderRow): Promise<boolean> {
+  return (await findBlockingReversals(sql, orderNumber)).length > 0;
+}
+
+/** The amount of an order's payment that is still held, and the amount reversed at the gateway. */
+async function amountsOf(sql: Sql, order: OrderRow) {
+  const { balances } = await showLedger(sql, order.orderNumber);
+  const heldPaise = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
+  return { heldPaise, reversedPaise: order.amountPaise - heldPaise };
+}
