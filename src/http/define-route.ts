@@ -28,7 +28,7 @@ export interface ResponseDeclaration {
   readonly description: string;
   readonly schema: z.ZodType;
   readonly headers?: ObjectSchema;
-  /** `application/json` if absent; any other body is sent unchanged, as text or bytes. */
+  /** `application/json` if absent; any other body is sent unchanged, as text, bytes or a stream. */
   readonly contentType?: string;
 }
 
