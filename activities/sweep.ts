@@ -3,6 +3,7 @@ import type { ListingActivities, SweepActivities } from '../src/contracts/activi
 import type { Comparison } from '../src/orders/compare-orders.ts';
 import { compareOrders } from '../src/orders/compare-orders.ts';
 import { forEachOrder } from '../src/for-each-order.ts';
+import { sealLedgerLines } from '../src/ledger/seal-ledger.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import {
   findOrdersBehind,
@@ -58,6 +59,7 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     },
 
     async sealOrderBlocks() {
+      await sealLedgerLines(sql);
       return { sealed: await sealOrderBlocks(sql) };
     },
   };

@@ -163,9 +163,12 @@ export interface SweepActivities {
   compareOrders(): Promise<{ compared: number; recovered: number }>;
 }
 
-/** The upkeep of order lists. */
+/** The upkeep of order lists and of merchants' sums. */
 export interface ListingActivities {
-  /** Seals full blocks of orders, whose counts make up the totals of lists. */
+  /**
+   * Seals full blocks of orders, whose counts make up the totals of lists, and adds the lines of the
+   * ledger up by day.
+   */
   sealOrderBlocks(): Promise<{ sealed: number }>;
 }
 

@@ -3,6 +3,10 @@
 CREATE FUNCTION service_now() RETURNS timestamptz
 LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT clock_timestamp()';
 
+-- The day of a moment in Indian time, by which a merchant's figures are grouped.
+CREATE FUNCTION indian_day(at timestamptz) RETURNS date
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT (at AT TIME ZONE 'Asia/Kolkata')::date $$;
+
 CREATE TYPE environment AS ENUM ('sandbox', 'production');
 CREATE TYPE merchant_status AS ENUM ('PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED');
 

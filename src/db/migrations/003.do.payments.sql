@@ -184,3 +184,30 @@ CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
 -- A payment is released to the merchant or refunded, once, and never both.
 CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway, gateway_payment_id)
   WHERE operation IN ('release', 'refund');
+
+-- The lines of each merchant added up by day, so that the sums of a merchant with a million orders
+-- are read from a few hundred rows: docs/adr/0014-the-figures-of-a-merchant.md. Recording a line
+-- writes nothing here: a Schedule adds the lines up to ledger_seal.sealed_to.
+CREATE TABLE ledger_days (
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  -- In Indian time.
+  day date NOT NULL,
+  debit_account ledger_account NOT NULL,
+  credit_account ledger_account NOT NULL,
+  amount_paise bigint NOT NULL,
+  PRIMARY KEY (merchant_id, environment, day, debit_account, credit_account)
+);
+
+-- One row: which lines are in ledger_days.
+CREATE TABLE ledger_seal (
+  is_only_row boolean PRIMARY KEY DEFAULT true CHECK (is_only_row),
+  -- The transfer_id up to which every line is in ledger_days, and no later line.
+  sealed_to bigint NOT NULL DEFAULT 0,
+  -- The transfer_id up to which lines are sealed next, when it was read, and the first transaction id
+  -- that was unassigned then.
+  next_to bigint NOT NULL DEFAULT 0,
+  next_at timestamptz NOT NULL DEFAULT '-infinity',
+  next_xid xid8 NOT NULL DEFAULT '0'
+);
+INSERT INTO ledger_seal DEFAULT VALUES;

@@ -185,3 +185,46 @@ BEGIN
   UPDATE orders SET open_session_id = p_session_id WHERE order_number = p_order_number;
   RETURN 'reserved';
 END $$;
+
+-- Adds the next lines of the ledger to ledger_days, at most p_lines of them. Returns how many.
+--
+-- transfer_id is assigned before its line is committed, so a line may appear after one with a larger
+-- id. Lines are therefore sealed in two steps: one run notes the largest id, a later one seals the
+-- lines up to it, when every transaction that had begun to write by then has ended. The minute is
+-- longer than any statement of the service may take.
+CREATE FUNCTION seal_ledger_lines(p_lines integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  seal ledger_seal;
+  last_id bigint;
+  lines integer;
+BEGIN
+  SELECT * INTO seal FROM ledger_seal FOR UPDATE SKIP LOCKED;
+  -- Another process is sealing.
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
+  IF seal.next_to = seal.sealed_to THEN
+    UPDATE ledger_seal SET
+      next_to = (SELECT coalesce(max(transfer_id), 0) FROM ledger_transfers),
+      next_at = clock_timestamp(), next_xid = pg_snapshot_xmax(pg_current_snapshot());
+    RETURN 0;
+  END IF;
+  IF seal.next_at > clock_timestamp() - interval '1 minute'
+    OR pg_snapshot_xmin(pg_current_snapshot()) < seal.next_xid THEN
+    RETURN 0;
+  END IF;
+
+  SELECT max(transfer_id), count(*) INTO last_id, lines FROM (
+    SELECT transfer_id FROM ledger_transfers
+    WHERE transfer_id > seal.sealed_to AND transfer_id <= seal.next_to
+    ORDER BY transfer_id LIMIT p_lines
+  ) AS next_lines;
+  INSERT INTO ledger_days AS d
+  SELECT merchant_id, environment, indian_day(at), debit_account, credit_account, sum(amount_paise)
+  FROM ledger_transfers WHERE transfer_id > seal.sealed_to AND transfer_id <= last_id
+  GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account
+  ON CONFLICT (merchant_id, environment, day, debit_account, credit_account)
+  DO UPDATE SET amount_paise = d.amount_paise + excluded.amount_paise;
+  UPDATE ledger_seal SET sealed_to = last_id;
+  RETURN lines;
+END $$;

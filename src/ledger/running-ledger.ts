@@ -1,0 +1,43 @@
+import type { LedgerAccount, LedgerLine } from './queries.ts';
+
+/** Where an order's money is after a line, in paise. */
+export interface RunningBalances {
+  heldPaise: number;
+  releasedPaise: number;
+  refundedPaise: number;
+  /** Captures that the order could not take, until they are refunded. */
+  surplusPaise: number;
+}
+
+/** A line of an order's ledger with the balances after it. */
+export type RunningLine = LedgerLine & RunningBalances;
+
+/** The balance that each account shows; the money outside the service has none. */
+const BALANCES = {
+  gateway_clearing: null,
+  merchant_held: 'heldPaise',
+  merchant_available: 'releasedPaise',
+  refunds: 'refundedPaise',
+  surplus: 'surplusPaise',
+} as const satisfies Record<LedgerAccount, keyof RunningBalances | null>;
+
+const EMPTY: RunningBalances = {
+  heldPaise: 0,
+  releasedPaise: 0,
+  refundedPaise: 0,
+  surplusPaise: 0,
+};
+
+/** Adds to each line of an order, oldest first, the balances after it. */
+export function runningLedger(lines: readonly LedgerLine[]): RunningLine[] {
+  let balances = EMPTY;
+  return lines.map((line) => {
+    balances = add(add(balances, line.from, -line.amountPaise), line.to, line.amountPaise);
+    return { ...line, ...balances };
+  });
+}
+
+function add(balances: RunningBalances, account: LedgerAccount, paise: number): RunningBalances {
+  const name = BALANCES[account];
+  return name === null ? balances : { ...balances, [name]: balances[name] + paise };
+}
