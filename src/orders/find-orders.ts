@@ -92,7 +92,8 @@ export async function findOrders(
   return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-function ordersWithUtr(sql: Sql, utr: string) {
+/** Selects the orders with a payment of this UTR, or a settlement with this reference. */
+export function ordersWithUtr(sql: Sql, utr: string) {
   return sql`
     SELECT order_number FROM payments WHERE utr = ${utr}
     UNION ALL SELECT order_number FROM outside_settlements WHERE reference = ${utr}`;

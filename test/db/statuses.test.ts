@@ -16,11 +16,10 @@ test('the partial indexes of open and of disputed orders name the statuses of th
   const rows = await database.sql<{ predicate: string }[]>`
     SELECT pg_get_expr(indpred, indrelid) AS predicate FROM pg_index
     WHERE indrelid = 'orders'::regclass AND pg_get_expr(indpred, indrelid) LIKE '%order_status%'`;
-  const named = rows.map(
-    ({ predicate }) =>
-      new Set([...predicate.matchAll(/'(\w+)'::order_status/g)].map(([, status]) => status)),
+  const named = rows.map(({ predicate }) =>
+    Array.from(predicate.matchAll(/'(\w+)'::order_status/g), ([, status = '']) => status),
   );
-  expect(new Set(named)).toEqual(
-    new Set([new Set(ORDER_STATUSES.filter(isFinal)), new Set(DISPUTE_STATUSES)]),
-  );
+  // Two indexes may have the same statuses.
+  const sets = (all: string[][]) => new Set(all.map((each) => String(each.toSorted())));
+  expect(sets(named)).toEqual(sets([ORDER_STATUSES.filter(isFinal), DISPUTE_STATUSES]));
 });

@@ -87,6 +87,13 @@ CREATE INDEX orders_by_any_merchant_order_id
 -- Open disputes by their deadline: a small part of all orders.
 CREATE INDEX orders_in_dispute ON orders (dispute_respond_by, order_number)
   WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
+-- The same of one merchant, and its disputes that have ended.
+CREATE INDEX orders_in_dispute_by_merchant
+  ON orders (merchant_id, environment, dispute_respond_by, order_number)
+  WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
+CREATE INDEX orders_with_ended_dispute
+  ON orders (merchant_id, environment, dispute_ended_at, order_number)
+  WHERE dispute_ended_at IS NOT NULL;
 
 -- Orders whose workflow has not begun. A row is written with the order, and deleted by the first
 -- activity of its workflow. It is a separate table, because changing a flag in orders would update

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Sql } from '../../src/db/client.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { ORDER_STATUSES } from '../../src/domain/index.ts';
+import { readMerchantMoney } from '../../src/ledger/merchant-money.ts';
+import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
+import { readOrderAttention } from '../../src/orders/attention.ts';
+import { countOrdersByDay } from '../../src/orders/daily-outcomes.ts';
+import { listMerchantDisputes } from '../../src/orders/merchant-disputes.ts';
+import { sealOrderBlocks } from '../../src/orders/order-blocks.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { databaseTest } from '../support/fixtures.ts';
+import { HOUR_MS, pick, writeMerchant, writePastOrders } from './past-orders.ts';
+
+const test = databaseTest();
+const DAY_MS = 24 * HOUR_MS;
+const sandbox = (merchantId: string) => ({ merchantId, environment: 'sandbox' as const });
+
+/** India is five and a half hours ahead of UTC all year. */
+const indianDay = (at: Date) =>
+  new Date(at.getTime() + 5.5 * HOUR_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** The counts by day and status, from all orders. */
+async function trueCounts(sql: Sql, merchantId: string, days: number) {
+  const rows = await sql<{ createdAt: Date; status: OrderStatus }[]>`
+    SELECT created_at, status FROM orders WHERE merchant_id = ${merchantId}
+      AND environment = 'sandbox'`;
+  return Array.from({ length: days }, (_, index) => {
+    const day = indianDay(new Date(Date.now() - (days - 1 - index) * DAY_MS));
+    const ofDay = rows.filter(({ createdAt }) => indianDay(createdAt) === day);
+    const count = (status: OrderStatus) => ofDay.filter((row) => row.status === status).length;
+    return {
+      day,
+      byStatus: Object.fromEntries(ORDER_STATUSES.map((status) => [status, count(status)])),
+    };
+  });
+}
+
+test('the orders of each day are counted exactly, in no block, in blocks, and after they change', async ({
+  database: { serviceSql: sql },
+}) => {
+  const merchantId = await writeMerchant(sql);
+  const days = 6;
+  const assertExact = async () =>
+    expect(await countOrdersByDay(sql, sandbox(merchantId), days)).toEqual(
+      await trueCounts(sql, merchantId, days),
+    );
+  await assertExact();
+
+  // Most days are longer than a block, and the oldest orders are older than the first day.
+  const anyTime = () => new Date(Date.now() - 2 * 60_000 - Math.random() * 9 * DAY_MS);
+  const some = (count: number) => Array.from({ length: count }, () => ({ createdAt: anyTime() }));
+  await writePastOrders(sql, merchantId, [
+    ...some(250),
+    { environment: 'production', createdAt: new Date() },
+  ]);
+  await assertExact();
+  expect(await sealOrderBlocks(sql, 7)).toBeGreaterThan(30);
+  await assertExact();
+
+  await sql`UPDATE orders SET status = 'COMPLETED' WHERE merchant_id = ${merchantId}
+    AND status = 'DELIVERED'`;
+  await writePastOrders(sql, merchantId, [{ createdAt: new Date() }, ...some(20)]);
+  await assertExact();
+});
+
+/** The lines of a payment: captured, then released or refunded, some on another day. */
+async function writeLines(sql: Sql, merchantId: string, count: number): Promise<void> {
+  const anyTime = () => new Date(Date.now() - Math.random() * 5 * DAY_MS);
+  await writePastOrders(
+    sql,
+    merchantId,
+    Array.from({ length: count }, () => ({ createdAt: anyTime() })),
+  );
+  const orders = await sql<{ orderNumber: string; amountPaise: number }[]>`
+    SELECT order_number, amount_paise FROM orders o WHERE merchant_id = ${merchantId}
+      AND NOT EXISTS (SELECT FROM payments p WHERE p.order_number = o.order_number)`;
+  for (const { orderNumber, amountPaise } of orders) {
+    const id = `pay_${randomUUID()}`;
+    await sql`INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise)
+      VALUES ('razorpay', ${id}, 'sandbox', ${orderNumber}, ${amountPaise})`;
+    const line = (operation: string, debit: string, credit: string) => sql`
+      INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
+        environment, debit_account, credit_account, amount_paise, at)
+      VALUES ('razorpay', ${id}, ${operation}, ${orderNumber}, ${merchantId}, 'sandbox', ${debit},
+        ${credit}, ${amountPaise}, ${anyTime()})`;
+    const isSurplus = Math.random() < 0.2;
+    const account = isSurplus ? 'surplus' : 'merchant_held';
+    await line('capture', 'gateway_clearing', account);
+    const out = pick(['release', 'refund', 'none']);
+    if (out === 'refund') await line('refund', account, 'refunds');
+    if (out === 'release' && !isSurplus) await line('release', account, 'merchant_available');
+  }
+}
+
+async function trueMoney(sql: Sql, merchantId: string, days: number) {
+  const lines = await sql<{ at: Date; debit: string; credit: string; amountPaise: number }[]>`
+    SELECT at, debit_account AS debit, credit_account AS credit, amount_paise
+    FROM ledger_transfers WHERE merchant_id = ${merchantId}`;
+  const first = indianDay(new Date(Date.now() - (days - 1) * DAY_MS));
+  const sum = (matches: (line: (typeof lines)[number]) => boolean) =>
+    lines.filter(matches).reduce((paise, line) => paise + line.amountPaise, 0);
+  const isRecent = ({ at }: { at: Date }) => indianDay(at) >= first;
+  return {
+    heldPaise:
+      sum(({ credit }) => credit === 'merchant_held') -
+      sum(({ debit }) => debit === 'merchant_held'),
+    releasedPaise: sum((line) => isRecent(line) && line.credit === 'merchant_available'),
+    refundedPaise: sum(
+      (line) => isRecent(line) && line.credit === 'refunds' && line.debit !== 'surplus',
+    ),
+  };
+}
+
+/** Lets the next run of the Schedule seal what the last one noted. */
+const aMinutePasses = (sql: Sql) => sql`UPDATE ledger_seal SET next_at = '-infinity'`;
+
+async function sealEverything(sql: Sql, linesPerStatement?: number): Promise<number> {
+  await sealLedgerLines(sql);
+  await aMinutePasses(sql);
+  return sealLedgerLines(sql, linesPerStatement);
+}
+
+test('the money of a merchant is the sum of its ledger lines, sealed or not', async ({
+  database: { serviceSql: sql },
+}) => {
+  const merchantId = await writeMerchant(sql);
+  const other = await writeMerchant(sql);
+  const assertExact = async () => {
+    for (const days of [1, 3, 30]) {
+      expect(await readMerchantMoney(sql, sandbox(merchantId), days)).toEqual(
+        await trueMoney(sql, merchantId, days),
+      );
+    }
+  };
+  await assertExact();
+  await writeLines(sql, merchantId, 40);
+  await writeLines(sql, other, 10);
+  await assertExact();
+
+  expect(await sealEverything(sql, 7)).toBeGreaterThan(50);
+  const [sealed] =
+    await sql`SELECT sealed_to = (SELECT max(transfer_id) FROM ledger_transfers) AS all
+    FROM ledger_seal`;
+  expect(sealed).toEqual({ all: true });
+  await assertExact();
+  expect(await sealEverything(sql)).toBe(0);
+  await writeLines(sql, merchantId, 15);
+  await assertExact();
+  await sealEverything(sql);
+  await assertExact();
+});
+
+/** Runs `during` while a transaction has written a line and not committed it. */
+async function whileLineIsUncommitted(
+  { sql }: TestDatabase,
+  merchantId: string,
+  during: () => Promise<void>,
+): Promise<void> {
+  await sql.begin(async (transaction) => {
+    await writeLines(transaction as unknown as Sql, merchantId, 1);
+    await during();
+  });
+}
+
+test('a line is not lost that is committed after one with a larger id was noted for sealing', async ({
+  database,
+}) => {
+  const { serviceSql: sql } = database;
+  const merchantId = await writeMerchant(sql);
+  await sealEverything(sql);
+  await whileLineIsUncommitted(database, merchantId, async () => {
+    await writeLines(sql, merchantId, 3);
+    expect(await sealEverything(sql)).toBe(0);
+  });
+  expect(await readMerchantMoney(sql, sandbox(merchantId), 30)).toEqual(
+    await trueMoney(sql, merchantId, 30),
+  );
+  expect(await sealLedgerLines(sql)).toBeGreaterThanOrEqual(3);
+  await sealEverything(sql);
+  expect(await readMerchantMoney(sql, sandbox(merchantId), 30)).toEqual(
+    await trueMoney(sql, merchantId, 30),
+  );
+});
+
+test('needs attention: open disputes by deadline, and orders paid for more than a day', async ({
+  database: { serviceSql: sql },
+}) => {
+  const merchantId = await writeMerchant(sql);
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * HOUR_MS);
+  const paid = (hours: number) =>
+    ({ status: 'PAID', createdAt: hoursAgo(hours + 1), paidAt: hoursAgo(hours) }) as const;
+  const disputed = (status: OrderStatus, respondBy: Date) => ({
+    status,
+    createdAt: hoursAgo(60),
+    disputeRaisedAt: hoursAgo(50),
+    disputeRespondBy: respondBy,
+  });
+  await writePastOrders(sql, merchantId, [
+    ...[30, 23, 90, 25].map(paid),
+    disputed('DISPUTE_OPEN', hoursAgo(-10)),
+    disputed('DISPUTE_OPEN', hoursAgo(-2)),
+    disputed('DISPUTE_UNDER_REVIEW', hoursAgo(-1)),
+    { ...disputed('DISPUTE_OPEN', hoursAgo(-1)), environment: 'production' },
+  ]);
+  const { disputes, undelivered } = await readOrderAttention(sql, sandbox(merchantId));
+  const hoursLeft = (at: Date | null) => Math.round(((at?.getTime() ?? 0) - Date.now()) / HOUR_MS);
+  expect(disputes.orders.map(({ disputeRespondBy }) => hoursLeft(disputeRespondBy))).toEqual([
+    2, 10,
+  ]);
+  expect(undelivered.orders.map(({ paidAt }) => hoursLeft(paidAt))).toEqual([-90, -30, -25]);
+  expect([disputes.count, undelivered.count]).toEqual([2, 3]);
+});
+
+test('disputes are listed part by part: running ones by deadline, ended ones the latest first', async ({
+  database: { serviceSql: sql },
+}) => {
+  const merchantId = await writeMerchant(sql);
+  const minutes = (count: number) => new Date(Date.now() + count * 60_000);
+  await writePastOrders(sql, merchantId, [
+    ...[5, 1, 3, 3, 4].map((minute) => ({
+      status: pick(['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const),
+      disputeRespondBy: minutes(minute),
+    })),
+    ...[-5, -1, -3, -3].map((minute) => ({
+      status: 'COMPLETED' as const,
+      disputeEndedAt: minutes(minute),
+    })),
+    { status: 'PAID' },
+  ]);
+  const read = async (list: 'running' | 'ended') => {
+    const found: { orderNumber: string; minute: number }[] = [];
+    for (;;) {
+      const part = { before: found.at(-1)?.orderNumber, limit: 2 };
+      const { orders, hasMore } = await listMerchantDisputes(sql, sandbox(merchantId), list, part);
+      for (const { orderNumber, disputeEndedAt, disputeRespondBy } of orders) {
+        const at = disputeEndedAt ?? disputeRespondBy;
+        found.push({
+          orderNumber,
+          minute: Math.round(((at?.getTime() ?? 0) - Date.now()) / 60_000),
+        });
+      }
+      if (!hasMore) return found.map(({ minute }) => minute);
+    }
+  };
+  expect(await read('running')).toEqual([1, 3, 3, 4, 5]);
+  expect(await read('ended')).toEqual([-1, -3, -3, -5]);
+});
