@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
-import { DOING, ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
+import { ORDER_STATUSES, STEP_KINDS } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
+import { nextActionOf } from './waiting.ts';
 
 /** The refund of a surplus payment, which is no step of the order. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
@@ -153,21 +154,6 @@ function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'
 }
 
 function presentNext(order: OrderRow): Timeline['next'] {
-  if (order.pendingOperation)
-    return { at: order.updatedAt.toISOString(), action: DOING[order.pendingOperation.kind] };
-  const next = (at: Date | null, action: string) => at && { at: at.toISOString(), action };
-  switch (order.status) {
-    case 'ACCEPTED':
-      return next(order.paymentLinkExpiresAt, 'the payment link expires; the order is cancelled');
-    case 'DELIVERED':
-      return next(order.completesAt, 'the order is completed and the funds are released');
-    case 'DISPUTE_OPEN':
-    case 'DISPUTE_UNDER_REVIEW':
-      return next(order.disputeRespondBy, 'the dispute is unresolved; the buyer is refunded');
-    case 'PAID':
-    case 'COMPLETED':
-    case 'REFUNDED':
-    case 'CANCELLED':
-      return null;
-  }
+  const next = nextActionOf(order);
+  return next && { at: next.at.toISOString(), action: next.action };
 }
