@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import { expect } from 'vitest';
+import { ORDER_STATUSES } from '../../src/domain/index.ts';
+import { transitionOf } from '../../src/domain/lifecycle.ts';
+import { createOrderActions } from '../../src/orders/actions.ts';
+import { createOrderCommands } from '../../src/orders/commands.ts';
+import { commandRoutes } from '../../src/orders/command-routes.ts';
+import { createOrderPresenter } from '../../src/orders/presenter.ts';
+import { testHelperRoutes } from '../../src/orders/test-helpers.ts';
+import { createSandboxPayment } from '../../src/payments/sandbox-payment.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { EXAMPLE_ROW } from './example-row.ts';
+
+/** The actions on the routes of this service, as the API has them. */
+function actionsOf({ deps, config, origin, log }: TestService) {
+  const { sql, workflows, gateways } = deps;
+  const { durations } = config;
+  const present = createOrderPresenter(origin);
+  const commands = createOrderCommands({ sql, workflows, durations, present, log });
+  const sessions = { sql, workflows, gateways, sessionMs: durations.paymentSessionMs, log };
+  const pay = createSandboxPayment(sessions);
+  const routes = [
+    ...commandRoutes({ sql, commands, present }),
+    ...testHelperRoutes({ sql, commands, pay }),
+  ];
+  return createOrderActions(routes, origin);
+}
+
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'actions',
+  { scope: 'file' },
+  ({ service }) => actionsOf(service),
+);
+
+const COMMANDS = {
+  deliverOrder: 'deliver',
+  submitEvidence: 'submitEvidence',
+  resolveDispute: 'resolve',
+  acceptDispute: 'accept',
+  refundOrder: 'refund',
+  cancelOrder: 'cancel',
+  testPay: 'pay',
+  testFailPayment: 'failPayment',
+  testDispute: 'dispute',
+  testAdvance: 'advance',
+} as const;
+
+test('exactly the actions that the lifecycle allows are offered, and test helpers in the sandbox only', ({
+  actions,
+}) => {
+  for (const status of ORDER_STATUSES) {
+    for (const pendingOperation of [null, { kind: 'releasing' }] as const) {
+      const order = { ...EXAMPLE_ROW, status, pendingOperation };
+      const legal = Object.entries(COMMANDS)
+        .filter(([, command]) => transitionOf({ status, pendingOperation }, command))
+        .map(([id]) => id);
+      expect(actions.of(order).map(({ id }) => id)).toEqual(legal);
+      const inProduction = actions.of({ ...order, environment: 'production' });
+      expect(inProduction.map(({ id }) => id)).toEqual(
+        legal.filter((id) => !id.startsWith('test')),
+      );
+    }
+  }
+  expect(actions.find('testPay', 'production')).toBeUndefined();
+  expect(actions.find('createOrder', 'sandbox')).toBeUndefined();
+});
+
+test('the fields of a form and their limits are those of the API', ({ actions }) => {
+  const fieldsOf = (id: string) =>
+    actions.find(id, 'sandbox')?.fields.map(({ label: _label, ...field }) => field);
+  const text = { kind: 'text', isRequired: false, minimum: undefined, maximum: undefined };
+  expect(fieldsOf('deliverOrder')).toEqual([
+    { ...text, name: 'trackingId', maxLength: 200 },
+    { ...text, name: 'note', kind: 'long_text', maxLength: 1000 },
+  ]);
+  expect(fieldsOf('submitEvidence')).toEqual([
+    { ...text, name: 'text', kind: 'long_text', isRequired: true, maxLength: 5000 },
+  ]);
+  expect(fieldsOf('testAdvance')).toEqual([
+    {
+      name: 'seconds',
+      kind: 'number',
+      isRequired: true,
+      maxLength: undefined,
+      minimum: 1,
+      maximum: 2_592_000,
+    },
+  ]);
+  expect(fieldsOf('acceptDispute')).toEqual([]);
+});
+
+test("the shown command line does what the form does, with the merchant's credentials in it", async ({
+  actions,
+  merchant,
+  orders,
+  service,
+}) => {
+  const order = await orders.in('PAID');
+  const refund = actions.find('refundOrder', 'sandbox')!;
+  const line = actions.curlOf(refund, await order.row(), { reason: 'It\'s "gone" \\ `rm` $HOME' });
+  expect(line).not.toContain(merchant.keys.sandbox.apiSecret);
+  const filled = line
+    .replace('YOUR_API_KEY', merchant.keys.sandbox.apiKey)
+    .replace('YOUR_API_SECRET', merchant.keys.sandbox.apiSecret)
+    .replace('curl', 'printf "%s\\0"');
+  // Without curl: the shell splits the line, and this test sends what curl would.
+  const [_x, _post, url = '', ...rest] = execFileSync('sh', ['-c', filled], {
+    encoding: 'utf8',
+  }).split('\0');
+  const valuesOf = (flag: string) =>
+    rest.flatMap((word, index) => (word === flag ? [rest[index + 1] ?? ''] : []));
+  const headers = valuesOf('-H').map((header) => header.split(': ') as [string, string]);
+  const response = await fetch(url, { method: 'POST', headers, body: valuesOf('-d')[0] ?? null });
+  expect(response.status).toBe(200);
+  const commands = (
+    await service.sql<{ body: unknown }[]>`SELECT body FROM order_commands
+    WHERE order_number = ${order.orderNumber}`
+  ).map(({ body }) => body);
+  expect(commands).toContainEqual({ reason: 'It\'s "gone" \\ `rm` $HOME' });
+});
+
+test('an action is carried out by the declaration of the API: once for each key, with its words', async ({
+  actions,
+  merchant,
+  orders,
+  service,
+}) => {
+  const order = await orders.in('PAID');
+  const { orderNumber } = order;
+  const context = {
+    environment: 'sandbox',
+    merchant: { id: merchant.merchantId, name: 'Asha Textiles' },
+    requestId: 'req',
+    log: service.log,
+    rawBody: undefined,
+  } as const;
+  const carryOut = (id: string, values: Record<string, string>, idempotencyKey: string) =>
+    actions.carryOut(
+      actions.find(id, 'sandbox')!,
+      { orderNumber, values, idempotencyKey },
+      context,
+    );
+  const deliver = { trackingId: 'TRK-1', note: '' };
+  expect(
+    await Promise.all([
+      carryOut('deliverOrder', deliver, 'k1'),
+      carryOut('deliverOrder', deliver, 'k1'),
+    ]),
+  ).toEqual(['Order marked as delivered', 'Order marked as delivered']);
+  expect((await order.kinds()).filter((kind) => kind === 'DELIVERY_CONFIRMED')).toHaveLength(1);
+  await expect(carryOut('cancelOrder', {}, 'k2')).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    message: 'Cannot cancel; order must be in ACCEPTED status',
+  });
+  await expect(carryOut('testAdvance', { seconds: '1.5' }, 'k3')).rejects.toMatchObject({
+    validationErrors: { seconds: 'must be a whole number from 1 to 2592000' },
+  });
+  await expect(carryOut('testDispute', { reason: 'short' }, 'k4')).rejects.toMatchObject({
+    validationErrors: { reason: 'must be 10 to 2000 characters and not blank' },
+  });
+});
