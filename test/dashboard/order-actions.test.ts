@@ -132,6 +132,7 @@ test('an action is carried out by the declaration of the API: once for each key,
     environment: 'sandbox',
     merchant: { id: merchant.merchantId, name: 'Asha Textiles' },
     requestId: 'req',
+    clientIp: '127.0.0.1',
     log: service.log,
     rawBody: undefined,
   } as const;
