@@ -2,6 +2,8 @@ import type { Activities } from '../src/contracts/activities.ts';
 import { createFirstAttempts } from '../src/webhooks/first-attempts.ts';
 import type { LedgerDeps } from './ledger.ts';
 import { createLedgerActivities } from './ledger.ts';
+import type { MailActivityDeps } from './mail.ts';
+import { createMailActivities } from './mail.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
 import { createRecordActivities } from './record.ts';
@@ -12,7 +14,7 @@ import type { WebhookDeps } from './webhooks.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** The dependencies of all activities. */
-export type ActivityDeps = MoneyDeps & SweepDeps & WebhookDeps & LedgerDeps;
+export type ActivityDeps = MoneyDeps & SweepDeps & WebhookDeps & LedgerDeps & MailActivityDeps;
 
 /** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
@@ -22,6 +24,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     ...createRecoveryActivities(deps),
     ...createWebhookActivities(deps, firstAttempts),
     ...createMoneyActivities(deps, firstAttempts),
+    ...createMailActivities(deps),
     ...createSweepActivities(deps),
     ...createLedgerActivities(deps),
   };

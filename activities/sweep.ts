@@ -11,21 +11,25 @@ import {
   findUnstartedOrders,
   markAcknowledged,
 } from '../src/orders/queries.ts';
+import { findUnstartedMails } from '../src/mail/queries.ts';
 import { orderInputOf, signalOrder } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
+import type { MailWorkflows } from '../src/temporal/mail-workflows.ts';
 
 const ORDERS_PER_SWEEP = 500;
+const MAILS_PER_SWEEP = 500;
 const CONCURRENT_ORDERS = 10;
 
 /** The dependencies of the activities that the Schedules run. */
 export interface SweepDeps extends RecoveryDeps {
-  /** The minimum age of an order, a step or a dispute before the sweep handles it. */
+  mails: MailWorkflows;
+  /** The minimum age of an order, a step, a dispute or a mail before the sweep handles it. */
   sweepAfterMs: number;
 }
 
 /** The activities of the Schedules: they find what a crash or a restored backup left unfinished. */
 export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
-  const { sql, workflows, sweepAfterMs, log } = deps;
+  const { sql, workflows, mails, sweepAfterMs, log } = deps;
   const options = { log, concurrency: CONCURRENT_ORDERS };
 
   return {
@@ -48,6 +52,13 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
       await forEachOrder(disputes, ({ orderNumber }) => orderNumber, notify, options);
       if (orders.length > 0) log.warn({ started: orders.length }, 'The sweep started orders');
       return { started: orders.length };
+    },
+
+    async startUnstartedMails() {
+      const mailIds = await findUnstartedMails(sql, sweepAfterMs, MAILS_PER_SWEEP);
+      for (const mailId of mailIds) await mails.start(mailId);
+      if (mailIds.length > 0) log.warn({ started: mailIds.length }, 'The sweep started mails');
+      return { started: mailIds.length };
     },
 
     async compareOrders() {

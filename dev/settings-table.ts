@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import {
   DURATION_SETTINGS,
   gatewaySettings,
+  MAIL_SETTINGS,
   SERVICE_SETTINGS,
   VERSION_SETTINGS,
 } from '../src/config.ts';
@@ -14,7 +15,7 @@ export const README = new URL('../README.md', import.meta.url);
 
 /** The README's tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
-  'The service:': { ...SERVICE_SETTINGS, ...VERSION_SETTINGS },
+  'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
   'Durations:': DURATION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(

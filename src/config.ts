@@ -166,6 +166,22 @@ export const VERSION_SETTINGS = {
   }),
 };
 
+/** The SMTP server of the worker. Mails wait until there is one. */
+export const MAIL_SETTINGS = {
+  SMTP_URL: setting(z.url({ protocol: /^smtps?$/, hostname: /./ }), undefined, {
+    accepts: 'smtp://user:password@host:port or smtps://…, together with MAIL_FROM',
+    description:
+      'the server that sends mails. In production smtp:// must upgrade to TLS, unless the URL ends with `?requireTLS=false`. Not set: mails wait up to 24 hours for it',
+    byDefault: '`npm start` sets its own, which keeps mails',
+  }),
+  MAIL_FROM: text(undefined, {
+    matches: /^([^<>\p{Cc}]{1,100} <[^\s@<>,;]+@[^\s@<>,;]+>|[^\s@<>,;]+@[^\s@<>,;]+)$/u,
+    accepts: 'an address, or a name and an address in angle brackets, together with SMTP_URL',
+    description: 'the sender of mails',
+    byDefault: 'set by `npm start`',
+  }),
+};
+
 const HOUR = 3600;
 
 /** The durations that can be configured. */
@@ -246,6 +262,8 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
       deploymentName: version.temporalDeploymentName,
       buildId: version.temporalWorkerBuildId,
     },
+    /** Undefined when no SMTP server is configured. */
+    mail: readAllOrNone(MAIL_SETTINGS, env),
     durations: readSettings(DURATION_SETTINGS, env),
     gateways: {
       sandbox: readGateways('sandbox', env, adapters),

@@ -2,6 +2,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
   LedgerActivities,
   ListingActivities,
+  MailActivities,
   MoneyActivities,
   PaymentSessionActivities,
   ReconcileActivities,
@@ -50,6 +51,14 @@ export const { sendWebhook } = proxyActivities<WebhookActivities>({
   retry: { initialInterval: '30 seconds', backoffCoefficient: 1 },
 });
 
+/** The activity gives a mail up after 24 h. An attempt may wait for those of other mails. */
+export const { sendMail } = proxyActivities<MailActivities>({
+  startToCloseTimeout: '90 seconds',
+  // Another worker continues soon after one has died: people wait for their mails.
+  heartbeatTimeout: '15 seconds',
+  retry: { initialInterval: '15 seconds', backoffCoefficient: 2, maximumInterval: '30 minutes' },
+});
+
 /** An operator waits for a manual attempt, so faults of this service are retried sooner. */
 export const { attemptManually } = proxyActivities<WebhookActivities>({
   startToCloseTimeout: '30 seconds',
@@ -86,7 +95,7 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
 });
 
 /** Few tries, because the Schedule runs again soon. */
-export const { startUnstartedOrders, sealOrderBlocks } = proxyActivities<
+export const { startUnstartedOrders, startUnstartedMails, sealOrderBlocks } = proxyActivities<
   SweepActivities & ListingActivities
 >({
   startToCloseTimeout: '5 minutes',

@@ -2,6 +2,7 @@
 export { orderWorkflow as order } from './order/workflow.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
 export { retryDelivery } from './retry-delivery.ts';
+export { sendMail } from './send-mail.ts';
 export {
   compareOrders,
   reconcilePayments,

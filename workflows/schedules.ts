@@ -1,8 +1,12 @@
 import * as activities from './activities.ts';
 
-/** Starts the orders whose API process died between writing the row and starting the workflow. */
-export async function sweepUnstartedOrders(): Promise<{ started: number }> {
-  return activities.startUnstartedOrders();
+/** Starts the orders and mails whose process died between writing the row and starting the workflow. */
+export async function sweepUnstartedOrders(): Promise<{ started: number; mails: number }> {
+  const [orders, mails] = await Promise.all([
+    activities.startUnstartedOrders(),
+    activities.startUnstartedMails(),
+  ]);
+  return { started: orders.started, mails: mails.started };
 }
 
 /** Finds and repairs orders whose row and workflow differ, or whose workflow is missing. */

@@ -11,6 +11,10 @@ export const ALERT_KINDS = {
     "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
   ledger_fault:
     'Read the faults on the ledger page or with admin ledger verify. Each names an order or a payment: compare it with the dashboard of the gateway, and move no money of it until the cause is found. The alert is cleared by the next proof without a fault.',
+  mail_failed:
+    'Read the failure in the alert. The content of the mail is deleted: fix the cause, and have its sender send it again.',
+  mail_not_configured:
+    'Set SMTP_URL and MAIL_FROM for the worker. Mails of the last 24 hours are sent then.',
   no_gateway: 'Configure the gateway for this environment: the settings that the alert names.',
   no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
   order_behind:

@@ -123,6 +123,16 @@ export interface WebhookActivities {
   sendWebhook(input: { deliveryId: string }): Promise<void>;
 }
 
+/** Mails. */
+export interface MailActivities {
+  /**
+   * Makes one attempt to send a mail.
+   *
+   * @throws ApplicationFailure `MAIL_FAILED` (not retryable) when the mail is given up
+   */
+  sendMail(input: { mailId: string }): Promise<void>;
+}
+
 /** Calls that move money; the workflow retries each until the gateway has done it. */
 export interface MoneyActivities {
   releaseFunds(input: MoveFundsInput): Promise<ReleaseResult>;
@@ -159,6 +169,8 @@ export interface ReconcileActivities {
 export interface SweepActivities {
   /** Starts the workflow of each order that has a row and never had a workflow. */
   startUnstartedOrders(): Promise<{ started: number }>;
+  /** Starts the workflow of each mail that waits and has none. */
+  startUnstartedMails(): Promise<{ started: number }>;
   /** Compares the rows of open orders with running workflows, and repairs differences. */
   compareOrders(): Promise<{ compared: number; recovered: number }>;
 }
@@ -182,6 +194,7 @@ export interface LedgerActivities {
 export type Activities = RecordActivities &
   RecoveryActivities &
   WebhookActivities &
+  MailActivities &
   MoneyActivities &
   PaymentSessionActivities &
   SurplusActivities &

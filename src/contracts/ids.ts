@@ -14,7 +14,10 @@ export const REFUND_SURPLUS_WORKFLOW = 'refundSurplusPayment';
 /** The workflow type of a manual webhook attempt; see {@link retryWorkflowId}. */
 export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
 
-/** The workflow type that starts orders which have a row and no workflow. */
+/** The workflow type that sends one mail; see {@link mailWorkflowId}. */
+export const SEND_MAIL_WORKFLOW = 'sendMail';
+
+/** The workflow type that starts orders and mails which have a row and no workflow. */
 export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
 /** The workflow type that compares payments with the gateway. */
 export const RECONCILE_WORKFLOW = 'reconcilePayments';
@@ -64,4 +67,9 @@ export function refundWorkflowId({ gateway, gatewayPaymentId }: PaymentRef): str
 /** The id of a delivery's manual retry: one at a time can run. */
 export function retryWorkflowId(deliveryId: string): string {
   return `retry-${deliveryId}`;
+}
+
+/** The id of the workflow that sends a mail: one at a time can run. */
+export function mailWorkflowId(mailId: string): string {
+  return `mail-${mailId}`;
 }

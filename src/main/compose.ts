@@ -11,6 +11,7 @@ import type { RateLimiter } from '../http/rate-limit.ts';
 import { createMemoryRateLimiter } from '../http/rate-limit.ts';
 import { createReadiness } from '../http/readiness.ts';
 import { createVersionRegistry } from '../http/versions.ts';
+import { createMailer } from '../mail/mailer.ts';
 import { createAuthenticate } from '../merchants/authenticate.ts';
 import { createKeyUse } from '../merchants/key-use.ts';
 import { createOrderCommands } from '../orders/commands.ts';
@@ -26,6 +27,7 @@ import { createGateways } from '../payments/gateways.ts';
 import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
 import { refreshSession, openSession } from '../payments/sessions.ts';
+import { createMailWorkflows } from '../temporal/mail-workflows.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
 import { createSecretBox } from '../secret-box.ts';
@@ -126,12 +128,13 @@ export async function composeApi(resources: Resources) {
  * Builds the dependencies of the worker's activities. `close` closes the connections of the webhook
  * sender and of the ledger's proof.
  *
- * @throws ConfigError if WEBHOOK_SECRET_KEYS or DATABASE_URL is missing
+ * @throws ConfigError if WEBHOOK_SECRET_KEYS, DATA_ENCRYPTION_KEYS or DATABASE_URL is missing
  */
 export async function composeActivities(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs } = resources;
   const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const sender = createWebhookSender(webhookRules(config));
+  const isProduction = config.nodeEnv === 'production';
   const ledgerSql = connectDatabase(required(config, 'DATABASE_URL'), {
     name: 'ledger',
     maxConnections: 1,
@@ -144,6 +147,9 @@ export async function composeActivities(resources: Resources) {
     attempts: createAttemptLog(sql),
     sender,
     secretBox: createSecretBox(keys),
+    mailBox: createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
+    mailer: config.mail && createMailer({ ...config.mail, requiresTls: isProduction }),
+    mails: createMailWorkflows(temporal),
     apiVersion: createVersionRegistry().current,
     retryDelaysMs: config.webhookRetryDelaysMs,
     workflows: createOrderWorkflows(temporal, responseTimeoutMs),

@@ -78,6 +78,18 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
     ['1,2,3', '1,2,3,4,5', '0,1,2,3', '1,2,3,a day'],
     ['1, 2, 3, 0.5', '300,1800,7200,43200'],
   ],
+  [
+    'SMTP_URL',
+    'smtp://user:password@host:port or smtps://…, together with MAIL_FROM',
+    ['mail.example:25', 'http://mail.example', 'smtp://'],
+    [],
+  ],
+  [
+    'MAIL_FROM',
+    'an address, or a name and an address in angle brackets, together with SMTP_URL',
+    ['Payments', 'a@x.example\r\nBcc: b@x.example', 'a@x.example, b@x.example', '<a@x.example>'],
+    [],
+  ],
   ...[
     'PAYMENT_LINK_SECONDS',
     'PAYMENT_SESSION_SECONDS',
@@ -122,6 +134,17 @@ test('production refuses every webhook schedule except the specified one', () =>
   expect(lineOf({ NODE_ENV: 'production', [name]: '300, 1800, 7200, 43200' })).toBeUndefined();
   const specifiedMs = [300_000, 1_800_000, 7_200_000, 43_200_000];
   expect(loadConfig({ NODE_ENV: 'production' }).webhookRetryDelaysMs).toEqual(specifiedMs);
+});
+
+test('mails need a server and a sender, or neither', () => {
+  const SMTP_URL = 'smtps://user:secret@mail.example:465';
+  for (const MAIL_FROM of ['no-reply@payments.example', 'Payments <no-reply@payments.example>']) {
+    const { mail } = loadConfig({ SMTP_URL, MAIL_FROM });
+    expect(mail).toEqual({ smtpUrl: SMTP_URL, mailFrom: MAIL_FROM });
+  }
+  expect(loadConfig({}).mail).toBeUndefined();
+  expect(lineOf({ SMTP_URL })).toMatch(/^MAIL_FROM is missing: /);
+  expect(lineOf({ MAIL_FROM: 'a@x.example' })).toMatch(/^SMTP_URL is missing: /);
 });
 
 const KEY_SECRET = 'the secret of that key';

@@ -1,0 +1,33 @@
+import { ApplicationFailure, heartbeat } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import type { MailActivities } from '../src/contracts/activities.ts';
+import type { AttemptDeps } from '../src/mail/attempt.ts';
+import { attemptMail } from '../src/mail/attempt.ts';
+
+/** The dependencies of the mail activity. */
+export type MailActivityDeps = AttemptDeps;
+
+const HEARTBEAT_MS = 5000;
+
+/** Each call makes one attempt; a failed one throws, and the workflow's retry policy times the next. */
+export function createMailActivities(deps: MailActivityDeps): MailActivities {
+  return {
+    async sendMail({ mailId }) {
+      const heartbeats = setInterval(heartbeat, HEARTBEAT_MS);
+      const result = await attemptMail(deps, mailId).finally(() => clearInterval(heartbeats));
+      switch (result.outcome) {
+        case 'settled':
+          return;
+        case 'failed':
+          throw ApplicationFailure.nonRetryable(result.reason, 'MAIL_FAILED');
+        case 'postponed':
+          throw ApplicationFailure.create({
+            message: result.reason,
+            type: 'MAIL_POSTPONED',
+            ...(result.retryAfterMs !== undefined && { nextRetryDelay: result.retryAfterMs }),
+            category: ApplicationFailureCategory.BENIGN,
+          });
+      }
+    },
+  };
+}

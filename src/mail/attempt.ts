@@ -1,0 +1,89 @@
+import type { AlertDeps } from '../alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
+import type { SecretBox } from '../secret-box.ts';
+import { SealError } from '../secret-box.ts';
+import type { MailContent } from './content.ts';
+import { openMail } from './content.ts';
+import type { Mailer, MailerResult } from './mailer.ts';
+import type { WaitingMail } from './queries.ts';
+import { beginAttempt, markFailed, markSent } from './queries.ts';
+
+/** The dependencies of {@link attemptMail}. */
+export interface AttemptDeps extends AlertDeps {
+  mailBox: SecretBox;
+  /** Undefined without SMTP_URL. */
+  mailer: Mailer | undefined;
+}
+
+/** The result of an attempt. No reason contains the recipient's address or the content. */
+export type AttemptResult =
+  /** The mail is sent, now or by an earlier attempt. */
+  | { outcome: 'settled' }
+  /** It is given up; its alert is raised. */
+  | { outcome: 'failed'; reason: string }
+  | { outcome: 'postponed'; reason: string; retryAfterMs?: number };
+
+const NOT_CONFIGURED = { kind: 'mail_not_configured', subject: 'SMTP_URL' } as const;
+
+/**
+ * Makes one attempt to send a mail. If the process dies between the acceptance by the SMTP server and
+ * the mark, the next attempt sends the same mail again, with the same Message-ID.
+ */
+export async function attemptMail(deps: AttemptDeps, mailId: string): Promise<AttemptResult> {
+  const mail = await beginAttempt(deps.sql, mailId);
+  if (mail === undefined) return { outcome: 'settled' };
+  const result = await send(deps, mailId, mail);
+  switch (result.outcome) {
+    case 'accepted':
+      await markSent(deps.sql, mailId);
+      await clearAlert(deps.sql, NOT_CONFIGURED.kind, NOT_CONFIGURED.subject, 'worker');
+      return { outcome: 'settled' };
+    case 'refused':
+      return giveUp(deps, mailId, result.reason);
+    case 'postponed':
+      if (mail.isLastAttempt) return giveUp(deps, mailId, result.reason);
+      deps.log.warn({ mailId, reason: result.reason }, 'A mail was not sent: it is retried');
+      return result;
+  }
+}
+
+async function send(
+  deps: AttemptDeps,
+  mailId: string,
+  { sealed, createdAt }: WaitingMail,
+): Promise<MailerResult> {
+  if (deps.mailer === undefined) {
+    const message = 'A mail waits, but no SMTP server is configured';
+    await raiseAlert(deps, { ...NOT_CONFIGURED, message, fields: { mailId } });
+    return { outcome: 'postponed', reason: 'No SMTP server is configured' };
+  }
+  const content = openOrUndefined(deps.mailBox, mailId, sealed);
+  if (content === undefined) {
+    return { outcome: 'postponed', reason: 'No key of DATA_ENCRYPTION_KEYS opens the mail' };
+  }
+  return deps.mailer.send({ mailId, createdAt, ...content });
+}
+
+function openOrUndefined(
+  mailBox: SecretBox,
+  mailId: string,
+  sealed: Uint8Array,
+): MailContent | undefined {
+  try {
+    return openMail(mailBox, mailId, sealed);
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
+}
+
+async function giveUp(deps: AttemptDeps, mailId: string, reason: string): Promise<AttemptResult> {
+  await markFailed(deps.sql, mailId, reason);
+  await raiseAlert(deps, {
+    kind: 'mail_failed',
+    subject: mailId,
+    message: `A mail could not be sent: ${reason}`,
+    fields: { mailId },
+  });
+  return { outcome: 'failed', reason };
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import type { SecretBox } from '../secret-box.ts';
+
+const contentSchema = z.object({ to: z.string(), subject: z.string(), text: z.string() });
+
+/** What is sealed of a mail: it is personal. */
+export type MailContent = z.infer<typeof contentSchema>;
+
+const contextOf = (mailId: string) => ['mail', mailId];
+
+/** Seals a mail for its row. */
+export function sealMail(mailBox: SecretBox, mailId: string, content: MailContent): Buffer {
+  return mailBox.sealBytes(Buffer.from(JSON.stringify(content)), contextOf(mailId));
+}
+
+/** @throws SealError when no configured key opens it */
+export function openMail(mailBox: SecretBox, mailId: string, sealed: Uint8Array): MailContent {
+  const opened = mailBox.openBytes(sealed, contextOf(mailId)).toString('utf8');
+  return contentSchema.parse(JSON.parse(opened));
+}

@@ -1,0 +1,109 @@
+import { createTransport } from 'nodemailer';
+import { createKeyedLimiter } from '../temporal/keyed-limiter.ts';
+import type { MailContent } from './content.ts';
+
+/** The settings of a {@link Mailer}. */
+export interface MailerSettings {
+  /** `smtp://` or `smtps://`, with nodemailer's options as its query. */
+  smtpUrl: string;
+  mailFrom: string;
+  /** Whether smtp:// must upgrade to TLS; `requireTLS` or `ignoreTLS` in the URL decide instead. */
+  requiresTls: boolean;
+}
+
+/** A mail as it is sent. The same values make the same bytes. */
+export interface OutgoingMail extends MailContent {
+  mailId: string;
+  createdAt: Date;
+}
+
+/** What came of a mail. The reason has no text of the server, which may repeat the address. */
+export type MailerResult =
+  | { outcome: 'accepted' }
+  /** The server refuses the mail permanently. */
+  | { outcome: 'refused'; reason: string }
+  | { outcome: 'postponed'; reason: string; retryAfterMs?: number };
+
+/** Sends mails over SMTP. */
+export interface Mailer {
+  send(mail: OutgoingMail): Promise<MailerResult>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** A server may check a mail for some time before it accepts it. */
+const SEND_TIMEOUT_MS = 30_000;
+
+const MAX_CONCURRENT = 20;
+/** Further mails are postponed: a server that does not respond must not use up the worker's slots. */
+const MAX_UNDER_WAY = 40;
+const POSTPONED_MS = 5000;
+
+/** Codes of a 5xx that refuse this service and not the mail: it is to authenticate first. */
+const REFUSED_LOGINS = [530, 534, 535, 538];
+
+/** Creates a {@link Mailer} for one SMTP server. */
+export function createMailer({ smtpUrl, mailFrom, requiresTls }: MailerSettings): Mailer {
+  const { searchParams } = new URL(smtpUrl);
+  const decides = searchParams.has('requireTLS') || searchParams.has('ignoreTLS');
+  const transport = createTransport({
+    url: smtpUrl,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SEND_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(requiresTls && !decides && { requireTLS: true }),
+  });
+  const domain = /@([^\s>]+)>?$/.exec(mailFrom)?.[1] ?? 'localhost';
+  const limited = createKeyedLimiter(MAX_CONCURRENT);
+  let underWay = 0;
+
+  async function sendNow({ mailId, createdAt, to, ...content }: OutgoingMail) {
+    try {
+      await transport.sendMail({
+        ...content,
+        from: mailFrom,
+        // Not as text, which may be a list of addresses.
+        to: { name: '', address: to },
+        date: createdAt,
+        messageId: `<${mailId}@${domain}>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+      });
+      return { outcome: 'accepted' } as const;
+    } catch (error) {
+      return resultOf(error as SmtpError);
+    }
+  }
+
+  return {
+    async send(mail) {
+      if (underWay >= MAX_UNDER_WAY) {
+        const reason = 'Too many mails are being sent';
+        return { outcome: 'postponed', reason, retryAfterMs: POSTPONED_MS };
+      }
+      underWay += 1;
+      return limited(smtpUrl, () => sendNow(mail)).finally(() => (underWay -= 1));
+    },
+  };
+}
+
+/** The fields of nodemailer's errors that contain nothing of the mail. */
+interface SmtpError {
+  code?: string;
+  command?: string;
+  responseCode?: number;
+  /** A 5xx, except 503. */
+  permanent?: boolean;
+}
+
+function resultOf({ code, command, responseCode, permanent }: SmtpError): MailerResult {
+  if (responseCode === undefined) {
+    const reason = `The SMTP server did not take the mail: ${code ?? 'unknown error'}`;
+    return { outcome: 'postponed', reason };
+  }
+  const reason = `The SMTP server answered ${responseCode} to ${command ?? 'the connection'}`;
+  const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  const isRefused = isOfMail && permanent === true && !REFUSED_LOGINS.includes(responseCode);
+  return { outcome: isRefused ? 'refused' : 'postponed', reason };
+}

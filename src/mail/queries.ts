@@ -1,0 +1,59 @@
+import type { Sql } from '../db/client.ts';
+
+/** A mail is given up when it could not be sent for so long. */
+const GIVEN_UP_AFTER_HOURS = 24;
+
+/** Longer than the wait between two attempts: a workflow that runs attempts it before then. */
+const SWEEP_AGAIN_AFTER_HOURS = 2;
+
+/** Writes a mail, unless one with this id exists. */
+export async function insertMail(sql: Sql, mailId: string, sealed: Uint8Array): Promise<void> {
+  await sql`
+    INSERT INTO mails (mail_id, sealed) VALUES (${mailId}, ${sealed})
+    ON CONFLICT (mail_id) DO NOTHING`;
+}
+
+/** A mail that waits to be sent. */
+export interface WaitingMail {
+  sealed: Uint8Array;
+  createdAt: Date;
+  /** It is given up if this attempt does not send it. */
+  isLastAttempt: boolean;
+}
+
+/** Begins an attempt. @returns undefined when the mail was sent or has failed, or does not exist */
+export async function beginAttempt(sql: Sql, mailId: string): Promise<WaitingMail | undefined> {
+  const [row] = await sql<WaitingMail[]>`
+    UPDATE mails SET sweep_at = service_now() + ${SWEEP_AGAIN_AFTER_HOURS} * interval '1 hour'
+    WHERE mail_id = ${mailId} AND sealed IS NOT NULL
+    RETURNING sealed, created_at,
+      created_at + ${GIVEN_UP_AFTER_HOURS} * interval '1 hour' <= service_now() AS is_last_attempt`;
+  return row;
+}
+
+/** Records that the SMTP server has accepted a mail, and deletes its content. */
+export async function markSent(sql: Sql, mailId: string): Promise<void> {
+  await sql`
+    UPDATE mails SET sent_at = service_now(), sealed = NULL
+    WHERE mail_id = ${mailId} AND sealed IS NOT NULL`;
+}
+
+/** Records that a mail is given up, and deletes its content. @param failure without the address */
+export async function markFailed(sql: Sql, mailId: string, failure: string): Promise<void> {
+  await sql`
+    UPDATE mails SET failed_at = service_now(), failure = ${failure}, sealed = NULL
+    WHERE mail_id = ${mailId} AND sealed IS NOT NULL`;
+}
+
+/** The ids of waiting mails that no workflow has attempted in time, the oldest first. */
+export async function findUnstartedMails(
+  sql: Sql,
+  sweepAfterMs: number,
+  limit: number,
+): Promise<string[]> {
+  const rows = await sql<{ mailId: string }[]>`
+    SELECT mail_id FROM mails
+    WHERE sealed IS NOT NULL AND sweep_at < service_now() - ${sweepAfterMs} * interval '1 millisecond'
+    ORDER BY sweep_at LIMIT ${limit}`;
+  return rows.map(({ mailId }) => mailId);
+}

@@ -1,0 +1,50 @@
+import { ulid } from 'ulid';
+import type { Sql } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
+import type { SecretBox } from '../secret-box.ts';
+import type { MailWorkflows } from '../temporal/mail-workflows.ts';
+import { sealMail } from './content.ts';
+import { insertMail } from './queries.ts';
+
+/** The dependencies of {@link sendMail}. */
+export interface MailDeps {
+  sql: Sql;
+  /** Seals mails until they are sent: DATA_ENCRYPTION_KEYS. */
+  mailBox: SecretBox;
+  mails: MailWorkflows;
+}
+
+/** A mail in plain text. */
+export interface Mail {
+  /** The same id is the same mail: a repeat sends nothing. Temporal stores it. */
+  mailId?: string;
+  /** One address, without a name. */
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** A mail id is part of a workflow id and of the Message-ID. */
+const MAIL_ID = /^[\w-]{1,100}$/;
+const ADDRESS = /^[^\s@,;:<>()[\]"\\\p{Cc}]{1,64}@[^\s@,;:<>()[\]"\\\p{Cc}]{1,255}$/u;
+const ONE_LINE = /^[^\p{Cc}\u2028\u2029]{1,200}$/u;
+
+/**
+ * Writes a mail to the database and starts the workflow that sends it. Returns when the mail is
+ * written, also when Temporal cannot be reached: the sweep starts the workflow then.
+ *
+ * @throws DomainError `BAD_REQUEST` when the recipient is not one address, or the subject is not one
+ *   line: each could add headers or recipients to the mail
+ */
+export async function sendMail({ sql, mailBox, mails }: MailDeps, mail: Mail): Promise<void> {
+  const { mailId = `mail_${ulid()}`, to, subject, text } = mail;
+  if (!MAIL_ID.test(mailId)) throw new Error('A mail id has up to 100 letters, digits, - and _');
+  if (!ADDRESS.test(to)) throw new DomainError('BAD_REQUEST', 'The recipient is not one address');
+  if (!ONE_LINE.test(subject)) {
+    throw new DomainError('BAD_REQUEST', 'The subject is not one line of up to 200 characters');
+  }
+  await insertMail(sql, mailId, sealMail(mailBox, mailId, { to, subject, text }));
+  // Not awaited: the caller responds equally fast whether it sends a mail or not, and a failure is
+  // repaired by the sweep.
+  void mails.start(mailId).catch(() => undefined);
+}
