@@ -101,3 +101,15 @@ export async function forgetAttempts(sql: Sql, limits: readonly AttemptLimit[]):
     UPDATE account_attempts a SET attempts = greatest(a.attempts - 1, 0) FROM keys k
     WHERE (a.purpose, a.subject, a.address) = (k.purpose, k.subject, k.address) AND k.is_of_all`;
 }
+
+/** After a new password was set by mail: no address has to wait because of earlier failures. */
+export async function forgetAllAttempts(
+  sql: Sql,
+  { userId, email }: { userId: string; email: string },
+): Promise<void> {
+  const hashOf = (subject: string) => createHash('sha256').update(subject).digest();
+  await sql`
+    DELETE FROM account_attempts
+    WHERE (purpose = 'password' AND subject = ${hashOf(email)})
+      OR (purpose IN ('code', 'codeOfAccount') AND subject = ${hashOf(userId)})`;
+}

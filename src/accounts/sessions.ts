@@ -1,8 +1,11 @@
 import { ulid } from 'ulid';
 import type { Sql } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
 import type { MerchantStatus } from '../merchants/public.ts';
+import type { Client } from './context.ts';
 import type { OperatorRole } from './permissions.ts';
 import { hashOfToken, newToken } from './tokens.ts';
+import { auditNameOf } from './users.ts';
 
 /**
  * The cookie that has the token of a session. The prefix makes browsers accept it only from this
@@ -38,14 +41,6 @@ export interface SignedInUser {
   hasTwoFactor: boolean;
 }
 
-/** From where a user signs in, as the list of sessions shows it. */
-export interface Client {
-  /** The IP address. */
-  address: string;
-  /** The User-Agent header. */
-  userAgent: string;
-}
-
 /** A session as its user sees it. */
 export interface ListedSession {
   sessionId: string;
@@ -69,34 +64,47 @@ const isLive = (sql: Sql) => sql`
   s.expires_at > service_now() AND s.last_seen_at > service_now() - ${limitOf(sql, 'idle')}
   AND u.disabled_at IS NULL`;
 
+/** How a user proved to be the user, beside the password. */
+export type SecondFactor = 'totp' | 'recovery_code';
+
 /**
  * Starts a session, and ends the one that the browser had: a token from before the login is of no
  * use afterwards.
  *
- * @param replacedToken the token of the browser's cookie, if it has one
- * @returns the token for the browser's cookie; undefined if the user does not exist or is disabled
+ * @returns the token for the browser's cookie
+ * @throws DomainError INVALID_STATE if the user may not sign in
  */
 export async function createSession(
   { sql }: SessionDeps,
   userId: string,
   client: Client,
-  replacedToken?: string,
-): Promise<string | undefined> {
+  secondFactor?: SecondFactor,
+): Promise<string> {
   const token = newToken();
+  const sessionId = `ses_${ulid()}`;
+  const details = { sessionId, secondFactor: secondFactor ?? null };
   const rows = await sql`
     WITH ended AS (
       DELETE FROM dashboard_sessions s USING users u WHERE u.user_id = s.user_id
-        AND (s.token_hash = ${hashOfToken(replacedToken ?? '')}
+        AND (s.token_hash = ${hashOfToken(client.sessionToken ?? '')}
           OR (u.user_id = ${userId} AND NOT (${isLive(sql)})))
+    ), created AS (
+      INSERT INTO dashboard_sessions
+        (session_id, token_hash, user_id, expires_at, address, user_agent)
+      SELECT ${sessionId}, ${hashOfToken(token)}, u.user_id,
+        service_now() + ${limitOf(sql, 'absolute')},
+        ${client.address}, ${client.userAgent.slice(0, USER_AGENT_LENGTH)}
+      FROM users u WHERE u.user_id = ${userId} AND u.disabled_at IS NULL
+      RETURNING user_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      SELECT ${auditNameOf(sql)}, ${client.address}, 'session.create', u.merchant_id, u.user_id,
+        ${sql.json(details)}
+      FROM created JOIN users u USING (user_id)
     )
-    INSERT INTO dashboard_sessions
-      (session_id, token_hash, user_id, expires_at, address, user_agent)
-    SELECT ${`ses_${ulid()}`}, ${hashOfToken(token)}, u.user_id,
-      service_now() + ${limitOf(sql, 'absolute')},
-      ${client.address}, ${client.userAgent.slice(0, USER_AGENT_LENGTH)}
-    FROM users u WHERE u.user_id = ${userId} AND u.disabled_at IS NULL
-    RETURNING session_id`;
-  return rows.length > 0 ? token : undefined;
+    SELECT FROM created`;
+  if (rows.length > 0) return token;
+  throw new DomainError('INVALID_STATE', 'This account cannot be used');
 }
 
 /**
@@ -137,30 +145,43 @@ export async function listSessions({ sql }: SessionDeps, userId: string): Promis
 /**
  * Ends one session of a user.
  *
+ * @param address of the client, for the audit log
  * @returns false if the user has no such session
  */
 export async function endSession(
   { sql }: SessionDeps,
   userId: string,
   sessionId: string,
+  address: string,
 ): Promise<boolean> {
   const ended = await sql`
-    DELETE FROM dashboard_sessions WHERE user_id = ${userId} AND session_id = ${sessionId}
-    RETURNING session_id`;
+    WITH ended AS (
+      DELETE FROM dashboard_sessions WHERE user_id = ${userId} AND session_id = ${sessionId}
+      RETURNING *
+    ), audited AS (${auditEnded(sql, address)})
+    SELECT FROM ended`;
   return ended.length > 0;
 }
 
-/**
- * Ends all sessions of a user.
- *
- * @param keptSessionId the one that stays
- */
-export async function endSessions(
+/** Ends all sessions of a user but the given one. */
+export async function endOtherSessions(
   { sql }: SessionDeps,
   userId: string,
-  keptSessionId?: string,
+  keptSessionId: string,
+  address: string,
 ): Promise<void> {
   await sql`
-    DELETE FROM dashboard_sessions
-    WHERE user_id = ${userId} AND session_id IS DISTINCT FROM ${keptSessionId ?? null}`;
+    WITH ended AS (
+      DELETE FROM dashboard_sessions
+      WHERE user_id = ${userId} AND session_id <> ${keptSessionId}
+      RETURNING *
+    ), audited AS (${auditEnded(sql, address)})
+    SELECT FROM ended`;
 }
+
+/** One audit row for each session that the statement has ended. */
+const auditEnded = (sql: Sql, address: string) => sql`
+  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+  SELECT ${auditNameOf(sql)}, ${address}, 'session.end', u.merchant_id, u.user_id,
+    jsonb_build_object('sessionId', ended.session_id)
+  FROM ended JOIN users u USING (user_id)`;

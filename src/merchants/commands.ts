@@ -12,7 +12,8 @@ export interface MerchantAdminDeps {
   actor: Actor;
 }
 
-const newMerchantSchema = z.object({
+/** What a merchant is registered with. */
+export const newMerchantSchema = z.object({
   name: z
     .string()
     .trim()

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
+import { createSession } from '../../src/accounts/sessions.ts';
 import { hashOfToken } from '../../src/accounts/tokens.ts';
 import {
-  createSession,
+  endOtherSessions,
   endSession,
-  endSessions,
   listSessions,
   readSession,
   SESSION_COOKIE,
@@ -18,7 +18,8 @@ import { merchantUser, operatorUser, signIn } from '../support/users.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const CLIENT = { address: '203.0.113.7', userAgent: 'Mozilla/5.0 (a test)' };
+const ADDRESS = '203.0.113.7';
+const CLIENT = { address: ADDRESS, userAgent: 'Mozilla/5.0 (a test)' };
 
 const installed = once(installTestClock);
 const test = databaseTest()
@@ -145,9 +146,9 @@ test('the time of the last request is written once a minute', async ({
 test('a login ends the session that the browser had', async ({ deps, newMerchant }) => {
   const user = await newMerchant();
   const old = tokenOf(user);
-  const token = await createSession(deps, user.userId, CLIENT, old);
+  const token = await createSession(deps, user.userId, { ...CLIENT, sessionToken: old });
   expect(await readSession(deps, old)).toBeUndefined();
-  expect(await readSession(deps, token ?? '')).toMatchObject({ userId: user.userId });
+  expect(await readSession(deps, token)).toMatchObject({ userId: user.userId });
 });
 
 test('a login as another user of the same browser ends that session, too', async ({
@@ -157,9 +158,9 @@ test('a login as another user of the same browser ends that session, too', async
 }) => {
   const before = tokenOf(await newMerchant());
   const { userId } = await newOperator();
-  const token = await createSession(deps, userId, CLIENT, before);
+  const token = await createSession(deps, userId, { ...CLIENT, sessionToken: before });
   expect(await readSession(deps, before)).toBeUndefined();
-  expect(await readSession(deps, token ?? '')).toMatchObject({ userId });
+  expect(await readSession(deps, token)).toMatchObject({ userId });
 });
 
 test('a user sees the own sessions, from where and since when', async ({ deps, newMerchant }) => {
@@ -179,23 +180,44 @@ test('a user sees the own sessions, from where and since when', async ({ deps, n
 test('a user can end one session, but none of another user', async ({ deps, newMerchant }) => {
   const [user, other] = [await newMerchant(), await newMerchant()];
   const { sessionId = '' } = (await readSession(deps, tokenOf(user))) ?? {};
-  expect(await endSession(deps, other.userId, sessionId)).toBe(false);
+  expect(await endSession(deps, other.userId, sessionId, ADDRESS)).toBe(false);
   expect(await readSession(deps, tokenOf(user))).toBeDefined();
-  expect(await endSession(deps, user.userId, sessionId)).toBe(true);
+  expect(await endSession(deps, user.userId, sessionId, ADDRESS)).toBe(true);
   expect(await readSession(deps, tokenOf(user))).toBeUndefined();
   expect(await readSession(deps, tokenOf(other))).toBeDefined();
 });
 
-test('a user can end all other sessions, or all', async ({ deps, newMerchant }) => {
+test('a user can end all other sessions', async ({ deps, newMerchant }) => {
   const [user, other] = [await newMerchant(), await newMerchant()];
   const second = tokenOf({ cookie: await signIn(deps.sql, user.userId) });
-  const { sessionId } = (await readSession(deps, second)) ?? {};
-  await endSessions(deps, user.userId, sessionId);
+  const { sessionId = '' } = (await readSession(deps, second)) ?? {};
+  await endOtherSessions(deps, user.userId, sessionId, ADDRESS);
   expect(await readSession(deps, tokenOf(user))).toBeUndefined();
   expect(await readSession(deps, second)).toBeDefined();
-  await endSessions(deps, user.userId);
-  expect(await readSession(deps, second)).toBeUndefined();
   expect(await readSession(deps, tokenOf(other))).toBeDefined();
+});
+
+test('the audit log has the begin and the end of each session, and from where', async ({
+  deps,
+  newMerchant,
+  database: { sql },
+}) => {
+  const user = await newMerchant();
+  const first = (await readSession(deps, tokenOf(user)))?.sessionId ?? '';
+  const second = tokenOf({ cookie: await signIn(deps.sql, user.userId) });
+  const { sessionId = '' } = (await readSession(deps, second)) ?? {};
+  await endOtherSessions(deps, user.userId, sessionId, ADDRESS);
+  await endSession(deps, user.userId, sessionId, ADDRESS);
+  const rows = await sql`
+    SELECT actor, address, action, merchant_id, details->>'sessionId' AS session_id FROM audit_log
+    WHERE subject = ${user.userId} ORDER BY audit_id`;
+  const by = { actor: `merchant:${user.email}`, merchantId: user.merchantId };
+  expect(rows).toEqual([
+    { ...by, address: '127.0.0.1', action: 'session.create', sessionId: first },
+    { ...by, address: '127.0.0.1', action: 'session.create', sessionId },
+    { ...by, address: ADDRESS, action: 'session.end', sessionId: first },
+    { ...by, address: ADDRESS, action: 'session.end', sessionId },
+  ]);
 });
 
 test('a disabled user has no session and gets none', async ({
@@ -206,7 +228,9 @@ test('a disabled user has no session and gets none', async ({
   const user = await newOperator();
   await sql`UPDATE users SET disabled_at = clock_timestamp() WHERE user_id = ${user.userId}`;
   expect(await readSession(deps, tokenOf(user))).toBeUndefined();
-  expect(await createSession(deps, user.userId, CLIENT)).toBeUndefined();
+  await expect(createSession(deps, user.userId, CLIENT)).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+  });
 });
 
 test('a user belongs to a merchant or is an operator, never both or neither', async ({

@@ -35,15 +35,17 @@ CREATE TABLE sign_ups (
 CREATE INDEX sign_ups_by_email ON sign_ups (email);
 CREATE INDEX sign_ups_by_expiry ON sign_ups (expires_at);
 
--- Links that set a password. The row is deleted when its link is used.
+-- Links that set a password. The row is deleted when its link is used. A reset that was requested for
+-- an address without an account has no user: the work is the same, and its link is never sent.
 CREATE TYPE link_purpose AS ENUM ('reset_password', 'invitation');
 CREATE TABLE one_time_links (
   token_hash bytea PRIMARY KEY CHECK (octet_length(token_hash) = 32),
-  user_id text NOT NULL REFERENCES users,
+  user_id text REFERENCES users,
   purpose link_purpose NOT NULL,
   expires_at timestamptz NOT NULL
 );
 CREATE INDEX one_time_links_by_user ON one_time_links (user_id);
+CREATE INDEX one_time_links_by_expiry ON one_time_links (expires_at);
 
 -- The sessions of the dashboard. The cookie has the token, of which only the hash is stored. A row
 -- is deleted when its session ends.

@@ -1,0 +1,90 @@
+import type { AccountDeps, OutgoingMail } from './context.ts';
+
+type MailDeps = Pick<AccountDeps, 'publicBaseUrl'>;
+
+const SIGN_OFF = 'Merchant Payments';
+
+/** Paragraphs as a text. A mail never has what its sender typed: a stranger may have typed it. */
+function mail(to: string, subject: string, ...paragraphs: string[]): OutgoingMail {
+  return { to, subject, text: `${[...paragraphs, SIGN_OFF].join('\n\n')}\n` };
+}
+
+/** The link that confirms the address of a sign-up. */
+export function confirmationMail(
+  { publicBaseUrl }: MailDeps,
+  to: string,
+  token: string,
+): OutgoingMail {
+  return mail(
+    to,
+    'Confirm your e-mail address',
+    'Open this link within 24 hours, and enter the password that you chose:',
+    `${publicBaseUrl}/dashboard/confirm-email/${token}`,
+    'If you did not sign up, ignore this mail: without the link no account is created.',
+  );
+}
+
+/** For a sign-up with the address of an account. */
+export function accountExistsMail({ publicBaseUrl }: MailDeps, to: string): OutgoingMail {
+  return mail(
+    to,
+    'You already have an account',
+    'This address was used to sign up, but it already has an account. Log in here:',
+    `${publicBaseUrl}/dashboard/login`,
+    'If you have forgotten the password, set a new one here:',
+    `${publicBaseUrl}/dashboard/forgot-password`,
+    'If you did not sign up, ignore this mail: nothing has changed.',
+  );
+}
+
+/** The link that sets a new password. */
+export function resetMail({ publicBaseUrl }: MailDeps, to: string, token: string): OutgoingMail {
+  return mail(
+    to,
+    'Set a new password',
+    'Open this link within 30 minutes to set a new password. It works once:',
+    `${publicBaseUrl}/dashboard/reset-password/${token}`,
+    'If you did not ask for it, ignore this mail: your password stays as it is.',
+  );
+}
+
+/** For a forgotten password of an address that has no account. */
+export function noAccountMail({ publicBaseUrl }: MailDeps, to: string): OutgoingMail {
+  return mail(
+    to,
+    'There is no account with this address',
+    'A new password was requested for this address, but it has no account. You may have signed up with another address, or not yet:',
+    `${publicBaseUrl}/dashboard/sign-up`,
+    'If you did not ask for it, ignore this mail.',
+  );
+}
+
+/** What a notice reports to the owner of an account. */
+const CHANGES = {
+  'password.change': 'Your password was changed. All other sessions have ended.',
+  'password.reset': 'A new password was set by a link from this mailbox. All sessions have ended.',
+  'two_factor.enable': 'Two-factor authentication was switched on. All other sessions have ended.',
+  'two_factor.disable': 'Two-factor authentication was switched off.',
+  'two_factor.reset':
+    'An operator switched off two-factor authentication of your account. All sessions have ended.',
+  'recovery_codes.create': 'New recovery codes were made. The old ones no longer work.',
+  'recovery_codes.use': 'A recovery code was used to log in. It does not work again.',
+} as const;
+
+/** A change of how an account is protected. */
+export type AccountChange = keyof typeof CHANGES;
+
+/** Reports a change to the owner of the account, who may not have made it. */
+export function noticeMail(
+  { publicBaseUrl }: MailDeps,
+  to: string,
+  change: AccountChange,
+): OutgoingMail {
+  return mail(
+    to,
+    'Your account was changed',
+    CHANGES[change],
+    'If it was not you, set a new password now:',
+    `${publicBaseUrl}/dashboard/forgot-password`,
+  );
+}

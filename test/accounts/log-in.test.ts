@@ -1,0 +1,220 @@
+import { argon2Sync } from 'node:crypto';
+import { expect } from 'vitest';
+import { changePassword, logIn, readSession } from '../../src/accounts/public.ts';
+import { PASSWORD } from '../support/users.ts';
+import { countingSql, countRows, cpuMsOf } from './work.ts';
+import { accountsTest, CLIENT, ELSEWHERE, expectTooMany, newEmail } from './accounts-test.ts';
+
+const test = accountsTest();
+
+const WRONG = { code: 'BAD_REQUEST' };
+const NEW_PASSWORD = 'four purple umbrellas';
+
+test('the right password signs in, in whatever case the address is typed', async ({
+  deps,
+  newMerchant,
+}) => {
+  const { email, userId } = await newMerchant();
+  const given = { email: ` ${email.toUpperCase()}`, password: PASSWORD };
+  const { next, token } = await logIn(deps, given, CLIENT);
+  expect(next).toBe('session');
+  expect(await readSession(deps, token)).toMatchObject({ userId });
+});
+
+test('an unknown address, a wrong password, an invited and a disabled user get one refusal', async ({
+  deps,
+  newMerchant,
+  newOperator,
+  database: { sql },
+}) => {
+  const { email } = await newMerchant();
+  const [invited, disabled] = [await newMerchant(), await newOperator()];
+  await sql`UPDATE users SET password_hash = NULL WHERE user_id = ${invited.userId}`;
+  await sql`UPDATE users SET disabled_at = service_now() WHERE user_id = ${disabled.userId}`;
+  const refusals: unknown[] = [];
+  for (const given of [
+    { email: newEmail(), password: PASSWORD },
+    { email: 'a\0b', password: PASSWORD },
+    { email: '', password: '' },
+    { email, password: `${PASSWORD}x` },
+    { email, password: '' },
+    { email: invited.email, password: PASSWORD },
+    { email: disabled.email, password: PASSWORD },
+  ]) {
+    const refusal = await logIn(deps, given, CLIENT).catch((error: unknown) => error);
+    expect(refusal).toMatchObject(WRONG);
+    refusals.push((refusal as Error).message);
+  }
+  expect(new Set(refusals).size).toBe(1);
+});
+
+test('an unknown address takes the same statements and rows as a wrong password, and a hash', async ({
+  deps,
+  newMerchant,
+  database,
+}) => {
+  const { email } = await newMerchant();
+  const { sql, statements } = countingSql(database.url);
+  const refuse = (given: { email: string; password: string }) =>
+    expect(logIn({ ...deps, sql }, given, CLIENT)).rejects.toMatchObject(WRONG);
+  const workOf = async (address: string) => {
+    const before = await countRows(database.sql);
+    statements.length = 0;
+    await refuse({ email: address, password: 'not the password' });
+    const after = await countRows(database.sql);
+    return { statements: [...statements], before, after };
+  };
+  await workOf(newEmail());
+  const unknown = await workOf(newEmail());
+  const wrong = await workOf(email);
+  expect(unknown.statements).toHaveLength(3);
+  expect(unknown.statements).toEqual(wrong.statements);
+  for (const table of Object.keys(unknown.before)) {
+    const added = (work: typeof wrong) => (work.after[table] ?? 0) - (work.before[table] ?? 0);
+    expect(added(unknown), table).toBe(added(wrong));
+  }
+
+  await database.sql`DELETE FROM account_attempts`;
+  const unknownMs = await cpuMsOf(() => refuse({ email: newEmail(), password: PASSWORD }));
+  const wrongMs = await cpuMsOf(() => refuse({ email, password: 'not the password' }));
+  expect(unknownMs / wrongMs).toBeGreaterThan(0.5);
+  expect(unknownMs / wrongMs).toBeLessThan(2);
+  await sql.end();
+});
+
+test('after five failures an address waits; the owner elsewhere does not', async ({
+  deps,
+  newMerchant,
+  at,
+}) => {
+  const { email } = await newMerchant();
+  const wrong = { email, password: 'not the password' };
+  const right = { email, password: PASSWORD };
+  for (let count = 0; count < 5; count += 1) {
+    await expect(logIn(deps, wrong, CLIENT)).rejects.toMatchObject(WRONG);
+  }
+  await expectTooMany(logIn(deps, right, CLIENT));
+  expect((await logIn(deps, right, ELSEWHERE)).next).toBe('session');
+
+  await at(15);
+  expect((await logIn(deps, right, CLIENT)).next).toBe('session');
+  await expect(logIn(deps, wrong, CLIENT)).rejects.toMatchObject(WRONG);
+  expect((await logIn(deps, right, CLIENT)).next).toBe('session');
+});
+
+test('an unknown address has to wait like an account', async ({ deps }) => {
+  const given = { email: newEmail(), password: PASSWORD };
+  for (let count = 0; count < 5; count += 1) {
+    await expect(logIn(deps, given, CLIENT)).rejects.toMatchObject(WRONG);
+  }
+  await expectTooMany(logIn(deps, given, CLIENT));
+});
+
+test('of 100 parallel guesses five are checked', async ({ deps, newMerchant }) => {
+  const { email } = await newMerchant();
+  const guesses = Array.from({ length: 100 }, (_, index) =>
+    logIn(deps, { email, password: `guess number ${index}` }, CLIENT).catch(
+      ({ code }: { code: string }) => code,
+    ),
+  );
+  const answers = await Promise.all(guesses);
+  expect(answers.filter((code) => code === 'BAD_REQUEST')).toHaveLength(5);
+  expect(answers.filter((code) => code === 'TOO_MANY_REQUESTS')).toHaveLength(95);
+});
+
+test('a login ends the session that the browser had', async ({ deps, newMerchant }) => {
+  const { email } = await newMerchant();
+  const given = { email, password: PASSWORD };
+  const { token: sessionToken } = await logIn(deps, given, CLIENT);
+  const { token } = await logIn(deps, given, { ...CLIENT, sessionToken });
+  expect(token).not.toBe(sessionToken);
+  expect(await readSession(deps, sessionToken)).toBeUndefined();
+  expect(await readSession(deps, token)).toBeDefined();
+});
+
+test('a failed login is in the audit log, without what was typed', async ({
+  deps,
+  newMerchant,
+  database: { sql },
+}) => {
+  const { email, userId, merchantId } = await newMerchant();
+  await expect(logIn(deps, { email, password: 'typed 1' }, CLIENT)).rejects.toThrow();
+  await expect(logIn(deps, { email: 'typed 2', password: '' }, CLIENT)).rejects.toThrow();
+  const rows = await sql`
+    SELECT actor, address, subject, merchant_id, details FROM audit_log
+    WHERE action = 'session.refuse' ORDER BY audit_id DESC LIMIT 2`;
+  const refusal = { actor: 'anonymous', address: CLIENT.address, details: { wrong: 'password' } };
+  expect(rows).toEqual([
+    { ...refusal, subject: null, merchantId: null },
+    { ...refusal, subject: userId, merchantId },
+  ]);
+});
+
+test('a login replaces a hash that was made with parameters from before', async ({
+  deps,
+  newMerchant,
+  database: { sql },
+}) => {
+  const { email, userId } = await newMerchant();
+  const cost = { memory: 8192, passes: 1, parallelism: 1 };
+  const nonce = Buffer.alloc(16, 1);
+  const hash = argon2Sync('argon2id', { message: PASSWORD, nonce, tagLength: 32, ...cost });
+  const old = `$argon2id$v=19$m=8192,t=1,p=1$${nonce.toString('base64')}$${hash.toString('base64')}`;
+  await sql`UPDATE users SET password_hash = ${old} WHERE user_id = ${userId}`;
+  await expect(logIn(deps, { email, password: 'wrong' }, CLIENT)).rejects.toMatchObject(WRONG);
+  const storedHash = async () => {
+    const [row] = await sql`SELECT password_hash FROM users WHERE user_id = ${userId}`;
+    return row?.passwordHash as string;
+  };
+  expect(await storedHash()).toBe(old);
+  await logIn(deps, { email, password: PASSWORD }, CLIENT);
+  const renewed = await storedHash();
+  expect(renewed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  await logIn(deps, { email, password: PASSWORD }, CLIENT);
+  expect(await storedHash()).toBe(renewed);
+});
+
+test('changing the password needs the old one, ends every session and starts a new one', async ({
+  deps,
+  mails,
+  newMerchant,
+}) => {
+  const { email } = await newMerchant();
+  const given = { email, password: PASSWORD };
+  const other = (await logIn(deps, given, ELSEWHERE)).token;
+  const own = (await logIn(deps, given, CLIENT)).token;
+  const user = (await readSession(deps, own))!;
+  const client = { ...CLIENT, sessionToken: own };
+  const change = (password: string, newPassword: string) =>
+    changePassword(deps, user, { password, newPassword }, client);
+
+  await expect(change('wrong', NEW_PASSWORD)).rejects.toHaveProperty('validationErrors.password');
+  await expect(change(PASSWORD, 'AshaTextiles99')).rejects.toHaveProperty(
+    'validationErrors.newPassword',
+  );
+  expect(await readSession(deps, other)).toBeDefined();
+  expect(mails).toEqual([]);
+
+  const token = await change(PASSWORD, NEW_PASSWORD);
+  expect(await readSession(deps, other)).toBeUndefined();
+  expect(await readSession(deps, own)).toBeUndefined();
+  expect(await readSession(deps, token)).toMatchObject({ email });
+  expect(mails).toMatchObject([{ to: email, subject: 'Your account was changed' }]);
+  await expect(logIn(deps, given, CLIENT)).rejects.toMatchObject(WRONG);
+  await logIn(deps, { email, password: NEW_PASSWORD }, CLIENT);
+});
+
+test('guesses of the password in a stolen session wait like those of a login', async ({
+  deps,
+  newMerchant,
+}) => {
+  const { email } = await newMerchant();
+  const { token } = await logIn(deps, { email, password: PASSWORD }, CLIENT);
+  const user = (await readSession(deps, token))!;
+  const guess = () =>
+    changePassword(deps, user, { password: 'guess', newPassword: NEW_PASSWORD }, CLIENT);
+  for (let count = 0; count < 5; count += 1) {
+    await expect(guess()).rejects.toHaveProperty('validationErrors.password');
+  }
+  await expectTooMany(guess());
+});
