@@ -109,7 +109,7 @@ export async function listAlerts(
     SELECT alert_id, kind, subject, count, first_at, last_at,
       details->>'message' AS message, details, cleared_at, cleared_by
     FROM alerts
-    WHERE (cleared_at IS NULL OR ${withCleared})
+    WHERE ${withCleared ? sql`true` : sql`cleared_at IS NULL`}
       ${kind ? sql`AND kind = ${kind}` : sql``}
       ${subject ? sql`AND subject = ${subject}` : sql``}
     ORDER BY last_at DESC, alert_id DESC LIMIT ${limit + 1}`;

@@ -85,6 +85,7 @@ export interface DisputeRecord {
 }
 
 interface DisputeStep {
+  orderNumber: string;
   kind: StepKind;
   at: Date;
   status: OrderStatus;
@@ -95,17 +96,30 @@ interface DisputeStep {
 
 /** Reads every dispute of an order from its steps, the oldest first. */
 export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
+  const disputes = await readDisputesOf(sql, [orderNumber]);
+  return disputes.get(orderNumber) ?? [];
+}
+
+/** The same of several orders, by order number. */
+export async function readDisputesOf(
+  sql: Sql,
+  orderNumbers: readonly string[],
+): Promise<Map<string, DisputeRecord[]>> {
   const steps = await sql<DisputeStep[]>`
-    SELECT s.kind, s.at, s.status, s.details, s.step->'pendingOperation' AS pending_operation, a.actor
+    SELECT s.order_number, s.kind, s.at, s.status, s.details, s.step->'pendingOperation' AS pending_operation, a.actor
     FROM order_steps s
     LEFT JOIN audit_log a ON a.subject = s.order_number
       AND a.action IN ('dispute.raise', 'dispute.decide')
       AND a.details->>'commandId' = s.command_id
-    WHERE s.order_number = ${orderNumber} AND s.kind IN
+    WHERE s.order_number = ANY(${[...orderNumbers]}) AND s.kind IN
       ('DISPUTE_RAISED', 'EVIDENCE_SUBMITTED', 'DISPUTE_RESOLVED', 'REFUND_STARTED',
         'REFUND_PROCESSED', 'ORDER_COMPLETED')
-    ORDER BY s.step_number`;
-  return steps.reduce<DisputeRecord[]>(withStep, []);
+    ORDER BY s.order_number, s.step_number`;
+  const disputes = new Map<string, DisputeRecord[]>();
+  for (const step of steps) {
+    disputes.set(step.orderNumber, withStep(disputes.get(step.orderNumber) ?? [], step));
+  }
+  return disputes;
 }
 
 /** Applies one step: DISPUTE_RAISED begins a dispute, any other step changes the latest one. */

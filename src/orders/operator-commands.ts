@@ -5,6 +5,8 @@ import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { findOrderAnywhere } from './find-orders.ts';
 import { newCommandId } from './command-ids.ts';
+import type { RecoveryDeps } from './recovery.ts';
+import { recoverOrder } from './recovery.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
@@ -98,6 +100,24 @@ export async function refundForMerchant(
     actor: actor.name,
   });
   return result.order;
+}
+
+/** What the recovery of an order by an operator needs. */
+export type RecoverDeps = RecoveryDeps & Pick<OperatorDeps, 'actor'>;
+
+/**
+ * Reconciles an order with its workflow at an operator's request: see {@link recoverOrder}. The audit
+ * row is inserted first.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`
+ */
+export async function recoverForOperator(
+  deps: RecoverDeps,
+  orderNumber: string,
+): Promise<Awaited<ReturnType<typeof recoverOrder>>> {
+  const order = await findOrderAnywhere(deps.sql, orderNumber);
+  await writeAudit(deps.sql, order, { actor: deps.actor, action: 'order.recover', details: {} });
+  return recoverOrder(deps, orderNumber);
 }
 
 function writeAudit(

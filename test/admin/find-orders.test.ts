@@ -5,7 +5,10 @@ import { COLUMN_NAMES } from '../../src/db/client.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { listRunningDisputes } from '../../src/orders/disputes.ts';
 import type { FoundOrder, OrderSearch } from '../../src/orders/find-orders.ts';
-import { findOrders } from '../../src/orders/find-orders.ts';
+import { findOrderByNumber, findOrders } from '../../src/orders/find-orders.ts';
+import { findDisputeHistory } from '../../src/orders/dispute-history.ts';
+import { findUnprocessedOrders } from '../../src/orders/unprocessed-orders.ts';
+import { findStuckMoney } from '../../src/payments/stuck-money.ts';
 import { findFailing } from '../../src/webhooks/failing-deliveries.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -26,19 +29,21 @@ async function fill(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
       merchant_order_id, amount_paise, description, buyer_email, buyer_phone, payment_token, status,
-      step_number, gateway_payment_id, dispute_raised_at, dispute_respond_by,
+      step_number, gateway_payment_id, dispute_count, dispute_raised_at, dispute_respond_by,
       payment_link_expires_at, terms, created_at, updated_at)
     SELECT 'ORD' || n, 'mer_' || 1 + n % 2, 'sandbox', 'razorpay', 'k' || n, '\\x00', 'cart-' || n % 5000,
       500 + n, 'd', 'Buyer' || n % 1000 || '@Example.com',
       '+91' || lpad((n % 1000)::text, 10, '0'), 't' || n,
-      CASE WHEN n % 100 = 0 THEN 'DISPUTE_OPEN' ELSE 'PAID' END::order_status, 1, 'pay_' || n,
+      CASE WHEN n % 100 = 0 THEN 'DISPUTE_OPEN' ELSE 'PAID' END::order_status, 1, 'pay_' || n, (n % 100 = 0)::int,
       now(), CASE WHEN n % 100 = 0 THEN now() + (${ORDERS} - n) * interval '1 second' END,
       now(), '{}', at, at
     FROM generate_series(1, ${ORDERS}) n,
       LATERAL (SELECT timestamptz '2026-11-20T00:00:00Z' + n * interval '1 second' AS at) times`;
   await sql`
-    INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, utr)
-    SELECT 'razorpay', 'pay_' || n, 'sandbox', 'ORD' || n, 500 + n, 'UTR' || n
+    INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, utr,
+      held_at)
+    SELECT 'razorpay', 'pay_' || n, 'sandbox', 'ORD' || n, 500 + n, 'UTR' || n,
+      CASE WHEN n % 1000 > 0 THEN now() END
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
@@ -141,10 +146,11 @@ describe('order find', () => {
   });
 });
 
-/** PostgreSQL's plan of the one statement that a call makes. */
+/** PostgreSQL's plan of the last statement that a call makes, or of the last that contains a text. */
 async function planOf(
   database: TestDatabase,
   call: (sql: Sql) => Promise<unknown>,
+  containing = '',
 ): Promise<string> {
   const statements: [string, never[]][] = [];
   const sql = postgres(database.url, {
@@ -154,7 +160,9 @@ async function planOf(
   });
   try {
     await call(sql);
-    const [[text, parameters] = ['', []]] = statements.slice(-1);
+    const [[text, parameters] = ['', []]] = statements
+      .filter(([statement]) => statement.includes(containing))
+      .slice(-1);
     const rows = await sql.unsafe(`EXPLAIN ${text}`, parameters);
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   } finally {
@@ -180,6 +188,28 @@ describe('an operator’s search uses an index among many rows', () => {
     const plan = await planOf(database, (sql) => listRunningDisputes(sql, {}, 50));
     expect(plan).toContain('orders_in_dispute');
     expect(plan).not.toMatch(/Seq Scan|Sort/);
+  });
+
+  test('for stuck movements of money', async ({ database }) => {
+    const plan = await planOf(database, (sql) => findStuckMoney(sql, 25));
+    for (const index of ['orders_pending', 'orders_by_completion', 'payments_unheld']) {
+      expect(plan).toContain(index);
+    }
+    expect(plan).not.toContain('Seq Scan on orders');
+  });
+
+  test('for orders that their workflows have not received', async ({ database }) => {
+    const plan = await planOf(database, (sql) => findUnprocessedOrders(sql, 25));
+    expect(plan).toContain('orders_with_waiting_dispute');
+    expect(plan).not.toContain('Seq Scan on orders');
+  });
+
+  test('for earlier disputes of a buyer and a merchant', async ({ database }) => {
+    const order = await findOrderByNumber(database.sql, 'ORD100');
+    const plan = await planOf(database, (sql) => findDisputeHistory(sql, order, 10), 'FROM orders');
+    expect(plan).toContain('orders_disputed_by_email');
+    expect(plan).toContain('orders_disputed_by_phone');
+    expect(plan).not.toContain('Seq Scan on orders');
   });
 
   test.for([

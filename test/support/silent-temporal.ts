@@ -8,20 +8,26 @@ import { composeApi } from '../../src/main/compose.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { TestService } from './service.ts';
 
-/** A second API for one test, with a Temporal that accepts connections and never responds. */
-export async function startApiWithSilentTemporal({ config, sql, log, temporal }: TestService) {
+/** For one test, the client of a Temporal that accepts connections and never responds. */
+export async function silentTemporalClient({ temporal }: TestService) {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  const client = connectTemporal({ address, namespace: temporal.namespace });
-  const { app, readiness } = await composeApi({ config, sql, temporal: client, log });
-  const port = await freePort();
-  const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
-  onTestFinished(async () => {
-    await server.stop();
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     silent.close();
   });
+  return connectTemporal({ address, namespace: temporal.namespace });
+}
+
+/** A second API for one test, whose Temporal never responds. */
+export async function startApiWithSilentTemporal(service: TestService) {
+  const { config, sql, log } = service;
+  const client = await silentTemporalClient(service);
+  const { app, readiness } = await composeApi({ config, sql, temporal: client, log });
+  const port = await freePort();
+  const server = await startHttpServer(app, { host: '127.0.0.1', port, readiness, log });
+  onTestFinished(() => server.stop());
   return { origin: `http://127.0.0.1:${port}` };
 }

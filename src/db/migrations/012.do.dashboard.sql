@@ -19,6 +19,9 @@ CREATE TABLE ledger_proofs (
 -- Orders that are closing, releasing or refunding, those that have done so for longest first.
 CREATE INDEX orders_pending ON orders (updated_at, order_number)
   WHERE pending_operation IS NOT NULL;
+-- Orders whose dispute window runs: the release of one that is over may not have begun.
+CREATE INDEX orders_by_completion ON orders (completes_at, order_number)
+  WHERE completes_at IS NOT NULL;
 -- Surplus captures whose refund has not been made.
 CREATE INDEX surplus_refunds_pending ON surplus_refunds (started_at) WHERE processed_at IS NULL;
 -- Earlier disputes between a buyer and a merchant: a small part of all orders.

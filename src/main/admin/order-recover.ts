@@ -68,11 +68,9 @@ then. Run it again a minute later: Temporal's list of workflows lags behind.`,
       const aDayAgo = new Date(Date.now() - DAY_MS);
       return recoverAll(service, since === undefined ? aDayAgo : timeOf('since', since));
     }
-    const deps = await recoveryDeps(service);
-    const { recoverOrder } = await import('../../orders/recovery.ts');
-    const { findOrderAnywhere } = await import('../../orders/find-orders.ts');
-    await findOrderAnywhere(service.sql, orderNumber);
-    const outcome = await recoverOrder(deps, orderNumber);
+    const deps = { ...(await recoveryDeps(service)), actor: service.actor };
+    const { recoverForOperator } = await import('../../orders/operator-commands.ts');
+    const outcome = await recoverForOperator(deps, orderNumber);
     return { data: { orderNumber, outcome }, text: OUTCOMES[outcome] };
   },
 });

@@ -27,7 +27,8 @@ export const showCommand = defineCommand({
 type ShownOrder = ReturnType<typeof shownOf> & OrderWorkflowsView;
 
 /** The ledger's lines are in `ledger show`, and the details of each step in the API's timeline. */
-function shownOf({ lines: _, timeline, ...order }: OrderView) {
+function shownOf(view: OrderView) {
+  const { lines: _, timeline, ...order } = view;
   return { ...order, timeline: timeline.map(({ kind, at, status }) => ({ kind, at, status })) };
 }
 
