@@ -15,6 +15,8 @@ import { findUnstartedMails } from '../src/mail/queries.ts';
 import { orderInputOf, signalOrder } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
 import type { MailWorkflows } from '../src/temporal/mail-workflows.ts';
+import { findUnfinishedResends } from '../src/webhooks/resend.ts';
+import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
 
 const ORDERS_PER_SWEEP = 500;
 const MAILS_PER_SWEEP = 500;
@@ -23,13 +25,14 @@ const CONCURRENT_ORDERS = 10;
 /** The dependencies of the activities that the Schedules run. */
 export interface SweepDeps extends RecoveryDeps {
   mails: MailWorkflows;
-  /** The minimum age of an order, a step, a dispute or a mail before the sweep handles it. */
+  retries: DeliveryRetries;
+  /** The minimum age of an order, a step, a dispute, … before the sweep handles it. */
   sweepAfterMs: number;
 }
 
 /** The activities of the Schedules: they find what a crash or a restored backup left unfinished. */
 export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
-  const { sql, workflows, mails, sweepAfterMs, log } = deps;
+  const { sql, workflows, mails, retries, sweepAfterMs, log } = deps;
   const options = { log, concurrency: CONCURRENT_ORDERS };
 
   return {
@@ -59,6 +62,13 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
       for (const mailId of mailIds) await mails.start(mailId);
       if (mailIds.length > 0) log.warn({ started: mailIds.length }, 'The sweep started mails');
       return { started: mailIds.length };
+    },
+
+    async startUnfinishedResends() {
+      // A running workflow is left as it is.
+      const resendIds = await findUnfinishedResends(sql, sweepAfterMs);
+      for (const resendId of resendIds) await retries.startResend(resendId);
+      return { unfinished: resendIds.length };
     },
 
     async compareOrders() {

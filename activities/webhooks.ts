@@ -2,6 +2,7 @@ import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
 import { attemptManually } from '../src/webhooks/deliver.ts';
+import { continueResend } from '../src/webhooks/resend.ts';
 import type { FirstAttemptDeps, FirstAttempts } from '../src/webhooks/first-attempts.ts';
 
 /** The dependencies of the webhook activities. */
@@ -35,6 +36,9 @@ export function createWebhookActivities(
             category: ApplicationFailureCategory.BENIGN,
           });
       }
+    },
+    async continueResend({ resendId, done }) {
+      return continueResend(deps.sql, resendId, done);
     },
     async attemptManually({ deliveryId }) {
       const result = await attemptManually(deps, deliveryId);

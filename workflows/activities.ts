@@ -60,7 +60,7 @@ export const { sendMail } = proxyActivities<MailActivities>({
 });
 
 /** An operator waits for a manual attempt, so faults of this service are retried sooner. */
-export const { attemptManually } = proxyActivities<WebhookActivities>({
+export const { attemptManually, continueResend } = proxyActivities<WebhookActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '2 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
@@ -95,9 +95,12 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
 });
 
 /** Few tries, because the Schedule runs again soon. */
-export const { startUnstartedOrders, startUnstartedMails, sealOrderBlocks } = proxyActivities<
-  SweepActivities & ListingActivities
->({
+export const {
+  startUnstartedOrders,
+  startUnstartedMails,
+  startUnfinishedResends,
+  sealOrderBlocks,
+} = proxyActivities<SweepActivities & ListingActivities>({
   startToCloseTimeout: '5 minutes',
   retry: { maximumAttempts: 3 },
 });

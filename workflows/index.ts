@@ -1,6 +1,7 @@
 // The name by which it is started.
 export { orderWorkflow as order } from './order/workflow.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
+export { resendDeliveries } from './resend-deliveries.ts';
 export { retryDelivery } from './retry-delivery.ts';
 export { sendMail } from './send-mail.ts';
 export {

@@ -1,10 +1,11 @@
 import * as activities from './activities.ts';
 
-/** Starts the orders and mails whose process died between writing the row and starting the workflow. */
+/** Starts what has a row and no workflow, because a process died between the two. */
 export async function sweepUnstartedOrders(): Promise<{ started: number; mails: number }> {
   const [orders, mails] = await Promise.all([
     activities.startUnstartedOrders(),
     activities.startUnstartedMails(),
+    activities.startUnfinishedResends(),
   ]);
   return { started: orders.started, mails: mails.started };
 }

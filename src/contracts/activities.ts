@@ -115,10 +115,33 @@ export type ManualAttemptResult =
   /** No attempt was made, because no webhook URL is configured. */
   | { outcome: 'no_url' };
 
+/** The next deliveries of a resend. */
+export interface ResendPage {
+  /** Their places in the list of the resend: from this one up to but without the other. */
+  from: number;
+  through: number;
+  /** Those that are to be sent. */
+  deliveryIds: string[];
+}
+
+/** The results of a page of a resend. */
+export interface ResendPageResult extends Omit<ResendPage, 'deliveryIds'> {
+  delivered: number;
+  refused: number;
+  /** False when the webhook URL was removed meanwhile. */
+  hasUrl: boolean;
+}
+
 /** Webhooks; `activities/webhooks.ts` keeps the specification's schedule. */
 export interface WebhookActivities {
   /** Makes one attempt immediately, in any state of the delivery, beside the schedule's five. */
   attemptManually(input: { deliveryId: string }): Promise<ManualAttemptResult>;
+  /**
+   * Records the results of a page of a resend, and reads the next page.
+   *
+   * @returns null when the resend is finished
+   */
+  continueResend(input: { resendId: string; done?: ResendPageResult }): Promise<ResendPage | null>;
   /** @throws ApplicationFailure `WEBHOOK_FAILED` (not retryable) after the fifth attempt */
   sendWebhook(input: { deliveryId: string }): Promise<void>;
 }
@@ -171,6 +194,8 @@ export interface SweepActivities {
   startUnstartedOrders(): Promise<{ started: number }>;
   /** Starts the workflow of each mail that waits and has none. */
   startUnstartedMails(): Promise<{ started: number }>;
+  /** Starts the workflow of each unfinished resend that has none. */
+  startUnfinishedResends(): Promise<{ unfinished: number }>;
   /** Compares the rows of open orders with running workflows, and repairs differences. */
   compareOrders(): Promise<{ compared: number; recovered: number }>;
 }

@@ -17,7 +17,10 @@ export const RETRY_DELIVERY_WORKFLOW = 'retryDelivery';
 /** The workflow type that sends one mail; see {@link mailWorkflowId}. */
 export const SEND_MAIL_WORKFLOW = 'sendMail';
 
-/** The workflow type that starts orders and mails which have a row and no workflow. */
+/** The workflow type that sends many deliveries again; see {@link resendWorkflowId}. */
+export const RESEND_DELIVERIES_WORKFLOW = 'resendDeliveries';
+
+/** The workflow type that starts what has a row and no workflow. */
 export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
 /** The workflow type that compares payments with the gateway. */
 export const RECONCILE_WORKFLOW = 'reconcilePayments';
@@ -72,4 +75,9 @@ export function retryWorkflowId(deliveryId: string): string {
 /** The id of the workflow that sends a mail: one at a time can run. */
 export function mailWorkflowId(mailId: string): string {
   return `mail-${mailId}`;
+}
+
+/** The id of the workflow of a resend. */
+export function resendWorkflowId(resendId: string): string {
+  return `resend-${resendId}`;
 }

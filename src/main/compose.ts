@@ -28,6 +28,7 @@ import { paymentSessionRoutes } from '../payments/routes.ts';
 import { createSandboxPayment } from '../payments/sandbox-payment.ts';
 import { refreshSession, openSession } from '../payments/sessions.ts';
 import { createMailWorkflows } from '../temporal/mail-workflows.ts';
+import { createDeliveryRetries } from '../temporal/delivery-retries.ts';
 import { createOrderWorkflows } from '../temporal/order-workflows.ts';
 import { createAttemptLog } from '../webhooks/attempt-log.ts';
 import { createSecretBox } from '../secret-box.ts';
@@ -155,6 +156,7 @@ export async function composeActivities(resources: Resources) {
     workflows: createOrderWorkflows(temporal, responseTimeoutMs),
     gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
+    retries: createDeliveryRetries(temporal),
     sweepAfterMs: config.durations.sweepAfterMs,
     recordStep: createStepRecorder({
       sql,

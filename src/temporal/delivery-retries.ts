@@ -1,12 +1,18 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { ManualAttemptResult } from '../contracts/activities.ts';
-import { RETRY_DELIVERY_WORKFLOW, retryWorkflowId, TASK_QUEUE } from '../contracts/ids.ts';
+import {
+  RESEND_DELIVERIES_WORKFLOW,
+  resendWorkflowId,
+  RETRY_DELIVERY_WORKFLOW,
+  retryWorkflowId,
+  TASK_QUEUE,
+} from '../contracts/ids.ts';
 import { isDeadlineExceeded } from './grpc-errors.ts';
 
 const START_TIMEOUT_MS = 4500;
 
-/** Starts the `retryDelivery` workflow. */
+/** Starts the `retryDelivery` and `resendDeliveries` workflows. */
 export interface DeliveryRetries {
   /**
    * Retries a delivery and waits for the result.
@@ -15,6 +21,8 @@ export interface DeliveryRetries {
    *   has not ended within `waitMs`, and continues
    */
   retry(deliveryId: string, waitMs: number): Promise<ManualAttemptResult | { outcome: 'started' }>;
+  /** Starts the workflow of a resend, unless it runs already. */
+  startResend(resendId: string): Promise<void>;
 }
 
 /** Creates {@link DeliveryRetries} on a Temporal client. */
@@ -38,6 +46,19 @@ export function createDeliveryRetries(client: Client): DeliveryRetries {
         throw error;
       }
       return resultWithin(client, workflowId, waitMs);
+    },
+
+    async startResend(resendId) {
+      await client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+        client.workflow.start(RESEND_DELIVERIES_WORKFLOW, {
+          workflowId: resendWorkflowId(resendId),
+          taskQueue: TASK_QUEUE,
+          args: [{ resendId }],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+          staticSummary: `Resend ${resendId}`,
+        }),
+      );
     },
   };
 }

@@ -7,7 +7,7 @@ import type { DeliveryFilter } from './delivery-list.ts';
 import { deliveryNotFound } from './delivery-list.ts';
 import { findFailing } from './failing-deliveries.ts';
 
-/** Longer than an attempt's 15 s; the operator does not wait longer when no worker runs. */
+/** Longer than an attempt's 15 s; `admin` does not wait longer when no worker runs. */
 const WAIT_MS = 20_000;
 /** The sender's limit of connections to one origin, so that no retry waits for a slot there. */
 const CONCURRENT_RETRIES = 8;
@@ -29,17 +29,19 @@ const NO_URL = 'No webhook URL is configured: set one, then retry';
 /**
  * Makes one attempt of a delivery now, in any state, in a separate workflow.
  *
+ * @param waitMs how long to wait for its result; the attempt continues after that
  * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of the delivery is under way,
  *   or when no webhook URL is configured
  */
 export async function retryDelivery(
   deps: ManualRetryDeps,
   deliveryId: string,
+  waitMs = WAIT_MS,
 ): Promise<RetryOutcome> {
   const { isRunning, hasUrl } = await auditRetry(deps, deliveryId);
   if (isRunning) throw attemptUnderWay(deliveryId);
   if (!hasUrl) throw new DomainError('INVALID_STATE', NO_URL);
-  const result = await deps.retries.retry(deliveryId, WAIT_MS);
+  const result = await deps.retries.retry(deliveryId, waitMs);
   if (result.outcome === 'running') throw attemptUnderWay(deliveryId);
   if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
   return result;
