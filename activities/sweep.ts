@@ -14,7 +14,9 @@ import {
 import { findUnstartedMails } from '../src/mail/queries.ts';
 import { orderInputOf, signalOrder } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
-import type { MailWorkflows } from '../src/temporal/mail-workflows.ts';
+import type { MailDeps } from '../src/mail/public.ts';
+import { sendMail } from '../src/mail/public.ts';
+import { warnOfLastAttempts } from '../src/webhooks/last-attempts.ts';
 import { findUnfinishedResends } from '../src/webhooks/resend.ts';
 import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
 
@@ -23,8 +25,8 @@ const MAILS_PER_SWEEP = 500;
 const CONCURRENT_ORDERS = 10;
 
 /** The dependencies of the activities that the Schedules run. */
-export interface SweepDeps extends RecoveryDeps {
-  mails: MailWorkflows;
+export interface SweepDeps extends RecoveryDeps, MailDeps {
+  publicBaseUrl: string;
   retries: DeliveryRetries;
   /** The minimum age of an order, a step, a dispute, … before the sweep handles it. */
   sweepAfterMs: number;
@@ -69,6 +71,10 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
       const resendIds = await findUnfinishedResends(sql, sweepAfterMs);
       for (const resendId of resendIds) await retries.startResend(resendId);
       return { unfinished: resendIds.length };
+    },
+
+    async warnOfLastAttempts() {
+      return warnOfLastAttempts({ ...deps, sendMail: (mail) => sendMail(deps, mail) });
     },
 
     async compareOrders() {

@@ -99,6 +99,7 @@ export const {
   startUnstartedOrders,
   startUnstartedMails,
   startUnfinishedResends,
+  warnOfLastAttempts,
   sealOrderBlocks,
 } = proxyActivities<SweepActivities & ListingActivities>({
   startToCloseTimeout: '5 minutes',

@@ -1,11 +1,15 @@
 import * as activities from './activities.ts';
 
-/** Starts what has a row and no workflow, because a process died between the two. */
+/**
+ * Starts what has a row and no workflow, because a process died between the two, and writes the mails
+ * about webhooks that have one attempt left.
+ */
 export async function sweepUnstartedOrders(): Promise<{ started: number; mails: number }> {
   const [orders, mails] = await Promise.all([
     activities.startUnstartedOrders(),
     activities.startUnstartedMails(),
     activities.startUnfinishedResends(),
+    activities.warnOfLastAttempts(),
   ]);
   return { started: orders.started, mails: mails.started };
 }

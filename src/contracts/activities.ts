@@ -196,6 +196,8 @@ export interface SweepActivities {
   startUnstartedMails(): Promise<{ started: number }>;
   /** Starts the workflow of each unfinished resend that has none. */
   startUnfinishedResends(): Promise<{ unfinished: number }>;
+  /** Writes the mails about webhooks that have one attempt left. */
+  warnOfLastAttempts(): Promise<{ mails: number }>;
   /** Compares the rows of open orders with running workflows, and repairs differences. */
   compareOrders(): Promise<{ compared: number; recovered: number }>;
 }

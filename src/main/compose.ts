@@ -157,6 +157,7 @@ export async function composeActivities(resources: Resources) {
     gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: config.durations.paymentSessionMs,
     retries: createDeliveryRetries(temporal),
+    publicBaseUrl: config.publicBaseUrl,
     sweepAfterMs: config.durations.sweepAfterMs,
     recordStep: createStepRecorder({
       sql,

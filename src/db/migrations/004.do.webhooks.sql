@@ -94,6 +94,17 @@ CREATE INDEX webhook_resends_by_merchant ON webhook_resends (merchant_id, enviro
 CREATE UNIQUE INDEX webhook_resends_open ON webhook_resends (merchant_id, environment)
   WHERE finished_at IS NULL;
 
+-- The latest mail that has warned a merchant that webhooks have one attempt left.
+CREATE TABLE webhook_warnings (
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  warned_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- When its mail was written; NULL while that is still to be done.
+  mailed_at timestamptz,
+  PRIMARY KEY (merchant_id, environment)
+);
+CREATE INDEX webhook_warnings_open ON webhook_warnings (merchant_id) WHERE mailed_at IS NULL;
+
 -- An endpoint at which webhooks had to wait for a place or timed out. Other endpoints have no row.
 CREATE TABLE webhook_endpoints (
   -- Scheme, host and port: connections, and so places, are shared by origin.
