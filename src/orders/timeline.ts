@@ -61,13 +61,16 @@ export const timelineSchema = z
 /** The `data` of the timeline's response. */
 export type Timeline = z.infer<typeof timelineSchema>;
 
-interface TimelineRow {
+/** An entry as it is stored, with the state of its webhook's delivery. */
+export interface TimelineRow {
   kind: (typeof ENTRY_KINDS)[number];
   at: Date;
   status: OrderRow['status'];
   details: Record<string, string | number | boolean | null> | null;
   eventId: string | null;
   sequence: number | null;
+  /** Null without a webhook URL. */
+  deliveryId: string | null;
   state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
   attempts: number;
   nextAttemptAt: Date | null;
@@ -115,7 +118,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
         SELECT step_number, status FROM steps WHERE steps.at <= s.at
         ORDER BY step_number DESC LIMIT 1) step
     )
-    SELECT s.kind, s.at, s.status, s.details, e.event_id, e.sequence, d.state,
+    SELECT s.kind, s.at, s.status, s.details, e.event_id, e.sequence, d.delivery_id, d.state,
       d.next_attempt_at,
       (SELECT count(*) FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
     FROM entries s

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { Sql } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
+import type { OrderAttention } from './attention.ts';
+import { readOrderAttention } from './attention.ts';
+import type { DayOfOrders } from './daily-outcomes.ts';
+import { countOrdersByDay } from './daily-outcomes.ts';
+import type { DisputeRecord } from './disputes.ts';
+import { readDisputes } from './disputes.ts';
+import type { DisputeList } from './merchant-disputes.ts';
+import { listMerchantDisputes } from './merchant-disputes.ts';
+import { ordersCsv } from './orders-csv.ts';
+import { findOrder } from './queries.ts';
+import type { OrderRow } from './rows.ts';
+import type { MerchantSearch, OrderOwner, SearchPart } from './search-orders.ts';
+import { searchOrders } from './search-orders.ts';
+import type { TimelineRow } from './timeline.ts';
+import { readTimeline } from './timeline.ts';
+
+/** A part of a list of orders. */
+export interface OrderList {
+  orders: OrderRow[];
+  hasMore: boolean;
+}
+
+/** What the page of one order shows of it. */
+export interface OrderDetails {
+  order: OrderRow;
+  timeline: TimelineRow[];
+  /** Every dispute, the oldest first. */
+  disputes: DisputeRecord[];
+  /** Changes with everything that the page shows. */
+  version: string;
+  /** The database's clock, by which deadlines are decided. */
+  now: Date;
+}
+
+/** What a merchant may read of its own orders in one environment. */
+export interface MerchantOrders {
+  search(owner: OrderOwner, search: MerchantSearch, part: SearchPart): Promise<OrderList>;
+  /** The found orders as the parts of a CSV file. */
+  csv(owner: OrderOwner, search: MerchantSearch): AsyncGenerator<string>;
+  /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
+  read(owner: OrderOwner, orderNumber: string): Promise<OrderDetails>;
+  listDisputes(owner: OrderOwner, list: DisputeList, part: SearchPart): Promise<OrderList>;
+  readAttention(owner: OrderOwner): Promise<OrderAttention>;
+  countByDay(owner: OrderOwner, days: number): Promise<DayOfOrders[]>;
+}
+
+/** Binds what a merchant may read to the database. */
+export function createMerchantOrders(sql: Sql): MerchantOrders {
+  return {
+    search: (owner, search, part) => searchOrders(sql, owner, search, part),
+    csv: (owner, search) => ordersCsv(sql, owner, search),
+    read: (owner, orderNumber) => readOrder(sql, owner, orderNumber),
+    listDisputes: (owner, list, part) => listMerchantDisputes(sql, owner, list, part),
+    readAttention: (owner) => readOrderAttention(sql, owner),
+    countByDay: (owner, days) => countOrdersByDay(sql, owner, days),
+  };
+}
+
+async function readOrder(
+  sql: Sql,
+  { merchantId, environment }: OrderOwner,
+  orderNumber: string,
+): Promise<OrderDetails> {
+  const order = await findOrder(sql, environment, orderNumber);
+  // Another merchant's order is as unknown as none: the answer does not show that it exists.
+  if (order?.merchantId !== merchantId) {
+    throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  }
+  const [timeline, disputes, [clock]] = await Promise.all([
+    readTimeline(sql, orderNumber),
+    readDisputes(sql, orderNumber),
+    sql<[{ now: Date }]>`SELECT service_now() AS now`,
+  ]);
+  return { order, timeline, disputes, version: versionOf(order, timeline), now: clock.now };
+}
+
+function versionOf(order: OrderRow, timeline: readonly TimelineRow[]): string {
+  const { stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt } = order;
+  const webhooks = timeline.map(({ kind, state, attempts }) => [kind, state, attempts]);
+  const shown = [stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt, webhooks];
+  return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 16);
+}
