@@ -1,11 +1,14 @@
 import type { Route } from '../http/define-route.ts';
 import type { PageContext, PageDeps } from './context.ts';
 import { createFiles } from './files.ts';
+import type { OrderPagesDeps } from './orders/deps.ts';
+import { merchantOrderPages } from './orders/routes.ts';
 import { definePage } from './page.ts';
 
 /** What the pages need, each folder of pages its own part. */
 export interface DashboardDeps {
   pages: PageDeps;
+  orders: OrderPagesDeps;
 }
 
 /** Declares the dashboard: the pages of merchants and operators, and their files. */
@@ -13,7 +16,7 @@ export function dashboardRoutes(deps: DashboardDeps): Route[] {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/+$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const context: PageContext = { ...deps.pages, files, pathPrefix };
-  return [...startPage(context), ...routes];
+  return [...startPage(context), ...merchantOrderPages(context, deps.orders), ...routes];
 }
 
 /** Sends everyone to their own first page. */

@@ -2,10 +2,24 @@ import { readSession } from '../accounts/public.ts';
 import { dashboardRoutes } from '../dashboard/routes.ts';
 import type { Route } from '../http/define-route.ts';
 import { createMemoryRateLimiter } from '../http/rate-limit.ts';
+import { readMerchantMoney, runningLedger, showLedger } from '../ledger/public.ts';
+import { createOrderActions } from '../orders/actions.ts';
+import { createMerchantOrders } from '../orders/merchant-orders.ts';
+import type { PresentOrder } from '../orders/presenter.ts';
 import type { Resources } from './compose.ts';
 
+/** What the dashboard shares with the API. */
+export interface SharedWithApi {
+  /** The API's routes: the dashboard carries out commands by the same declarations. */
+  apiRoutes: readonly Route[];
+  present: PresentOrder;
+}
+
 /** The dashboard's pages with what they call. */
-export function composeDashboard({ config, sql, log }: Resources): Route[] {
+export function composeDashboard(
+  { config, sql, log }: Resources,
+  { apiRoutes, present }: SharedWithApi,
+): Route[] {
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond } = config;
   return dashboardRoutes({
     pages: {
@@ -14,6 +28,14 @@ export function composeDashboard({ config, sql, log }: Resources): Route[] {
       log,
       readSession: (token) => readSession({ sql }, token),
       readBanners: async () => null,
+    },
+    orders: {
+      orders: createMerchantOrders(sql),
+      actions: createOrderActions(apiRoutes, publicBaseUrl),
+      readLedger: async (orderNumber) => runningLedger((await showLedger(sql, orderNumber)).lines),
+      readMoney: (owner, days) => readMerchantMoney(sql, owner, days),
+      paymentUrlOf: (order) => present(order).payment_url,
+      moreAttention: [],
     },
   });
 }

@@ -111,7 +111,7 @@ export async function composeApi(resources: Resources) {
   const app = createApp({
     routes: [
       ...routes,
-      ...composeDashboard(resources),
+      ...composeDashboard(resources, { apiRoutes: routes, present }),
       ...documentationOf(routes, config.publicBaseUrl),
     ],
     authenticate: createAuthenticate({ sql, pepper, recordKeyUse: createKeyUse({ sql, log }) }),

@@ -1,0 +1,45 @@
+import type { Environment } from '../../domain/index.ts';
+import type { MerchantMoney } from '../../ledger/public.ts';
+import type { RunningLine } from '../../ledger/public.ts';
+import type { MerchantOrders, OrderActions, OrderOwner, OrderRow } from '../../orders/public.ts';
+import type { MerchantViewer } from '../viewer.ts';
+
+/** Something that a merchant has to do, with the page on which to do it. */
+export interface AttentionItem {
+  text: string;
+  to: string;
+  /** Until when; those without a deadline come after those with one. */
+  until: Date | null;
+}
+
+/** What the pages of a merchant's orders call. */
+export interface OrderPagesDeps {
+  orders: MerchantOrders;
+  actions: OrderActions;
+  /** The lines of one order, each with the balances after it. */
+  readLedger(orderNumber: string): Promise<RunningLine[]>;
+  /** Held now; released and refunded in the latest days. */
+  readMoney(owner: OrderOwner, days: number): Promise<MerchantMoney>;
+  /** The URL of the buyer's page. */
+  paymentUrlOf(order: OrderRow): string;
+  /** What other features need of a merchant, such as failing webhooks. */
+  moreAttention: readonly ((
+    merchantId: string,
+    environment: Environment,
+  ) => Promise<AttentionItem[]>)[];
+}
+
+/** The owner of the orders that a merchant's user looks at. */
+export function ownerOf({ merchantId, environment }: MerchantViewer): OrderOwner {
+  return { merchantId, environment };
+}
+
+/** The path of a page of orders in the viewer's environment. */
+export function pathOf({ environment }: Pick<OrderOwner, 'environment'>, below: string): string {
+  return `/dashboard/${environment}${below}`;
+}
+
+/** The path of the page of one order. */
+export function orderPath({ environment, orderNumber }: OrderRow, below = ''): string {
+  return pathOf({ environment }, `/orders/${encodeURIComponent(orderNumber)}${below}`);
+}

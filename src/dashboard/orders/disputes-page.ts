@@ -1,0 +1,100 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { Route } from '../../http/define-route.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import { shorten } from '../../pages/format.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import { money, moment, orderStatus } from '../view/parts.ts';
+import { pager, pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import { actionForm } from './action-form.ts';
+import type { OrderPagesDeps } from './deps.ts';
+import { orderPath, ownerOf, pathOf } from './deps.ts';
+import { words } from './dispute-view.ts';
+import { waitingSentence } from './sentence.ts';
+
+/** Each has both sides' words, and a form. */
+const DISPUTES_PER_PAGE = 10;
+const SHOWN_CHARACTERS = 400;
+
+const disputesQuery = z.object({
+  list: z.enum(['running', 'ended']).default('running'),
+  before: z.string().optional(),
+});
+
+/** A merchant's disputes: those that have not ended by deadline, or those that have. */
+export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/disputes',
+    query: disputesQuery,
+  }).handledBy(async ({ viewer, query: { list, before } }) => {
+    const part = { before: before || undefined, limit: DISPUTES_PER_PAGE };
+    const { orders, hasMore } = await deps.orders.listDisputes(ownerOf(viewer), list, part);
+    const path = pathOf(viewer, '/disputes');
+    const empty = list === 'running' ? 'No buyer disputes an order.' : 'No dispute has ended yet.';
+    const next = hasMore ? orders.at(-1)?.orderNumber : undefined;
+    return {
+      view: {
+        title: list === 'running' ? 'Disputes' : 'Ended disputes',
+        content: [
+          h(
+            'p',
+            null,
+            list === 'running'
+              ? link(pathWith(path, { list: 'ended' }), 'Ended disputes')
+              : link(path, 'Disputes that have not ended'),
+          ),
+          orders.length === 0 && h('p', { class: 'empty' }, empty),
+          ...orders.map((order) => disputeCard(deps, viewer, order)),
+          pager(path, { list }, { before: before || undefined, next }),
+        ],
+      },
+    };
+  });
+}
+
+function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order: OrderRow) {
+  const now = new Date();
+  const isActive = viewer.merchantStatus === 'APPROVED';
+  const evidence = isActive && actions.of(order).find(({ id }) => id === 'submitEvidence');
+  const heading = `dispute-${order.orderNumber}`;
+  return h(
+    'section',
+    { key: order.orderNumber, class: 'card', 'aria-labelledby': heading },
+    h(
+      'h2',
+      { id: heading },
+      link(orderPath(order), order.merchantOrderId ?? order.orderNumber),
+      ' ',
+      money(order.amountPaise),
+    ),
+    order.disputeRespondBy === null
+      ? endedLine(order, now)
+      : waitingSentence(order, { now, isSuspended: viewer.merchantStatus === 'SUSPENDED' }),
+    ...wordsOf(order, now),
+    evidence && actionForm(actions, order, evidence),
+    h('p', null, link(orderPath(order), 'Everything about this order')),
+  );
+}
+
+function endedLine({ disputeEndedAt: at, status }: OrderRow, now: Date) {
+  return h('p', null, at && ['Ended ', moment(at, now), ' · '], orderStatus(status));
+}
+
+/** Both sides' words on the latest dispute; the order's page has all of them in full. */
+function wordsOf(order: OrderRow, now: Date) {
+  const { disputeReason: reason, disputeEvidence: evidence, disputeResolution } = order;
+  const { disputeDecidedFor: winner, disputeDecisionReason: decision } = order;
+  const said = (who: string, at: Date | null, text: string | null) =>
+    text === null ? null : words(who, at, shorten(text, SHOWN_CHARACTERS), now);
+  return [
+    said('The buyer', order.disputeRaisedAt, reason),
+    said('You', null, evidence),
+    said('You, to resolve it', order.disputeEndedAt, disputeResolution),
+    winner && said(`The decision for the ${winner}`, order.disputeDecidedAt, decision),
+  ];
+}

@@ -1,0 +1,133 @@
+import { h } from 'preact';
+import type { Route } from '../../http/define-route.ts';
+import type { MerchantMoney } from '../../ledger/public.ts';
+import type { AttentionList, DayOfOrders } from '../../orders/public.ts';
+import { MOST_COUNTED } from '../../orders/public.ts';
+import { rupeesText } from '../../pages/format.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import { moment, money, section } from '../view/parts.ts';
+import { pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import type { AttentionItem, OrderPagesDeps } from './deps.ts';
+import { ownerOf, pathOf } from './deps.ts';
+import { ordersPlot } from './plot.ts';
+
+const DAYS = 30;
+
+/** A merchant's first page: what to do now, where the money is, and the orders of the last 30 days. */
+export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return definePage(context, { audience: 'merchant', method: 'GET', path: '' }).handledBy(
+    async ({ viewer }) => {
+      const owner = ownerOf(viewer);
+      const [items, sums, days] = await Promise.all([
+        readAttention(deps, viewer),
+        deps.readMoney(owner, DAYS),
+        deps.orders.countByDay(owner, DAYS),
+      ]);
+      return { view: { title: 'Home', content: homeContent(items, sums, days) } };
+    },
+  );
+}
+
+function homeContent(items: AttentionItem[], sums: MerchantMoney, days: DayOfOrders[]) {
+  return [
+    section('attention', 'Needs attention', attentionList(items)),
+    section(
+      'money',
+      'Money',
+      h(
+        'dl',
+        { class: 'figures' },
+        figure('Held now', sums.heldPaise),
+        figure(`Released in ${DAYS} days`, sums.releasedPaise),
+        figure(`Refunded in ${DAYS} days`, sums.refundedPaise),
+      ),
+    ),
+    section('orders', `Orders of the last ${DAYS} days`, ...ordersPlot(days)),
+  ];
+}
+
+function figure(name: string, amountPaise: number) {
+  return h('div', null, h('dt', null, name), h('dd', null, money(amountPaise)));
+}
+
+function attentionList(items: readonly AttentionItem[]) {
+  if (items.length === 0) return h('p', { class: 'empty' }, 'Nothing waits for you.');
+  return h(
+    'ul',
+    { class: 'list' },
+    items.map(({ text, to, until }) =>
+      h('li', { key: to }, link(to, text), until && [' by ', moment(until)]),
+    ),
+  );
+}
+
+/** Everything that waits for the merchant, by deadline; what has none comes last. */
+async function readAttention(
+  { orders, moreAttention }: OrderPagesDeps,
+  viewer: MerchantViewer,
+): Promise<AttentionItem[]> {
+  const { merchantId, environment } = viewer;
+  const [{ disputes, undelivered }, ...others] = await Promise.all([
+    orders.readAttention(ownerOf(viewer)),
+    ...moreAttention.map((read) => read(merchantId, environment)),
+  ]);
+  const found = [
+    ...accountItems(viewer),
+    ...disputeItems(viewer, disputes),
+    ...undeliveredItems(viewer, undelivered),
+    ...others.flat(),
+  ];
+  const untilMs = ({ until }: AttentionItem) => until?.getTime() ?? Infinity;
+  return found.sort((one, two) => untilMs(one) - untilMs(two) || 0);
+}
+
+const ACCOUNT_TEXTS = {
+  PENDING: 'Finish your application, and wait for its review',
+  REJECTED: 'Your application was rejected: read why, and submit it again',
+  SUSPENDED: 'Your account is suspended: nothing is released to you',
+  APPROVED: null,
+} as const satisfies Record<MerchantViewer['merchantStatus'], string | null>;
+
+function accountItems(viewer: MerchantViewer): AttentionItem[] {
+  const text = ACCOUNT_TEXTS[viewer.merchantStatus];
+  return text === null ? [] : [{ text, to: pathOf(viewer, '/onboarding'), until: null }];
+}
+
+function disputeItems(viewer: MerchantViewer, { orders, count }: AttentionList): AttentionItem[] {
+  const items = orders.map((order) => ({
+    text: `Answer the dispute of ${rupeesText(order.amountPaise)} on ${nameOf(order)}`,
+    to: pathOf(viewer, `/orders/${encodeURIComponent(order.orderNumber)}`),
+    until: order.disputeRespondBy,
+  }));
+  const more = count - orders.length;
+  if (more === 0) return items;
+  const text = `Answer ${countText(count)} disputes in all`;
+  return [...items, { text, to: pathOf(viewer, '/disputes'), until: null }];
+}
+
+function undeliveredItems(
+  viewer: MerchantViewer,
+  { orders, count }: AttentionList,
+): AttentionItem[] {
+  const [oldest] = orders;
+  if (oldest === undefined) return [];
+  const only = `Mark ${nameOf(oldest)} as delivered: it was paid more than 24 hours ago`;
+  const several = `Mark ${countText(count)} orders as delivered: they were paid more than 24 hours ago`;
+  return [
+    count === 1
+      ? { text: only, to: pathOf(viewer, `/orders/${oldest.orderNumber}`), until: null }
+      : {
+          text: several,
+          to: pathWith(pathOf(viewer, '/orders'), { status: 'PAID' }),
+          until: null,
+        },
+  ];
+}
+
+const countText = (count: number) =>
+  count > MOST_COUNTED ? `more than ${MOST_COUNTED}` : String(count);
+const nameOf = ({ merchantOrderId, orderNumber }: AttentionList['orders'][number]) =>
+  `order ${merchantOrderId ?? orderNumber}`;

@@ -1,0 +1,41 @@
+import type { RunningLine } from '../../ledger/public.ts';
+import { moment, money, section } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+
+const OPERATIONS = {
+  capture: 'Paid by the buyer',
+  release: 'Released to you',
+  refund: 'Refunded to the buyer',
+  reversal: 'Taken back at the gateway',
+} as const satisfies Record<RunningLine['operation'], string>;
+
+/** The ledger's lines of one order, and where its money was after each. */
+export function ledgerSection(lines: readonly RunningLine[], now: Date) {
+  const hasSurplus = lines.some(({ surplusPaise }) => surplusPaise !== 0);
+  return section(
+    'ledger',
+    'Ledger',
+    dataTable({
+      caption: "The ledger's lines, oldest first, with the balances after each",
+      empty: 'No money has moved.',
+      rows: lines,
+      columns: [
+        { title: 'At', cell: (line: RunningLine) => moment(line.at, now) },
+        { title: 'Line', cell: ({ operation }) => OPERATIONS[operation] },
+        { title: 'Amount', isNumber: true, cell: (line) => money(line.amountPaise) },
+        { title: 'Held', isNumber: true, cell: (line) => money(line.heldPaise) },
+        { title: 'Released', isNumber: true, cell: (line) => money(line.releasedPaise) },
+        { title: 'Refunded', isNumber: true, cell: (line) => money(line.refundedPaise) },
+        ...(hasSurplus
+          ? [
+              {
+                title: 'Surplus',
+                isNumber: true,
+                cell: (line: RunningLine) => money(line.surplusPaise),
+              },
+            ]
+          : []),
+      ],
+    }),
+  );
+}

@@ -1,0 +1,128 @@
+import { Readable } from 'node:stream';
+import { h } from 'preact';
+import { ORDER_STATUSES } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import { shorten } from '../../pages/format.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { choice, textField } from '../view/fields.ts';
+import { filterForm } from '../view/layout.ts';
+import type { View } from '../view/layout.ts';
+import { moment, money, orderStatus } from '../view/parts.ts';
+import { dataTable, pager, pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import type { OrderPagesDeps } from './deps.ts';
+import { orderPath, ownerOf, pathOf } from './deps.ts';
+import type { FilterQuery } from './filter.ts';
+import { filterOf, filterQuery } from './filter.ts';
+
+const ORDERS_PER_PAGE = 25;
+const SHOWN_CHARACTERS = 60;
+
+/** The list of a merchant's orders, with one box to search it, and the same orders as a CSV file. */
+export function listPages(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return [...listPage(context, deps), ...csvFile(context, deps)];
+}
+
+function listPage(context: PageContext, { orders }: OrderPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/orders',
+    query: filterQuery,
+  }).handledBy(async ({ viewer, query }) => {
+    const owner = ownerOf(viewer);
+    const { search, isValid } = filterOf(query);
+    const part = { before: query.before || undefined, limit: ORDERS_PER_PAGE };
+    const list = isValid
+      ? await orders.search(owner, search, part)
+      : { orders: [], hasMore: false };
+    return { status: isValid ? 200 : 400, view: listView(pathOf(owner, '/orders'), query, list) };
+  });
+}
+
+function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/orders.csv',
+    query: filterQuery,
+  }).handledBy(async ({ viewer, query }) => {
+    const { search, isValid } = filterOf(query);
+    if (!isValid) return { seeOther: pathWith(pathOf(viewer, '/orders'), query) };
+    const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
+    const name = `orders-${viewer.environment}-${today}.csv`;
+    return {
+      file: Readable.from(orders.csv(ownerOf(viewer), search)),
+      contentType: 'text/csv',
+      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+    };
+  });
+}
+
+function listView(
+  path: string,
+  { before, ...filter }: FilterQuery,
+  { orders, hasMore }: { orders: OrderRow[]; hasMore: boolean },
+): View {
+  const next = hasMore ? orders.at(-1)?.orderNumber : undefined;
+  return {
+    title: 'Orders',
+    content: [
+      searchForm(path, filter),
+      dataTable({
+        caption: 'Orders, newest first',
+        columns: COLUMNS,
+        rows: orders,
+        empty: Object.values(filter).some(Boolean)
+          ? 'No order matches.'
+          : 'There are no orders yet.',
+      }),
+      pager(path, filter, { before: before || undefined, next }),
+      orders.length > 0 &&
+        h('p', null, link(pathWith(`${path}.csv`, filter), 'Save these orders as CSV')),
+    ],
+  };
+}
+
+function searchForm(path: string, filter: FilterQuery) {
+  const { state } = filterOf(filter);
+  const label = 'Order number, your own id, e-mail, phone or UTR';
+  return filterForm(
+    path,
+    textField({ name: 'q', label, type: 'search' }, state),
+    choice(
+      {
+        name: 'status',
+        label: 'Status',
+        placeholder: 'All',
+        choices: Object.fromEntries(ORDER_STATUSES.map((status) => [status, status])),
+      },
+      state,
+    ),
+    textField({ name: 'from', label: 'Created from', type: 'date' }, state),
+    textField({ name: 'to', label: 'Created to', type: 'date' }, state),
+  );
+}
+
+const COLUMNS = [
+  { title: 'Order', cell: (order: OrderRow) => link(orderPath(order), order.orderNumber) },
+  { title: 'Your id', cell: ({ merchantOrderId }: OrderRow) => merchantOrderId },
+  {
+    title: 'For',
+    cell: ({ description }: OrderRow) => h('bdi', null, shorten(description, SHOWN_CHARACTERS)),
+  },
+  {
+    title: 'Buyer',
+    cell: ({ buyerEmail, buyerName }: OrderRow) =>
+      h('bdi', null, shorten(buyerName || buyerEmail, SHOWN_CHARACTERS)),
+  },
+  { title: 'Created', cell: ({ createdAt }: OrderRow) => moment(createdAt) },
+  { title: 'Status', cell: ({ status }: OrderRow) => orderStatus(status) },
+  {
+    title: 'Amount',
+    isNumber: true,
+    cell: ({ amountPaise }: OrderRow) => money(amountPaise),
+  },
+];

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { DomainError } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import { ERRORS, errorOf, ValidationError } from '../../http/errors.ts';
+import type { PageContext } from '../context.ts';
+import type { PageRequest } from '../page.ts';
+import { definePage } from '../page.ts';
+import type { PageReply } from '../reply.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import { pathWith } from '../view/table.ts';
+import type { RefusedAction } from './action-form.ts';
+import { KEY_FIELD, valuesOf } from './action-form.ts';
+import type { OrderPagesDeps } from './deps.ts';
+import { orderPath, ownerOf } from './deps.ts';
+import type { OrderPageContent } from './order-page.ts';
+import { orderView } from './order-page.ts';
+
+const orderParams = z.object({ id: z.string() });
+const actionParams = z.object({ id: z.string(), action: z.string() });
+const actionBody = z.record(z.string(), z.unknown());
+
+/** The page of one order, its version, and its actions. */
+export function orderPages(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return [...showPage(context, deps), ...versionOf(context, deps), ...actionPage(context, deps)];
+}
+
+function showPage(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/orders/{id}',
+    params: orderParams,
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ viewer, params, query }) => {
+    const content = await readContent(deps, viewer, params.id);
+    const done = deps.actions.find(query.done ?? '', viewer.environment);
+    return { view: orderView(deps, { ...content, done }) };
+  });
+}
+
+function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/orders/{id}/version',
+    params: orderParams,
+  }).handledBy(async ({ viewer, params }) => {
+    const { version } = await orders.read(ownerOf(viewer), params.id);
+    return { json: { version } };
+  });
+}
+
+type ActionPageRequest = PageRequest<'merchant', typeof actionParams, undefined, typeof actionBody>;
+
+function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/orders/{id}/{action}',
+    params: actionParams,
+    body: actionBody,
+  }).handledBy(async (request) => {
+    const { viewer, params } = request;
+    // Another merchant's order is unknown here, while the API says that it is another's.
+    const { order } = await deps.orders.read(ownerOf(viewer), params.id);
+    const action = deps.actions.find(params.action, viewer.environment);
+    if (!action) throw errorOf('NOT_FOUND');
+    assertActive(viewer);
+    const values = valuesOf(request.body);
+    const idempotencyKey = values[KEY_FIELD] ?? '';
+    try {
+      const { orderNumber } = order;
+      const command = { orderNumber, values, idempotencyKey };
+      await deps.actions.carryOut(action, command, apiContext(request));
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      return refusedReply(deps, request, error, { values, idempotencyKey });
+    }
+    return { seeOther: pathWith(orderPath(order), { done: action.id }) };
+  });
+}
+
+/** The context in which the API's route runs, after its own checks of the credentials. */
+function apiContext({ viewer, requestId, log, address }: ActionPageRequest) {
+  const { merchantId: id, merchantName: name, environment } = viewer;
+  return {
+    environment,
+    merchant: { id, name },
+    requestId,
+    log,
+    rawBody: undefined,
+    clientIp: address,
+  };
+}
+
+/** Refuses what the API refuses with the credentials of a merchant that is not active. */
+function assertActive({ merchantStatus }: MerchantViewer): void {
+  if (merchantStatus === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
+  if (merchantStatus !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
+}
+
+/** Shows the page as it is now, with the refusal and what was typed at the form. */
+async function refusedReply(
+  deps: OrderPagesDeps,
+  { viewer, params }: ActionPageRequest,
+  error: DomainError,
+  typed: Pick<RefusedAction, 'values' | 'idempotencyKey'>,
+): Promise<PageReply> {
+  const { message } = error;
+  const violations = error instanceof ValidationError ? error.validationErrors : {};
+  const content = await readContent(deps, viewer, params.id);
+  const refused = { id: params.action, message, violations, ...typed };
+  const { status } = ERRORS[error.code];
+  return {
+    status: status === 502 ? 502 : 400,
+    view: orderView(deps, { ...content, refused }),
+  };
+}
+
+async function readContent(
+  { orders, actions, readLedger }: OrderPagesDeps,
+  viewer: MerchantViewer,
+  orderNumber: string,
+): Promise<OrderPageContent> {
+  const details = await orders.read(ownerOf(viewer), orderNumber);
+  const lines = await readLedger(details.order.orderNumber);
+  const isActive = viewer.merchantStatus === 'APPROVED';
+  return {
+    details,
+    lines,
+    actions: isActive ? actions.of(details.order) : [],
+    isSuspended: viewer.merchantStatus === 'SUSPENDED',
+  };
+}

@@ -1,0 +1,88 @@
+import { h } from 'preact';
+import type { OrderRow, TimelineRow } from '../../orders/public.ts';
+import { moment, section, tag, written } from '../view/parts.ts';
+import type { Tone } from '../view/parts.ts';
+import { link } from '../view/url.ts';
+import { pathOf } from './deps.ts';
+
+const LABELS = {
+  ORDER_CREATED: 'Created',
+  PAYMENT_SUCCESS: 'Paid',
+  PAYMENT_FAILED: 'A payment failed',
+  DELIVERY_CONFIRMED: 'Delivered',
+  DISPUTE_RAISED: 'The buyer raised a dispute',
+  DISPUTE_RESOLVED: 'The dispute was resolved',
+  ORDER_COMPLETED: 'Completed',
+  REFUND_PROCESSED: 'Refunded',
+  ORDER_CANCELLED: 'Cancelled',
+  EVIDENCE_SUBMITTED: 'Evidence submitted',
+  CLOSING_PAYMENT: 'The payment session is being closed',
+  PAYMENT_STILL_OPEN: 'The payment session could not be closed',
+  RELEASE_STARTED: 'The release started',
+  REFUND_STARTED: 'The refund started',
+  CLOCK_ADVANCED: 'The clock was moved',
+  SURPLUS_REFUND_STARTED: 'The refund of a surplus payment started',
+  SURPLUS_REFUNDED: 'A surplus payment was refunded',
+  REFUNDED_AT_GATEWAY: 'Refunded at the gateway',
+  CHARGEBACK_OPENED: "The buyer's bank opened a chargeback",
+  CHARGEBACK_WON: 'The chargeback was won',
+  CHARGEBACK_LOST: 'The chargeback was lost',
+} as const satisfies Record<TimelineRow['kind'], string>;
+
+/** A long order has thousands of entries, such as failed payments. */
+const MOST_SHOWN = 50;
+
+const DELIVERY_TONES = {
+  PENDING: 'wait',
+  DELIVERED: 'good',
+  FAILED: 'bad',
+} as const satisfies Record<NonNullable<TimelineRow['state']>, Tone>;
+
+/** What happened to an order, the latest first, with the state of each webhook. */
+export function timelineSection(order: OrderRow, rows: readonly TimelineRow[], now: Date) {
+  const shown = rows.slice(-MOST_SHOWN).toReversed();
+  const left = rows.length - shown.length;
+  return section(
+    'timeline',
+    'Timeline',
+    h('ol', { class: 'timeline' }, ...shown.map((row) => entry(order, row, now))),
+    left > 0 && h('p', { class: 'hint' }, `${left} earlier entries are in the API's timeline.`),
+  );
+}
+
+function entry(order: OrderRow, row: TimelineRow, now: Date) {
+  return h(
+    'li',
+    null,
+    h('p', null, h('strong', null, LABELS[row.kind]), ' ', moment(row.at, now)),
+    ...Object.entries(row.details ?? {}).map(([name, value]) => detail(name, value)),
+    webhookLine(order, row, now),
+  );
+}
+
+function detail(name: string, value: string | number | boolean | null) {
+  if (value === null || value === '') return null;
+  const label = name
+    .replaceAll(/([A-Z])/g, ' $1')
+    .replaceAll('_', ' ')
+    .toLowerCase();
+  return h('div', null, h('p', { class: 'hint' }, label), written(String(value)));
+}
+
+function webhookLine({ environment }: OrderRow, row: TimelineRow, now: Date) {
+  const { deliveryId, state, attempts, nextAttemptAt } = row;
+  if (row.eventId === null) return null;
+  if (deliveryId === null || state === null) {
+    return h('p', { class: 'hint' }, 'No webhook: there was no webhook URL.');
+  }
+  const to = pathOf({ environment }, `/deliveries/${encodeURIComponent(deliveryId)}`);
+  return h(
+    'p',
+    null,
+    link(to, `Webhook ${row.kind}`),
+    ' ',
+    tag(DELIVERY_TONES[state], state),
+    ` after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
+    state === 'PENDING' && nextAttemptAt && [', next ', moment(nextAttemptAt, now)],
+  );
+}

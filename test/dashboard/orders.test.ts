@@ -1,0 +1,321 @@
+import { describe, expect } from 'vitest';
+import { HOLDING_STATUSES } from '../../src/domain/index.ts';
+import { rupeesText } from '../../src/pages/format.ts';
+import { merchantUser } from '../support/users.ts';
+import type { Visit } from './browsing.ts';
+import { browserOf } from './browsing.ts';
+import { dashboardTest } from './dashboard-test.ts';
+
+const test = dashboardTest({ time: 'real', merchant: { webhooks: true } }).extend(
+  'rival',
+  { scope: 'file' },
+  async ({ service }) => {
+    const rival = await service.newMerchant({ name: 'Rival' });
+    return rival.sandbox.create({ merchantOrderId: 'RIVAL-1' });
+  },
+);
+
+const MAX_BYTES = 50_000;
+const listOf = (query = '') => `/dashboard/sandbox/orders${query}`;
+const pageOf = (orderNumber: string, below = '') =>
+  `/dashboard/sandbox/orders/${orderNumber}${below}`;
+
+/** The text of a page without its tags. */
+function textOf({ body }: Visit): string {
+  return body
+    .replaceAll(/<(script|style)[\s\S]*?<\/\1>/g, '')
+    .replaceAll(/<[^>]+>/g, '')
+    .replaceAll('&nbsp;', ' ')
+    .replaceAll('\u00A0', ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'");
+}
+
+/** The forms of a page by their actions, with the values that they would send. */
+function formOf({ body }: Visit, action: string): Record<string, string> {
+  const form = new RegExp(`<form[^>]*/${action}"[\\s\\S]*?</form>`).exec(body)?.[0];
+  if (form === undefined) throw new Error(`The page has no form for ${action}`);
+  const inputs = form.matchAll(/<(?:input|textarea)[^>]*name="([^"]+)"(?:[^>]*value="([^"]*)")?/g);
+  return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [name, value]));
+}
+
+/** The same fields, those of the action filled in. */
+function filled(fields: Record<string, string>, values: Record<string, string>) {
+  const entries = Object.entries(fields).map(([name, value]) => {
+    const own = name.slice(name.lastIndexOf('-') + 1);
+    return [name, values[own] ?? value] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+describe('the list of orders', () => {
+  test('finds an order by everything that identifies it, and nothing of another merchant', async ({
+    owner,
+    merchant,
+    rival,
+  }) => {
+    const order = await merchant.sandbox.create({
+      merchantOrderId: 'FIND-1',
+      buyerEmail: 'finder@example.com',
+      buyerPhone: '+919812345678',
+    });
+    await merchant.sandbox.create({ merchantOrderId: 'OTHER-1' });
+    await merchant.sandbox.help(order, 'pay');
+    const utr = (await merchant.sandbox.read(order)).payment?.utr ?? '';
+    expect(utr).not.toBe('');
+    for (const text of [order.order_number, 'FIND-1', 'FINDER@example.com', '98123 45678', utr]) {
+      const page = await owner.get(listOf(`?q=${encodeURIComponent(text)}`));
+      expect(page.status).toBe(200);
+      expect([page.body.includes('FIND-1'), page.body.includes('OTHER-1')]).toEqual([true, false]);
+    }
+    for (const text of [rival.order_number, 'RIVAL-1']) {
+      expect(textOf(await owner.get(listOf(`?q=${text}`)))).toContain('No order matches.');
+    }
+  });
+
+  test('is shown in parts of 25, each linking to the next with its filter', async ({
+    owner,
+    orders,
+  }) => {
+    for (let index = 0; index < 30; index += 1) {
+      await orders.write({ merchantOrderId: 'PART', environment: 'production' });
+    }
+    const first = await owner.get('/dashboard/production/orders?q=PART&status=ACCEPTED');
+    const older = /href="([^"]+)" rel="next"/.exec(first.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(older).toContain('status=ACCEPTED');
+    const second = await owner.get(older);
+    const numbersOf = ({ body }: Visit) => [
+      ...new Set(Array.from(body.matchAll(/orders\/(ORD\w+)/g), ([, number]) => number)),
+    ];
+    expect([numbersOf(first).length, numbersOf(second).length]).toEqual([25, 5]);
+    expect(new Set([...numbersOf(first), ...numbersOf(second)]).size).toBe(30);
+    expect(second.body).not.toContain('rel="next"');
+    expect(Buffer.byteLength(first.body)).toBeLessThan(MAX_BYTES);
+  });
+
+  test('names an invalid day, and keeps what was typed', async ({ owner }) => {
+    const page = await owner.get(listOf('?q=FIND-1&from=2026-99-01'));
+    expect(page.status).toBe(400);
+    expect(textOf(page)).toContain('must be a day such as 2026-11-22');
+    expect(page.body).toContain('value="FIND-1"');
+  });
+
+  test('is saved as CSV with the same filter, and no formula in it', async ({
+    owner,
+    merchant,
+  }) => {
+    await merchant.sandbox.create({ merchantOrderId: 'CSV-1', description: '=1+1' });
+    const file = await owner.get('/dashboard/sandbox/orders.csv?q=CSV-1');
+    expect(file.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(file.headers.get('content-disposition')).toMatch(
+      /^attachment; filename="orders-sandbox-\d{4}-\d\d-\d\d\.csv"$/,
+    );
+    const rows = file.body.trim().split('\r\n');
+    expect(rows).toHaveLength(2);
+    expect(rows[1]).toContain(",CSV-1,ACCEPTED,499.50,'=1+1,");
+  });
+});
+
+describe('the page of an order', () => {
+  test('says what the order waits for, and shows its payment, money, timeline and webhooks', async ({
+    owner,
+    merchant,
+  }) => {
+    const order = await merchant.sandbox.create({ merchantOrderId: 'SHOW-1' });
+    await merchant.sandbox.help(order, 'pay');
+    await merchant.sandbox.command(order, 'deliver', { trackingId: 'TRK-77' });
+    const page = await owner.get(pageOf(order.order_number));
+    expect(page.status).toBe(200);
+    const text = textOf(page);
+    expect(text).toMatch(
+      /Delivered\. If the buyer raises no dispute by [^(]+IST \(in \d+ hours\), it completes and ₹499\.50 is released to you\./,
+    );
+    expect(text).toContain('TRK-77');
+    expect(text).toContain('Paid by the buyer');
+    expect(page.body).toMatch(
+      /href="\/dashboard\/sandbox\/deliveries\/[^"]+">Webhook PAYMENT_SUCCESS/,
+    );
+    expect(page.body).toContain(order.payment_url);
+    expect(Buffer.byteLength(page.body)).toBeLessThan(MAX_BYTES);
+  });
+
+  test.for([
+    ['', 'get'],
+    ['/version', 'get'],
+    ['/deliverOrder', 'post'],
+  ] as const)(
+    "another merchant's order is unknown, and so is one of the other environment (%s)",
+    async ([below, method], { owner, merchant, rival }) => {
+      const own = await merchant.sandbox.create();
+      const paths = [
+        pageOf(rival.order_number, below),
+        pageOf('ORD00000000000000000000000000', below),
+        `/dashboard/production/orders/${own.order_number}${below}`,
+      ];
+      for (const path of paths) {
+        const { status, body } = await owner[method](path);
+        expect([path, status]).toEqual([path, 404]);
+        expect(body).not.toContain('belong');
+      }
+    },
+  );
+
+  test('changes its version when the order does, and only then', async ({ owner, merchant }) => {
+    const order = await merchant.sandbox.create();
+    await merchant.sandbox.help(order, 'pay');
+    const versionOf = async () => (await owner.get(pageOf(order.order_number, '/version'))).body;
+    const page = await owner.get(pageOf(order.order_number));
+    const shown = /data-version="([^"]+)"/.exec(page.body)?.[1];
+    await merchant.sandbox.command(order, 'deliver');
+    expect(JSON.parse(await versionOf())).toEqual({ version: expect.not.stringMatching(shown!) });
+  });
+
+  test('texts of buyers and merchants are shown as they were written, never as markup', async ({
+    owner,
+    merchant,
+  }) => {
+    const order = await merchant.sandbox.create({ description: '<img src=x onerror=alert(1)>' });
+    await merchant.sandbox.help(order, 'pay');
+    await merchant.sandbox.help(order, 'dispute', { reason: '</p><script>alert(1)</script>' });
+    for (const path of [pageOf(order.order_number), listOf(), '/dashboard/sandbox/disputes']) {
+      const { body } = await owner.get(path);
+      expect(body).not.toContain('<img src=x');
+      expect(body).not.toContain('<script>alert');
+    }
+  });
+});
+
+describe('an action on an order', () => {
+  test('is carried out once, also by a double click, and the page then says so', async ({
+    owner,
+    merchant,
+  }) => {
+    const order = await merchant.sandbox.create();
+    await merchant.sandbox.help(order, 'pay');
+    const path = pageOf(order.order_number);
+    const fields = filled(formOf(await owner.get(path), 'deliverOrder'), { trackingId: 'TRK-1' });
+    const answers = await Promise.all([
+      owner.post(`${path}/deliverOrder`, fields),
+      owner.post(`${path}/deliverOrder`, fields),
+    ]);
+    expect(answers.map(({ status, location }) => [status, location])).toEqual([
+      [303, `${path}?done=deliverOrder`],
+      [303, `${path}?done=deliverOrder`],
+    ]);
+    const { entries } = await merchant.sandbox.timeline(order);
+    expect(entries.filter(({ kind }) => kind === 'DELIVERY_CONFIRMED')).toEqual([
+      expect.objectContaining({ details: { trackingId: 'TRK-1' } }),
+    ]);
+    expect(textOf(await owner.get(`${path}?done=deliverOrder`))).toContain(
+      'Done: Mark as delivered.',
+    );
+  });
+
+  test("is refused in the API's words, with what was typed", async ({ owner, merchant }) => {
+    const order = await merchant.sandbox.create();
+    const path = pageOf(order.order_number);
+    await merchant.sandbox.help(order, 'pay');
+    const refund = formOf(await owner.get(path), 'refundOrder');
+    const blank = await owner.post(`${path}/refundOrder`, filled(refund, { reason: '  ' }));
+    expect(blank.status).toBe(400);
+    expect(textOf(blank)).toContain('must be 1 to 1000 characters and not blank');
+    expect(formOf(blank, 'refundOrder')['idempotencyKey']).toBe(refund['idempotencyKey']);
+
+    const long = 'x'.repeat(1001);
+    const tooLong = await owner.post(`${path}/refundOrder`, filled(refund, { reason: long }));
+    expect(tooLong.body).toContain(long);
+
+    await merchant.sandbox.command(order, 'refund', { reason: 'Sold out' });
+    await merchant.sandbox.untilStatus(order, 'REFUNDED');
+    const late = await owner.post(`${path}/refundOrder`, filled(refund, { reason: 'Gone' }));
+    expect(late.status).toBe(400);
+    const api = await merchant.sandbox.command(order, 'refund', { reason: 'Gone' });
+    expect(textOf(late)).toContain(api.body.message);
+  });
+
+  test('of the sandbox acts as the buyer; production has no such action', async ({
+    owner,
+    orders,
+  }) => {
+    const inProduction = await orders.write({ environment: 'production' });
+    const path = `/dashboard/production/orders/${inProduction.orderNumber}`;
+    expect((await owner.get(path)).body).not.toContain('Pay as the buyer');
+    expect((await owner.post(`${path}/testPay`, { idempotencyKey: 'k' })).status).toBe(404);
+  });
+
+  test('leads through a whole order without the API: paid, delivered, disputed, answered', async ({
+    owner,
+    merchant,
+  }) => {
+    const order = await merchant.sandbox.create();
+    const path = pageOf(order.order_number);
+    const act = async (action: string, values: Record<string, string> = {}) => {
+      const fields = filled(formOf(await owner.get(path), action), values);
+      expect((await owner.post(`${path}/${action}`, fields)).status).toBe(303);
+    };
+    await act('testFailPayment');
+    await act('testPay');
+    await act('deliverOrder');
+    await act('testDispute', { reason: 'It never arrived at all' });
+    const disputes = await owner.get('/dashboard/sandbox/disputes');
+    expect(textOf(disputes)).toContain('It never arrived at all');
+    const evidence = filled(formOf(disputes, `${order.order_number}/submitEvidence`), {
+      text: 'The courier has a signature',
+    });
+    expect((await owner.post(`${path}/submitEvidence`, evidence)).status).toBe(303);
+    await act('resolveDispute', { resolution: 'Found at the neighbour' });
+    expect((await merchant.sandbox.read(order)).status).toBe('DELIVERED');
+    const ended = textOf(await owner.get('/dashboard/sandbox/disputes?list=ended'));
+    for (const text of [
+      'It never arrived at all',
+      'The courier has a signature',
+      'Found at the neighbour',
+    ]) {
+      expect(ended).toContain(text);
+    }
+    await act('testAdvance');
+    await merchant.sandbox.untilStatus(order, 'COMPLETED');
+    expect(textOf(await owner.get(path))).toContain('₹499.50 is released to you');
+  });
+
+  test('is refused while the merchant is suspended, and not offered', async ({ service, cli }) => {
+    const shop = await service.newMerchant({ name: 'Suspended' });
+    const order = await shop.sandbox.create();
+    const browser = browserOf(service.origin, await merchantUser(service.sql, shop.merchantId));
+    const path = pageOf(order.order_number);
+    const fields = formOf(await browser.get(path), 'cancelOrder');
+    await cli.json('merchant', 'suspend', '--merchant', shop.merchantId, '--reason', 'A test');
+    expect((await browser.get(path)).body).not.toContain('cancelOrder');
+    const { status, body } = await browser.post(`${path}/cancelOrder`, fields);
+    expect(status).toBe(403);
+    expect(body).toContain('Merchant account is not active');
+    expect(textOf(await browser.get('/dashboard/sandbox'))).toContain('Your account is suspended');
+  });
+});
+
+describe('the home page', () => {
+  test('lists what waits for the merchant by deadline, the money, and the orders of 30 days', async ({
+    owner,
+    merchant,
+    service,
+  }) => {
+    const order = await merchant.sandbox.create({ merchantOrderId: 'HOME-1' });
+    await merchant.sandbox.help(order, 'pay');
+    await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at all' });
+    const page = await owner.get('/dashboard/sandbox');
+    expect(page.status).toBe(200);
+    const text = textOf(page);
+    expect(text).toMatch(/Answer the dispute of ₹499\.50 on order HOME-1 by [^(]+\(in 2 days\)/);
+    const [held] = await service.sql<{ paise: number }[]>`
+      SELECT sum(amount_paise)::bigint AS paise FROM orders
+      WHERE merchant_id = ${merchant.merchantId} AND environment = 'sandbox'
+        AND status = ANY(${HOLDING_STATUSES})`;
+    expect(text).toContain(`Held now${rupeesText(held!.paise)}`);
+    expect(page.body).toMatch(
+      /<svg class="plot"[^>]+role="img" aria-labelledby="plot-title plot-description"/,
+    );
+    expect(text).toMatch(/Orders of the last 30 days by outcome\d+ orders: completed \d+/);
+    expect(page.body).not.toContain('style=');
+    expect(Buffer.byteLength(page.body)).toBeLessThan(MAX_BYTES);
+  });
+});
