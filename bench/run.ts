@@ -4,6 +4,7 @@ import { SetupError } from '../src/setup-error.ts';
 const BENCHMARKS: Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>> = {
   comparison: () => import('./comparison.ts'),
   create: () => import('./create.ts'),
+  dashboard: () => import('./dashboard.ts'),
   lifecycle: () => import('./lifecycle.ts'),
   listing: () => import('./listing.ts'),
   webhooks: () => import('./webhooks.ts'),

@@ -1,0 +1,45 @@
+/** What the paths of pages are made of: objects of the loaded data. */
+export interface Samples {
+  /** The number of a completed order, with every kind of entry in its timeline. */
+  completedOrder: string;
+  /** The number of an order in the middle, from which a list goes on. */
+  middleOrder: string;
+  /** The number of an order with an open dispute. */
+  disputedOrder: string;
+  /** The id of a delivery with attempts. */
+  delivery: string;
+  merchantId: string;
+}
+
+/** A page that the benchmark measures. */
+export interface MeasuredPage {
+  name: string;
+  /** Whose session reads it. */
+  as: 'merchant' | 'operator';
+  path(samples: Samples): string;
+}
+
+const merchant = (name: string, path: (samples: Samples) => string): MeasuredPage => ({
+  name,
+  as: 'merchant',
+  path: (samples) => `/dashboard/sandbox${path(samples)}`,
+});
+
+/** Every page, with the filters that read most. A new page is added here. */
+export const PAGES: readonly MeasuredPage[] = [
+  merchant('home', () => ''),
+  merchant('orders', () => '/orders'),
+  merchant('orders, in the middle', ({ middleOrder }) => `/orders?before=${middleOrder}`),
+  merchant('orders, completed', () => '/orders?status=COMPLETED'),
+  merchant('orders, a status that none has', () => '/orders?status=DELIVERED'),
+  merchant('orders by number', ({ middleOrder }) => `/orders?q=${middleOrder}`),
+  merchant('orders by own id', () => '/orders?q=SHOP-777'),
+  merchant('orders by e-mail', () => '/orders?q=buyer77%40example.com'),
+  merchant('orders by phone', () => '/orders?q=9000000077'),
+  merchant('orders by UTR', () => '/orders?q=400000500000'),
+  merchant('one order, completed', ({ completedOrder }) => `/orders/${completedOrder}`),
+  merchant('one order, disputed', ({ disputedOrder }) => `/orders/${disputedOrder}`),
+  merchant("one order's version", ({ completedOrder }) => `/orders/${completedOrder}/version`),
+  merchant('disputes', () => '/disputes'),
+  merchant('disputes, ended', () => '/disputes?list=ended'),
+];
