@@ -17,7 +17,7 @@ import { startHttpServer } from '../src/http/server.ts';
 import { composeApi } from '../src/main/compose.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
 import { SECRET_KEYS } from '../test/support/secret-keys.ts';
-import { merchantUser, operatorUser } from '../test/support/users.ts';
+import { merchantUser, operatorUser, signIn } from '../test/support/users.ts';
 import { loadOrders, orderNumberOf, settle } from './dashboard/data.ts';
 import { deliveryIdOf, loadDeliveries, loadWholeOrder } from './dashboard/deliveries.ts';
 import type { MeasuredPage, Samples } from './dashboard/pages.ts';
@@ -115,8 +115,8 @@ async function startPages(url: string, sql: Sql) {
 async function measure(url: string, sql: Sql): Promise<boolean> {
   const samples = await samplesOf(sql);
   const sessions = {
-    merchant: await merchantUser(sql, samples.merchantId),
-    operator: await operatorUser(sql, 'admin'),
+    merchant: await sessionOfMerchant(sql, samples.merchantId),
+    operator: (await operatorUser(sql, 'admin')).cookie,
   };
   // The service's own connections, with their time-out.
   const service = connectDatabase(url);
@@ -129,7 +129,7 @@ async function measure(url: string, sql: Sql): Promise<boolean> {
   for (const page of PAGES) {
     const { p50, p95, bytes, status } = await measurePage(
       origin + page.path(samples),
-      sessions[page.as].cookie,
+      sessions[page.as],
     );
     const isMet = status === 200 && p95 <= TARGET_MS && bytes <= TARGET_BYTES;
     isGood &&= isMet;
@@ -139,6 +139,13 @@ async function measure(url: string, sql: Sql): Promise<boolean> {
   await server.stop();
   await service.end();
   return isGood;
+}
+
+/** A merchant has one user, which an earlier run may have made. */
+async function sessionOfMerchant(sql: Sql, merchantId: string): Promise<string> {
+  const [user] = await sql<{ userId: string }[]>`
+    SELECT user_id FROM users WHERE merchant_id = ${merchantId}`;
+  return user ? signIn(sql, user.userId) : (await merchantUser(sql, merchantId)).cookie;
 }
 
 const lineOf = ({ name }: MeasuredPage, { p50, p95, bytes }: Record<string, number>) =>

@@ -45,7 +45,7 @@ export function actionForm(
     h('summary', null, action.label),
     h(
       'div',
-      null,
+      { class: 'action' },
       own && notice('bad', own.message, 'alert'),
       h('p', { class: 'hint' }, action.summary),
       form(

@@ -107,11 +107,13 @@ function searchForm(path: string, filter: FilterQuery) {
 }
 
 const COLUMNS = [
-  { title: 'Order', cell: (order: OrderRow) => link(orderPath(order), order.orderNumber) },
-  { title: 'Your id', cell: ({ merchantOrderId }: OrderRow) => merchantOrderId },
   {
-    title: 'For',
-    cell: ({ description }: OrderRow) => h('bdi', null, shorten(description, SHOWN_CHARACTERS)),
+    title: 'Order',
+    cell: (order: OrderRow) => [
+      link(orderPath(order), order.merchantOrderId ?? order.orderNumber),
+      h('br', null),
+      h('bdi', { class: 'hint' }, shorten(order.description, SHOWN_CHARACTERS)),
+    ],
   },
   {
     title: 'Buyer',

@@ -42,12 +42,15 @@ function outcomesOf({ day, byStatus }: DayOfOrders): OutcomeDay {
 const totalOf = (day: OutcomeDay) => OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0);
 
 const count = new Intl.NumberFormat('en-IN');
+/** 40K: short enough for the axis. */
+const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
 const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'short' });
 const dayText = (day: string) => dayFormat.format(new Date(`${day}T12:00:00`));
 
 const WIDTH = 720;
 const HEIGHT = 260;
-const MARGIN = { top: 12, right: 4, bottom: 28, left: 52 };
+/** At the left and below there is place for the larger labels of narrow screens. */
+const MARGIN = { top: 16, right: 36, bottom: 40, left: 72 };
 /** Every so many bars have their day below them, counted from the latest. */
 const DAYS_PER_LABEL = 7;
 
@@ -115,7 +118,7 @@ function gridLine(top: number, orders: number) {
     'g',
     { class: 'grid', key: orders },
     h('line', { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: at, y2: at }),
-    h('text', { x: MARGIN.left - 8, y: at + 4, 'text-anchor': 'end' }, count.format(orders)),
+    h('text', { x: MARGIN.left - 8, y: at + 4, 'text-anchor': 'end' }, shortCount.format(orders)),
   );
 }
 
