@@ -4,6 +4,15 @@ export type { LinkPurpose, OpenLink } from './links.ts';
 export { acceptInvitation, findLink, requestReset, resetPassword } from './links.ts';
 export type { LogInResult } from './log-in.ts';
 export { isCodeAwaited, logIn, LOGIN_COOKIE, logInWithCode } from './log-in.ts';
+export type { Invitation, ListedOperator, UserAdminDeps } from './operators.ts';
+export {
+  changeOperatorRole,
+  createOperator,
+  disableOperator,
+  inviteMerchant,
+  listOperators,
+  resetTwoFactor,
+} from './operators.ts';
 export { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 export type { OperatorAction, OperatorRole } from './permissions.ts';
 export { mayDo } from './permissions.ts';

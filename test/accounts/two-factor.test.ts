@@ -1,4 +1,5 @@
-import { Secret, TOTP, URI } from 'otpauth';
+import type { TOTP } from 'otpauth';
+import { Secret, URI } from 'otpauth';
 import { expect } from 'vitest';
 import type { SignedInUser } from '../../src/accounts/public.ts';
 import {
@@ -15,15 +16,11 @@ import {
   resetPassword,
   startTwoFactor,
 } from '../../src/accounts/public.ts';
-import { PASSWORD, TOTP_SECRET } from '../support/users.ts';
+import { codeOf, PASSWORD, TOTP_SECRET } from '../support/users.ts';
 import { accountsTest, CLIENT, ELSEWHERE, expectTooMany, tokenIn } from './accounts-test.ts';
 
 const STEP_SECONDS = 30;
 const WRONG_CODE = { code: 'VALIDATION_FAILED' };
-
-/** The code of a secret at a time, as an authenticator shows it. */
-const codeOf = (secret: string, atMs: number) =>
-  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: atMs });
 
 const base = accountsTest();
 const test = base

@@ -1,3 +1,4 @@
+import { Secret, TOTP } from 'otpauth';
 import { ulid } from 'ulid';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 import type { OperatorRole } from '../../src/accounts/public.ts';
@@ -12,6 +13,10 @@ import { SECRET_KEYS } from './secret-keys.ts';
 export const PASSWORD = 'seven green bicycles';
 /** The secret of two-factor codes of every user of a test who has them set up. */
 export const TOTP_SECRET = 'NFXHI2LTMFZWK43UNBQXILTJNZ2GC3DF';
+
+/** The two-factor code of a secret at a time, as an authenticator shows it. */
+export const codeOf = (secret: string, atMs = Date.now()) =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: atMs });
 
 /** A signed-in user of a test. */
 export interface TestUser {

@@ -11,6 +11,7 @@ import { DELIVERY_COMMANDS } from './delivery.ts';
 import { helpOfAll, helpOfOne } from './help.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
+import { OPERATOR_COMMANDS } from './operator.ts';
 import { ORDER_COMMANDS } from './order.ts';
 import { createAdminService } from './service.ts';
 import { isTemporalError, temporalLineOf } from './temporal-error.ts';
@@ -20,6 +21,7 @@ import { WORKER_COMMANDS } from './worker.ts';
 
 const COMMANDS: readonly AdminCommand[] = [
   ...MERCHANT_COMMANDS,
+  ...OPERATOR_COMMANDS,
   ...WEBHOOK_COMMANDS,
   ...DELIVERY_COMMANDS,
   ...ORDER_COMMANDS,

@@ -7,6 +7,7 @@ import { loadConfig, required } from '../../config.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
+import type { MailDeps } from '../../mail/public.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { Terminal } from './terminal.ts';
@@ -27,6 +28,8 @@ export interface AdminService {
   pepper(): string;
   /** @throws ConfigError if WEBHOOK_SECRET_KEYS is missing */
   secretBox(): SecretBox;
+  /** To send a mail. @throws ConfigError if DATA_ENCRYPTION_KEYS or TEMPORAL_ADDRESS is missing */
+  mails(): Promise<MailDeps>;
   /** The operator's terminal; undefined in scripts. */
   readonly terminal: Terminal | undefined;
   /** Connects on first use, because loading the client takes longer than most commands. */
@@ -69,6 +72,11 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
       const address = required(config, 'TEMPORAL_ADDRESS');
       const { connectTemporal } = await import('../../temporal/client.ts');
       return (client ??= connectTemporal({ address, namespace: config.temporalNamespace }));
+    },
+    async mails() {
+      const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
+      const { createMailWorkflows } = await import('../../temporal/mail-workflows.ts');
+      return { sql, mailBox, mails: createMailWorkflows(await this.temporal()) };
     },
     async close() {
       await Promise.all([sql.end({ timeout: 1 }), client?.connection.close()]);

@@ -1,0 +1,15 @@
+import type { Sql } from '../../src/db/client.ts';
+import type { MailContent } from '../../src/mail/content.ts';
+import { openMail } from '../../src/mail/content.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
+import { SECRET_KEYS } from './secret-keys.ts';
+
+/** The mails to an address that wait to be sent, in the order in which they were written. */
+export async function mailsTo(sql: Sql, to: string): Promise<MailContent[]> {
+  const rows = await sql<{ mailId: string; sealed: Buffer }[]>`
+    SELECT mail_id, sealed FROM mails WHERE sealed IS NOT NULL ORDER BY created_at, mail_id`;
+  const box = createSecretBox(SECRET_KEYS);
+  return rows
+    .map(({ mailId, sealed }) => openMail(box, mailId, sealed))
+    .filter((mail) => mail.to === to);
+}
