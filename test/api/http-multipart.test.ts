@@ -135,3 +135,37 @@ test('of repeated fields the last one counts', async () => {
   form.append('kind', 'bank');
   expect((await send(form)).json['kind']).toBe('bank');
 });
+
+const partsOf = (count: number) =>
+  part('kind', 'a').repeat(count - 1) +
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\nx\r\n`;
+
+test('a form has at most 99 parts, so that 5 MB of empty ones are not parsed', async () => {
+  expect((await send(partsOf(99) + END, TYPE)).status).toBe(200);
+  expect(await messageOf(partsOf(100) + END)).toEqual([400, 'Malformed multipart form']);
+});
+
+test('the headers of a part have at most 4 KiB, so that 5 MB of them are not parsed', async () => {
+  const withHeaders = (bytes: number) =>
+    `--${BOUNDARY}\r\n${'X: y\r\n'.repeat(bytes / 6)}${partsOf(1).slice(BOUNDARY.length + 4)}${END}`;
+  const text = part('kind', 'a');
+  expect((await send(text + withHeaders(3_600), TYPE)).status).toBe(200);
+  expect(await messageOf(text + withHeaders(4_200))).toEqual([400, 'Malformed multipart form']);
+});
+
+test.each([
+  'multipart/form-data; boundary=x-x-x; boundary=y',
+  'multipart/form-data; charset=utf-8; boundary=x-x-x',
+  'multipart/form-data; boundary="x-x-x',
+  `multipart/form-data; boundary=${'x'.repeat(71)}`,
+])('the boundary is the only parameter, so that there is no other one: %s', async (type) => {
+  expect(await messageOf(partsOf(2) + END, { 'Content-Type': type })).toEqual([
+    400,
+    'Malformed multipart form',
+  ]);
+});
+
+test('a boundary may be quoted', async () => {
+  const type = { 'Content-Type': `multipart/form-data; boundary="${BOUNDARY}"` };
+  expect((await send(partsOf(2) + END, type)).status).toBe(200);
+});
