@@ -11,9 +11,9 @@ import { addRequestFields } from '../http/request-context.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { readCookie } from './cookies.ts';
-import type { PageReply } from './reply.ts';
+import type { PageReply, PageResponse } from './reply.ts';
 import { refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
-import type { Audience, Place, Viewers } from './viewer.ts';
+import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
 import { actorOf, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
 type ObjectSchema = z.ZodObject;
@@ -118,6 +118,7 @@ function routeOf<
     ...(query && { query }),
     ...(body && { body }),
     ...(responseTimeoutMs && { responseTimeoutMs }),
+    ...(bodyType === 'multipart' && { beforeBody: createUploadCheck(context, page, place) }),
   }).handledBy(async (request) => {
     const { requestId, log, clientIp: address, headers: given } = request;
     if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
@@ -143,6 +144,23 @@ function routeOf<
       return refusalOf(rendering, error, requestId);
     }
   });
+}
+
+/** Checks who sends a file before it is read. The handler's checks follow once it was read. */
+function createUploadCheck(context: PageContext, page: AccessRule, place: Place) {
+  return async (given: Readonly<Record<string, unknown>>): Promise<PageResponse | undefined> => {
+    const sent = headers.parse(given);
+    assertOwnForm(sent, context.publicBaseUrl);
+    const token = readCookie(sent.Cookie, SESSION_COOKIE);
+    const user = token === undefined ? undefined : await context.readSession(token);
+    try {
+      viewerOf(user, page, place.environment, place.path);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof RedirectFirst)) throw error;
+      return responseOf({ context, place, user }, { seeOther: error.to });
+    }
+  };
 }
 
 /** The path of a request, without its query, which may contain what a buyer is searched by. */

@@ -30,7 +30,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   const takesInput = route.params ?? route.query ?? route.headers ?? route.body;
   const codes = new Set<ErrorCode>([...EVERY_ROUTE, ...(route.errors ?? [])]);
   if (isMerchant) for (const code of MERCHANT_ROUTES) codes.add(code);
-  if (route.rateLimiter) codes.add('TOO_MANY_REQUESTS');
+  if (route.rateLimiter || route.bodyType === 'multipart') codes.add('TOO_MANY_REQUESTS');
   if (takesInput) codes.add('VALIDATION_FAILED');
   return [...codes].sort((left, right) => ERRORS[left].status - ERRORS[right].status);
 }

@@ -115,6 +115,13 @@ interface RouteFacts {
   readonly isHealthCheck?: true;
   /** Renders errors as an HTML page instead of the JSON body. */
   readonly refusalPage?: (refusal: ErrorReply, requestId: string) => Page;
+  /**
+   * Decides by the declared headers whether a request gets an answer before its body is read: a body
+   * of 5 MB costs more than a stranger may cause.
+   *
+   * @returns undefined if the body is to be read
+   */
+  readonly beforeBody?: (headers: Readonly<Record<string, unknown>>) => Promise<Reply | undefined>;
 }
 
 /** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */

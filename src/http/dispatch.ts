@@ -13,6 +13,7 @@ import { BASE_PATHS } from './merchant-gate.ts';
 import type { MerchantGate } from './merchant-gate.ts';
 import { addRequestFields } from './request-context.ts';
 import { send } from './send.ts';
+import { createUploadSlots } from './upload-slots.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './validation.ts';
 import type { NegotiatedVersion } from './versions.ts';
 
@@ -81,6 +82,9 @@ async function runRoute(
   route: Route,
   { caller, version, within }: RouteRun,
 ): Promise<Reply> {
+  const { beforeBody } = route;
+  const early = beforeBody && (await within(() => beforeBody(pickHeaders(ctx, route))));
+  if (early) return early;
   const { input, rawBody } = await readInput(ctx, route);
   const upgraded = version?.upgrade(route.operationId, input);
   const { requestId, log } = ctx.state;
@@ -99,6 +103,8 @@ export function createDispatch({
   responseTimeoutMs,
   now,
 }: DispatchOptions) {
+  const uploadSlots = createUploadSlots();
+
   async function respond(
     ctx: RouteContext,
     route: Route,
@@ -130,8 +136,9 @@ export function createDispatch({
     ctx.set(entry?.version.headers ?? {});
     if (entry) addRequestFields({ merchantId: entry.merchant.id });
     const caller = { environment, merchant: entry?.merchant, clientIp: clientIp(ctx.req) };
+    const run = () => runRoute(ctx, route, { caller, version: entry?.version, within });
     const reply = await respond(ctx, route, () =>
-      runRoute(ctx, route, { caller, version: entry?.version, within }),
+      route.bodyType === 'multipart' ? uploadSlots(caller.clientIp, run) : run(),
     );
     const downgraded = entry?.version.downgrade(route.operationId, reply);
     send(ctx, { ...reply, ...downgraded }, reply.contentType);
