@@ -1,6 +1,11 @@
-/** The value of a cookie; undefined if the request has none of this name. */
+/**
+ * The value of a cookie; undefined if the request has none of this name.
+ *
+ * Only the space that browsers send is removed before a name. `trim()` also removes a no-break space,
+ * and a neighbouring host can set `\u00A0__Host-session`, which browsers do not protect.
+ */
 export function readCookie(header: string | undefined, name: string): string | undefined {
-  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
+  const pairs = (header ?? '').split(';').map((pair) => pair.replace(/^ /, ''));
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 

@@ -96,6 +96,16 @@ async function renderReply(
   return { status, body, headers: securityHeaders(nonce) };
 }
 
+/**
+ * A path may contain what a request named, such as the page to return to. Browsers take `//host` and
+ * `/\\host` for another site, and ignore tabs and line feeds.
+ *
+ * @throws Error if it may lead to another site
+ */
+function assertOwnPath(path: string): void {
+  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) throw new Error('A redirect must stay on this site');
+}
+
 /** The response of what a handler has returned. */
 export async function responseOf(rendering: Rendering, reply: PageReply): Promise<PageResponse> {
   const cookie = reply.setCookie === undefined ? {} : { 'Set-Cookie': reply.setCookie };
@@ -104,6 +114,7 @@ export async function responseOf(rendering: Rendering, reply: PageReply): Promis
     return { ...rendered, headers: { ...rendered.headers, ...cookie } };
   }
   if ('seeOther' in reply) {
+    assertOwnPath(reply.seeOther);
     const Location = rendering.context.pathPrefix + reply.seeOther;
     return { status: 303, body: '', headers: { Location, ...cookie } };
   }
