@@ -39,11 +39,14 @@ const PAN = /^[A-Z]{5}[0-9]{4}[A-Z]$/;
 /**
  * Checks a PAN against its format and the kind of business. The last letter is a check letter whose
  * rule is not public, so a mistyped digit cannot be found.
+ *
+ * @param kind null if it is not known yet: then only the format is checked
  */
-export function panViolation(pan: string, kind: BusinessKind): string | undefined {
+export function panViolation(pan: string, kind: BusinessKind | null): string | undefined {
   if (!PAN.test(pan)) {
     return 'The PAN must be five letters, four digits and a letter, such as ABCPE1234F';
   }
+  if (kind === null) return undefined;
   const { label, panLetters } = BUSINESS_KINDS[kind];
   const letter = pan.charAt(3);
   if (panLetters.includes(letter)) return undefined;
@@ -69,9 +72,9 @@ export function gstinCheckDigit(first14: string): string {
 /**
  * Checks a GSTIN: state code, PAN, number of the registration, Z and check digit.
  *
- * @param pan the PAN of the business, which the GSTIN must contain
+ * @param pan the PAN of the business, which the GSTIN must contain; null if it is not known yet
  */
-export function gstinViolation(gstin: string, pan: string): string | undefined {
+export function gstinViolation(gstin: string, pan: string | null): string | undefined {
   if (!/^[0-9A-Z]{15}$/.test(gstin)) {
     return 'The GSTIN must have 15 letters and digits, such as 27AAPFU0939F1ZV';
   }
@@ -85,7 +88,7 @@ export function gstinViolation(gstin: string, pan: string): string | undefined {
   if (gstin.charAt(14) !== gstinCheckDigit(gstin.slice(0, 14))) {
     return 'The last character of the GSTIN does not match the others; check it for a typing error';
   }
-  if (contained !== pan) {
+  if (pan !== null && contained !== pan) {
     return `The GSTIN contains the PAN ${contained}, which is not the PAN of this business`;
   }
   return undefined;
