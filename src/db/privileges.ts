@@ -8,6 +8,7 @@ const MAY_DELETE = [
   'account_attempts',
   'dashboard_sessions',
   'ledger_proofs',
+  'merchant_documents',
   'one_time_links',
   'order_commands',
   'pending_logins',

@@ -4,7 +4,7 @@ import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
-import { requireMerchant } from './queries.ts';
+import { merchantNotFound, requireMerchant } from './queries.ts';
 
 /** `actor` is recorded in the audit log by the statement that makes the change. */
 export interface MerchantAdminDeps {
@@ -69,6 +69,8 @@ export interface StatusDetails {
   linkedAccountId?: string | undefined;
   /** The payment gateway of the merchant's orders from now on. */
   gateway?: string | undefined;
+  /** What the operator has seen: if the merchant is no longer like this, the change is refused. */
+  seen?: Pick<MerchantRow, 'status' | 'submissions'> | undefined;
 }
 
 /**
@@ -85,7 +87,7 @@ export async function changeMerchantStatus(
   { sql, actor }: MerchantAdminDeps,
   merchantId: string,
   change: StatusChange,
-  { reason, linkedAccountId, gateway }: StatusDetails = {},
+  { reason, linkedAccountId, gateway, seen }: StatusDetails = {},
 ): Promise<MerchantRow> {
   const { to, from } = STATUS_CHANGES[change];
   assertLinkedAccount(linkedAccountId);
@@ -101,6 +103,7 @@ export async function changeMerchantStatus(
       UPDATE merchants SET status = ${to}, status_reason = ${reason ?? null},
         gateway = coalesce(${gateway ?? null}, gateway)
       WHERE merchant_id = ${merchantId} AND status::text = ANY(${[...from]})
+        ${seen ? sql`AND status = ${seen.status} AND submissions = ${seen.submissions}` : sql``}
       RETURNING *
     ), linked AS (
       INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
@@ -113,7 +116,7 @@ export async function changeMerchantStatus(
       SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
     SELECT FROM changed`;
-  if (changed.length === 0) return refuseChange(sql, merchantId, change);
+  if (changed.length === 0) return refuseChange(sql, merchantId, change, seen);
   return requireMerchant(sql, merchantId);
 }
 
@@ -122,9 +125,47 @@ function assertLinkedAccount(linkedAccountId: string | undefined): void {
   throw new DomainError('BAD_REQUEST', 'The linked account must be an id of the gateway: acc_…');
 }
 
-async function refuseChange(sql: Sql, merchantId: string, change: StatusChange): Promise<never> {
-  const merchant = await requireMerchant(sql, merchantId);
+async function refuseChange(
+  sql: Sql,
+  merchantId: string,
+  change: StatusChange,
+  seen: StatusDetails['seen'],
+): Promise<never> {
+  const { status, submissions } = await requireMerchant(sql, merchantId);
+  if (seen && (seen.status !== status || seen.submissions !== submissions)) {
+    const message = `Cannot ${change}; the merchant has changed since you opened the page, and is ${status}`;
+    throw new DomainError('INVALID_STATE', message);
+  }
   const allowed = STATUS_CHANGES[change].from.join(' or ');
-  const message = `Cannot ${change}; merchant must be ${allowed}, and is ${merchant.status}`;
+  const message = `Cannot ${change}; merchant must be ${allowed}, and is ${status}`;
   throw new DomainError('INVALID_STATE', message);
+}
+
+/**
+ * Sets where the merchant's present gateway pays out to in production, whatever the merchant's status.
+ *
+ * @throws DomainError `NOT_FOUND`, `BAD_REQUEST`
+ */
+export async function setLinkedAccount(
+  { sql, actor }: MerchantAdminDeps,
+  merchantId: string,
+  linkedAccountId: string,
+): Promise<void> {
+  assertLinkedAccount(linkedAccountId);
+  const rows = await sql`
+    WITH linked AS (
+      INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
+      SELECT merchant_id, 'production', gateway, ${linkedAccountId}
+      FROM merchants WHERE merchant_id = ${merchantId}
+      ON CONFLICT (merchant_id, environment, gateway)
+        DO UPDATE SET linked_account_id = excluded.linked_account_id
+      RETURNING merchant_id, gateway
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'merchant.linkedAccount', merchant_id,
+        jsonb_build_object('gateway', gateway, 'linkedAccountId', ${linkedAccountId}::text)
+      FROM linked
+    )
+    SELECT FROM linked`;
+  if (rows.length === 0) throw merchantNotFound(merchantId);
 }

@@ -1,4 +1,5 @@
 /** What other features may use of the merchants. */
-export { newMerchantSchema } from './commands.ts';
-export type { MerchantStatus } from './queries.ts';
-export { merchantNotFound } from './queries.ts';
+export type { StatusChange } from './commands.ts';
+export { changeMerchantStatus, newMerchantSchema, setLinkedAccount } from './commands.ts';
+export type { MerchantRow, MerchantStatus } from './queries.ts';
+export { merchantNotFound, requireMerchant } from './queries.ts';

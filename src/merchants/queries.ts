@@ -14,6 +14,8 @@ export interface MerchantRow {
   statusReason: string | null;
   /** The payment gateway of new orders. */
   gateway: string;
+  /** How often the merchant has submitted its application for review. */
+  submissions: number;
   /** Where that gateway pays out to. */
   linkedAccounts: Partial<Record<Environment, string>>;
   createdAt: Date;

@@ -1,0 +1,229 @@
+import type { BusinessKind } from '../domain/index.ts';
+import {
+  DomainError,
+  gstinViolation,
+  ifscViolation,
+  panViolation,
+  phoneViolation,
+  pinCodeViolation,
+} from '../domain/index.ts';
+import type { MerchantStatus } from '../merchants/public.ts';
+
+/** What a merchant must do next, or waits for. */
+export type ApplicationState = 'draft' | 'under_review' | 'approved' | 'rejected' | 'suspended';
+
+/** The parts of an application that a merchant fills in, in their order. */
+export const STEPS = ['business', 'bank', 'documents'] as const;
+/** One of {@link STEPS}. */
+export type Step = (typeof STEPS)[number];
+
+/** What a document proves. */
+export const DOCUMENT_KINDS = {
+  identity: {
+    label: 'Proof of identity',
+    examples: 'Passport, driving licence, voter card or Aadhaar of the owner or signatory',
+  },
+  business: {
+    label: 'Proof of the business',
+    examples:
+      'Certificate of incorporation or registration, GST certificate, partnership or trust deed',
+  },
+  bank: {
+    label: 'Proof of the bank account',
+    examples:
+      'Cancelled cheque, first page of the passbook or a statement of the last three months',
+  },
+} as const satisfies Record<string, { label: string; examples: string }>;
+/** One of {@link DOCUMENT_KINDS}. */
+export type DocumentKind = keyof typeof DOCUMENT_KINDS;
+
+const EVERY_DOCUMENT = ['identity', 'business', 'bank'] as const;
+
+/**
+ * The documents that each kind of business needs. Everyone proves who signs and where the money goes.
+ * An individual has no registration to show; every other kind exists only by its registration, deed
+ * or order. Source: the Reserve Bank of India's Master Direction on Know Your Customer.
+ */
+export const REQUIRED_DOCUMENTS = {
+  individual: ['identity', 'bank'],
+  proprietorship: EVERY_DOCUMENT,
+  company: EVERY_DOCUMENT,
+  partnership: EVERY_DOCUMENT,
+  llp: EVERY_DOCUMENT,
+  trust: EVERY_DOCUMENT,
+  huf: EVERY_DOCUMENT,
+  association: EVERY_DOCUMENT,
+  government: EVERY_DOCUMENT,
+  local_authority: EVERY_DOCUMENT,
+  juridical_person: EVERY_DOCUMENT,
+} as const satisfies Record<BusinessKind, readonly DocumentKind[]>;
+
+/** The business as the merchant has entered it so far. Razorpay Route's linked account needs it. */
+export interface BusinessDetails {
+  legalName: string | null;
+  businessKind: BusinessKind | null;
+  pan: string | null;
+  /** Businesses below the threshold have none. */
+  gstin: string | null;
+  phone: string | null;
+  street: string | null;
+  city: string | null;
+  /** The state or union territory. */
+  region: string | null;
+  pinCode: string | null;
+}
+
+/** The bank account without its number. */
+export interface BankDetails {
+  accountHolder: string | null;
+  accountLastFour: string | null;
+  ifsc: string | null;
+}
+
+/** A document without its content. */
+export interface DocumentFacts {
+  documentId: string;
+  kind: DocumentKind;
+  fileName: string;
+  mediaType: string;
+  sizeBytes: number;
+  /** Of the content, in hexadecimal. */
+  sha256: string;
+  uploadedAt: Date;
+}
+
+/** A merchant's application with its state. */
+export interface Application {
+  merchantId: string;
+  status: MerchantStatus;
+  state: ApplicationState;
+  /** Why it was rejected or suspended. */
+  statusReason: string | null;
+  /** How often it was submitted. */
+  submissions: number;
+  submittedAt: Date | null;
+  edits: number;
+  business: BusinessDetails;
+  bank: BankDetails;
+  /** Oldest first. */
+  documents: readonly DocumentFacts[];
+}
+
+/** The state of an application, from its merchant's row. */
+export function stateOf({
+  status,
+  submissions,
+}: Pick<Application, 'status' | 'submissions'>): ApplicationState {
+  switch (status) {
+    case 'PENDING':
+      return submissions === 0 ? 'draft' : 'under_review';
+    case 'APPROVED':
+      return 'approved';
+    case 'REJECTED':
+      return 'rejected';
+    case 'SUSPENDED':
+      return 'suspended';
+  }
+}
+
+/** Whether the merchant may edit and submit. `may_edit_application` is the same rule in SQL. */
+export function mayEdit(state: ApplicationState): boolean {
+  return state === 'draft' || state === 'rejected';
+}
+
+const NOT_EDITABLE = {
+  under_review: 'The application is under review and cannot be changed until it is decided',
+  approved: 'The application is approved and can no longer be changed',
+  suspended: 'The account is suspended and its application cannot be changed',
+} as const satisfies Record<Exclude<ApplicationState, 'draft' | 'rejected'>, string>;
+
+/** @throws DomainError `INVALID_STATE` */
+export function assertEditable({ state }: Pick<Application, 'state'>): void {
+  if (state !== 'draft' && state !== 'rejected') {
+    throw new DomainError('INVALID_STATE', NOT_EDITABLE[state]);
+  }
+}
+
+/**
+ * What a merchant saw when it submitted, or an operator when it decided. A submission or a decision
+ * applies only to what its author has seen.
+ */
+export function versionOf({
+  status,
+  submissions,
+  edits,
+}: Pick<Application, 'status' | 'submissions' | 'edits'>): string {
+  return `${status}.${submissions}.${edits}`;
+}
+
+/** What keeps an application from being submitted, in plain sentences for each step. */
+export type MissingParts = Readonly<Record<Step, readonly string[]>>;
+
+/** What is still missing or does not fit together. */
+export function missingOf({ business, bank, documents }: Application): MissingParts {
+  return {
+    business: [...missingFields(BUSINESS_FIELDS, business), ...misfits(business)],
+    bank: [
+      ...missingFields(BANK_FIELDS, bank),
+      ...(bank.ifsc === null ? [] : sentences(ifscViolation(bank.ifsc))),
+    ],
+    documents: missingDocuments(business.businessKind, documents),
+  };
+}
+
+/** Whether an application can be submitted. */
+export function isComplete(application: Application): boolean {
+  return Object.values(missingOf(application)).every(({ length }) => length === 0);
+}
+
+const BUSINESS_FIELDS = {
+  legalName: 'legal name',
+  businessKind: 'kind of business',
+  pan: 'PAN',
+  phone: 'phone number',
+  street: 'registered address',
+  city: 'city',
+  region: 'state',
+  pinCode: 'PIN code',
+} as const;
+
+const BANK_FIELDS = {
+  accountHolder: "account holder's name",
+  accountLastFour: 'bank account number',
+  ifsc: 'IFSC',
+} as const;
+
+function missingFields<Field extends string>(
+  labels: Readonly<Record<Field, string>>,
+  values: Readonly<Record<NoInfer<Field>, string | null>>,
+): string[] {
+  const fields = Object.keys(labels) as Field[];
+  return fields
+    .filter((field) => values[field] === null)
+    .map((field) => `The ${labels[field]} is missing`);
+}
+
+const sentences = (...violations: (string | undefined)[]) =>
+  violations.filter((violation) => violation !== undefined);
+
+/** Fields that are given but wrong together: each was checked when it was saved. */
+function misfits({ businessKind, pan, gstin, phone, pinCode }: BusinessDetails): string[] {
+  return sentences(
+    businessKind === null || pan === null ? undefined : panViolation(pan, businessKind),
+    gstin === null || pan === null ? undefined : gstinViolation(gstin, pan),
+    phone === null ? undefined : phoneViolation(phone),
+    pinCode === null ? undefined : pinCodeViolation(pinCode),
+  );
+}
+
+function missingDocuments(
+  kind: BusinessKind | null,
+  documents: Application['documents'],
+): string[] {
+  const given = new Set(documents.map((document) => document.kind));
+  const required: readonly DocumentKind[] =
+    kind === null ? EVERY_DOCUMENT : REQUIRED_DOCUMENTS[kind];
+  return required
+    .filter((document) => !given.has(document))
+    .map((document) => `${DOCUMENT_KINDS[document].label} is missing`);
+}

@@ -1,0 +1,37 @@
+/** What the dashboard and the command line may use of the onboarding. */
+export type {
+  Application,
+  ApplicationState,
+  BankDetails,
+  BusinessDetails,
+  DocumentFacts,
+  DocumentKind,
+  MissingParts,
+  Step,
+} from './application.ts';
+export {
+  DOCUMENT_KINDS,
+  isComplete,
+  mayEdit,
+  missingOf,
+  REQUIRED_DOCUMENTS,
+  STEPS,
+  versionOf,
+} from './application.ts';
+export type { BankForm, BusinessForm } from './details.ts';
+export { REGIONS } from './details.ts';
+export type { OpenedDocument, Upload } from './documents.ts';
+export { addDocument, MAX_DOCUMENTS, openDocument, removeDocument } from './documents.ts';
+export type { OnboardingDeps } from './edit.ts';
+export { readApplication } from './queries.ts';
+export type { ListedMerchant, MerchantSearch, PastDecision, Review } from './review-queries.ts';
+export {
+  listUnderReview,
+  openAccountNumber,
+  readReview,
+  searchMerchants,
+} from './review-queries.ts';
+export type { Decision } from './review.ts';
+export { decideMerchant, decisionsOf } from './review.ts';
+export { saveBank, saveBusiness } from './save.ts';
+export { submitApplication } from './submit.ts';

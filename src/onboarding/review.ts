@@ -1,0 +1,89 @@
+import { DomainError } from '../domain/index.ts';
+import type { StatusChange } from '../merchants/public.ts';
+import { changeMerchantStatus } from '../merchants/public.ts';
+import type { ApplicationState } from './application.ts';
+import { versionOf } from './application.ts';
+import type { OnboardingDeps } from './edit.ts';
+import { CHANGED_MEANWHILE } from './edit.ts';
+import type { Review } from './review-queries.ts';
+import { readReview } from './review-queries.ts';
+
+const MAX_REASON_LENGTH = 1000;
+
+/** The decisions that an operator may make about a merchant that has signed up. */
+const DECISIONS = {
+  /** Only what was submitted can be approved. */
+  draft: ['reject'],
+  under_review: ['approve', 'reject'],
+  approved: ['suspend', 'reject'],
+  /** The merchant edits its application and submits it again. */
+  rejected: [],
+  suspended: ['activate', 'reject'],
+} as const satisfies Record<ApplicationState, readonly StatusChange[]>;
+
+/** The same for a merchant made on the command line, which has no person who submits. */
+const DECISIONS_WITHOUT_USER = {
+  ...DECISIONS,
+  draft: ['approve', 'reject'],
+  rejected: ['approve'],
+} as const satisfies Record<ApplicationState, readonly StatusChange[]>;
+
+/** The decisions that can be made about a merchant now. */
+export function decisionsOf({
+  application: { state },
+  hasUser,
+}: Pick<Review, 'application' | 'hasUser'>): readonly StatusChange[] {
+  return (hasUser ? DECISIONS : DECISIONS_WITHOUT_USER)[state];
+}
+
+const STATE_TEXTS = {
+  draft: 'has not submitted its application',
+  under_review: 'waits for a decision',
+  approved: 'is approved',
+  rejected: 'is rejected, and must submit its application again first',
+  suspended: 'is suspended',
+} as const satisfies Record<ApplicationState, string>;
+
+/** An operator's decision about a merchant. */
+export interface Decision {
+  change: StatusChange;
+  /** Which the merchant sees when it is rejected or suspended. */
+  reason: string;
+  /** `versionOf` the application that the operator has seen. */
+  seenVersion: string;
+  /** Where the gateway pays out to in production; undefined leaves it as it is. */
+  linkedAccountId?: string | undefined;
+}
+
+/**
+ * Approves, rejects, suspends or activates a merchant, and writes the mail about it in the same
+ * statement, so that neither happens without the other.
+ *
+ * @throws DomainError `BAD_REQUEST` without a reason or with a wrong linked account, `INVALID_STATE`
+ *   when the decision does not fit or the merchant has changed since the operator saw it, `NOT_FOUND`
+ */
+export async function decideMerchant(
+  { sql, actor }: Pick<OnboardingDeps, 'sql' | 'actor'>,
+  merchantId: string,
+  { change, reason: given, seenVersion, linkedAccountId }: Decision,
+): Promise<void> {
+  const reason = given.trim();
+  if (reason === '' || [...reason].length > MAX_REASON_LENGTH) {
+    throw new DomainError(
+      'BAD_REQUEST',
+      `The reason must have 1 to ${MAX_REASON_LENGTH} characters`,
+    );
+  }
+  const review = await readReview(sql, merchantId);
+  const { application } = review;
+  if (versionOf(application) !== seenVersion) {
+    throw new DomainError('INVALID_STATE', CHANGED_MEANWHILE);
+  }
+  if (!decisionsOf(review).includes(change)) {
+    const message = `Cannot ${change}; the merchant ${STATE_TEXTS[application.state]}`;
+    throw new DomainError('INVALID_STATE', message);
+  }
+  const { status, submissions } = application;
+  const seen = { status, submissions };
+  await changeMerchantStatus({ sql, actor }, merchantId, change, { reason, linkedAccountId, seen });
+}
