@@ -1,3 +1,4 @@
 /** What other features may use to send mails. */
-export type { Mail, MailDeps } from './send-mail.ts';
-export { sendMail } from './send-mail.ts';
+export { mailRow } from './queries.ts';
+export type { Mail, MailDeps, SealedMail } from './send-mail.ts';
+export { prepareMail, sendMail, startMail } from './send-mail.ts';

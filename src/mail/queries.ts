@@ -13,6 +13,15 @@ export async function insertMail(sql: Sql, mailId: string, sealed: Uint8Array): 
     ON CONFLICT (mail_id) DO NOTHING`;
 }
 
+/**
+ * The INSERT of a mail, for a statement that makes a change and writes the mail about it: neither
+ * happens without the other.
+ *
+ * @param changed the WITH query that has a row if the change was made
+ */
+export const mailRow = (sql: Sql, mail: { mailId: string; sealed: Uint8Array }, changed: string) =>
+  sql`INSERT INTO mails (mail_id, sealed) SELECT ${mail.mailId}, ${mail.sealed} FROM ${sql(changed)}`;
+
 /** A mail that waits to be sent. */
 export interface WaitingMail {
   sealed: Uint8Array;

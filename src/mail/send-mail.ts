@@ -29,22 +29,42 @@ const MAIL_ID = /^[\w-]{1,100}$/;
 const ADDRESS = /^[^\s@,;:<>()[\]"\\\p{Cc}]{1,64}@[^\s@,;:<>()[\]"\\\p{Cc}]{1,255}$/u;
 const ONE_LINE = /^[^\p{Cc}\u2028\u2029]{1,200}$/u;
 
+/** A mail that is sealed for its row. */
+export interface SealedMail {
+  mailId: string;
+  sealed: Buffer;
+}
+
 /**
- * Writes a mail to the database and starts the workflow that sends it. Returns when the mail is
- * written, also when Temporal cannot be reached: the sweep starts the workflow then.
+ * Checks and seals a mail.
  *
  * @throws DomainError `BAD_REQUEST` when the recipient is not one address, or the subject is not one
  *   line: each could add headers or recipients to the mail
  */
-export async function sendMail({ sql, mailBox, mails }: MailDeps, mail: Mail): Promise<void> {
+export function prepareMail({ mailBox }: Pick<MailDeps, 'mailBox'>, mail: Mail): SealedMail {
   const { mailId = `mail_${ulid()}`, to, subject, text } = mail;
   if (!MAIL_ID.test(mailId)) throw new Error('A mail id has up to 100 letters, digits, - and _');
   if (!ADDRESS.test(to)) throw new DomainError('BAD_REQUEST', 'The recipient is not one address');
   if (!ONE_LINE.test(subject)) {
     throw new DomainError('BAD_REQUEST', 'The subject is not one line of up to 200 characters');
   }
-  await insertMail(sql, mailId, sealMail(mailBox, mailId, { to, subject, text }));
-  // Not awaited: the caller responds equally fast whether it sends a mail or not, and a failure is
-  // repaired by the sweep.
+  return { mailId, sealed: sealMail(mailBox, mailId, { to, subject, text }) };
+}
+
+/** Starts the workflow of a mail that is written. If it fails, the sweep starts the workflow. */
+export function startMail({ mails }: Pick<MailDeps, 'mails'>, { mailId }: SealedMail): void {
+  // Not awaited: the caller responds equally fast whether it sends a mail or not.
   void mails.start(mailId).catch(() => undefined);
+}
+
+/**
+ * Writes a mail to the database and starts the workflow that sends it. Returns when the mail is
+ * written, also when Temporal cannot be reached: the sweep starts the workflow then.
+ *
+ * @throws DomainError `BAD_REQUEST` as `prepareMail`
+ */
+export async function sendMail(deps: MailDeps, mail: Mail): Promise<void> {
+  const prepared = prepareMail(deps, mail);
+  await insertMail(deps.sql, prepared.mailId, prepared.sealed);
+  startMail(deps, prepared);
 }

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
+import type { SealedMail } from '../mail/public.ts';
+import { mailRow } from '../mail/public.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';
 
@@ -71,6 +73,8 @@ export interface StatusDetails {
   gateway?: string | undefined;
   /** What the operator has seen: if the merchant is no longer like this, the change is refused. */
   seen?: Pick<MerchantRow, 'status' | 'submissions'> | undefined;
+  /** The mail about the change, written by the same statement. */
+  mail?: SealedMail | undefined;
 }
 
 /**
@@ -87,7 +91,7 @@ export async function changeMerchantStatus(
   { sql, actor }: MerchantAdminDeps,
   merchantId: string,
   change: StatusChange,
-  { reason, linkedAccountId, gateway, seen }: StatusDetails = {},
+  { reason, linkedAccountId, gateway, seen, mail }: StatusDetails = {},
 ): Promise<MerchantRow> {
   const { to, from } = STATUS_CHANGES[change];
   assertLinkedAccount(linkedAccountId);
@@ -115,6 +119,7 @@ export async function changeMerchantStatus(
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
+    ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
     SELECT FROM changed`;
   if (changed.length === 0) return refuseChange(sql, merchantId, change, seen);
   return requireMerchant(sql, merchantId);

@@ -58,7 +58,7 @@ export const REQUIRED_DOCUMENTS = {
   juridical_person: EVERY_DOCUMENT,
 } as const satisfies Record<BusinessKind, readonly DocumentKind[]>;
 
-/** The business as the merchant has entered it so far. Razorpay Route's linked account needs it. */
+/** The business as the merchant has entered it so far. A linked account at the gateway needs it. */
 export interface BusinessDetails {
   legalName: string | null;
   businessKind: BusinessKind | null;

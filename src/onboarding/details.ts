@@ -72,7 +72,7 @@ export interface BankInput {
   ifsc: string | null;
 }
 
-/** The longest texts of Razorpay Route's linked account. */
+/** The longest texts that a gateway's linked account takes. */
 const NAME_LENGTH = 200;
 const ADDRESS_LENGTH = 100;
 

@@ -31,7 +31,7 @@ export {
   readReview,
   searchMerchants,
 } from './review-queries.ts';
-export type { Decision } from './review.ts';
+export type { Decision, ReviewDeps } from './review.ts';
 export { decideMerchant, decisionsOf } from './review.ts';
 export { saveBank, saveBusiness } from './save.ts';
 export { submitApplication } from './submit.ts';

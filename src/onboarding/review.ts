@@ -1,10 +1,13 @@
 import { DomainError } from '../domain/index.ts';
+import type { MailDeps } from '../mail/public.ts';
+import { prepareMail, startMail } from '../mail/public.ts';
 import type { StatusChange } from '../merchants/public.ts';
 import { changeMerchantStatus } from '../merchants/public.ts';
 import type { ApplicationState } from './application.ts';
 import { versionOf } from './application.ts';
 import type { OnboardingDeps } from './edit.ts';
 import { CHANGED_MEANWHILE } from './edit.ts';
+import { decisionMail } from './mails.ts';
 import type { Review } from './review-queries.ts';
 import { readReview } from './review-queries.ts';
 
@@ -44,6 +47,13 @@ const STATE_TEXTS = {
   suspended: 'is suspended',
 } as const satisfies Record<ApplicationState, string>;
 
+/** What a decision needs. */
+export interface ReviewDeps
+  extends Pick<OnboardingDeps, 'sql' | 'actor'>, Pick<MailDeps, 'mailBox' | 'mails'> {
+  /** Where the merchant reaches its dashboard, for the mail. */
+  publicBaseUrl: string;
+}
+
 /** An operator's decision about a merchant. */
 export interface Decision {
   change: StatusChange;
@@ -63,7 +73,7 @@ export interface Decision {
  *   when the decision does not fit or the merchant has changed since the operator saw it, `NOT_FOUND`
  */
 export async function decideMerchant(
-  { sql, actor }: Pick<OnboardingDeps, 'sql' | 'actor'>,
+  deps: ReviewDeps,
   merchantId: string,
   { change, reason: given, seenVersion, linkedAccountId }: Decision,
 ): Promise<void> {
@@ -74,8 +84,9 @@ export async function decideMerchant(
       `The reason must have 1 to ${MAX_REASON_LENGTH} characters`,
     );
   }
+  const { sql, actor } = deps;
   const review = await readReview(sql, merchantId);
-  const { application } = review;
+  const { application, merchant } = review;
   if (versionOf(application) !== seenVersion) {
     throw new DomainError('INVALID_STATE', CHANGED_MEANWHILE);
   }
@@ -84,6 +95,13 @@ export async function decideMerchant(
     throw new DomainError('INVALID_STATE', message);
   }
   const { status, submissions } = application;
-  const seen = { status, submissions };
-  await changeMerchantStatus({ sql, actor }, merchantId, change, { reason, linkedAccountId, seen });
+  const content = decisionMail({ change, reason }, merchant.name, deps.publicBaseUrl);
+  const mail = prepareMail(deps, { to: merchant.email, ...content });
+  await changeMerchantStatus({ sql, actor }, merchantId, change, {
+    reason,
+    linkedAccountId,
+    seen: { status, submissions },
+    mail,
+  });
+  startMail(deps, mail);
 }

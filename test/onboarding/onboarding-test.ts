@@ -1,6 +1,11 @@
 import { ulid } from 'ulid';
 import type { Sql } from '../../src/db/client.ts';
-import type { BusinessForm, OnboardingDeps, Upload } from '../../src/onboarding/public.ts';
+import type {
+  BusinessForm,
+  OnboardingDeps,
+  ReviewDeps,
+  Upload,
+} from '../../src/onboarding/public.ts';
 import {
   addDocument,
   readApplication,
@@ -79,10 +84,14 @@ export async function submit(deps: OnboardingDeps, merchantId: string): Promise<
   await submitApplication(deps, merchantId, await seenNow(deps.sql, merchantId));
 }
 
-/** The dependencies of the merchant's user, with the privileges of the service. */
-export const depsOf = ({ serviceSql }: TestDatabase): OnboardingDeps => ({
+/** The dependencies of the merchant's user and of an operator, with the service's privileges. */
+export const depsOf = ({ serviceSql }: TestDatabase): OnboardingDeps & ReviewDeps => ({
   sql: serviceSql,
   dataBox: createSecretBox(SECRET_KEYS),
+  mailBox: createSecretBox(SECRET_KEYS),
+  // As when Temporal cannot be reached: the sweep sends the mails later.
+  mails: { start: () => Promise.reject(new Error('Temporal is away')) },
+  publicBaseUrl: 'https://pay.example.com',
   actor: TEST_ACTOR,
 });
 

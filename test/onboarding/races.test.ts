@@ -226,6 +226,7 @@ describe('two of the same at the same moment', () => {
     await complete(deps, applicant);
     await submit(deps, applicant);
     const seenVersion = await seenNow(deps.sql, applicant);
+    const mailsBefore = await deps.sql`SELECT FROM mails`;
     const decide = (change: 'approve' | 'reject') => () =>
       decideMerchant({ ...deps, actor: OPERATOR }, applicant, {
         change,
@@ -235,5 +236,7 @@ describe('two of the same at the same moment', () => {
     const results = await atOnce(database, applicant, decide('reject'), decide('approve'));
     expect(results).toEqual(['done', CHANGED]);
     expect((await readApplication(deps.sql, applicant)).state).toBe('rejected');
+    const mails = await deps.sql`SELECT FROM mails`;
+    expect(mails).toHaveLength(mailsBefore.length + 1);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import type { Decision } from '../../src/onboarding/public.ts';
+import { openMail, type MailContent } from '../../src/mail/content.ts';
+import type { Decision, ReviewDeps } from '../../src/onboarding/public.ts';
 import {
   decideMerchant,
   decisionsOf,
@@ -121,6 +122,50 @@ describe('a decision', () => {
     await expect(decideMerchant(operator, 'mer_unknown', decision)).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
+  });
+});
+
+describe('the mail about a decision', () => {
+  /** The mails that wait for the merchant, oldest first. */
+  async function mailsTo({ sql, mailBox }: ReviewDeps, email: string): Promise<MailContent[]> {
+    const rows = await sql<{ mailId: string; sealed: Buffer }[]>`
+      SELECT mail_id, sealed FROM mails ORDER BY mail_id`;
+    const opened = rows.map(({ mailId, sealed }) => openMail(mailBox, mailId, sealed));
+    return opened.filter(({ to }) => to === email);
+  }
+
+  test('is written with the decision, also while Temporal is away, with the reason', async ({
+    deps,
+    underReview,
+    decide,
+  }) => {
+    await decide(underReview, { change: 'reject', reason: 'The cheque is not readable' });
+    await submit(deps, underReview);
+    await decide(underReview, { change: 'approve', reason: 'internal words' });
+    await decide(underReview, { change: 'suspend', reason: 'Too many disputes' });
+    await decide(underReview, { change: 'activate', reason: 'internal words' });
+    const { merchant } = await readReview(deps.sql, underReview);
+    const mails = await mailsTo(deps, merchant.email);
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'Your application needs a change',
+      'Your business is approved',
+      'Your account is suspended',
+      'Your account is active again',
+    ]);
+    expect(mails[0]?.text).toContain('\n\nThe cheque is not readable\n\n');
+    expect(mails[2]?.text).toContain('\n\nToo many disputes\n\n');
+    for (const { text } of mails) {
+      expect(text).toContain('https://pay.example.com/dashboard');
+      expect(text).not.toContain('internal words');
+    }
+  });
+
+  test('is not written for a decision that is refused', async ({ deps, underReview, decide }) => {
+    const { merchant } = await readReview(deps.sql, underReview);
+    await decide(underReview, { change: 'activate' }).catch(() => undefined);
+    await decide(underReview, { seenVersion: 'stale' }).catch(() => undefined);
+    await decide(underReview, { linkedAccountId: 'no id' }).catch(() => undefined);
+    expect(await mailsTo(deps, merchant.email)).toEqual([]);
   });
 });
 
