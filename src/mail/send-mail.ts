@@ -26,7 +26,7 @@ export interface Mail {
 
 /** A mail id is part of a workflow id and of the Message-ID. */
 const MAIL_ID = /^[\w-]{1,100}$/;
-const ADDRESS = /^[^\s@,;:<>()[\]"\\\p{Cc}]{1,64}@[^\s@,;:<>()[\]"\\\p{Cc}]{1,255}$/u;
+const ADDRESS = /^[^\s@,;:<>()[\]"\\\p{Cc}]{1,254}@[^\s@,;:<>()[\]"\\\p{Cc}]{1,255}$/u;
 const ONE_LINE = /^[^\p{Cc}\u2028\u2029]{1,200}$/u;
 
 /** A mail that is sealed for its row. */
