@@ -18,6 +18,8 @@ export const DEV_SETTINGS = {
   TEMPORAL_UI_PORT: port(8233, 'the Temporal Web UI'),
   POSTGRES_PORT: port(15_432, 'PostgreSQL'),
   GATEWAY_SIMULATOR_PORT: port(8090, 'the gateway simulator'),
+  MAILBOX_PORT: port(8025, 'the page that shows the mails of the service, unless SMTP_URL is set'),
+  MAILBOX_SMTP_PORT: port(1025, 'the SMTP server that keeps them, below `DATA_DIR`'),
   GATEWAY_SIMULATOR_PUBLIC_URL: webAddress('where buyers reach the gateway simulator', {
     byDefault: '`http://HOST:GATEWAY_SIMULATOR_PORT`',
   }),

@@ -25,6 +25,8 @@ const devFactsSchema = z.object({
   temporalAddress: z.string(),
   /** Absent when `npm start` did not start Temporal. */
   temporalUiUrl: z.string().optional(),
+  /** Shows the mails of the service. Absent when SMTP_URL is set. */
+  mailboxUrl: z.string().optional(),
   demoMerchant: demoMerchantSchema,
   /** The settings that the service runs with, for commands in a second terminal. */
   environment: z.record(z.string(), z.string()),

@@ -19,7 +19,7 @@ export function makePrivateFolder(folder: string): void {
  * Writes a file atomically that only its owner can read: a reader sees the old text or the new one.
  * Only one process at a time may write a file.
  */
-export function writePrivateFile(file: string, text: string): void {
+export function writePrivateFile(file: string, text: string | Uint8Array): void {
   const unfinished = `${file}.unfinished`;
   makePrivateFolder(dirname(file));
   rmSync(unfinished, { force: true }); // The mode below applies only to new files.

@@ -28,7 +28,7 @@ function withoutPassword(databaseUrl: string): string {
 
 /** The addresses of all parts, the most useful ones for a newcomer first. */
 function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: DevConfig) {
-  const { apiBaseUrl, temporalAddress, temporalUiUrl, environment } = facts;
+  const { apiBaseUrl, temporalAddress, temporalUiUrl, mailboxUrl, environment } = facts;
   const simulator = environment['SANDBOX_RAZORPAY_BASE_URL'];
   const cidrs = environment['WEBHOOK_ALLOWED_CIDRS'] ?? '';
   const reach =
@@ -38,6 +38,7 @@ function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: DevCo
     ['API', apiBaseUrl],
     ['API docs', `${apiBaseUrl}/docs`],
     ...(simulator === undefined ? [] : [['UPI gateway', `${simulator} (simulated, sandbox only)`]]),
+    ...(mailboxUrl === undefined ? [] : [['Mails', `${mailboxUrl} (of the service, kept here)`]]),
     ...(temporalUiUrl === undefined ? [] : [['Temporal UI', temporalUiUrl]]),
     ['Temporal', temporalAddress],
     ['PostgreSQL', withoutPassword(environment['DATABASE_URL'] ?? '')],

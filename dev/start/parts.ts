@@ -6,6 +6,9 @@ import type { ListenAddress } from '../../src/main/listen.ts';
 import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
 import { SetupError } from '../../src/setup-error.ts';
 
+/** Where the mailbox listens, wherever the API does. */
+export const LOOPBACK = '127.0.0.1';
+
 const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** A process that `npm start` runs beside the servers. */
@@ -13,8 +16,8 @@ export interface Part {
   readonly name: string;
   /** The file that it runs, relative to the repository. */
   readonly entry: string;
-  /** It listens here: checked before anything starts. */
-  readonly port?: (config: DevConfig) => ListenAddress;
+  /** It listens here, which is checked before anything starts; its readiness is at the first. */
+  readonly ports?: (config: DevConfig) => readonly ListenAddress[];
   /** Without it the part always runs. */
   readonly isWanted?: (config: DevConfig) => boolean;
   /** It is ready when it responds with 200 at this path, or calls `process.send('ready')`. */
@@ -26,12 +29,17 @@ export function simulatesGateway({ gateways }: DevConfig): boolean {
   return gateways.sandbox.razorpay === undefined;
 }
 
+/** Whether mails stay on this machine: unless an SMTP server is configured. */
+export function keepsMails({ mail }: DevConfig): boolean {
+  return mail === undefined;
+}
+
 /** The processes beside the servers. A new one needs only an entry here. */
 const PARTS: readonly Part[] = [
   {
     name: 'API',
     entry: 'src/main/api.ts',
-    port: ({ host, port }) => ({ host, port, variable: 'PORT' }),
+    ports: ({ host, port }) => [{ host, port, variable: 'PORT' }],
     ready: { path: '/readyz' },
   },
   { name: 'Worker', entry: 'src/main/worker.ts', ready: 'message' },
@@ -39,11 +47,19 @@ const PARTS: readonly Part[] = [
     name: 'Gateway simulator',
     entry: 'dev/gateway-simulator.ts',
     isWanted: simulatesGateway,
-    port: ({ host, gatewaySimulatorPort: port }) => ({
-      host,
-      port,
-      variable: 'GATEWAY_SIMULATOR_PORT',
-    }),
+    ports: ({ host, gatewaySimulatorPort: port }) => [
+      { host, port, variable: 'GATEWAY_SIMULATOR_PORT' },
+    ],
+    ready: 'message',
+  },
+  {
+    name: 'Mailbox',
+    entry: 'dev/mailbox.ts',
+    isWanted: keepsMails,
+    ports: ({ mailboxPort, mailboxSmtpPort }) => [
+      { host: LOOPBACK, port: mailboxPort, variable: 'MAILBOX_PORT' },
+      { host: LOOPBACK, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' },
+    ],
     ready: 'message',
   },
 ];
@@ -124,7 +140,7 @@ export async function waitUntilReady(
   stop: AbortSignal,
 ): Promise<void> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(READY_TIMEOUT_MS)]);
-  const port = part.port?.(config);
+  const port = part.ports?.(config)[0];
   if (part.ready !== 'message' && port !== undefined) {
     return waitForOk(`${localUrl(port.host, port.port)}${part.ready.path}`, signal);
   }

@@ -11,8 +11,10 @@ import type { Supervisor } from './supervisor.ts';
 import { stopOrphans } from './data-dir.ts';
 import { followErrors } from './error-follower.ts';
 import {
+  keepsMails,
   launchEntry,
   localUrl,
+  LOOPBACK,
   logFileOf,
   simulatesGateway,
   waitUntilReady,
@@ -38,8 +40,16 @@ export interface Run {
 
 /** The ports of the servers of this machine, which no webhook may reach. */
 function ownPorts(config: DevConfig): number[] {
-  const { gatewaySimulatorPort, temporalUiPort, temporalPort, postgresPort } = config;
-  return [gatewaySimulatorPort, temporalUiPort, temporalPort, postgresPort];
+  const { gatewaySimulatorPort, mailboxPort, mailboxSmtpPort } = config;
+  const { temporalUiPort, temporalPort, postgresPort } = config;
+  return [
+    gatewaySimulatorPort,
+    mailboxPort,
+    mailboxSmtpPort,
+    temporalUiPort,
+    temporalPort,
+    postgresPort,
+  ];
 }
 
 /** The settings that all processes of the service must agree on. */
@@ -66,7 +76,18 @@ function sharedEnvironment(
       : LOOPBACK_CIDRS,
     WEBHOOK_DENIED_PORTS: [...config.webhookDeniedPorts, ...ownPorts(config)].join(','),
     ...(servers.temporalUiUrl !== undefined && { TEMPORAL_UI_URL: servers.temporalUiUrl }),
+    ...(keepsMails(config) && mailboxEnvironment(config)),
     ...(simulatesGateway(config) && simulatorEnvironment(config, secrets)),
+  };
+}
+
+/** The service sends its mails to the mailbox, without encryption on this machine. */
+function mailboxEnvironment(config: DevConfig): Record<string, string> {
+  return {
+    MAILBOX_PORT: String(config.mailboxPort),
+    MAILBOX_SMTP_PORT: String(config.mailboxSmtpPort),
+    SMTP_URL: `smtp://${LOOPBACK}:${config.mailboxSmtpPort}?ignoreTLS=true`,
+    MAIL_FROM: 'Merchant Payments <no-reply@localhost>',
   };
 }
 
@@ -119,9 +140,7 @@ async function prepareStart({ config, log }: Run): Promise<void> {
   if (config.temporalAddress === undefined) requireTemporalProgramsDir(config.temporalProgramsDir);
   removeDevFacts(dataDir);
   await stopOrphans(dataDir, log);
-  const partPorts = wantedParts(config)
-    .map(({ port }) => port?.(config))
-    .filter((port) => port !== undefined);
+  const partPorts = wantedParts(config).flatMap(({ ports }) => ports?.(config) ?? []);
   await requireFreePorts([...partPorts, ...serverPorts(config)]);
 }
 
@@ -138,6 +157,7 @@ function factsOf(
     productionBasePath: '/api/merchant/v1',
     temporalAddress: servers.temporalAddress,
     ...(servers.temporalUiUrl === undefined ? {} : { temporalUiUrl: servers.temporalUiUrl }),
+    ...(keepsMails(config) && { mailboxUrl: localUrl(LOOPBACK, config.mailboxPort) }),
     demoMerchant,
     environment,
   };

@@ -27,6 +27,8 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
   ['TEMPORAL_UI_PORT', PORT, ['0', '65536'], ['1', '65535']],
   ['POSTGRES_PORT', PORT, ['0', '65536'], ['1', '65535']],
   ['GATEWAY_SIMULATOR_PORT', PORT, ['0', '65536'], ['1', '65535']],
+  ['MAILBOX_PORT', PORT, ['0', '65536'], ['1', '65535']],
+  ['MAILBOX_SMTP_PORT', PORT, ['0', '65536'], ['1', '65535']],
   ['METRICS_PORT', PORT, ['0', '65536'], ['9464']],
   ['DATABASE_URL', 'a postgres:// address', ['mysql://x'], ['postgres://x', 'postgresql://x']],
   ['TEMPORAL_ADDRESS', 'host:port', ['localhost', 'http://a:1'], ['localhost:7233']],

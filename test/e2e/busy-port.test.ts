@@ -28,6 +28,8 @@ async function busyPort(): Promise<number> {
 test.each([
   ['src/main/api.ts', 'PORT'],
   ['dev/gateway-simulator.ts', 'GATEWAY_SIMULATOR_PORT'],
+  ['dev/mailbox.ts', 'MAILBOX_PORT'],
+  ['dev/mailbox.ts', 'MAILBOX_SMTP_PORT'],
   ['src/main/worker.ts', 'METRICS_PORT'],
 ])(
   '%s alone reports in one line that its port is busy and which variable changes it: %s',

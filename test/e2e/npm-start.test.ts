@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,11 @@ import type { DevFacts } from '../../dev/dev-facts.ts';
 import { startGuard, type Guard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { findProcesses, isRunning, sendSignal } from '../../dev/processes/process-table.ts';
+import { connectDatabase } from '../../src/db/client.ts';
+import { sendMail } from '../../src/mail/public.ts';
 import type { Order } from '../../src/orders/schemas.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
+import { createMailWorkflows } from '../../src/temporal/mail-workflows.ts';
 import { adminProcess } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { linesIn } from '../support/log-lines.ts';
@@ -174,6 +178,29 @@ test('a list of workflows is a list of orders: housekeeping has a separate names
   const housekeeping = () => typesIn('default-housekeeping');
   await expect.poll(housekeeping, { timeout: 30_000 }).toContain('sweepUnstartedOrders');
   expect(await typesIn('default')).toEqual(['order']);
+  await connection.close();
+});
+
+test('the mails of the service are kept in DATA_DIR, and a page shows them', async () => {
+  const { environment, mailboxUrl = '', temporalAddress } = facts;
+  expect(mailboxUrl).toBe(`http://127.0.0.1:${settings['MAILBOX_PORT']}`);
+  expect(service.stdout()).toContain(mailboxUrl);
+  const sql = connectDatabase(environment['DATABASE_URL'] ?? '');
+  const connection = await Connection.connect({ address: temporalAddress });
+  const mailBox = createSecretBox(environment['DATA_ENCRYPTION_KEYS'] ?? '');
+  const mails = createMailWorkflows(new Client({ connection, namespace: 'default' }));
+  const text = `Confirm your address: ${facts.apiBaseUrl}/docs`;
+  await sendMail({ sql, mailBox, mails }, { to: 'asha@example.com', subject: 'Welcome', text });
+  const page = async (path: string) => (await fetch(`${mailboxUrl}${path}`)).text();
+  await expect.poll(() => page('/'), { timeout: 30_000 }).toContain('Welcome');
+  const [, path = ''] = /href="(\/mails\/[^"]+)"/.exec(await page('/')) ?? [];
+  expect(await page(path)).toContain(`<a href="${facts.apiBaseUrl}/docs"`);
+  expect(linesIn(join(dataDir, 'logs', 'mailbox.log'))).toMatchObject([
+    { name: 'mailbox', msg: 'The mailbox receives mails' },
+    { name: 'mailbox', msg: 'A mail was received' },
+  ]);
+  expect(readdirSync(join(dataDir, 'mails'))).toEqual([`${path.replace('/mails/', '')}.eml`]);
+  await sql.end();
   await connection.close();
 });
 

@@ -20,6 +20,8 @@ const PORT_SETTINGS = [
   'TEMPORAL_UI_PORT',
   'POSTGRES_PORT',
   'GATEWAY_SIMULATOR_PORT',
+  'MAILBOX_PORT',
+  'MAILBOX_SMTP_PORT',
 ] as const;
 
 type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { listenOn } from '../src/main/listen.ts';
+import { runMain, stopRequested } from '../src/main/process.ts';
+import { loadDevConfig } from './config.ts';
+import { startSmtpServer } from './mailbox/smtp.ts';
+import { createMailStore } from './mailbox/store.ts';
+import { createMailboxServer } from './mailbox/web.ts';
+
+/** Mails are for this machine alone, wherever the API listens. */
+const HOST = '127.0.0.1';
+
+/** The SMTP server of `npm start`: it keeps the service's mails, and a page shows them. */
+await runMain({ name: 'mailbox', load: loadDevConfig }, async (config, log) => {
+  const store = createMailStore(join(config.dataDir, 'mails'));
+  const { mailboxPort, mailboxSmtpPort } = config;
+  const smtpPlace = { host: HOST, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
+  const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
+  const web = createMailboxServer(store);
+  await listenOn({ host: HOST, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
+    web.listen(place);
+    await once(web, 'listening');
+  });
+  log.info({ port: mailboxPort, smtpPort: mailboxSmtpPort }, 'The mailbox receives mails');
+  process.send?.('ready');
+  await stopRequested();
+  web.close();
+  web.closeAllConnections();
+  await smtp.close();
+  process.exit(0);
+});

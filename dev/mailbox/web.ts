@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import Koa from 'koa';
+import { Router } from '@koa/router';
+import { TOKENS } from '../../src/pages/tokens.ts';
+import { listPage, mailPage, problemPage, STYLE_PATH } from './pages.ts';
+import type { MailStore } from './store.ts';
+
+const STYLE = TOKENS + readFileSync(new URL('./mailbox.css', import.meta.url), 'utf8');
+const SHOWN_MAILS = 50;
+
+const HEADERS = {
+  // Mails contain links that sign their recipients in.
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** The names by which this machine's browser reaches the page; see {@link refuseOtherNames}. */
+const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+
+/** Refuses a foreign name that resolves to this machine: with it another site could read mails. */
+const refuseOtherNames: Koa.Middleware = async (ctx, next) => {
+  ctx.set(HEADERS);
+  if (NAMES.includes(ctx.hostname) || ctx.hostname === '::1') return next();
+  ctx.status = 403;
+  ctx.body = problemPage(`Open this page as ${NAMES[0]}`);
+};
+
+/** The pages that show mails, as an HTTP server. */
+export function createMailboxServer(store: MailStore) {
+  const router = new Router();
+  router.get('/', async (ctx) => {
+    ctx.body = listPage(await store.latest(SHOWN_MAILS));
+  });
+  router.get('/mails/:id', async (ctx) => {
+    const mail = await store.find(ctx.params['id'] ?? '');
+    ctx.status = mail ? 200 : 404;
+    ctx.body = mail ? mailPage(mail) : problemPage('There is no such mail');
+  });
+  router.get(STYLE_PATH, (ctx) => {
+    ctx.type = 'css';
+    ctx.body = STYLE;
+  });
+  const app = new Koa();
+  app.use(refuseOtherNames).use(router.routes());
+  return createServer((request, response) => void app.callback()(request, response));
+}
