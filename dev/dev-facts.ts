@@ -18,6 +18,15 @@ const demoMerchantSchema = z.object({
   production: credentials,
 });
 
+const demoUserSchema = z.object({ email: z.string(), password: z.string() });
+
+/** The content of `demo-users.json` in the data directory: who can log in to the dashboard. */
+const demoUsersSchema = z.object({
+  merchant: demoUserSchema,
+  /** `totpSecret` is what an authenticator makes the six-digit codes from. */
+  operator: demoUserSchema.extend({ totpSecret: z.string() }),
+});
+
 const devFactsSchema = z.object({
   apiBaseUrl: z.string(),
   sandboxBasePath: z.string(),
@@ -28,12 +37,22 @@ const devFactsSchema = z.object({
   /** Shows the mails of the service. Absent when SMTP_URL is set. */
   mailboxUrl: z.string().optional(),
   demoMerchant: demoMerchantSchema,
+  demoUsers: demoUsersSchema,
   /** The settings that the service runs with, for commands in a second terminal. */
   environment: z.record(z.string(), z.string()),
 });
 
 /** The demo merchant and its keys, in both environments. */
 export type DemoMerchant = z.infer<typeof demoMerchantSchema>;
+
+/** A user of the dashboard and its password. */
+export type DemoUser = z.infer<typeof demoUserSchema>;
+
+/** The users of the dashboard that `npm start` creates. */
+export type DemoUsers = z.infer<typeof demoUsersSchema>;
+
+/** The demo operator, whose login also needs a six-digit code. */
+export type DemoOperator = DemoUsers['operator'];
 
 /** What `npm start` publishes for the other commands, in `dev.json` in the data directory. */
 export type DevFacts = z.infer<typeof devFactsSchema>;
@@ -75,4 +94,17 @@ export function readDemoMerchant(dataDir: string): DemoMerchant | undefined {
 /** Stores the demo merchant for the next start, readable only by this user. */
 export function writeDemoMerchant(dataDir: string, merchant: DemoMerchant): void {
   writePrivateFile(demoMerchantFile(dataDir), `${JSON.stringify(merchant, undefined, 2)}\n`);
+}
+
+const demoUsersFile = (dataDir: string) => join(dataDir, 'demo-users.json');
+
+/** @returns undefined before the first start. @throws SetupError when the file is damaged */
+export function readDemoUsers(dataDir: string): DemoUsers | undefined {
+  const remedy = 'remove it, and npm start gives the demo users new passwords';
+  return readPrivateJson(demoUsersFile(dataDir), demoUsersSchema, remedy);
+}
+
+/** Stores the demo users for the next start, readable only by this user. */
+export function writeDemoUsers(dataDir: string, users: DemoUsers): void {
+  writePrivateFile(demoUsersFile(dataDir), `${JSON.stringify(users, undefined, 2)}\n`);
 }

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { listenOn } from '../src/main/listen.ts';
 import { runMain, stopRequested } from '../src/main/process.ts';
 import { loadDevConfig } from './config.ts';
+import { readDemoUsers } from './dev-facts.ts';
 import { startSmtpServer } from './mailbox/smtp.ts';
 import { createMailStore } from './mailbox/store.ts';
 import { createMailboxServer } from './mailbox/web.ts';
+import { currentCode } from './start/demo-users.ts';
 
 /** Mails are for this machine alone, wherever the API listens. */
 const HOST = '127.0.0.1';
@@ -16,7 +18,11 @@ await runMain({ name: 'mailbox', load: loadDevConfig }, async (config, log) => {
   const { mailboxPort, mailboxSmtpPort } = config;
   const smtpPlace = { host: HOST, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
   const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
-  const web = createMailboxServer(store);
+  const readCodes = () => {
+    const users = readDemoUsers(config.dataDir);
+    return users ? [currentCode(users.operator)] : [];
+  };
+  const web = createMailboxServer(store, readCodes);
   await listenOn({ host: HOST, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
     web.listen(place);
     await once(web, 'listening');

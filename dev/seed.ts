@@ -1,21 +1,35 @@
+import { randomBytes } from 'node:crypto';
 import { required, type Config } from '../src/config.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import type { Environment } from '../src/domain/index.ts';
-import { loadDevConfig } from './config.ts';
-import { readDemoMerchant, writeDemoMerchant, type DemoMerchant } from './dev-facts.ts';
+import { loadDevConfig, type DevConfig } from './config.ts';
+import {
+  readDemoMerchant,
+  readDemoUsers,
+  writeDemoMerchant,
+  writeDemoUsers,
+  type DemoMerchant,
+  type DemoUsers,
+} from './dev-facts.ts';
+import { ensureMerchantUser, ensureOperator } from './start/demo-users.ts';
+import { findUserByEmail } from '../src/accounts/users.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
 import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
-import { findKeyHolder, findMerchant } from '../src/merchants/queries.ts';
+import { findKeyHolder, findMerchant, requireMerchant } from '../src/merchants/queries.ts';
 import { openWebhookSecret } from '../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../src/secret-box.ts';
 import { runMain } from '../src/main/process.ts';
 
+/** The database may have a demo merchant of another data directory: an address has one user. */
+async function freeEmail({ sql }: KeyDeps): Promise<string> {
+  const isTaken = (await findUserByEmail(sql, 'demo@example.com')) !== undefined;
+  return isTaken ? `demo-${randomBytes(4).toString('hex')}@example.com` : 'demo@example.com';
+}
+
 async function registerMerchant(deps: KeyDeps): Promise<DemoMerchant> {
-  const { merchantId } = await createMerchant(deps, {
-    name: 'Demo Bazaar',
-    email: 'demo@example.com',
-  });
+  const email = await freeEmail(deps);
+  const { merchantId } = await createMerchant(deps, { name: 'Demo Bazaar', email });
   await changeMerchantStatus(deps, merchantId, 'approve');
   const sandbox = await createKeyPair(deps, merchantId, 'sandbox');
   const production = await createKeyPair(deps, merchantId, 'production');
@@ -67,9 +81,27 @@ async function withWebhookSecrets(
   };
 }
 
+/** The users of the demo merchant and of an operator, who can log in to the dashboard. */
+async function ensureDemoUsers(
+  { sql, actor }: KeyDeps,
+  config: DevConfig,
+  merchantId: string,
+): Promise<DemoUsers> {
+  const { dataDir, publicBaseUrl } = config;
+  const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
+  const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
+  const merchant = await requireMerchant(sql, merchantId);
+  const known = readDemoUsers(dataDir);
+  return {
+    merchant: await ensureMerchantUser(deps, merchant, known?.merchant),
+    operator: await ensureOperator(deps, known?.operator),
+  };
+}
+
 /**
- * Creates the demo merchant unless it exists, approved and with keys for both environments, and
- * writes it to `demo-merchant.json` (mode 0600) in the data directory.
+ * Creates the demo merchant unless it exists, approved and with keys for both environments, and the demo
+ * users of the dashboard. Writes them to `demo-merchant.json` and `demo-users.json` (mode 0600) in the
+ * data directory.
  */
 await runMain({ name: 'seed', load: loadDevConfig }, async (config) => {
   const databaseUrl = required(config, 'DATABASE_URL');
@@ -78,5 +110,6 @@ await runMain({ name: 'seed', load: loadDevConfig }, async (config) => {
   const deps = { sql, pepper, actor: { name: 'seed', address: null } };
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
   writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
+  writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
   await sql.end({ timeout: 1 });
 });

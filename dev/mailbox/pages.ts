@@ -3,6 +3,13 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { StoredMail } from './store.ts';
 
+/** The current two-factor code of a demo user. */
+export interface SignInCode {
+  email: string;
+  code: string;
+  validForSeconds: number;
+}
+
 /** The path of the style sheet. */
 export const STYLE_PATH = '/mailbox.css';
 
@@ -35,13 +42,24 @@ function mailLine({ id, to, subject, at }: StoredMail) {
   return h('li', { key: id }, link, h('p', null, `to ${to} `, time(at)));
 }
 
-/** The page with the latest mails. */
-export function listPage(mails: readonly StoredMail[]): string {
+function codeLine({ email, code, validForSeconds }: SignInCode) {
+  const spaced = `${code.slice(0, 3)} ${code.slice(3)}`;
+  return h(
+    'li',
+    { key: email },
+    h('strong', { class: 'code' }, spaced),
+    h('p', null, `${email}, for ${validForSeconds} s. Then reload the page.`),
+  );
+}
+
+/** The page with the latest mails, and the codes of demo users. */
+export function listPage(mails: readonly StoredMail[], codes: readonly SignInCode[]): string {
   const list =
     mails.length === 0
       ? h('p', null, 'No mails yet. Reload the page after the service has sent one.')
-      : h('ol', { class: 'mails' }, mails.map(mailLine));
-  return renderPage('Mails', [h('h1', null, 'Mails'), list]);
+      : h('ol', { class: 'list' }, mails.map(mailLine));
+  const signIn = [h('h2', null, 'Sign-in codes'), h('ul', { class: 'list' }, codes.map(codeLine))];
+  return renderPage('Mails', [h('h1', null, 'Mails'), list, ...(codes.length > 0 ? signIn : [])]);
 }
 
 /** An address in a text: it ends before punctuation that ends a sentence. */

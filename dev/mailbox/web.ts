@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import Koa from 'koa';
 import { Router } from '@koa/router';
 import { TOKENS } from '../../src/pages/tokens.ts';
+import type { SignInCode } from './pages.ts';
 import { listPage, mailPage, problemPage, STYLE_PATH } from './pages.ts';
 import type { MailStore } from './store.ts';
 
@@ -29,11 +30,15 @@ const refuseOtherNames: Koa.Middleware = async (ctx, next) => {
   ctx.body = problemPage(`Open this page as ${NAMES[0]}`);
 };
 
-/** The pages that show mails, as an HTTP server. */
-export function createMailboxServer(store: MailStore) {
+/**
+ * The pages that show mails, as an HTTP server.
+ *
+ * @param readCodes the current two-factor codes of demo users
+ */
+export function createMailboxServer(store: MailStore, readCodes: () => SignInCode[]) {
   const router = new Router();
   router.get('/', async (ctx) => {
-    ctx.body = listPage(await store.latest(SHOWN_MAILS));
+    ctx.body = listPage(await store.latest(SHOWN_MAILS), readCodes());
   });
   router.get('/mails/:id', async (ctx) => {
     const mail = await store.find(ctx.params['id'] ?? '');

@@ -54,6 +54,19 @@ function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
+/** How to log in to the dashboard as each demo user. */
+function logins({ demoUsers, mailboxUrl }: DevFacts) {
+  const { merchant, operator } = demoUsers;
+  const code =
+    mailboxUrl === undefined
+      ? `six-digit codes: ${operator.totpSecret} in an authenticator`
+      : `six-digit code: ${mailboxUrl}`;
+  return [
+    ['merchant', `${merchant.email}    ${merchant.password}`],
+    ['operator', `${operator.email}    ${operator.password}    ${code}`],
+  ];
+}
+
 /** The text that `npm start` prints when the service is ready. */
 export function readyText(facts: DevFacts, config: DevConfig, startupMs: number): string {
   const { merchantId, sandbox, production } = facts.demoMerchant;
@@ -61,6 +74,10 @@ export function readyText(facts: DevFacts, config: DevConfig, startupMs: number)
 Ready after ${(startupMs / 1000).toFixed(1)} s. Ctrl-C stops everything.
 
 ${table(addresses(facts, config))}
+
+Log in at ${facts.apiBaseUrl}/dashboard/login
+
+${table(logins(facts))}
 
 Demo merchant ${merchantId}
 

@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import type { DevConfig } from '../config.ts';
-import { readDemoMerchant, removeDevFacts, writeDevFacts, type DevFacts } from '../dev-facts.ts';
+import {
+  readDemoMerchant,
+  readDemoUsers,
+  removeDevFacts,
+  writeDevFacts,
+  type DevFacts,
+} from '../dev-facts.ts';
 import type { Guard } from '../processes/guard.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { requireFreePorts } from '../processes/ports.ts';
@@ -150,7 +156,10 @@ function factsOf(
   environment: Record<string, string>,
 ): DevFacts {
   const demoMerchant = readDemoMerchant(config.dataDir);
-  if (demoMerchant === undefined) throw new SetupError('The demo merchant was not saved');
+  const demoUsers = readDemoUsers(config.dataDir);
+  if (demoMerchant === undefined || demoUsers === undefined) {
+    throw new SetupError('The demo merchant was not saved');
+  }
   return {
     apiBaseUrl: localUrl(config.host, config.port),
     sandboxBasePath: '/sandbox/api/merchant/v1',
@@ -159,6 +168,7 @@ function factsOf(
     ...(servers.temporalUiUrl === undefined ? {} : { temporalUiUrl: servers.temporalUiUrl }),
     ...(keepsMails(config) && { mailboxUrl: localUrl(LOOPBACK, config.mailboxPort) }),
     demoMerchant,
+    demoUsers,
     environment,
   };
 }
@@ -175,7 +185,9 @@ export async function startAll(run: Run): Promise<void> {
   const { dataDir } = config;
   await prepareStart(run);
   const secrets = loadOrCreateSecrets(dataDir);
-  readDemoMerchant(dataDir); // Reports a damaged file before the servers take minutes to start.
+  // Report a damaged file before the servers take minutes to start.
+  readDemoMerchant(dataDir);
+  readDemoUsers(dataDir);
   log('Starting …');
   const servers = await startServers({ ...run, secrets });
   const environment = sharedEnvironment(config, servers, secrets);

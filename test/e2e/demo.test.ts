@@ -33,12 +33,14 @@ async function serviceRefusing(service: TestService, ending: string): Promise<st
 async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const dataDir = temporaryFolder();
   const keys = { apiKey: '', apiSecret: '' };
+  const user = { email: '', password: '' };
   writeDevFacts(dataDir, {
     apiBaseUrl,
     sandboxBasePath: BASE_PATHS.sandbox,
     productionBasePath: BASE_PATHS.production,
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: keys, production: keys },
+    demoUsers: { merchant: user, operator: { ...user, totpSecret: '' } },
     environment: service.env,
   });
   return runPart('dev/demo.ts', { DATA_DIR: dataDir });

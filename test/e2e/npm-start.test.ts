@@ -110,6 +110,13 @@ describe('npm start, once it is ready,', () => {
       expect(printed).toContain(fact);
     }
     expect(printed).toContain(production.apiSecret);
+    const { merchant, operator } = facts.demoUsers;
+    for (const fact of [`${facts.apiBaseUrl}/dashboard/login`, merchant.email, merchant.password]) {
+      expect(printed).toContain(fact);
+    }
+    expect(printed).toContain(
+      `${operator.email}    ${operator.password}    six-digit code: ${facts.mailboxUrl}`,
+    );
     const line = printed.split('\n').find((one) => one.startsWith('curl ')) ?? '';
     // curl itself prints the status, without a change to the line.
     writeFileSync(join(folder, '.curlrc'), String.raw`write-out = "\n%{http_code}"`);
@@ -195,6 +202,7 @@ test('the mails of the service are kept in DATA_DIR, and a page shows them', asy
   await expect.poll(() => page('/'), { timeout: 30_000 }).toContain('Welcome');
   const [, path = ''] = /href="(\/mails\/[^"]+)"/.exec(await page('/')) ?? [];
   expect(await page(path)).toContain(`<a href="${facts.apiBaseUrl}/docs"`);
+  expect(await page('/')).toMatch(/Sign-in codes.*>\d{3} \d{3}</s);
   expect(linesIn(join(dataDir, 'logs', 'mailbox.log'))).toMatchObject([
     { name: 'mailbox', msg: 'The mailbox receives mails' },
     { name: 'mailbox', msg: 'A mail was received' },
@@ -204,7 +212,7 @@ test('the mails of the service are kept in DATA_DIR, and a page shows them', asy
   await connection.close();
 });
 
-test.each(['demo-merchant.json', 'secrets.json', 'npm-start.lock'])(
+test.each(['demo-merchant.json', 'demo-users.json', 'secrets.json', 'npm-start.lock'])(
   'a damaged %s is reported in one line that names it, with exit code 1 before anything starts',
   async (name) => {
     const DATA_DIR = mkdtempSync(join(folder, 'damaged-'));
@@ -245,6 +253,7 @@ describe('when the worker is killed', () => {
 
   test('npm start continues with the same keys, the open orders, and a timer that became due meanwhile', async () => {
     const { merchantId, sandbox: before, production } = facts.demoMerchant;
+    const { demoUsers } = facts;
     await untilPast(endMs);
     await startService();
     const webhookSecret = expect.stringMatching(/^whsec_/);
@@ -253,6 +262,7 @@ describe('when the worker is killed', () => {
       sandbox: { ...before, webhookSecret },
       production,
     });
+    expect(facts.demoUsers).toEqual(demoUsers);
     expect((await read(paid)).status).toBe('PAID');
     await untilCompleted(delivered);
     const { body } = await sandbox().post(`/orders/${paid.order_number}/deliver`, {});

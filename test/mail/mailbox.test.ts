@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, expect, test } from 'vitest';
+import type { SignInCode } from '../../dev/mailbox/pages.ts';
 import { startSmtpServer } from '../../dev/mailbox/smtp.ts';
 import { createMailStore } from '../../dev/mailbox/store.ts';
 import { createMailboxServer } from '../../dev/mailbox/web.ts';
@@ -21,7 +22,8 @@ const smtp = await startSmtpServer(
   { host: '127.0.0.1', port: smtpPort },
   { store, log: pino({ level: 'silent' }) },
 );
-const web = createMailboxServer(store).listen(0, '127.0.0.1');
+const codes: SignInCode[] = [];
+const web = createMailboxServer(store, () => codes).listen(0, '127.0.0.1');
 await once(web, 'listening');
 const { port } = web.address() as AddressInfo;
 const url = `http://127.0.0.1:${port}`;
@@ -98,6 +100,15 @@ test.for(['/mails/none', '/mails/..%2Fsecrets', '/mails/..%2F..%2Fetc%2Fpasswd']
     expect(await read(path)).toMatchObject({ status: 404 });
   },
 );
+
+test('the two-factor codes of demo users are shown, where there are some', async () => {
+  expect((await read('/')).body).not.toContain('Sign-in codes');
+  codes.push({ email: 'operator@example.com', code: '012345', validForSeconds: 17 });
+  const { body } = await read('/');
+  for (const part of ['Sign-in codes', '012 345', 'operator@example.com, for 17 s']) {
+    expect(body).toContain(part);
+  }
+});
 
 test('a foreign name that resolves to this machine is refused', async () => {
   const refused = request(url, { headers: { host: `evil.example:${port}` } });

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { forgetAttempts, linkLimits } from '../../src/accounts/attempts.ts';
+import { acceptInvitation, requestReset, resetPassword } from '../../src/accounts/links.ts';
+import type { AccountDeps, Client } from '../../src/accounts/context.ts';
+import type { UserAdminDeps } from '../../src/accounts/operators.ts';
+import { createOperator, inviteMerchant, resetTwoFactor } from '../../src/accounts/operators.ts';
+import { verifyPassword } from '../../src/accounts/passwords.ts';
+import { openTotpSecret, totpOf } from '../../src/accounts/second-factor.ts';
+import type { SignedInUser } from '../../src/accounts/sessions.ts';
+import { createSession, endSession, readSession } from '../../src/accounts/sessions.ts';
+import {
+  confirmTwoFactor,
+  readTwoFactorSetUp,
+  startTwoFactor,
+} from '../../src/accounts/two-factor.ts';
+import { findUserByEmail } from '../../src/accounts/users.ts';
+import { SealError } from '../../src/secret-box.ts';
+import type { DemoOperator, DemoUser } from '../dev-facts.ts';
+
+/** What the demo users are made with: the accounts' own, and no mail server. */
+export type DemoUserDeps = Omit<AccountDeps, 'sendMail'> & UserAdminDeps;
+
+/** The e-mail address of the demo operator. */
+const OPERATOR_EMAIL = 'operator@example.com';
+
+const CLIENT: Client = { address: '127.0.0.1', userAgent: 'npm start' };
+const CODE_PERIOD_MS = 30_000;
+
+const newPassword = () => randomBytes(12).toString('base64url');
+
+const tokenIn = (text: string) => /\/dashboard\/[\w-]+\/([\w-]+)/.exec(text)?.[1] ?? '';
+
+/** Accepts an invitation with a new password. */
+async function accept(deps: DemoUserDeps, link: string): Promise<string> {
+  const password = newPassword();
+  const token = await acceptInvitation(withoutMails(deps), tokenIn(link), password, CLIENT);
+  await endSessionOf(deps, token);
+  await forgetAttempt(deps);
+  return password;
+}
+
+/** Starts do not count as attempts: with many of them, the next one would have to wait. */
+const forgetAttempt = ({ sql }: DemoUserDeps) => forgetAttempts(sql, linkLimits(CLIENT.address));
+
+/** The owner of the mails of demo users is this machine: nothing has to be sent. */
+const withoutMails = (deps: DemoUserDeps): AccountDeps & UserAdminDeps => ({
+  ...deps,
+  sendMail: async () => {},
+});
+
+async function endSessionOf(deps: DemoUserDeps, token: string): Promise<void> {
+  const { userId, sessionId } = await requireSession(deps, token);
+  await endSession(deps, userId, sessionId, CLIENT.address);
+}
+
+async function requireSession(deps: DemoUserDeps, token: string): Promise<SignedInUser> {
+  const user = await readSession(deps, token);
+  if (!user) throw new Error('The session of a demo user has ended');
+  return user;
+}
+
+/** Sets a new password by the link of a mail, as its user would. */
+async function renewPassword(deps: DemoUserDeps, email: string): Promise<string> {
+  const texts: string[] = [];
+  const sendMail = async ({ text }: { text: string }) => void texts.push(text);
+  await forgetAttempts(deps.sql, [{ purpose: 'mail', subject: email, address: '' }]);
+  await requestReset({ ...deps, sendMail }, email, CLIENT);
+  await forgetAttempt(deps);
+  const password = newPassword();
+  await resetPassword(withoutMails(deps), tokenIn(texts.join('\n')), password, CLIENT);
+  await forgetAttempt(deps);
+  return password;
+}
+
+/**
+ * The password of a user: the one from before if it is still valid, or a new one.
+ *
+ * @param invite invites a user who does not exist, or has no password yet
+ */
+async function passwordOf(
+  deps: DemoUserDeps,
+  { email, known }: { email: string; known: DemoUser | undefined },
+  invite: () => Promise<{ link: string }>,
+): Promise<string> {
+  const user = await findUserByEmail(deps.sql, email);
+  if (!user?.passwordHash) return accept(deps, (await invite()).link);
+  const isValid =
+    known?.email === email && (await verifyPassword(known.password, user.passwordHash));
+  return isValid ? known.password : renewPassword(deps, email);
+}
+
+/** Creates the user of the demo merchant unless there is one. */
+export async function ensureMerchantUser(
+  deps: DemoUserDeps,
+  merchant: { merchantId: string; email: string },
+  known: DemoUser | undefined,
+): Promise<DemoUser> {
+  const { merchantId, email } = merchant;
+  const invite = () => inviteMerchant(deps, merchantId);
+  return { email, password: await passwordOf(deps, { email, known }, invite) };
+}
+
+/** Creates the demo operator unless there is one, with two-factor set up. */
+export async function ensureOperator(
+  deps: DemoUserDeps,
+  known: DemoOperator | undefined,
+): Promise<DemoOperator> {
+  const email = OPERATOR_EMAIL;
+  const invite = () => createOperator(deps, { email, role: 'admin' });
+  const password = await passwordOf(deps, { email, known }, invite);
+  return { email, password, totpSecret: await totpSecretOf(deps, email) };
+}
+
+/** The secret of the operator's two-factor codes, which are set up unless they are. */
+async function totpSecretOf(deps: DemoUserDeps, email: string): Promise<string> {
+  const user = await findUserByEmail(deps.sql, email);
+  if (!user) throw new Error(`There is no user ${email}`);
+  const { userId, totpSecretSealed, totpConfirmedAt } = user;
+  if (totpSecretSealed === null || totpConfirmedAt === null) return setUpTwoFactor(deps, userId);
+  try {
+    return openTotpSecret(withoutMails(deps), userId, totpSecretSealed);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    await resetTwoFactor(withoutMails(deps), email);
+    return setUpTwoFactor(deps, userId);
+  }
+}
+
+async function setUpTwoFactor(demo: DemoUserDeps, userId: string): Promise<string> {
+  // One moment for the code and its check.
+  const nowMs = demo.nowMs();
+  const deps = { ...withoutMails(demo), nowMs: () => nowMs };
+  const user = await requireSession(demo, await createSession(deps, userId, CLIENT));
+  await startTwoFactor(deps, user);
+  const { secret = '' } = (await readTwoFactorSetUp(deps, user)) ?? {};
+  // The code before the current one, which stays valid for the first login.
+  const code = codeOf({ email: user.email, totpSecret: secret }, nowMs - CODE_PERIOD_MS);
+  const { sessionToken } = await confirmTwoFactor(deps, user, code, CLIENT);
+  await endSessionOf(demo, sessionToken);
+  return secret;
+}
+
+/** The six-digit code of an operator at a time. */
+function codeOf(
+  { email, totpSecret }: Pick<DemoOperator, 'email' | 'totpSecret'>,
+  timestampMs: number,
+): string {
+  return totpOf(totpSecret, email).generate({ timestamp: timestampMs });
+}
+
+/** The current six-digit code of an operator. */
+export function currentCode(operator: Pick<DemoOperator, 'email' | 'totpSecret'>) {
+  const nowMs = Date.now();
+  return {
+    email: operator.email,
+    code: codeOf(operator, nowMs),
+    validForSeconds: Math.ceil((CODE_PERIOD_MS - (nowMs % CODE_PERIOD_MS)) / 1000),
+  };
+}
