@@ -29,6 +29,7 @@ const READS = 50;
 const WARM_UPS = 5;
 const TARGET_MS = 100;
 const TARGET_BYTES = 50_000;
+const FIRST_BYTES = 50_000_000;
 
 /**
  * Measures every page of the dashboard against a merchant with a million orders and 100,000
@@ -136,9 +137,31 @@ async function measure(url: string, sql: Sql): Promise<boolean> {
     console.log(lineOf(page, { p50, p95, bytes }) + (isMet ? '' : `  MISSED, status ${status}`));
   }
   console.log(`\np95 ≤ ${TARGET_MS} ms, ${TARGET_BYTES} bytes: ${isGood ? 'met' : 'MISSED'}`);
+  await measureCsv(`${origin}/dashboard/sandbox/orders.csv`, sessions.merchant);
   await server.stop();
   await service.end();
   return isGood;
+}
+
+/** Reads all orders as one file, and shows what the process needs for it: reader and server are one. */
+async function measureCsv(url: string, cookie: string): Promise<void> {
+  const megabytes = (bytes: number) => Math.round(bytes / 1e6);
+  const before = process.memoryUsage.rss();
+  const startedAt = performance.now();
+  const { body } = await fetch(url, { headers: { Cookie: cookie } });
+  let bytes = 0;
+  let most = before;
+  let mostAfterFirst = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    most = Math.max(most, process.memoryUsage.rss());
+    if (bytes < FIRST_BYTES) mostAfterFirst = most;
+  }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`CSV of all orders: ${megabytes(bytes)} MB in ${seconds} s`);
+  console.log(
+    `memory: + ${megabytes(mostAfterFirst - before)} MB after the first ${megabytes(FIRST_BYTES)} MB, + ${megabytes(most - before)} MB at the end`,
+  );
 }
 
 /** A merchant has one user, which an earlier run may have made. */

@@ -21,7 +21,10 @@ export interface AccountBalance {
 /** One contradiction between the ledger and the other tables. */
 export interface LedgerFault {
   rule: string;
-  /** An order number, or the id of a payment or reversal after its gateway and a colon. */
+  /**
+   * An order number, the id of a payment or reversal after its gateway and a colon, or a merchant's
+   * day.
+   */
   subject: string;
   fault: string;
 }
@@ -56,6 +59,7 @@ export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<L
       ${rules.captureFaults(sql)} UNION ALL ${rules.lineFaults(sql)}
       UNION ALL ${rules.orderFaults(sql)} UNION ALL ${rules.ownerFaults(sql)}
       UNION ALL ${rules.surplusFaults(sql)} UNION ALL ${rules.reversalFaults(sql)}
+      UNION ALL ${rules.dayFaults(sql)}
     )
     SELECT
       (SELECT json_agg(balance) FROM (${balances(sql)}) balance) AS accounts,

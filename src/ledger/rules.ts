@@ -173,6 +173,21 @@ export function reversalFaults(sql: Sql) {
         AND l.held_paise + l.available_paise + l.surplus_paise > 0)`;
 }
 
+/** The sums of a merchant's days are those of the lines that have been added up. */
+export function dayFaults(sql: Sql) {
+  return sql`
+    SELECT 'day', format('%s %s %s', merchant_id, environment, day),
+      format('%s to %s: %s paise, but the lines have %s', debit_account, credit_account,
+        coalesce(d.amount_paise, 0), coalesce(l.amount_paise, 0))
+    FROM ledger_days d FULL JOIN (
+      SELECT merchant_id, environment, indian_day(at) AS day, debit_account, credit_account,
+        sum(amount_paise) AS amount_paise
+      FROM ledger_transfers WHERE transfer_id <= (SELECT sealed_to FROM ledger_seal)
+      GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account
+    ) l USING (merchant_id, environment, day, debit_account, credit_account)
+    WHERE d.amount_paise IS DISTINCT FROM l.amount_paise`;
+}
+
 /** The expected balance of each account, from the orders, the surplus and the reversals only. */
 export function expectedBalances(sql: Sql) {
   const accounts = Object.fromEntries(

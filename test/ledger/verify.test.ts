@@ -113,6 +113,19 @@ describe('a manipulated ledger is detected', () => {
       ['capture razorpay:pay_lost'],
     ],
     [
+      "a merchant's day that is not the sum of its lines",
+      async (sql) => {
+        await sql`UPDATE ledger_seal SET sealed_to = (SELECT max(transfer_id) FROM ledger_transfers)`;
+        await sql`
+          INSERT INTO ledger_days
+          SELECT merchant_id, environment, indian_day(at), debit_account, credit_account,
+            sum(amount_paise) + CASE WHEN credit_account = 'surplus' THEN 1 ELSE 0 END
+          FROM ledger_transfers
+          GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account`;
+      },
+      [`day mer_1 sandbox ${new Date(Date.now() + 5.5 * 3_600_000).toISOString().slice(0, 10)}`],
+    ],
+    [
       'a line of another amount',
       (sql) => sql`
         UPDATE ledger_transfers SET amount_paise = amount_paise + 1
