@@ -70,6 +70,13 @@ const LONG_NUMERAL = /[\d.]{16}/;
 /** Decimal numbers of up to 15 digits survive the conversion to a JavaScript number and back. */
 const EXACT_DIGITS = 15;
 
+/** Not `/0+$/`, which tries again from each of 32,000 zeros before another digit. */
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  return digits.slice(0, end);
+}
+
 /** Normalises a numeral: 0.0150 and 15e-3 both have the digits 15, the first at 10^-2. */
 function magnitudeOf(numeral: string): { place: number; digits: string } {
   const [mantissa = '', exponent = '0'] = numeral.replace('-', '').toLowerCase().split('e');
@@ -77,7 +84,7 @@ function magnitudeOf(numeral: string): { place: number; digits: string } {
   const digits = (whole + fraction).replace(/^0+/, '');
   const leadingZeros = whole.length + fraction.length - digits.length;
   const place = Number(exponent) + whole.length - 1 - leadingZeros;
-  return { place, digits: digits.replace(/0+$/, '') };
+  return { place, digits: withoutTrailingZeros(digits) };
 }
 
 /**
