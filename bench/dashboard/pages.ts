@@ -2,7 +2,7 @@
 export interface Samples {
   /** The number of a completed order, with every kind of entry in its timeline. */
   completedOrder: string;
-  /** The number of an order in the middle, from which a list goes on. */
+  /** The number of the order in the middle, before which a part of the list begins. */
   middleOrder: string;
   /** The number of an order with an open dispute. */
   disputedOrder: string;
