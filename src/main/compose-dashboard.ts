@@ -3,6 +3,7 @@ import { dashboardRoutes } from '../dashboard/routes.ts';
 import type { Route } from '../http/define-route.ts';
 import { createMemoryRateLimiter } from '../http/rate-limit.ts';
 import { readMerchantMoney, runningLedger, showLedger } from '../ledger/public.ts';
+import { readApplication } from '../onboarding/public.ts';
 import { createOrderActions } from '../orders/actions.ts';
 import { createMerchantOrders } from '../orders/merchant-orders.ts';
 import type { PresentOrder } from '../orders/presenter.ts';
@@ -35,6 +36,7 @@ export function composeDashboard(
       readLedger: async (orderNumber) => runningLedger((await showLedger(sql, orderNumber)).lines),
       readMoney: (owner, days) => readMerchantMoney(sql, owner, days),
       paymentUrlOf: (order) => present(order).payment_url,
+      readApplicationState: async (merchantId) => (await readApplication(sql, merchantId)).state,
       moreAttention: [],
     },
   });

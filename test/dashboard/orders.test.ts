@@ -318,4 +318,13 @@ describe('the home page', () => {
     expect(page.body).not.toContain('style=');
     expect(Buffer.byteLength(page.body)).toBeLessThan(MAX_BYTES);
   });
+
+  test('asks a new merchant to finish the application', async ({ service }) => {
+    const { merchantId } = await service.newMerchant({ name: 'New', webhooks: false });
+    await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
+    const browser = browserOf(service.origin, await merchantUser(service.sql, merchantId));
+    const page = await browser.get('/dashboard/sandbox');
+    expect(page.body).toContain('href="/dashboard/sandbox/onboarding">Finish your application');
+    expect(textOf(page)).toContain('There were no orders.');
+  });
 });

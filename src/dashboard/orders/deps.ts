@@ -1,6 +1,6 @@
 import type { Environment } from '../../domain/index.ts';
-import type { MerchantMoney } from '../../ledger/public.ts';
-import type { RunningLine } from '../../ledger/public.ts';
+import type { MerchantMoney, RunningLine } from '../../ledger/public.ts';
+import type { ApplicationState } from '../../onboarding/public.ts';
 import type { MerchantOrders, OrderActions, OrderOwner, OrderRow } from '../../orders/public.ts';
 import type { MerchantViewer } from '../viewer.ts';
 
@@ -22,6 +22,7 @@ export interface OrderPagesDeps {
   readMoney(owner: OrderOwner, days: number): Promise<MerchantMoney>;
   /** The URL of the buyer's page. */
   paymentUrlOf(order: OrderRow): string;
+  readApplicationState(merchantId: string): Promise<ApplicationState>;
   /** What other features need of a merchant, such as failing webhooks. */
   moreAttention: readonly ((
     merchantId: string,

@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { Route } from '../../http/define-route.ts';
 import type { MerchantMoney } from '../../ledger/public.ts';
+import type { ApplicationState } from '../../onboarding/public.ts';
 import type { AttentionList, DayOfOrders } from '../../orders/public.ts';
 import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
@@ -66,16 +67,17 @@ function attentionList(items: readonly AttentionItem[]) {
 
 /** Everything that waits for the merchant, by deadline; what has none comes last. */
 async function readAttention(
-  { orders, moreAttention }: OrderPagesDeps,
+  { orders, moreAttention, readApplicationState }: OrderPagesDeps,
   viewer: MerchantViewer,
 ): Promise<AttentionItem[]> {
   const { merchantId, environment } = viewer;
-  const [{ disputes, undelivered }, ...others] = await Promise.all([
+  const [{ disputes, undelivered }, state, ...others] = await Promise.all([
     orders.readAttention(ownerOf(viewer)),
+    readApplicationState(merchantId),
     ...moreAttention.map((read) => read(merchantId, environment)),
   ]);
   const found = [
-    ...accountItems(viewer),
+    ...accountItems(viewer, state),
     ...disputeItems(viewer, disputes),
     ...undeliveredItems(viewer, undelivered),
     ...others.flat(),
@@ -84,15 +86,17 @@ async function readAttention(
   return found.sort((one, two) => untilMs(one) - untilMs(two) || 0);
 }
 
+/** What the merchant has to do about its account; null where it only waits, or is done. */
 const ACCOUNT_TEXTS = {
-  PENDING: 'Finish your application, and wait for its review',
-  REJECTED: 'Your application was rejected: read why, and submit it again',
-  SUSPENDED: 'Your account is suspended: nothing is released to you',
-  APPROVED: null,
-} as const satisfies Record<MerchantViewer['merchantStatus'], string | null>;
+  draft: 'Finish your application',
+  under_review: null,
+  rejected: 'Your application was rejected: read why, and submit it again',
+  suspended: 'Your account is suspended: nothing is released to you',
+  approved: null,
+} as const satisfies Record<ApplicationState, string | null>;
 
-function accountItems(viewer: MerchantViewer): AttentionItem[] {
-  const text = ACCOUNT_TEXTS[viewer.merchantStatus];
+function accountItems(viewer: MerchantViewer, state: ApplicationState): AttentionItem[] {
+  const text = ACCOUNT_TEXTS[state];
   return text === null ? [] : [{ text, to: pathOf(viewer, '/onboarding'), until: null }];
 }
 
