@@ -1,14 +1,18 @@
+import type { AccountDeps } from '../accounts/public.ts';
 import type { Route } from '../http/define-route.ts';
+import { accountRoutes } from './account/routes.ts';
 import type { PageContext, PageDeps } from './context.ts';
 import { createFiles } from './files.ts';
 import type { OrderPagesDeps } from './orders/deps.ts';
 import { merchantOrderPages } from './orders/routes.ts';
+import { operatorsRoutes } from './operator/operators/routes.ts';
 import { definePage } from './page.ts';
 
 /** What the pages need, each folder of pages its own part. */
 export interface DashboardDeps {
   pages: PageDeps;
   orders: OrderPagesDeps;
+  accounts: AccountDeps;
 }
 
 /** Declares the dashboard: the pages of merchants and operators, and their files. */
@@ -16,7 +20,13 @@ export function dashboardRoutes(deps: DashboardDeps): Route[] {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/+$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const context: PageContext = { ...deps.pages, files, pathPrefix };
-  return [...startPage(context), ...merchantOrderPages(context, deps.orders), ...routes];
+  return [
+    ...startPage(context),
+    ...accountRoutes(context, deps.accounts),
+    ...merchantOrderPages(context, deps.orders),
+    ...operatorsRoutes(context, deps.accounts),
+    ...routes,
+  ];
 }
 
 /** Sends everyone to their own first page. */

@@ -7,6 +7,7 @@ import { readApplication } from '../onboarding/public.ts';
 import { createOrderActions } from '../orders/actions.ts';
 import { createMerchantOrders } from '../orders/merchant-orders.ts';
 import type { PresentOrder } from '../orders/presenter.ts';
+import { composeAccounts } from './compose-accounts.ts';
 import type { Resources } from './compose.ts';
 
 /** What the dashboard shares with the API. */
@@ -16,13 +17,15 @@ export interface SharedWithApi {
   present: PresentOrder;
 }
 
-/** The dashboard's pages with what they call. */
+/** The dashboard's pages with what they call. @throws ConfigError if DATA_ENCRYPTION_KEYS is missing */
 export function composeDashboard(
-  { config, sql, log }: Resources,
+  resources: Resources,
   { apiRoutes, present }: SharedWithApi,
 ): Route[] {
+  const { config, sql, log } = resources;
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond } = config;
   return dashboardRoutes({
+    accounts: composeAccounts(resources),
     pages: {
       publicBaseUrl,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond }),

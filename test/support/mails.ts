@@ -13,3 +13,11 @@ export async function mailsTo(sql: Sql, to: string): Promise<MailContent[]> {
     .map(({ mailId, sealed }) => openMail(box, mailId, sealed))
     .filter((mail) => mail.to === to);
 }
+
+/** The path of the link in the latest mail to an address. */
+export async function linkTo(sql: Sql, to: string): Promise<string> {
+  const mail = (await mailsTo(sql, to)).at(-1);
+  const path = /\/dashboard\/[a-z-]+\/[\w-]{43}(?=\n)/.exec(mail?.text ?? '')?.[0];
+  if (path === undefined) throw new Error(`The latest mail to ${to} has no link`);
+  return path;
+}

@@ -1,0 +1,146 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps, ListedSession, SignedInUser } from '../../accounts/public.ts';
+import {
+  endOtherSessions,
+  endSession,
+  listSessions,
+  readTwoFactor,
+} from '../../accounts/public.ts';
+import { errorOf } from '../../http/errors.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { hidden, submit } from '../view/fields.ts';
+import { facts, moment, notice, section, tag } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import { text } from './fields.ts';
+import type { AccountAudience } from './place.ts';
+import { accountPath } from './place.ts';
+
+const DONE = {
+  password: 'Your password is changed. All other sessions have ended.',
+  'two-factor-off': 'Two-factor authentication is switched off.',
+  ended: 'The session has ended.',
+  'ended-others': 'All other sessions have ended.',
+} as const;
+
+/** The account page: what protects the account, and where the user is logged in. */
+export function accountPages(
+  context: PageContext,
+  accounts: AccountDeps,
+  audience: AccountAudience,
+): Route[] {
+  const show = definePage(context, {
+    audience,
+    method: 'GET',
+    path: '/account',
+    query: z.object({ done: z.string().optional() }),
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer, query }) => {
+    const { user } = viewer;
+    const [twoFactor, sessions] = await Promise.all([
+      readTwoFactor(accounts, user),
+      listSessions(accounts, user.userId),
+    ]);
+    const path = accountPath(viewer);
+    const done = DONE[query.done as keyof typeof DONE];
+    const mustSetUp = user.role !== null && !user.hasTwoFactor;
+    const content = [
+      done !== undefined && notice('good', done, 'status'),
+      mustSetUp &&
+        notice('wait', 'Operators log in with two-factor authentication: set it up to continue.'),
+      section('login', 'Login', loginFacts(user, twoFactor, path)),
+      section('sessions', 'Sessions', ...sessionParts(sessions, user, path)),
+    ];
+    return { view: { title: 'Account', content } };
+  });
+  return [...show, ...sessionForms(context, accounts, audience)];
+}
+
+function loginFacts(
+  user: SignedInUser,
+  { since, recoveryCodesLeft }: Awaited<ReturnType<typeof readTwoFactor>>,
+  path: string,
+) {
+  return [
+    facts({
+      'E-mail': user.email,
+      Role: user.role,
+      'Two-factor': since
+        ? [tag('good', 'On'), ' since ', moment(since)]
+        : [tag('wait', 'Off'), ' The password alone is enough to log in.'],
+      'Recovery codes': since && `${recoveryCodesLeft} of 10 left`,
+    }),
+    h(
+      'div',
+      { class: 'actions' },
+      link(`${path}/two-factor`, since ? 'Manage two-factor' : 'Set up two-factor', {
+        class: since ? 'button second' : 'button',
+      }),
+      (user.role === null || user.hasTwoFactor) &&
+        link(`${path}/password`, 'Change the password', { class: 'button second' }),
+    ),
+  ];
+}
+
+function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, path: string) {
+  const isThis = ({ sessionId }: ListedSession) => sessionId === user.sessionId;
+  return [
+    dataTable({
+      caption: 'Where you are logged in',
+      rows: sessions,
+      empty: 'None.',
+      columns: [
+        { title: 'Browser', cell: ({ userAgent }) => userAgent || 'Unknown' },
+        { title: 'Address', cell: ({ address }) => address },
+        { title: 'Since', cell: ({ createdAt }) => moment(createdAt) },
+        { title: 'Last used', cell: ({ lastSeenAt }) => moment(lastSeenAt) },
+        {
+          title: 'End',
+          cell: (session) =>
+            isThis(session)
+              ? 'This session'
+              : form(
+                  `${path}/sessions/end`,
+                  { 'aria-label': `Session of ${session.address}` },
+                  hidden('sessionId', session.sessionId),
+                  submit('End', 'small'),
+                ),
+        },
+      ],
+    }),
+    sessions.length > 1 &&
+      form(`${path}/sessions/end-others`, {}, submit('End all other sessions', 'second')),
+  ];
+}
+
+function sessionForms(
+  context: PageContext,
+  accounts: AccountDeps,
+  audience: AccountAudience,
+): Route[] {
+  const end = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/sessions/end',
+    body: z.object({ sessionId: text }),
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer, body, address }) => {
+    const hasEnded = await endSession(accounts, viewer.user.userId, body.sessionId, address);
+    if (!hasEnded) throw errorOf('NOT_FOUND');
+    return { seeOther: `${accountPath(viewer)}?done=ended` };
+  });
+  const endOthers = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/sessions/end-others',
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer, address }) => {
+    const { userId, sessionId } = viewer.user;
+    await endOtherSessions(accounts, userId, sessionId, address);
+    return { seeOther: `${accountPath(viewer)}?done=ended-others` };
+  });
+  return [...end, ...endOthers];
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/public.ts';
+import type { FormState } from '../view/fields.ts';
+import { textField } from '../view/fields.ts';
+
+/** A field of a form; one that was not sent is empty. */
+export const text = z.string().default('');
+
+/** The token of a link. */
+export const tokenParams = z.object({ token: z.string() });
+
+/** The field of the e-mail address with which a user logs in. */
+export const emailField = (state: FormState) =>
+  textField(
+    { name: 'email', label: 'E-mail', type: 'email', required: true, autocomplete: 'username' },
+    state,
+  );
+
+/** The field of the password that the user has. @param name where a page has several of them */
+export const passwordField = (
+  state: FormState,
+  { name = 'password', label = 'Password' }: { name?: string; label?: string } = {},
+) =>
+  textField(
+    { name, label, type: 'password', required: true, autocomplete: 'current-password' },
+    state,
+  );
+
+/** The field of a password that the user chooses. */
+export const newPasswordField = (
+  state: FormState,
+  { name = 'newPassword', label = 'New password' }: { name?: string; label?: string } = {},
+) =>
+  textField(
+    {
+      name,
+      label,
+      type: 'password',
+      required: true,
+      autocomplete: 'new-password',
+      hint: `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters of any kind. Several words that have nothing to do with each other are easy to remember and hard to guess.`,
+    },
+    state,
+  );
+
+/** The field of a two-factor code. */
+export const codeField = (state: FormState, hint: string) =>
+  textField(
+    { name: 'code', label: 'Code', hint, required: true, autocomplete: 'one-time-code' },
+    state,
+  );

@@ -1,0 +1,164 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps } from '../../accounts/public.ts';
+import {
+  endSession,
+  isCodeAwaited,
+  logIn,
+  LOGIN_COOKIE,
+  logInWithCode,
+  SESSION_COOKIE,
+} from '../../accounts/public.ts';
+import { DomainError } from '../../domain/index.ts';
+import { ValidationError } from '../../http/errors.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { PageContext } from '../context.ts';
+import { cookieText } from '../cookies.ts';
+import { definePage } from '../page.ts';
+import type { PageReply } from '../reply.ts';
+import { hidden, submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { notice } from '../view/parts.ts';
+import { pathWith } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import { clientOf } from './client.ts';
+import { codeField, emailField, passwordField, text } from './fields.ts';
+import type { RefusedForm } from './form-reply.ts';
+import { orShowAgain, refusal } from './form-reply.ts';
+
+const LOG_IN = '/dashboard/login';
+const CODE = '/dashboard/login/code';
+const START = '/dashboard';
+
+/** As long as a login waits for its code. */
+const LOGIN_COOKIE_SECONDS = 600;
+
+const DONE = {
+  reset: 'The new password is set. Log in with it.',
+  ended: 'You are logged out.',
+} as const;
+
+const query = z.object({ next: z.string().optional(), done: z.string().optional() });
+
+/** The page to show after the login; another site's address is not one. */
+export function pageAfterLogin(next: string | undefined): string {
+  const isPage = next !== undefined && /^\/(dashboard|operator)(\/[\w.~%-]+)*$/.test(next);
+  return isPage ? next : START;
+}
+
+const inSession = (token: string, next: string | undefined): PageReply => ({
+  seeOther: pageAfterLogin(next),
+  setCookie: cookieText(SESSION_COOKIE, token),
+});
+
+/** The pages with which a user logs in and out. */
+export function logInPages(context: PageContext, accounts: AccountDeps): Route[] {
+  const show = definePage(context, {
+    audience: 'anyone',
+    method: 'GET',
+    path: '/login',
+    query,
+  }).handledBy(async ({ viewer, query: { next, done } }) => {
+    if (viewer.user) return { seeOther: pageAfterLogin(next) };
+    return { view: logInView({ values: { next } }, DONE[done as keyof typeof DONE]) };
+  });
+  const check = definePage(context, {
+    audience: 'anyone',
+    method: 'POST',
+    path: '/login',
+    body: z.object({ email: text, password: text, next: text }),
+  }).handledBy(async (request) => {
+    const { next, ...given } = request.body;
+    return orShowAgain(
+      async () => {
+        const result = await logIn(accounts, given, clientOf(request));
+        if (result.next === 'session') return inSession(result.token, next);
+        const setCookie = cookieText(LOGIN_COOKIE, result.token, LOGIN_COOKIE_SECONDS);
+        return { seeOther: pathWith(CODE, { next }), setCookie };
+      },
+      logInView,
+      request.body,
+    );
+  });
+  return [...show, ...check, ...codePages(context, accounts), ...logOutPage(context, accounts)];
+}
+
+function logInView(state: RefusedForm, done?: string): View {
+  const content = [
+    done !== undefined && notice('good', done, 'status'),
+    refusal(state),
+    form(
+      LOG_IN,
+      {},
+      emailField(state),
+      passwordField(state),
+      hidden('next', state.values?.['next'] ?? ''),
+      submit('Log in'),
+    ),
+    h('p', null, link('/dashboard/forgot-password', 'Forgotten your password?')),
+    h('p', null, 'No account yet? ', link('/dashboard/sign-up', 'Sign up')),
+  ];
+  return { title: 'Log in', content };
+}
+
+function codePages(context: PageContext, accounts: AccountDeps): Route[] {
+  const show = definePage(context, {
+    audience: 'anyone',
+    method: 'GET',
+    path: '/login/code',
+    query,
+  }).handledBy(async ({ query: { next }, cookie }) => {
+    const isAwaited = await isCodeAwaited(accounts, cookie(LOGIN_COOKIE) ?? '');
+    return isAwaited ? { view: codeView({ values: { next } }) } : { seeOther: LOG_IN };
+  });
+  const check = definePage(context, {
+    audience: 'anyone',
+    method: 'POST',
+    path: '/login/code',
+    body: z.object({ code: text, next: text }),
+  }).handledBy(async (request) => {
+    const { code, next } = request.body;
+    const pending = request.cookie(LOGIN_COOKIE) ?? '';
+    try {
+      return await orShowAgain(
+        async () =>
+          inSession(await logInWithCode(accounts, pending, code, clientOf(request)), next),
+        codeView,
+        { next },
+      );
+    } catch (error) {
+      if (isExpired(error)) return { view: logInView({ message: error.message }), status: 400 };
+      throw error;
+    }
+  });
+  return [...show, ...check];
+}
+
+const isExpired = (error: unknown): error is DomainError =>
+  error instanceof DomainError && !(error instanceof ValidationError) && error.code === 'NOT_FOUND';
+
+function codeView(state: RefusedForm): View {
+  const hint =
+    'The six digits that your authenticator shows. Without the device, enter one of your recovery codes.';
+  const content = [
+    refusal(state),
+    form(
+      CODE,
+      {},
+      codeField(state, hint),
+      hidden('next', state.values?.['next'] ?? ''),
+      submit('Log in'),
+    ),
+    h('p', null, link(LOG_IN, 'Log in with another account')),
+  ];
+  return { title: 'Two-factor code', content };
+}
+
+function logOutPage(context: PageContext, accounts: AccountDeps): Route[] {
+  return definePage(context, { audience: 'anyone', method: 'POST', path: '/logout' }).handledBy(
+    async ({ viewer: { user }, address }) => {
+      if (user) await endSession(accounts, user.userId, user.sessionId, address);
+      return { seeOther: `${LOG_IN}?done=ended`, setCookie: cookieText(SESSION_COOKIE, '', 0) };
+    },
+  );
+}

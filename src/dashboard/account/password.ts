@@ -1,0 +1,65 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps } from '../../accounts/public.ts';
+import { changePassword, SESSION_COOKIE } from '../../accounts/public.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { PageContext } from '../context.ts';
+import { cookieText } from '../cookies.ts';
+import { definePage } from '../page.ts';
+import { submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { form, link } from '../view/url.ts';
+import { clientOf } from './client.ts';
+import { newPasswordField, passwordField, text } from './fields.ts';
+import type { RefusedForm } from './form-reply.ts';
+import { orShowAgain, refusal } from './form-reply.ts';
+import type { AccountAudience } from './place.ts';
+import { accountPath } from './place.ts';
+
+/** The page on which a user changes the password. */
+export function passwordPages(
+  context: PageContext,
+  accounts: AccountDeps,
+  audience: AccountAudience,
+): Route[] {
+  const show = definePage(context, {
+    audience,
+    method: 'GET',
+    path: '/account/password',
+  }).handledBy(async ({ viewer }) => ({
+    view: passwordView(accountPath(viewer)),
+  }));
+  const change = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/password',
+    body: z.object({ password: text, newPassword: text }),
+  }).handledBy(async (request) => {
+    const { viewer, body } = request;
+    const path = accountPath(viewer);
+    return orShowAgain(
+      async () => {
+        const token = await changePassword(accounts, viewer.user, body, clientOf(request));
+        return { seeOther: `${path}?done=password`, setCookie: cookieText(SESSION_COOKIE, token) };
+      },
+      (state) => passwordView(path, state),
+    );
+  });
+  return [...show, ...change];
+}
+
+function passwordView(path: string, state: RefusedForm = {}): View {
+  const content = [
+    refusal(state),
+    form(
+      `${path}/password`,
+      {},
+      passwordField(state, { label: 'Your password' }),
+      newPasswordField(state),
+      submit('Change the password'),
+    ),
+    h('p', { class: 'hint' }, 'All your other sessions end.'),
+    h('p', null, link(path, 'Back to the account')),
+  ];
+  return { title: 'Change the password', content };
+}

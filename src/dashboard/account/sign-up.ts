@@ -1,0 +1,145 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps, WaitingSignUp } from '../../accounts/public.ts';
+import { confirmSignUp, findSignUp, SESSION_COOKIE, signUp } from '../../accounts/public.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { PageContext } from '../context.ts';
+import { cookieText } from '../cookies.ts';
+import { definePage } from '../page.ts';
+import { submit, textField } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { notice } from '../view/parts.ts';
+import { form, link } from '../view/url.ts';
+import { clientOf } from './client.ts';
+import { emailField, newPasswordField, passwordField, text, tokenParams } from './fields.ts';
+import type { RefusedForm } from './form-reply.ts';
+import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
+
+const SIGN_UP = '/dashboard/sign-up';
+
+/** The pages on which a merchant signs up. */
+export function signUpPages(context: PageContext, accounts: AccountDeps): Route[] {
+  const show = definePage(context, {
+    audience: 'anyone',
+    method: 'GET',
+    path: '/sign-up',
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ viewer, query }) => {
+    if (viewer.user) return { seeOther: '/dashboard' };
+    return { view: query.done === 'sent' ? sentView : signUpView({}) };
+  });
+  const send = definePage(context, {
+    audience: 'anyone',
+    method: 'POST',
+    path: '/sign-up',
+    body: z.object({ email: text, businessName: text, password: text }),
+  }).handledBy(async (request) =>
+    orShowAgain(
+      async () => {
+        await signUp(accounts, request.body, clientOf(request));
+        return { seeOther: `${SIGN_UP}?done=sent` };
+      },
+      signUpView,
+      request.body,
+    ),
+  );
+  return [...show, ...send, ...confirmPages(context, accounts)];
+}
+
+function signUpView(state: RefusedForm): View {
+  const content = [
+    h(
+      'p',
+      { class: 'lead' },
+      'Take payments by UPI. Each is held until the delivery is undisputed, and then yours.',
+    ),
+    refusal(state),
+    form(
+      SIGN_UP,
+      {},
+      textField(
+        {
+          name: 'businessName',
+          label: 'Name of the business',
+          hint: 'Your buyers see it when they pay.',
+          required: true,
+          autocomplete: 'organization',
+        },
+        state,
+      ),
+      emailField(state),
+      newPasswordField(state, { name: 'password', label: 'Password' }),
+      submit('Sign up'),
+    ),
+    h('p', null, 'You have an account? ', link('/dashboard/login', 'Log in')),
+  ];
+  return { title: 'Sign up', content };
+}
+
+const sentView: View = {
+  title: 'Look into your mailbox',
+  content: [
+    notice(
+      'good',
+      'We have sent you a mail. Open the link in it to confirm your address.',
+      'status',
+    ),
+    h(
+      'p',
+      { class: 'hint' },
+      'The link works for 24 hours. Nothing has arrived? Look among the unwanted mails, or ',
+      link(SIGN_UP, 'sign up again'),
+      '.',
+    ),
+  ],
+};
+
+function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
+  const page = { audience: 'anyone', path: '/confirm-email/{token}', params: tokenParams } as const;
+  const show = definePage(context, { ...page, method: 'GET' }).handledBy(
+    async ({ params: { token } }) =>
+      orDeadLink(
+        async () => ({ view: confirmView(token, await findSignUp(accounts, token)) }),
+        [SIGN_UP, 'sign up again'],
+      ),
+  );
+  const confirm = definePage(context, {
+    ...page,
+    method: 'POST',
+    body: z.object({ password: text }),
+  }).handledBy(async (request) => {
+    const { token } = request.params;
+    return orDeadLink(
+      () =>
+        orShowAgain(
+          async () => {
+            const client = clientOf(request);
+            const session = await confirmSignUp(accounts, token, request.body.password, client);
+            return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
+          },
+          async (state) => confirmView(token, await findSignUp(accounts, token), state),
+        ),
+      [SIGN_UP, 'sign up again'],
+    );
+  });
+  return [...show, ...confirm];
+}
+
+function confirmView(token: string, waiting: WaitingSignUp, state: RefusedForm = {}): View {
+  const content = [
+    h('p', null, h('strong', { dir: 'auto' }, waiting.businessName), ', ', waiting.email),
+    refusal(state),
+    form(
+      `/dashboard/confirm-email/${token}`,
+      {},
+      passwordField(state, { label: 'The password that you have just chosen' }),
+      submit('Confirm the address'),
+    ),
+    h(
+      'p',
+      { class: 'hint' },
+      'You did not sign up? Close this page: no account is created without the password.',
+    ),
+  ];
+  return { title: 'Confirm your address', content };
+}

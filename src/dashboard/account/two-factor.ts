@@ -1,0 +1,238 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps, TwoFactorSetUp } from '../../accounts/public.ts';
+import {
+  confirmTwoFactor,
+  disableTwoFactor,
+  readTwoFactor,
+  readTwoFactorSetUp,
+  renewRecoveryCodes,
+  SESSION_COOKIE,
+  startTwoFactor,
+} from '../../accounts/public.ts';
+import type { Route } from '../../http/define-route.ts';
+import { qrCode } from '../../pages/qr-code.ts';
+import type { PageContext } from '../context.ts';
+import { cookieText } from '../cookies.ts';
+import { definePage } from '../page.ts';
+import { submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { copyable, downloadText, facts, moment, notice, section } from '../view/parts.ts';
+import { form, link } from '../view/url.ts';
+import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
+import { clientOf } from './client.ts';
+import { codeField, passwordField, text } from './fields.ts';
+import type { RefusedForm } from './form-reply.ts';
+import { orShowAgain, refusal } from './form-reply.ts';
+import type { AccountAudience } from './place.ts';
+import { accountPath } from './place.ts';
+
+type Viewer = MerchantViewer | OperatorViewer;
+
+/** The pages on which a user sets two-factor up, gets recovery codes, and switches it off. */
+export function twoFactorPages(
+  context: PageContext,
+  accounts: AccountDeps,
+  audience: AccountAudience,
+): Route[] {
+  const show = definePage(context, {
+    audience,
+    method: 'GET',
+    path: '/account/two-factor',
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer }) => ({ view: await twoFactorView(accounts, viewer) }));
+  const start = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/two-factor/start',
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer }) => {
+    await startTwoFactor(accounts, viewer.user);
+    return { seeOther: `${accountPath(viewer)}/two-factor` };
+  });
+  const confirm = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/two-factor/confirm',
+    body: z.object({ code: text }),
+    isBeforeTwoFactor: true,
+  }).handledBy(async (request) => {
+    const { viewer, body } = request;
+    return orShowAgain(
+      async () => {
+        const client = clientOf(request);
+        const change = await confirmTwoFactor(accounts, viewer.user, body.code, client);
+        return {
+          view: codesView(change.recoveryCodes, viewer, 'Two-factor authentication is on.'),
+          setCookie: cookieText(SESSION_COOKIE, change.sessionToken),
+        };
+      },
+      (state) => twoFactorView(accounts, viewer, state),
+      body,
+    );
+  });
+  return [...show, ...start, ...confirm, ...changePages(context, accounts, audience)];
+}
+
+/** The forms of a user who has set two-factor up. */
+function changePages(
+  context: PageContext,
+  accounts: AccountDeps,
+  audience: AccountAudience,
+): Route[] {
+  const renew = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/two-factor/recovery-codes',
+    body: z.object({ codesPassword: text }),
+  }).handledBy(async (request) => {
+    const { viewer, body } = request;
+    return orShowAgain(
+      async () => {
+        const client = clientOf(request);
+        const codes = await renewRecoveryCodes(accounts, viewer.user, body.codesPassword, client);
+        return { view: codesView(codes, viewer, 'The old recovery codes no longer work.') };
+      },
+      ({ violations = {}, message }) => {
+        const renamed = { codesPassword: violations['password'] };
+        return twoFactorView(accounts, viewer, { violations: renamed, message });
+      },
+    );
+  });
+  const off = definePage(context, {
+    audience,
+    method: 'POST',
+    path: '/account/two-factor/off',
+    body: z.object({ password: text, code: text }),
+  }).handledBy(async (request) => {
+    const { viewer, body } = request;
+    return orShowAgain(
+      async () => {
+        await disableTwoFactor(accounts, viewer.user, body, clientOf(request));
+        return { seeOther: `${accountPath(viewer)}?done=two-factor-off` };
+      },
+      (state) => twoFactorView(accounts, viewer, state),
+    );
+  });
+  return [...renew, ...off];
+}
+
+async function twoFactorView(
+  accounts: AccountDeps,
+  viewer: Viewer,
+  state: RefusedForm = {},
+): Promise<View> {
+  const path = accountPath(viewer);
+  const [{ since, recoveryCodesLeft }, setUp] = await Promise.all([
+    readTwoFactor(accounts, viewer.user),
+    readTwoFactorSetUp(accounts, viewer.user),
+  ]);
+  const back = h('p', null, link(path, 'Back to the account'));
+  if (since !== null) {
+    const content = [
+      refusal(state),
+      facts({
+        'Switched on': moment(since),
+        'Recovery codes': `${recoveryCodesLeft} of 10 left`,
+      }),
+      renewSection(path, state),
+      offSection(path, viewer, state),
+      back,
+    ];
+    return { title: 'Two-factor authentication', content };
+  }
+  const content = setUp ? setUpParts(path, setUp, state) : startParts(path);
+  return { title: 'Set up two-factor', content: [...content, back] };
+}
+
+function startParts(path: string) {
+  return [
+    h(
+      'p',
+      null,
+      'With two-factor authentication a login needs your password and a code of six digits from an app on your phone, such as Aegis, Google Authenticator, 1Password or the password manager of your phone.',
+    ),
+    form(`${path}/two-factor/start`, {}, submit('Start')),
+  ];
+}
+
+function setUpParts(path: string, { secret, uri }: TwoFactorSetUp, state: RefusedForm) {
+  return [
+    refusal(state),
+    section(
+      'scan',
+      '1. Add the account to the app',
+      h('p', null, 'Scan this code, or type the secret.'),
+      qrCode({ text: uri, label: 'QR code for an authenticator app' }),
+      copyable('secret', secret),
+    ),
+    section(
+      'enter',
+      '2. Enter the code that the app shows',
+      form(
+        `${path}/two-factor/confirm`,
+        {},
+        codeField(state, 'Six digits. They change every 30 seconds.'),
+        submit('Switch on'),
+      ),
+      form(`${path}/two-factor/start`, {}, submit('Make another secret', 'small')),
+    ),
+  ];
+}
+
+/** The codes are shown once; the database has only their hashes. */
+function codesView(codes: readonly string[], viewer: Viewer, done: string): View {
+  const list = codes.join('\n');
+  const content = [
+    notice('good', done, 'status'),
+    section(
+      'codes',
+      'Your recovery codes',
+      h(
+        'p',
+        null,
+        'Without your phone you log in with one of these codes. Each works once. They are not shown again: keep them where you keep important papers.',
+      ),
+      copyable('recovery codes', list),
+      downloadText('Download', 'recovery-codes.txt', `${list}\n`),
+    ),
+    h('p', null, link(accountPath(viewer), 'I have stored them', { class: 'button' })),
+  ];
+  return { title: 'Recovery codes', content };
+}
+
+function renewSection(path: string, state: RefusedForm) {
+  return section(
+    'renew',
+    'New recovery codes',
+    h('p', null, 'The codes that you have then no longer work.'),
+    form(
+      `${path}/two-factor/recovery-codes`,
+      {},
+      passwordField(state, { name: 'codesPassword', label: 'Your password' }),
+      submit('Make new codes', 'second'),
+    ),
+  );
+}
+
+function offSection(path: string, viewer: Viewer, state: RefusedForm) {
+  const isOperator = !('environment' in viewer);
+  return section(
+    'off',
+    'Switch it off',
+    h(
+      'p',
+      null,
+      isOperator
+        ? 'Operators need it: you have to set it up again before you can continue. Do so with a new phone.'
+        : 'Whoever has your password can then log in.',
+    ),
+    form(
+      `${path}/two-factor/off`,
+      {},
+      passwordField(state, { label: 'Your password' }),
+      codeField(state, 'From the app, or a recovery code.'),
+      submit('Switch off', 'danger'),
+    ),
+  );
+}

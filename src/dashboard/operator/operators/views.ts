@@ -1,0 +1,126 @@
+import { h } from 'preact';
+import type { ListedOperator } from '../../../accounts/public.ts';
+import type { RefusedForm } from '../../account/form-reply.ts';
+import { refusal } from '../../account/form-reply.ts';
+import type { FormState } from '../../view/fields.ts';
+import { choice, submit, textField } from '../../view/fields.ts';
+import type { View } from '../../view/layout.ts';
+import type { Tone } from '../../view/parts.ts';
+import { facts, moment, notice, section, tag } from '../../view/parts.ts';
+import { dataTable } from '../../view/table.ts';
+import { form, link } from '../../view/url.ts';
+
+const ROLES = {
+  support: 'support: sees everything, retries, raises disputes for buyers',
+  finance: 'finance: also decides disputes, refunds and settles',
+  admin: 'admin: also reviews merchants and manages operators',
+} as const;
+
+const STATES = {
+  ACTIVE: ['good', 'Active'],
+  INVITED: ['wait', 'Invited'],
+  WITHOUT_TWO_FACTOR: ['wait', 'Without two-factor'],
+  DISABLED: ['plain', 'Disabled'],
+} as const satisfies Record<ListedOperator['state'], readonly [Tone, string]>;
+
+const DONE = {
+  role: 'The role is changed. It counts from the next request on.',
+  disabled: 'The operator can no longer log in.',
+  reset: 'Two-factor authentication is removed, and the sessions have ended.',
+} as const;
+
+function stateTag({ state }: ListedOperator) {
+  const [tone, title] = STATES[state];
+  return tag(tone, title);
+}
+
+const roleField = (state: FormState) =>
+  choice({ name: 'role', label: 'Role', choices: ROLES, required: true }, state);
+
+/** All operators, and the form that invites one. */
+export function operatorsView(operators: readonly ListedOperator[], state: RefusedForm = {}): View {
+  const list = dataTable({
+    caption: 'Operators',
+    rows: operators,
+    empty: 'None.',
+    columns: [
+      {
+        title: 'E-mail',
+        cell: ({ email, userId }) => link(`/operator/operators/${userId}`, email),
+      },
+      { title: 'Role', cell: ({ role }) => role },
+      { title: 'State', cell: stateTag },
+      {
+        title: 'Last seen',
+        cell: ({ lastSeenAt }) => (lastSeenAt ? moment(lastSeenAt) : 'No session'),
+      },
+    ],
+  });
+  const invite = form(
+    '/operator/operators/invite',
+    {},
+    textField({ name: 'email', label: 'E-mail', type: 'email', required: true }, state),
+    roleField(state),
+    submit('Invite'),
+  );
+  const content = [refusal(state), list, section('invite', 'Invite an operator', invite)];
+  return { title: 'Operators', content };
+}
+
+/** One operator, with what an admin may do to the account. */
+export function operatorView(
+  operator: ListedOperator,
+  viewerId: string,
+  done: string | undefined,
+): View {
+  const message = DONE[done as keyof typeof DONE];
+  const content = [
+    message !== undefined && notice('good', message, 'status'),
+    facts({
+      Role: operator.role,
+      State: stateTag(operator),
+      Invited: moment(operator.createdAt),
+      'Last seen': operator.lastSeenAt ? moment(operator.lastSeenAt) : 'No session',
+    }),
+    ...formsOf(operator, viewerId),
+    h('p', null, link('/operator/operators', 'To the operators')),
+  ];
+  return { title: operator.email, content };
+}
+
+function formsOf(operator: ListedOperator, viewerId: string) {
+  const path = `/operator/operators/${operator.userId}`;
+  if (operator.userId === viewerId) {
+    return [notice('plain', 'This is you. Another admin has to change your own account.')];
+  }
+  if (operator.state === 'DISABLED') {
+    return [notice('plain', 'Invite the address again to let this operator log in.')];
+  }
+  const disable = section(
+    'disable',
+    'Disable',
+    h('p', null, 'Ends the sessions and refuses every login.'),
+    form(`${path}/disable`, {}, submit('Disable the operator', 'danger')),
+  );
+  const role = section(
+    'change-role',
+    'Role',
+    form(
+      `${path}/role`,
+      {},
+      roleField({ values: { role: operator.role } }),
+      submit('Change the role'),
+    ),
+  );
+  const reset = section(
+    'reset',
+    'Lost device',
+    h(
+      'p',
+      null,
+      'Removes two-factor authentication and ends the sessions. The next login sets it up again. Be sure that the person is who they say.',
+    ),
+    form(`${path}/reset-two-factor`, {}, submit('Reset two-factor', 'danger')),
+  );
+  return [role, operator.state === 'ACTIVE' && reset, disable];
+}

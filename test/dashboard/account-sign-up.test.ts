@@ -1,0 +1,117 @@
+import { expect } from 'vitest';
+import { linkTo, mailsTo } from '../support/mails.ts';
+import { merchantUser, operatorUser } from '../support/users.ts';
+import type { Visit } from './browsing.ts';
+import { dashboardTest } from './dashboard-test.ts';
+import { visitorOf } from './visitor.ts';
+
+const PASSWORD = 'four purple umbrellas';
+const SIGN_UP = '/dashboard/sign-up';
+let merchants = 0;
+const newForm = () => ({
+  businessName: 'Bina Books',
+  email: `bina-${(merchants += 1)}@shop.example`,
+  password: PASSWORD,
+});
+
+const test = dashboardTest({ time: 'real', worker: false });
+
+/** All of an answer that does not differ from one request to the next. */
+function answerOf({ status, headers, body, location }: Visit) {
+  const varying = ['date', 'x-request-id', 'content-security-policy'];
+  const kept = [...headers].filter(([name]) => !varying.includes(name));
+  return { status, location, headers: kept, body: body.replaceAll(/nonce="[^"]+"/g, '') };
+}
+
+test('a merchant signs up, opens the link of the mail, confirms with the password and is in', async ({
+  service,
+}) => {
+  const form = newForm();
+  const visitor = visitorOf(service.origin);
+  const shown = await visitor.get(SIGN_UP);
+  expect(shown.status).toBe(200);
+  for (const name of ['businessName', 'email', 'password']) {
+    expect(shown.body).toContain(`name="${name}"`);
+  }
+  const sent = await visitor.follow(await visitor.post(SIGN_UP, form));
+  expect(sent.body).toContain('We have sent you a mail');
+  expect(visitor.cookie()).toBe('');
+
+  const link = await linkTo(service.sql, form.email);
+  for (let scanned = 0; scanned < 3; scanned += 1) {
+    const { status, body } = await visitor.get(link, { 'Sec-Fetch-Site': 'cross-site' });
+    expect(status).toBe(200);
+    expect(body).toContain('Bina Books');
+  }
+  const wrong = await visitor.post(link, { password: 'another password' });
+  expect(wrong.status).toBe(400);
+  expect(wrong.body).toContain('This is not the password that you signed up with');
+
+  const confirmed = await visitor.post(link, { password: PASSWORD });
+  expect(confirmed).toMatchObject({ status: 303, location: '/dashboard' });
+  expect(confirmed.headers.getSetCookie()).toEqual([
+    expect.stringMatching(/^__Host-session=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/),
+  ]);
+  expect((await visitor.get('/dashboard')).location).toBe('/dashboard/sandbox');
+  const account = await visitor.get('/dashboard/sandbox/account');
+  expect(account.body).toContain(form.email);
+
+  const again = await visitor.get(link);
+  expect(again.status).toBe(404);
+  expect(again.body).toContain('This link has expired or was already used');
+  expect((await visitor.get(SIGN_UP)).location).toBe('/dashboard');
+});
+
+test('a form that is refused shows what was typed, except the password, and what is wrong', async ({
+  visitor,
+}) => {
+  const form = { businessName: '<b>Bina</b>', email: 'bina', password: 'short' };
+  const { status, body } = await visitor.post(SIGN_UP, form);
+  expect(status).toBe(400);
+  expect(body).toContain('value="&lt;b>Bina&lt;/b>"');
+  expect(body).toContain('value="bina"');
+  expect(body).not.toContain('short');
+  expect(body).toContain('id="email-violation">email must be a valid email address');
+  expect(body).toContain('id="password-violation">The password must have at least 12 characters');
+  expect((await visitor.post(SIGN_UP, {})).status).toBe(400);
+});
+
+test('an address with an account and one without get the same answer', async ({
+  service,
+  visitor,
+  merchant,
+}) => {
+  const operator = await operatorUser(service.sql, 'support');
+  const { email } = await merchantUser(service.sql, merchant.merchantId);
+  const answers: ReturnType<typeof answerOf>[] = [];
+  for (const address of [newForm().email, email, operator.email, email.toUpperCase()]) {
+    answers.push(answerOf(await visitor.post(SIGN_UP, { ...newForm(), email: address })));
+  }
+  expect(answers[0]).toMatchObject({ status: 303, location: `${SIGN_UP}?done=sent`, body: '' });
+  for (const answer of answers) expect(answer).toEqual(answers[0]);
+  const [mail] = await mailsTo(service.sql, email);
+  expect(mail?.subject).toBe('You already have an account');
+});
+
+test('a form from another site is refused', async ({ visitor }) => {
+  const headers = { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' };
+  for (const path of [SIGN_UP, '/dashboard/login', '/dashboard/forgot-password']) {
+    expect((await visitor.post(path, newForm(), headers)).status).toBe(403);
+  }
+});
+
+test('too many sign-ups of one client are refused with the time to wait', async ({
+  service,
+  visitor,
+}) => {
+  await service.sql`DELETE FROM account_attempts`;
+  const sendAll = Array.from({ length: 21 }, () => visitor.post(SIGN_UP, newForm()));
+  const statuses = (await Promise.all(sendAll)).map(({ status, headers }) => ({
+    status,
+    wait: headers.get('retry-after'),
+  }));
+  expect(statuses.filter(({ status }) => status === 303)).toHaveLength(20);
+  const refused = statuses.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(1);
+  expect(Number(refused[0]?.wait)).toBeGreaterThan(0);
+});
