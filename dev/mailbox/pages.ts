@@ -39,7 +39,7 @@ function time(at: Date | undefined) {
 
 function mailLine({ id, to, subject, at }: StoredMail) {
   const link = h('a', { href: `/mails/${id}`, dir: 'auto' }, subject || '(no subject)');
-  return h('li', { key: id }, link, h('p', null, `to ${to} `, time(at)));
+  return h('li', { key: id }, link, h('p', null, `to ${to}, `, time(at)));
 }
 
 function codeLine({ email, code, validForSeconds }: SignInCode) {
@@ -59,7 +59,12 @@ export function listPage(mails: readonly StoredMail[], codes: readonly SignInCod
       ? h('p', null, 'No mails yet. Reload the page after the service has sent one.')
       : h('ol', { class: 'list' }, mails.map(mailLine));
   const signIn = [h('h2', null, 'Sign-in codes'), h('ul', { class: 'list' }, codes.map(codeLine))];
-  return renderPage('Mails', [h('h1', null, 'Mails'), list, ...(codes.length > 0 ? signIn : [])]);
+  return renderPage('Mailbox', [
+    h('h1', null, 'Mailbox'),
+    ...(codes.length > 0 ? signIn : []),
+    h('h2', null, 'Mails'),
+    list,
+  ]);
 }
 
 /** An address in a text: it ends before punctuation that ends a sentence. */

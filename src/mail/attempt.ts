@@ -41,7 +41,10 @@ export async function attemptMail(deps: AttemptDeps, mailId: string): Promise<At
     case 'refused':
       return giveUp(deps, mailId, result.reason);
     case 'postponed':
-      if (mail.isLastAttempt) return giveUp(deps, mailId, result.reason);
+      // With a wait of its own nothing was tried.
+      if (mail.isLastAttempt && result.retryAfterMs === undefined) {
+        return giveUp(deps, mailId, result.reason);
+      }
       deps.log.warn({ mailId, reason: result.reason }, 'A mail was not sent: it is retried');
       return result;
   }
@@ -78,12 +81,13 @@ function openOrUndefined(
 }
 
 async function giveUp(deps: AttemptDeps, mailId: string, reason: string): Promise<AttemptResult> {
-  await markFailed(deps.sql, mailId, reason);
+  // The alert first: a process that dies between the two raises it again.
   await raiseAlert(deps, {
     kind: 'mail_failed',
     subject: mailId,
     message: `A mail could not be sent: ${reason}`,
     fields: { mailId },
   });
+  await markFailed(deps.sql, mailId, reason);
   return { outcome: 'failed', reason };
 }
