@@ -3,16 +3,27 @@ import type { Route } from '../http/define-route.ts';
 import { accountRoutes } from './account/routes.ts';
 import type { PageContext, PageDeps } from './context.ts';
 import { createFiles } from './files.ts';
+import type { OnboardingPageDeps } from './onboarding/deps.ts';
+import { onboardingPages } from './onboarding/routes.ts';
+import type { OperatorPageDeps } from './operator/context.ts';
+import type { MerchantReviewDeps } from './operator/merchants/deps.ts';
+import { merchantReviewPages } from './operator/merchants/routes.ts';
+import { operatorsRoutes } from './operator/operators/routes.ts';
+import { operatorPages } from './operator/routes.ts';
 import type { OrderPagesDeps } from './orders/deps.ts';
 import { merchantOrderPages } from './orders/routes.ts';
-import { operatorsRoutes } from './operator/operators/routes.ts';
 import { definePage } from './page.ts';
+import type { SettingsDeps } from './settings/deps.ts';
+import { settingsPages } from './settings/routes.ts';
 
 /** What the pages need, each folder of pages its own part. */
 export interface DashboardDeps {
   pages: PageDeps;
-  orders: OrderPagesDeps;
   accounts: AccountDeps;
+  orders: OrderPagesDeps;
+  settings: SettingsDeps;
+  onboarding: OnboardingPageDeps & MerchantReviewDeps;
+  operator: OperatorPageDeps;
 }
 
 /** Declares the dashboard: the pages of merchants and operators, and their files. */
@@ -24,6 +35,10 @@ export function dashboardRoutes(deps: DashboardDeps): Route[] {
     ...startPage(context),
     ...accountRoutes(context, deps.accounts),
     ...merchantOrderPages(context, deps.orders),
+    ...settingsPages(context, deps.settings),
+    ...onboardingPages(context, deps.onboarding),
+    ...operatorPages(context, deps.operator),
+    ...merchantReviewPages(context, deps.onboarding),
     ...operatorsRoutes(context, deps.accounts),
     ...routes,
   ];

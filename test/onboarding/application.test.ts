@@ -17,11 +17,10 @@ import {
   aDocument,
   AN_ACCOUNT,
   complete,
-  onboardingTest,
-  OPERATOR,
   seenNow,
   submit,
-} from './onboarding-test.ts';
+} from '../support/applications.ts';
+import { onboardingTest, OPERATOR } from './onboarding-test.ts';
 
 const test = onboardingTest();
 

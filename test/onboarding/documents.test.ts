@@ -6,7 +6,8 @@ import {
   removeDocument,
 } from '../../src/onboarding/public.ts';
 import { auditOf } from '../support/audit.ts';
-import { aDocument, aSignedUpMerchant, onboardingTest, OPERATOR, pdf } from './onboarding-test.ts';
+import { aDocument, aSignedUpMerchant, pdf } from '../support/applications.ts';
+import { onboardingTest, OPERATOR } from './onboarding-test.ts';
 
 const test = onboardingTest();
 

@@ -10,14 +10,8 @@ import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { auditOf } from '../support/audit.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { untilBlocked } from '../support/locks.ts';
-import {
-  aDocument,
-  complete,
-  onboardingTest,
-  OPERATOR,
-  seenNow,
-  submit,
-} from './onboarding-test.ts';
+import { aDocument, complete, seenNow, submit } from '../support/applications.ts';
+import { onboardingTest, OPERATOR } from './onboarding-test.ts';
 
 const test = onboardingTest();
 

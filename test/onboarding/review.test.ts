@@ -17,11 +17,10 @@ import {
   AN_ACCOUNT,
   aSignedUpMerchant,
   complete,
-  onboardingTest,
-  OPERATOR,
   seenNow,
   submit,
-} from './onboarding-test.ts';
+} from '../support/applications.ts';
+import { onboardingTest, OPERATOR } from './onboarding-test.ts';
 
 const test = onboardingTest()
   .extend('operator', ({ deps }) => ({ ...deps, actor: OPERATOR }))

@@ -13,12 +13,14 @@ export interface Field {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly required?: boolean;
+  /** May be blank now and is needed later, in a form that saves a draft: not marked as optional. */
+  readonly neededLater?: boolean;
   readonly autocomplete?: string;
 }
 
 /** The field with its label, its hint and its violation, all announced with it. */
 function labelled(
-  { name, label, hint, required = false }: Field,
+  { name, label, hint, required = false, neededLater = false }: Field,
   { violations = {} }: FormState,
   control: (common: Record<string, unknown>) => ComponentChildren,
 ) {
@@ -38,7 +40,12 @@ function labelled(
   return h(
     'div',
     { class: 'field' },
-    h('label', { for: name }, label, !required && h('span', { class: 'optional' }, ' (optional)')),
+    h(
+      'label',
+      { for: name },
+      label,
+      !required && !neededLater && h('span', { class: 'optional' }, ' (optional)'),
+    ),
     hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
     control(common),
     violation !== undefined && h('p', { class: 'violation', id: violationId }, violation),

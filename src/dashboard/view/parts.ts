@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
@@ -128,7 +128,7 @@ export function downloadText(label: string, fileName: string, text: string) {
 export interface Step {
   title: string;
   state: 'done' | 'current' | 'open';
-  to?: VNode;
+  to?: ComponentChildren;
 }
 
 /** The steps of a task, such as the onboarding. */

@@ -1,0 +1,10 @@
+import type { OnboardingDeps } from '../../onboarding/public.ts';
+import type { MerchantViewer } from '../viewer.ts';
+
+/** What the pages of a merchant's application call. */
+export type OnboardingPageDeps = Omit<OnboardingDeps, 'actor'>;
+
+/** The path of a page of the application, in the environment that the merchant looks at. */
+export function pathOf({ environment }: Pick<MerchantViewer, 'environment'>, below = ''): string {
+  return `/dashboard/${environment}/onboarding${below}`;
+}

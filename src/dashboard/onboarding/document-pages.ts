@@ -1,0 +1,192 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import { DomainError } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { Application, DocumentFacts, DocumentKind } from '../../onboarding/public.ts';
+import {
+  addDocument,
+  DOCUMENT_KINDS,
+  MAX_DOCUMENTS,
+  mayEdit,
+  missingOf,
+  openDocument,
+  readApplication,
+  removeDocument,
+} from '../../onboarding/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { PageReply } from '../reply.ts';
+import { documentReply, documentTable } from '../view/application.ts';
+import type { FormState } from '../view/fields.ts';
+import { choice, fileField, submit } from '../view/fields.ts';
+import { notice, section } from '../view/parts.ts';
+import { pathWith } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import type { OnboardingPageDeps } from './deps.ts';
+import { pathOf } from './deps.ts';
+import { applicationSteps, missingList, stepPath } from './parts.ts';
+
+const DONE = {
+  added: 'The document is stored.',
+  removed: 'The document is removed.',
+} as const;
+
+const documentParams = z.object({ document: z.string() });
+
+/** The page of the documents, its forms and the downloads. */
+export function documentPages(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return [
+    ...showDocuments(context, deps),
+    ...uploadForm(context, deps),
+    ...removeForm(context, deps),
+    ...download(context, deps),
+  ];
+}
+
+function showDocuments(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/onboarding/documents',
+    query: z.object({ done: z.enum(['added', 'removed']).optional().catch(undefined) }),
+  }).handledBy(async ({ viewer, query: { done } }) => {
+    const application = await readApplication(deps.sql, viewer.merchantId);
+    if (!mayEdit(application.state)) return { seeOther: pathOf(viewer) };
+    const message = done && notice('good', DONE[done], 'status');
+    return documentsReply(viewer, application, message);
+  });
+}
+
+function uploadForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/onboarding/documents',
+    bodyType: 'multipart',
+    body: z.object({
+      kind: z.string().default(''),
+      file: z.instanceof(File, { error: 'must be a file' }).optional(),
+    }),
+  }).handledBy(async ({ viewer, actor, body: { kind, file } }) => {
+    try {
+      if (!isDocumentKind(kind)) throw refused('Choose what the document proves');
+      if (file === undefined) throw refused('Choose a file');
+      const upload = { kind, fileName: file.name, content: await file.bytes() };
+      await addDocument({ ...deps, actor }, viewer.merchantId, upload);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
+      const application = await readApplication(deps.sql, viewer.merchantId);
+      const field = isDocumentKind(kind) ? 'file' : 'kind';
+      const state = { values: { kind }, violations: { [field]: error.message } };
+      const message = notice('bad', 'The document was not stored.', 'alert');
+      return { ...documentsReply(viewer, application, message, state), status: 400 };
+    }
+    return { seeOther: pathWith(stepPath(viewer, 'documents'), { done: 'added' }) };
+  });
+}
+
+const refused = (message: string) => new DomainError('BAD_REQUEST', message);
+
+const isDocumentKind = (kind: string): kind is DocumentKind => Object.hasOwn(DOCUMENT_KINDS, kind);
+
+function removeForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/onboarding/documents/{document}/remove',
+    params: documentParams,
+  }).handledBy(async ({ viewer, actor, params }) => {
+    await removeDocument({ ...deps, actor }, viewer.merchantId, params.document);
+    return { seeOther: pathWith(stepPath(viewer, 'documents'), { done: 'removed' }) };
+  });
+}
+
+function download(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/onboarding/documents/{document}',
+    params: documentParams,
+  }).handledBy(async ({ viewer, actor, params }) =>
+    documentReply(await openDocument({ ...deps, actor }, viewer.merchantId, params.document)),
+  );
+}
+
+function documentsReply(
+  viewer: MerchantViewer,
+  application: Application,
+  message: ReturnType<typeof notice> | undefined,
+  state: FormState = {},
+): Extract<PageReply, { view: unknown }> {
+  const missing = missingOf(application).documents;
+  const path = stepPath(viewer, 'documents');
+  const remove = ({ documentId, fileName }: DocumentFacts) =>
+    form(
+      `${path}/${documentId}/remove`,
+      { 'aria-label': `Remove ${fileName}` },
+      submit('Remove', 'small'),
+    );
+  return {
+    view: {
+      title: 'Your documents',
+      content: [
+        applicationSteps(viewer, application, 'documents'),
+        message,
+        section(
+          'stored',
+          'Stored documents',
+          documentTable(application.documents, ({ documentId }) => `${path}/${documentId}`, remove),
+          missingList(missing),
+          missing.length === 0 && h('p', null, link(pathOf(viewer), 'Continue to the review')),
+        ),
+        application.documents.length < MAX_DOCUMENTS
+          ? uploadSection(path, state)
+          : notice('plain', `You have ${MAX_DOCUMENTS} documents. Remove one to upload another.`),
+      ],
+    },
+  };
+}
+
+const KIND_CHOICES = Object.fromEntries(
+  Object.entries(DOCUMENT_KINDS).map(([kind, { label }]) => [kind, label]),
+);
+
+function uploadSection(path: string, state: FormState) {
+  return section(
+    'upload',
+    'Upload a document',
+    h(
+      'ul',
+      { class: 'list' },
+      Object.values(DOCUMENT_KINDS).map(({ label, examples }) =>
+        h('li', { key: label }, h('strong', null, label), `: ${examples}.`),
+      ),
+    ),
+    form(
+      path,
+      { enctype: 'multipart/form-data', 'aria-label': 'Upload a document' },
+      choice(
+        {
+          name: 'kind',
+          label: 'What it proves',
+          choices: KIND_CHOICES,
+          placeholder: 'Choose',
+          required: true,
+        },
+        state,
+      ),
+      fileField(
+        {
+          name: 'file',
+          label: 'File',
+          hint: 'PDF, JPEG or PNG, up to 5 MB. It is stored encrypted.',
+          accept: '.pdf,.jpg,.jpeg,.png,application/pdf,image/jpeg,image/png',
+          required: true,
+        },
+        state,
+      ),
+      submit('Upload'),
+    ),
+  );
+}

@@ -1,0 +1,169 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import { DomainError } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { Application } from '../../onboarding/public.ts';
+import {
+  isComplete,
+  mayEdit,
+  missingOf,
+  readApplication,
+  submitApplication,
+  versionOf,
+} from '../../onboarding/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { PageReply } from '../reply.ts';
+import {
+  applicationState,
+  bankFacts,
+  businessFacts,
+  documentTable,
+  SUSPENSION_STOPS,
+} from '../view/application.ts';
+import { hidden, submit } from '../view/fields.ts';
+import { moment, notice, section, written } from '../view/parts.ts';
+import { pathWith } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import type { OnboardingPageDeps } from './deps.ts';
+import { pathOf } from './deps.ts';
+import { applicationSteps, missingList, stepPath } from './parts.ts';
+
+/** The page of the whole application with its state, and the form that submits it. */
+export function reviewPages(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return [...showReview(context, deps), ...submitForm(context, deps)];
+}
+
+function showReview(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/onboarding',
+    query: z.object({ done: z.literal('submitted').optional().catch(undefined) }),
+  }).handledBy(async ({ viewer, query: { done } }) => {
+    const application = await readApplication(deps.sql, viewer.merchantId);
+    const message = done && notice('good', 'Your application is submitted.', 'status');
+    return reviewReply(viewer, application, message);
+  });
+}
+
+function submitForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/onboarding/submit',
+    body: z.object({ version: z.string().default('') }),
+  }).handledBy(async ({ viewer, actor, body: { version } }) => {
+    try {
+      await submitApplication({ ...deps, actor }, viewer.merchantId, version);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
+      const application = await readApplication(deps.sql, viewer.merchantId);
+      const message = notice('bad', `${error.message}.`, 'alert');
+      return { ...reviewReply(viewer, application, message), status: 400 };
+    }
+    return { seeOther: pathWith(pathOf(viewer), { done: 'submitted' }) };
+  });
+}
+
+function reviewReply(
+  viewer: MerchantViewer,
+  application: Application,
+  message: ReturnType<typeof notice> | undefined,
+): Extract<PageReply, { view: unknown }> {
+  const isEditable = mayEdit(application.state);
+  return {
+    view: {
+      title: 'Your business',
+      content: [
+        h('p', { class: 'lead' }, applicationState(application.state)),
+        message,
+        stateNotice(viewer, application),
+        isEditable && applicationSteps(viewer, application, 'review'),
+        ...detailSections(viewer, application, isEditable),
+        isEditable && submitSection(viewer, application),
+      ],
+    },
+  };
+}
+
+function stateNotice({ environment }: MerchantViewer, application: Application) {
+  const { state, statusReason, submittedAt } = application;
+  const reason = statusReason === null ? null : written(statusReason);
+  switch (state) {
+    case 'draft':
+      return notice(
+        'plain',
+        'Tell us about your business in three steps. Once we have approved it, you can create API ' +
+          'keys for the sandbox and for production.',
+      );
+    case 'under_review':
+      return notice('wait', [
+        'We are checking your application. You get a mail when it is decided. ',
+        submittedAt && h('span', null, 'Submitted ', moment(submittedAt), '.'),
+      ]);
+    case 'approved':
+      return notice('good', [
+        'Your business is approved. ',
+        link(`/dashboard/${environment}/keys`, 'Create API keys'),
+        '. To change these details, write to our support.',
+      ]);
+    case 'rejected':
+      return notice('bad', [
+        h('p', null, 'Your application was not approved. The reason:'),
+        reason,
+        h('p', null, 'Change what is wrong and submit it again.'),
+      ]);
+    case 'suspended':
+      return notice('bad', [
+        h('p', null, 'Your account is suspended. The reason:'),
+        reason,
+        h('p', null, SUSPENSION_STOPS),
+      ]);
+  }
+}
+
+function detailSections(viewer: MerchantViewer, application: Application, isEditable: boolean) {
+  const missing = missingOf(application);
+  const edit = (step: 'business' | 'bank' | 'documents', text: string) =>
+    isEditable && [
+      missingList(missing[step]),
+      h('p', null, link(stepPath(viewer, step), text, { class: 'button second' })),
+    ];
+  return [
+    section(
+      'business',
+      'Business',
+      businessFacts(application.business),
+      edit('business', 'Edit the business'),
+    ),
+    section('bank', 'Bank account', bankFacts(application.bank), edit('bank', 'Edit the account')),
+    section(
+      'documents',
+      'Documents',
+      documentTable(
+        application.documents,
+        ({ documentId }) => `${stepPath(viewer, 'documents')}/${documentId}`,
+      ),
+      edit('documents', 'Change the documents'),
+    ),
+  ];
+}
+
+function submitSection(viewer: MerchantViewer, application: Application) {
+  if (!isComplete(application)) {
+    return notice('plain', 'You can submit the application once nothing is missing.');
+  }
+  return section(
+    'submit',
+    'Submit',
+    h('p', null, 'While we check your application, it cannot be changed.'),
+    form(
+      pathOf(viewer, '/submit'),
+      { 'aria-label': 'Submit the application' },
+      hidden('version', versionOf(application)),
+      submit('Submit for review'),
+    ),
+  );
+}

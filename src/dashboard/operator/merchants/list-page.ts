@@ -1,0 +1,109 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import { BUSINESS_KINDS } from '../../../domain/index.ts';
+import type { Route } from '../../../http/define-route.ts';
+import type { ListedMerchant } from '../../../onboarding/public.ts';
+import { listUnderReview, searchMerchants } from '../../../onboarding/public.ts';
+import type { PageContext } from '../../context.ts';
+import { definePage } from '../../page.ts';
+import { applicationState } from '../../view/application.ts';
+import { choice, textField } from '../../view/fields.ts';
+import { filterForm } from '../../view/layout.ts';
+import { moment, section } from '../../view/parts.ts';
+import type { Column } from '../../view/table.ts';
+import { dataTable, pager } from '../../view/table.ts';
+import { link } from '../../view/url.ts';
+import type { MerchantReviewDeps } from './deps.ts';
+import { merchantPath } from './deps.ts';
+
+const PATH = '/operator/merchants';
+const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
+
+const listQuery = z.object({
+  q: z.string().max(200).optional().catch(undefined),
+  status: z.enum(STATUSES).optional().catch(undefined),
+  before: z.string().optional().catch(undefined),
+});
+
+/** The list of merchants, with those that wait for a decision above it. */
+export function listPage(context: PageContext, { sql }: MerchantReviewDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/merchants',
+    query: listQuery,
+  }).handledBy(async ({ query: { q, status, before } }) => {
+    const text = q?.trim();
+    const isFirst = !text && status === undefined && before === undefined;
+    const [waiting, { merchants, next }] = await Promise.all([
+      isFirst ? listUnderReview(sql) : [],
+      searchMerchants(sql, { text, status, before }),
+    ]);
+    return {
+      view: {
+        title: 'Merchants',
+        content: [
+          isFirst && waitingSection(waiting),
+          filterForm(
+            PATH,
+            textField(
+              { name: 'q', label: 'Name, e-mail, PAN, GSTIN or merchant id', type: 'search' },
+              { values: { q } },
+            ),
+            choice(
+              { name: 'status', label: 'Status', choices: STATUS_CHOICES, placeholder: 'All' },
+              { values: { status } },
+            ),
+          ),
+          dataTable({
+            caption: 'Merchants, the newest first',
+            columns: [NAME, STATE, KIND, CREATED],
+            rows: merchants,
+            empty: 'No merchant matches.',
+          }),
+          pager(PATH, { q, status }, { before, next }),
+        ],
+      },
+    };
+  });
+}
+
+const STATUS_CHOICES = Object.fromEntries(STATUSES.map((status) => [status, status]));
+
+function waitingSection(waiting: ListedMerchant[]) {
+  return section(
+    'waiting',
+    'Waiting for a decision',
+    dataTable({
+      caption: 'Applications under review, the one that has waited longest first',
+      columns: [NAME, KIND, SUBMITTED],
+      rows: waiting,
+      empty: 'No application waits.',
+    }),
+  );
+}
+
+const NAME: Column<ListedMerchant> = {
+  title: 'Merchant',
+  cell: ({ merchantId, name, email }) => [
+    link(merchantPath(merchantId), h('bdi', null, name)),
+    h('br', null),
+    h('span', { class: 'hint' }, email),
+  ],
+};
+const STATE: Column<ListedMerchant> = {
+  title: 'State',
+  cell: ({ state }) => applicationState(state),
+};
+const KIND: Column<ListedMerchant> = {
+  title: 'Kind',
+  cell: ({ businessKind }) => (businessKind === null ? '–' : BUSINESS_KINDS[businessKind].label),
+};
+const CREATED: Column<ListedMerchant> = {
+  title: 'Created',
+  cell: ({ createdAt }) => moment(createdAt),
+};
+const SUBMITTED: Column<ListedMerchant> = {
+  title: 'Submitted',
+  cell: ({ submittedAt }) => (submittedAt === null ? '–' : moment(submittedAt)),
+};

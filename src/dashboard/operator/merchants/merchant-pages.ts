@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { DomainError } from '../../../domain/index.ts';
+import type { Route } from '../../../http/define-route.ts';
+import { setLinkedAccount } from '../../../merchants/public.ts';
+import {
+  decideMerchant,
+  openAccountNumber,
+  openDocument,
+  readReview,
+} from '../../../onboarding/public.ts';
+import type { PageContext } from '../../context.ts';
+import { definePage } from '../../page.ts';
+import type { PageReply } from '../../reply.ts';
+import { documentReply } from '../../view/application.ts';
+import { notice } from '../../view/parts.ts';
+import { pathWith } from '../../view/table.ts';
+import type { OperatorViewer } from '../../viewer.ts';
+import type { MerchantReviewDeps } from './deps.ts';
+import { merchantPath } from './deps.ts';
+import type { Shown } from './merchant-view.ts';
+import { merchantView } from './merchant-view.ts';
+
+const merchantParams = z.object({ merchant: z.string() });
+
+const DONE = {
+  approve: 'The merchant is approved.',
+  reject: 'The merchant is rejected.',
+  suspend: 'The merchant is suspended.',
+  activate: 'The merchant is active again.',
+  linkedAccount: 'The linked account is set.',
+} as const;
+const doneCodes = Object.keys(DONE) as (keyof typeof DONE)[];
+
+/** The page of one merchant, its downloads, and what an operator may do with it. */
+export function merchantPages(context: PageContext, deps: MerchantReviewDeps): Route[] {
+  return [
+    ...showMerchant(context, deps),
+    ...downloadDocument(context, deps),
+    ...showAccountNumber(context, deps),
+    ...linkedAccountForm(context, deps),
+    ...decisionForm(context, deps),
+  ];
+}
+
+type ViewReply = Extract<PageReply, { view: unknown }>;
+
+async function merchantReply(
+  { sql }: MerchantReviewDeps,
+  viewer: OperatorViewer,
+  merchantId: string,
+  shown: Shown,
+): Promise<ViewReply> {
+  return { view: merchantView(viewer, await readReview(sql, merchantId), shown) };
+}
+
+/** The page with the refusal of a form, which keeps what was typed. */
+async function refusedReply(
+  deps: MerchantReviewDeps,
+  viewer: OperatorViewer,
+  merchantId: string,
+  error: unknown,
+  shown: Shown,
+): Promise<ViewReply> {
+  const isShown =
+    error instanceof DomainError && ['BAD_REQUEST', 'INVALID_STATE'].includes(error.code);
+  if (!isShown) throw error;
+  const message = notice('bad', `${error.message}.`, 'alert');
+  return { ...(await merchantReply(deps, viewer, merchantId, { message, ...shown })), status: 400 };
+}
+
+function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/merchants/{merchant}',
+    params: merchantParams,
+    query: z.object({ done: z.enum(doneCodes).optional().catch(undefined) }),
+  }).handledBy(async ({ viewer, params: { merchant }, query: { done } }) => {
+    const message = done && notice('good', DONE[done], 'status');
+    return merchantReply(deps, viewer, merchant, { message });
+  });
+}
+
+function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/merchants/{merchant}/documents/{document}',
+    params: merchantParams.extend({ document: z.string() }),
+  }).handledBy(async ({ actor, params: { merchant, document } }) =>
+    documentReply(await openDocument({ ...deps, actor }, merchant, document)),
+  );
+}
+
+/** A form, because each look at the number is an entry of the audit log. */
+function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'POST',
+    path: '/merchants/{merchant}/account-number',
+    permission: 'merchant.linkedAccount',
+    params: merchantParams,
+  }).handledBy(async ({ viewer, actor, params: { merchant } }) => {
+    const accountNumber = await openAccountNumber({ ...deps, actor }, merchant);
+    return merchantReply(deps, viewer, merchant, { accountNumber });
+  });
+}
+
+function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'POST',
+    path: '/merchants/{merchant}/linked-account',
+    permission: 'merchant.linkedAccount',
+    params: merchantParams,
+    body: z.object({ linkedAccountId: z.string().default('') }),
+  }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
+    const linkedAccountId = body.linkedAccountId.trim();
+    try {
+      await setLinkedAccount({ sql: deps.sql, actor }, merchant, linkedAccountId);
+    } catch (error) {
+      const linkedAccount = { values: { linkedAccountId } };
+      return refusedReply(deps, viewer, merchant, error, { linkedAccount });
+    }
+    return { seeOther: pathWith(merchantPath(merchant), { done: 'linkedAccount' }) };
+  });
+}
+
+function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'POST',
+    path: '/merchants/{merchant}/decision',
+    permission: 'merchant.review',
+    params: merchantParams,
+    body: z.object({
+      change: z.enum(['approve', 'reject', 'suspend', 'activate']),
+      reason: z.string().default(''),
+      version: z.string().default(''),
+    }),
+  }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
+    const { change, reason, version: seenVersion } = body;
+    try {
+      await decideMerchant({ ...deps, actor }, merchant, { change, reason, seenVersion });
+    } catch (error) {
+      return refusedReply(deps, viewer, merchant, error, { decision: { values: { reason } } });
+    }
+    return { seeOther: pathWith(merchantPath(merchant), { done: change }) };
+  });
+}

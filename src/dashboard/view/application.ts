@@ -1,0 +1,122 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import { BUSINESS_KINDS } from '../../domain/index.ts';
+import type {
+  ApplicationState,
+  BankDetails,
+  BusinessDetails,
+  DocumentFacts,
+  OpenedDocument,
+} from '../../onboarding/public.ts';
+import { DOCUMENT_KINDS } from '../../onboarding/public.ts';
+import type { PageReply } from '../reply.ts';
+import type { Tone } from './parts.ts';
+import { facts, moment, tag } from './parts.ts';
+import { dataTable } from './table.ts';
+import { link } from './url.ts';
+
+const STATES = {
+  draft: ['plain', 'Not submitted'],
+  under_review: ['wait', 'Under review'],
+  approved: ['good', 'Approved'],
+  rejected: ['bad', 'Rejected'],
+  suspended: ['bad', 'Suspended'],
+} as const satisfies Record<ApplicationState, readonly [Tone, string]>;
+
+/** The state of a merchant's application. */
+export function applicationState(state: ApplicationState) {
+  const [tone, text] = STATES[state];
+  return tag(tone, text);
+}
+
+const typed = (text: string | null) => (text === null ? '–' : h('span', { dir: 'auto' }, text));
+
+/** What a merchant has entered about its business. */
+export function businessFacts(business: BusinessDetails) {
+  const { businessKind, street, city, region, pinCode } = business;
+  const address = [street, city, region, pinCode].filter((part) => part !== null).join(', ');
+  return facts({
+    'Legal name': typed(business.legalName),
+    Kind: businessKind === null ? '–' : BUSINESS_KINDS[businessKind].label,
+    PAN: business.pan ?? '–',
+    GSTIN: business.gstin ?? 'None',
+    Phone: business.phone === null ? '–' : `+91 ${business.phone}`,
+    'Registered address': typed(address || null),
+  });
+}
+
+/** A bank account. @param accountNumber what is shown in place of the last four digits */
+export function bankFacts(bank: BankDetails, accountNumber?: ComponentChildren) {
+  const { accountHolder, accountLastFour, ifsc } = bank;
+  return facts({
+    'Account holder': typed(accountHolder),
+    'Account number': accountNumber ?? (accountLastFour === null ? '–' : `•••• ${accountLastFour}`),
+    IFSC: ifsc ?? '–',
+  });
+}
+
+const SIZE = new Intl.NumberFormat('en-IN', { maximumFractionDigits: 1 });
+
+function sizeText(sizeBytes: number): string {
+  const kilobytes = sizeBytes / 1024;
+  return kilobytes < 1024 ? `${Math.ceil(kilobytes)} KB` : `${SIZE.format(kilobytes / 1024)} MB`;
+}
+
+/**
+ * The documents of an application.
+ *
+ * @param pathOf the path from which a document is downloaded
+ * @param actionOf what can be done with a document; without it there is no such column
+ */
+export function documentTable(
+  documents: readonly DocumentFacts[],
+  pathOf: (document: DocumentFacts) => string,
+  actionOf?: (document: DocumentFacts) => ComponentChildren,
+) {
+  const now = new Date();
+  return dataTable({
+    caption: 'Documents',
+    columns: [
+      { title: 'Proves', cell: ({ kind }) => DOCUMENT_KINDS[kind].label },
+      {
+        title: 'File',
+        cell: (document) => link(pathOf(document), h('bdi', null, document.fileName)),
+      },
+      { title: 'Size', cell: ({ sizeBytes }) => sizeText(sizeBytes), isNumber: true },
+      { title: 'Uploaded', cell: ({ uploadedAt }) => moment(uploadedAt, now) },
+      ...(actionOf ? [{ title: 'Change', cell: actionOf }] : []),
+    ],
+    rows: documents,
+    empty: 'No documents yet.',
+  });
+}
+
+/** Characters that RFC 8187 does not allow, and `encodeURIComponent` leaves. */
+const NOT_IN_RFC_8187 = /['()*]/g;
+
+/**
+ * A document as a download. It is never shown in the browser, where a crafted file could run as a
+ * page of this service; a browser that shows it anyway gives it no rights.
+ */
+export function documentReply({ fileName, mediaType, content }: OpenedDocument): PageReply {
+  const plain = fileName.replaceAll(/[^\w .-]/g, '_');
+  const encoded = encodeURIComponent(fileName).replaceAll(
+    NOT_IN_RFC_8187,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return {
+    file: content,
+    contentType: mediaType,
+    headers: {
+      'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`,
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
+    },
+  };
+}
+
+/** What a suspension stops and what continues. Source: the contract's "a suspended merchant". */
+export const SUSPENSION_STOPS =
+  'The API answers 403 and buyers cannot start payments. Releases wait: the orders stay delivered. ' +
+  'Payments that were begun still count, and disputes, refunds and webhooks continue.';

@@ -1,0 +1,232 @@
+import { describe, expect } from 'vitest';
+import { createMerchant, changeMerchantStatus } from '../../src/merchants/commands.ts';
+import type { OnboardingDeps } from '../../src/onboarding/public.ts';
+import { addDocument, readApplication } from '../../src/onboarding/public.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
+import {
+  aDocument,
+  AN_ACCOUNT,
+  aSignedUpMerchant,
+  complete,
+  pdf,
+  submit,
+} from '../support/applications.ts';
+import { auditOf } from '../support/audit.ts';
+import { SECRET_KEYS } from '../support/secret-keys.ts';
+import { dashboardTest } from './dashboard-test.ts';
+
+const pathOf = (merchantId: string) => `/operator/merchants/${merchantId}`;
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const versionIn = (html: string) => /name="version" value="([^"]*)"/.exec(html)?.[1] ?? '';
+
+const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: false } })
+  .extend('deps', ({ service }): OnboardingDeps => {
+    const dataBox = createSecretBox(SECRET_KEYS);
+    return { sql: service.sql, dataBox, actor: TEST_ACTOR };
+  })
+  .extend('waiting', async ({ deps }) => {
+    const merchantId = await aSignedUpMerchant(deps);
+    await complete(deps, merchantId);
+    await submit(deps, merchantId);
+    return merchantId;
+  })
+  .extend(
+    'decide',
+    ({ operators: { admin } }) =>
+      async (id: string, change: string, reason = 'so') => {
+        const version = versionIn((await admin.get(pathOf(id))).body);
+        return admin.post(`${pathOf(id)}/decision`, { change, reason, version });
+      },
+  );
+
+describe('the list of merchants', () => {
+  test('begins with what waits for a decision', async ({ operators: { support }, waiting }) => {
+    const { status, body } = await support.get('/operator/merchants');
+    expect(status).toBe(200);
+    const [first = ''] = /<section[\s\S]*?<\/section>/.exec(body) ?? [];
+    expect(first).toContain(pathOf(waiting));
+  });
+
+  test('is searched, and pages keep the search', async ({ operators: { support }, deps }) => {
+    for (let number = 0; number < 30; number += 1) {
+      await createMerchant(deps, { name: `Weaver ${number}`, email: 'w@example.com' });
+    }
+    const first = await support.get('/operator/merchants?q=weaver&status=PENDING');
+    const links = (body: string) => new Set(body.match(/\/operator\/merchants\/mer_\w+/g));
+    expect(links(first.body).size).toBe(25);
+    const [, older = ''] = /href="([^"]*before=[^"]*)"/.exec(first.body) ?? [];
+    const second = await support.get(older.replaceAll('&amp;', '&'));
+    expect(links(second.body).size).toBe(5);
+    expect(new Set([...links(first.body), ...links(second.body)]).size).toBe(30);
+    expect((await support.get('/operator/merchants?q=%25')).body).toContain('No merchant matches.');
+  });
+});
+
+describe('a decision', () => {
+  test('approves, suspends, activates and rejects, and the history shows each with its reason', async ({
+    deps,
+    operators: { support },
+    waiting,
+    decide,
+  }) => {
+    const states: string[] = [];
+    for (const change of ['approve', 'suspend', 'activate', 'reject']) {
+      const { status, location } = await decide(waiting, change, `Because of ${change}`);
+      expect([status, location]).toEqual([303, `${pathOf(waiting)}?done=${change}`]);
+      states.push((await readApplication(deps.sql, waiting)).state);
+    }
+    expect(states).toEqual(['approved', 'suspended', 'approved', 'rejected']);
+    const { body } = await support.get(pathOf(waiting));
+    for (const change of ['approve', 'suspend', 'activate', 'reject']) {
+      expect(textOf(body)).toContain(`Because of ${change}`);
+    }
+    expect((await auditOf(deps.sql, waiting)).at(-1)?.actor).toMatch(/^operator:.+@ops\.example$/);
+  });
+
+  test('says before a suspension what it stops', async ({
+    operators: { admin },
+    waiting,
+    decide,
+  }) => {
+    await decide(waiting, 'approve');
+    const text = textOf((await admin.get(pathOf(waiting))).body);
+    expect(text).toContain('The API answers 403 and buyers cannot start payments. Releases wait');
+    expect(text).toContain('disputes, refunds and webhooks continue');
+  });
+
+  test('without a reason is refused and keeps the page', async ({ deps, waiting, decide }) => {
+    const { status, body } = await decide(waiting, 'reject', ' ');
+    expect([status, textOf(body)]).toEqual([
+      400,
+      expect.stringContaining('The reason must have 1 to 1000 characters.'),
+    ]);
+    expect((await readApplication(deps.sql, waiting)).state).toBe('under_review');
+  });
+
+  test('on a stale page is refused, with the typed reason and the present state', async ({
+    deps,
+    operators: { admin },
+    waiting,
+  }) => {
+    const version = versionIn((await admin.get(pathOf(waiting))).body);
+    await changeMerchantStatus(deps, waiting, 'approve');
+    const fields = { change: 'reject', reason: 'I typed <this>', version };
+    const { status, body } = await admin.post(`${pathOf(waiting)}/decision`, fields);
+    expect([status, textOf(body)]).toEqual([400, expect.stringContaining('has changed since')]);
+    expect(body).toContain('I typed &lt;this></textarea>');
+    expect((await readApplication(deps.sql, waiting)).state).toBe('approved');
+  });
+
+  test('cannot approve what was not submitted', async ({ deps, operators: { admin }, decide }) => {
+    const merchantId = await aSignedUpMerchant(deps);
+    const { status, body } = await decide(merchantId, 'approve');
+    expect([status, textOf(body)]).toEqual([
+      400,
+      expect.stringContaining('Cannot approve; the merchant has not submitted its application'),
+    ]);
+    expect((await admin.get(pathOf(merchantId))).body).not.toContain('value="approve"');
+  });
+
+  test('that does not exist is refused', async ({ waiting, decide }) => {
+    expect((await decide(waiting, 'delete')).status).toBe(400);
+  });
+
+  test.for(['support', 'finance'] as const)(
+    'is not for %s: neither the form nor the request',
+    async (role, { deps, operators, waiting }) => {
+      const page = await operators[role].get(pathOf(waiting));
+      expect([page.status, page.body.includes('/decision')]).toEqual([200, false]);
+      const fields = { change: 'approve', reason: 'so', version: 'PENDING.1.5' };
+      const { status, body } = await operators[role].post(`${pathOf(waiting)}/decision`, fields);
+      expect([status, textOf(body)]).toEqual([
+        403,
+        expect.stringContaining(`Your role, ${role}, does not allow this`),
+      ]);
+      expect((await readApplication(deps.sql, waiting)).state).toBe('under_review');
+    },
+  );
+});
+
+describe('the account number', () => {
+  test('is shown in full to finance, with an audit row', async ({
+    deps,
+    operators: { finance },
+    waiting,
+  }) => {
+    const before = await finance.get(pathOf(waiting));
+    expect(before.body).toContain('•••• 6789');
+    expect(before.body).not.toContain(AN_ACCOUNT.accountNumber);
+    const { status, body } = await finance.post(`${pathOf(waiting)}/account-number`);
+    expect([status, body]).toEqual([200, expect.stringContaining(AN_ACCOUNT.accountNumber)]);
+    expect((await auditOf(deps.sql, waiting)).at(-1)?.action).toBe('accountNumber.read');
+  });
+
+  test('is only its last four digits for support', async ({
+    deps,
+    operators: { support },
+    waiting,
+  }) => {
+    expect((await support.get(pathOf(waiting))).body).not.toContain('account-number');
+    const { status, body } = await support.post(`${pathOf(waiting)}/account-number`);
+    expect([status, body.includes(AN_ACCOUNT.accountNumber)]).toEqual([403, false]);
+    expect((await auditOf(deps.sql, waiting)).at(-1)?.action).toBe('application.submit');
+  });
+});
+
+describe('the linked account', () => {
+  test('is set by finance, and shown', async ({ operators: { finance }, waiting }) => {
+    const path = `${pathOf(waiting)}/linked-account`;
+    const { location } = await finance.post(path, { linkedAccountId: ' acc_GRWKk7qQsLnDjX ' });
+    expect(location).toBe(`${pathOf(waiting)}?done=linkedAccount`);
+    expect(textOf((await finance.get(pathOf(waiting))).body)).toContain(
+      'Production pays out to acc_GRWKk7qQsLnDjX',
+    );
+    const wrong = await finance.post(path, { linkedAccountId: 'a b' });
+    expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining('value="a b"')]);
+  });
+
+  test('is not for support', async ({ operators: { support }, waiting }) => {
+    const path = `${pathOf(waiting)}/linked-account`;
+    expect((await support.post(path, { linkedAccountId: 'acc_1' })).status).toBe(403);
+  });
+});
+
+describe('a document', () => {
+  test('downloads for operators as an attachment that cannot run, with an audit row', async ({
+    deps,
+    operators: { support },
+    waiting,
+  }) => {
+    const [document] = (await readApplication(deps.sql, waiting)).documents;
+    const { status, headers, body } = await support.get(
+      `${pathOf(waiting)}/documents/${document?.documentId}`,
+    );
+    expect([status, body]).toEqual([200, pdf('identity').toString('utf8')]);
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="identity\.pdf"/);
+    expect(headers.get('content-security-policy')).toBe("sandbox; default-src 'none'");
+    expect((await auditOf(deps.sql, waiting)).at(-1)).toMatchObject({
+      action: 'document.read',
+      subject: document?.documentId,
+    });
+  });
+
+  test('under another merchant does not exist', async ({ deps, operators: { admin }, waiting }) => {
+    const other = await aSignedUpMerchant(deps);
+    await addDocument(deps, other, aDocument('bank'));
+    const [document] = (await readApplication(deps.sql, other)).documents;
+    const { status } = await admin.get(`${pathOf(waiting)}/documents/${document?.documentId}`);
+    expect(status).toBe(404);
+  });
+});
+
+test('a merchant that does not exist is not found, and no page is for merchants', async ({
+  operators: { admin },
+  owner,
+  waiting,
+}) => {
+  expect((await admin.get(pathOf('mer_unknown'))).status).toBe(404);
+  expect((await owner.get('/operator/merchants')).status).toBe(404);
+  expect((await owner.get(pathOf(waiting))).status).toBe(404);
+  expect((await owner.post(`${pathOf(waiting)}/decision`, { change: 'approve' })).status).toBe(404);
+});
