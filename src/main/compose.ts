@@ -77,7 +77,7 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
 /**
  * Builds the HTTP application with all routes.
  *
- * @throws ConfigError if API_SECRET_PEPPER is missing
+ * @throws ConfigError if API_SECRET_PEPPER or WEBHOOK_SECRET_KEYS is missing
  */
 export async function composeApi(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;

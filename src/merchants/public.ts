@@ -1,5 +1,9 @@
 /** What other features may use of the merchants. */
 export type { StatusChange } from './commands.ts';
 export { changeMerchantStatus, newMerchantSchema, setLinkedAccount } from './commands.ts';
+export type { KeyPair } from './credentials.ts';
+export type { ListedKey } from './keys.ts';
+export { createKeyPair, listKeys, rotateSecret } from './keys.ts';
+export { findOrigins, setOrigins } from './origins.ts';
 export type { MerchantRow, MerchantStatus } from './queries.ts';
 export { merchantNotFound, requireMerchant } from './queries.ts';

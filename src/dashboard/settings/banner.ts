@@ -1,0 +1,38 @@
+import { h } from 'preact';
+import type { Environment } from '../../domain/index.ts';
+import type { DeliveryOwner, LastAttempts } from '../../webhooks/public.ts';
+import { lastAttempts } from '../../webhooks/public.ts';
+import { moment, notice } from '../view/parts.ts';
+import { link } from '../view/url.ts';
+import type { SettingsDeps } from './deps.ts';
+import { pathOf } from './deps.ts';
+
+const NUMBER = new Intl.NumberFormat('en-IN');
+
+const titleOf = ({ count }: LastAttempts) =>
+  `${NUMBER.format(count)} ${count === 1 ? 'webhook has' : 'webhooks have'} one attempt left`;
+
+const listPath = (environment: Environment) => pathOf(environment, '/deliveries?state=PENDING');
+
+/** The notice on every page of a merchant whose webhooks have one attempt left; null without any. */
+export async function webhookBanner({ sql }: Pick<SettingsDeps, 'sql'>, owner: DeliveryOwner) {
+  const last = await lastAttempts(sql, owner);
+  if (!last) return null;
+  return notice('bad', [
+    h('strong', null, titleOf(last)),
+    ', the first at ',
+    moment(last.firstAt),
+    '. After it they are not sent again by themselves. ',
+    link(listPath(owner.environment), 'See them'),
+  ]);
+}
+
+/** The same for the list of what needs the merchant's attention. */
+export async function webhookAttention(
+  { sql }: Pick<SettingsDeps, 'sql'>,
+  owner: DeliveryOwner,
+): Promise<{ text: string; to: string; until: Date }[]> {
+  const last = await lastAttempts(sql, owner);
+  if (!last) return [];
+  return [{ text: titleOf(last), to: listPath(owner.environment), until: last.firstAt }];
+}

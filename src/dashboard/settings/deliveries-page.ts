@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import {
+  DELIVERY_STATES,
+  latestResend,
+  pageDeliveries,
+  resendSelected,
+  resendSince,
+} from '../../webhooks/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { pathWith } from '../view/table.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import type { DeliveriesContent } from './deliveries-view.ts';
+import { deliveriesView } from './deliveries-view.ts';
+import type { SettingsDeps } from './deps.ts';
+import { ownerOf, pathOf } from './deps.ts';
+import { parseIndianTime } from './indian-time.ts';
+
+const NO_TIME = 'must be a date and a time, such as 2026-11-22T18:30';
+const text = z.string().optional();
+
+const filterQuery = z.object({
+  state: text,
+  event: text,
+  order: text,
+  since: text,
+  until: text,
+  before: text,
+  done: text,
+  count: text,
+});
+type FilterQuery = z.output<typeof filterQuery>;
+
+/** The list of a merchant's deliveries in one environment, and the forms that send many again. */
+export function deliveryListPages(context: PageContext, deps: SettingsDeps): Route[] {
+  return [
+    ...showDeliveries(context, deps),
+    ...versionOfResend(context, deps),
+    ...resendSelection(context, deps),
+    ...resendAllSince(context, deps),
+  ];
+}
+
+function showDeliveries(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/deliveries',
+    query: filterQuery,
+  }).handledBy(async ({ viewer, query }) => {
+    const content = await readContent(deps, viewer, query);
+    const isValid = Object.keys(content.violations).length === 0;
+    return { status: isValid ? 200 : 400, view: deliveriesView(content) };
+  });
+}
+
+/** While a resend runs, the page reloads as it proceeds. */
+function versionOfResend(context: PageContext, { sql }: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/deliveries/version',
+  }).handledBy(async ({ viewer }) => {
+    const resend = await latestResend(sql, ownerOf(viewer));
+    return { json: { version: versionText(resend?.left) } };
+  });
+}
+
+const versionText = (left: number | undefined) => String(left ?? 0);
+
+function resendSelection(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/deliveries/resend',
+    body: z.object({ 'deliveries[]': z.array(z.string()).default([]) }),
+  }).handledBy(async ({ viewer, body, actor, log }) => {
+    const owner = ownerOf(viewer);
+    return reply(deps, viewer, {}, () =>
+      resendSelected({ ...deps, actor, log }, owner, body['deliveries[]']),
+    );
+  });
+}
+
+function resendAllSince(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/deliveries/resend-since',
+    body: z.object({ 'resend-since': z.string().default('') }),
+  }).handledBy(async ({ viewer, body, actor, log }) => {
+    const typed = body['resend-since'];
+    return reply(deps, viewer, { 'resend-since': typed }, () => {
+      const since = parseIndianTime(typed);
+      if (since === undefined) throw new DomainError('BAD_REQUEST', `The time ${NO_TIME}`);
+      return resendSince({ ...deps, actor, log }, ownerOf(viewer), since);
+    });
+  });
+}
+
+/** Goes back to the list with the number of deliveries, or shows it with the refusal. */
+async function reply(
+  deps: SettingsDeps,
+  viewer: MerchantViewer,
+  typed: Readonly<Record<string, string>>,
+  resend: () => Promise<number>,
+) {
+  try {
+    const count = await resend();
+    const path = pathOf(viewer.environment, '/deliveries');
+    return { seeOther: pathWith(path, { done: 'resent', count: String(count) }) };
+  } catch (error) {
+    const isShown =
+      error instanceof DomainError && ['BAD_REQUEST', 'INVALID_STATE'].includes(error.code);
+    if (!isShown) throw error;
+    const content = await readContent(deps, viewer, {});
+    const refused = { message: error.message, values: typed };
+    return { status: 400 as const, view: deliveriesView({ ...content, refused }) };
+  }
+}
+
+async function readContent(
+  { sql }: SettingsDeps,
+  viewer: MerchantViewer,
+  query: FilterQuery,
+): Promise<DeliveriesContent> {
+  const owner = ownerOf(viewer);
+  const { before, done, count, ...values } = query;
+  const since = parseIndianTime(values.since);
+  const until = parseIndianTime(values.until);
+  const violations = {
+    ...(values.since && !since && { since: NO_TIME }),
+    ...(values.until && !until && { until: NO_TIME }),
+  };
+  const filter = {
+    since,
+    until,
+    state: DELIVERY_STATES.find((state) => state === values.state),
+    event: EVENT_TYPES.find((event) => event === values.event),
+    orderNumber: values.order?.trim() || undefined,
+    before: before || undefined,
+  };
+  const [page, resend] = await Promise.all([
+    pageDeliveries(sql, owner, filter),
+    latestResend(sql, owner),
+  ]);
+  const { environment } = viewer;
+  const version = versionText(resend?.left);
+  const resent = done === 'resent' ? Number(count) || 0 : undefined;
+  return { environment, values, violations, before: filter.before, page, resend, version, resent };
+}

@@ -1,0 +1,172 @@
+import { h } from 'preact';
+import type { Environment } from '../../domain/index.ts';
+import { EVENT_TYPES } from '../../domain/index.ts';
+import type { DeliveryPage, ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
+import { DELIVERY_STATES } from '../../webhooks/public.ts';
+import { choice, submit, textField } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { filterForm } from '../view/layout.ts';
+import { moment, notice, section } from '../view/parts.ts';
+import { dataTable, pager } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import { deliveryState, resultText } from './delivery-parts.ts';
+import { pathOf } from './deps.ts';
+
+/** What the list of deliveries shows. */
+export interface DeliveriesContent {
+  environment: Environment;
+  /** The filter as it was typed. */
+  values: Readonly<Record<string, string | undefined>>;
+  violations: Readonly<Record<string, string>>;
+  before: string | undefined;
+  page: DeliveryPage;
+  resend: ResendProgress | undefined;
+  /** Of the resend: the page reloads when it has another one. */
+  version: string;
+  /** How many deliveries the form has just sent again. */
+  resent: number | undefined;
+  /** A form that was refused, with what was typed. */
+  refused?: { message: string; values: Readonly<Record<string, string>> };
+}
+
+const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
+
+/** The list of deliveries. */
+export function deliveriesView(content: DeliveriesContent): View {
+  const { environment, values, violations, before, page, resend, version, refused } = content;
+  const path = pathOf(environment, '/deliveries');
+  const isRunning = resend !== undefined && resend.finishedAt === null;
+  return {
+    title: 'Deliveries',
+    ...(isRunning && { live: { path: `${path}/version`, version } }),
+    content: [
+      refused && notice('bad', refused.message, 'alert'),
+      content.resent === 0 &&
+        notice('plain', 'Nothing is sent again: everything since then has arrived.', 'status'),
+      content.resent !== 0 && resend && resendNotice(resend),
+      filterForm(
+        path,
+        choice(
+          { name: 'state', label: 'State', placeholder: 'All', choices: namesOf(DELIVERY_STATES) },
+          { values },
+        ),
+        choice(
+          { name: 'event', label: 'Event', placeholder: 'All', choices: namesOf(EVENT_TYPES) },
+          { values },
+        ),
+        textField({ name: 'order', label: 'Order number', type: 'search' }, { values }),
+        timeField('since', 'Since (IST)', { values, violations }),
+        timeField('until', 'Until (IST)', { values, violations }),
+      ),
+      form(
+        `${path}/resend`,
+        { class: 'list' },
+        deliveryTable(environment, page.deliveries, Object.values(values).some(Boolean)),
+        page.deliveries.length > 0 && submit('Send the selected ones again', 'second'),
+      ),
+      pager(path, values, { before, next: page.older ?? undefined }),
+      resendSection(content, path),
+    ],
+  };
+}
+
+function timeField(
+  name: string,
+  label: string,
+  state: Pick<DeliveriesContent, 'values' | 'violations'>,
+) {
+  return textField({ name, label, type: 'datetime-local' }, state);
+}
+
+function deliveryTable(
+  environment: Environment,
+  rows: readonly ListedDelivery[],
+  isFiltered: boolean,
+) {
+  return dataTable({
+    caption: 'Deliveries, newest first',
+    rows,
+    empty: isFiltered ? 'No delivery matches.' : 'No webhook was sent yet.',
+    columns: [
+      {
+        title: 'Select',
+        cell: ({ deliveryId, event }) =>
+          h('input', {
+            type: 'checkbox',
+            name: 'deliveries[]',
+            value: deliveryId,
+            'aria-label': `Select ${event} ${deliveryId}`,
+          }),
+      },
+      {
+        title: 'Event',
+        cell: ({ deliveryId, event }) =>
+          link(pathOf(environment, `/deliveries/${deliveryId}`), event),
+      },
+      {
+        title: 'Order',
+        cell: ({ orderNumber }) => link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
+      },
+      { title: 'Time', cell: ({ createdAt }) => moment(createdAt) },
+      { title: 'State', cell: ({ state }) => deliveryState(state) },
+      { title: 'Attempts', isNumber: true, cell: ({ attemptCount }) => attemptCount },
+      {
+        title: 'Last answer',
+        cell: ({ lastAttemptAt, lastStatusCode, lastError }) =>
+          lastAttemptAt && resultText({ statusCode: lastStatusCode, error: lastError }),
+      },
+      {
+        title: 'Next attempt',
+        cell: ({ state, nextAttemptAt }) =>
+          state === 'PENDING' && nextAttemptAt && moment(nextAttemptAt),
+      },
+    ],
+  });
+}
+
+function resendSection({ environment, refused }: DeliveriesContent, path: string) {
+  const isProduction = environment === 'production';
+  return section(
+    'resend',
+    'Send again what has not arrived',
+    h(
+      'p',
+      null,
+      'Sends every webhook again that has FAILED since a time, or is still PENDING since then, the ' +
+        'oldest first and a few at a time. ',
+      isProduction
+        ? 'This is production: your server may have handled some of them already, and must recognise ' +
+            'a repeat by its event_id.'
+        : 'Your server must recognise a repeat by its event_id.',
+    ),
+    form(
+      `${path}/resend-since`,
+      {},
+      textField(
+        { name: 'resend-since', label: 'Since (IST)', type: 'datetime-local', required: true },
+        refused ?? {},
+      ),
+      submit(`Send them again in ${environment}`, 'second'),
+    ),
+  );
+}
+
+const NUMBER = new Intl.NumberFormat('en-IN');
+const STOPPED = {
+  endpoint_refuses: 'It was stopped, because your server refused all of the last hundred.',
+  no_url: 'It was stopped, because there is no webhook URL any more.',
+} as const;
+/** The result of a resend is shown for this time. */
+const SHOWN_MS = 3_600_000;
+
+function resendNotice({ left, delivered, refused, finishedAt, stopCause }: ResendProgress) {
+  const results = `${NUMBER.format(delivered)} accepted, ${NUMBER.format(refused)} refused.`;
+  if (finishedAt === null) {
+    const are = left === 1 ? 'webhook is' : 'webhooks are';
+    return notice('wait', `${NUMBER.format(left)} ${are} being sent again. ${results}`, 'status');
+  }
+  if (Date.now() - finishedAt.getTime() > SHOWN_MS) return null;
+  const tone = stopCause || refused > 0 ? 'bad' : 'good';
+  const stopped = stopCause && ` ${STOPPED[stopCause]} ${NUMBER.format(left)} were not sent.`;
+  return notice(tone, [`Sent again: ${results}`, stopped, ' ', moment(finishedAt)], 'status');
+}

@@ -1,0 +1,160 @@
+import { h } from 'preact';
+import type { Environment } from '../../domain/index.ts';
+import type {
+  AttemptDetails,
+  AttemptSummary,
+  MerchantDelivery,
+  RetryOutcome,
+  SentRequest,
+} from '../../webhooks/public.ts';
+import { submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { copyable, facts, moment, notice, section } from '../view/parts.ts';
+import { dataTable, pager, pathWith } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import { deliveryState, resultText } from './delivery-parts.ts';
+import { pathOf } from './deps.ts';
+
+/** What the page of a delivery shows. */
+export interface DeliveryContent {
+  environment: Environment;
+  delivery: MerchantDelivery;
+  /** The attempt that is shown in full; undefined without any. */
+  shown: AttemptDetails | undefined;
+  /** Of the page of attempts. */
+  before: number | undefined;
+  /** What came of sending it again. */
+  done?: string | undefined;
+  /** Why it was not sent again. */
+  refusal?: string;
+}
+
+const DONE = {
+  delivered: { tone: 'good', text: 'It was sent again, and your server has accepted it.' },
+  refused: {
+    tone: 'bad',
+    text: 'It was sent again, and your server has not accepted it: see the last attempt.',
+  },
+  started: { tone: 'wait', text: 'It is being sent again. Reload this page to see the answer.' },
+} as const satisfies Record<RetryOutcome['outcome'], unknown>;
+
+const isOutcome = (done: string): done is keyof typeof DONE => Object.hasOwn(DONE, done);
+
+/** The page of one delivery. */
+export function deliveryView(content: DeliveryContent): View {
+  const { environment, delivery, shown, done = '', refusal } = content;
+  const path = pathOf(environment, `/deliveries/${delivery.deliveryId}`);
+  return {
+    title: `Delivery of ${delivery.event}`,
+    content: [
+      refusal !== undefined && notice('bad', refusal, 'alert'),
+      isOutcome(done) && notice(DONE[done].tone, DONE[done].text, 'status'),
+      deliverySection(content, path),
+      attemptsSection(content, path),
+      shown && attemptSection(shown),
+      h('p', null, link(pathOf(environment, '/deliveries'), 'All deliveries')),
+    ],
+  };
+}
+
+function deliverySection({ environment, delivery }: DeliveryContent, path: string) {
+  const { deliveryId, eventId, orderNumber, state, createdAt, nextAttemptAt, isUnderWay } =
+    delivery;
+  const repeat = 'Your server gets the same event_id and the same bytes, with a new signature.';
+  return section(
+    'delivery',
+    'The delivery',
+    facts({
+      State: deliveryState(state),
+      Order: link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
+      'Event id': h('code', null, eventId),
+      'Delivery id': h('code', null, deliveryId),
+      Created: moment(createdAt),
+      'Next attempt': isUnderWay
+        ? 'Running now'
+        : state === 'PENDING' && nextAttemptAt && moment(nextAttemptAt),
+    }),
+    h(
+      'p',
+      { class: 'hint' },
+      repeat,
+      environment === 'production' &&
+        ' This is production: if your server has handled the event already, it must recognise it.',
+    ),
+    form(`${path}/resend`, {}, submit(`Send it again in ${environment}`, 'second')),
+  );
+}
+
+function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
+  const { attempts, olderAttempts } = delivery;
+  const query = (attempt: number) => ({
+    attempt: String(attempt),
+    before: before === undefined ? undefined : String(before),
+  });
+  return section(
+    'attempts',
+    'Attempts',
+    dataTable<AttemptSummary>({
+      caption: 'Attempts, newest first',
+      rows: attempts,
+      empty: 'There was no attempt yet.',
+      columns: [
+        {
+          title: 'Time',
+          cell: ({ at, attemptId }) => link(pathWith(path, query(attemptId)), moment(at)),
+        },
+        { title: 'Kind', cell: ({ kind }) => kind },
+        { title: 'Answer', cell: resultText },
+        { title: 'Duration', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+      ],
+    }),
+    pager(
+      path,
+      {},
+      {
+        before: before?.toString(),
+        next: olderAttempts === null ? undefined : String(olderAttempts),
+      },
+    ),
+  );
+}
+
+function attemptSection({
+  at,
+  kind,
+  url,
+  request,
+  answer,
+  statusCode,
+  error,
+  durationMs,
+}: AttemptDetails) {
+  return section(
+    'attempt',
+    'The attempt in full',
+    facts({
+      Time: moment(at),
+      Kind: kind === 'scheduled' ? 'one of the five of the schedule' : 'sent again by hand',
+      URL: h('code', null, url),
+      Answer: statusCode === null ? 'none' : String(statusCode),
+      Error: error,
+      Duration: `${durationMs} ms`,
+    }),
+    h('h3', null, 'The request as it was sent'),
+    request === null
+      ? h('p', null, 'Nothing was sent, because the URL was refused.')
+      : copyable('request', requestText(request)),
+    h('h3', null, 'The body of the answer'),
+    answer === null
+      ? h('p', null, 'There was no answer.')
+      : answer === ''
+        ? h('p', null, 'It is empty.')
+        : h('pre', { tabIndex: 0, role: 'group', 'aria-label': 'answer', dir: 'auto' }, answer),
+  );
+}
+
+/** The request as HTTP/1.1 writes it. */
+function requestText({ method, path, headers, body }: SentRequest): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  return [`${method} ${path} HTTP/1.1`, ...lines, '', body].join('\n');
+}

@@ -1,0 +1,30 @@
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+import type { SecretBox } from '../../secret-box.ts';
+import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
+import type { CheckUrl, DeliveryOwner, WebhookSender } from '../../webhooks/public.ts';
+import type { MerchantViewer } from '../viewer.ts';
+
+/** What the pages of keys, webhook settings and deliveries hand to the features. */
+export interface SettingsDeps {
+  sql: Sql;
+  /** The key of the HMACs of API secrets. */
+  pepper: string;
+  /** Opens and seals webhook secrets. */
+  secretBox: SecretBox;
+  checkUrl: CheckUrl;
+  /** Sends test events. */
+  sender: WebhookSender;
+  apiVersion: string;
+  retries: DeliveryRetries;
+}
+
+/** The merchant and environment that a page is about. */
+export function ownerOf({ merchantId, environment }: MerchantViewer): DeliveryOwner {
+  return { merchantId, environment };
+}
+
+/** The path of a page of this folder in the viewer's environment. */
+export function pathOf(environment: Environment, below: string): string {
+  return `/dashboard/${environment}${below}`;
+}

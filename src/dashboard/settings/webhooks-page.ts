@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { DomainError } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import {
+  endpointFigures,
+  findEndpoint,
+  removeWebhookUrl,
+  rotateWebhookSecret,
+  saveWebhookUrl,
+  sendTestEvent,
+  testEventTypesOf,
+} from '../../webhooks/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import type { SettingsDeps } from './deps.ts';
+import { ownerOf, pathOf } from './deps.ts';
+import {
+  newWebhookSecretView,
+  removeUrlView,
+  rotateWebhookSecretView,
+} from './webhook-questions.ts';
+import type { WebhooksContent } from './webhooks-view.ts';
+import { webhooksView } from './webhooks-view.ts';
+
+/** An attempt takes up to 15 s, and waits for a second for its slot. */
+const TEST_EVENT_TIMEOUT_MS = 20_000;
+/** A DNS server takes up to 3 s. */
+const SAVE_TIMEOUT_MS = 10_000;
+
+/** A merchant's webhook endpoint in one environment: its URL, its secret, its figures, test events. */
+export function webhookPages(context: PageContext, deps: SettingsDeps): Route[] {
+  return [
+    ...showWebhooks(context, deps),
+    ...saveUrl(context, deps),
+    ...rotateSecretPages(context, deps),
+    ...removeUrlPages(context, deps),
+    ...testEventPage(context, deps),
+  ];
+}
+
+function showWebhooks(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/webhooks',
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ viewer, query }) => {
+    const content = await readContent(deps, viewer);
+    return { view: webhooksView({ ...content, done: query.done }) };
+  });
+}
+
+function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/webhooks',
+    body: z.object({ url: z.string().default('') }),
+    responseTimeoutMs: SAVE_TIMEOUT_MS,
+  }).handledBy(async ({ viewer, body, actor }) => {
+    const { merchantId, environment } = viewer;
+    const url = body.url.trim();
+    try {
+      const saved = await saveWebhookUrl({ ...deps, actor }, merchantId, environment, url);
+      const { secret, warning } = saved;
+      if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
+      const done = warning ? 'unresolved' : 'url';
+      return { seeOther: pathOf(environment, `/webhooks?done=${done}`) };
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
+      const content = await readContent(deps, viewer);
+      const typed = { values: { url: body.url }, violations: { url: error.message } };
+      return { status: 400, view: webhooksView({ ...content, typed }) };
+    }
+  });
+}
+
+function rotateSecretPages(context: PageContext, deps: SettingsDeps): Route[] {
+  const page = { audience: 'merchant', path: '/webhooks/rotate-secret' } as const;
+  return [
+    ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
+      view: rotateWebhookSecretView(viewer.environment),
+    })),
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(
+      async ({ viewer: { merchantId, environment }, actor }) => {
+        const { secret } = await rotateWebhookSecret({ ...deps, actor }, merchantId, environment);
+        return { view: newWebhookSecretView(environment, secret, null) };
+      },
+    ),
+  ];
+}
+
+function removeUrlPages(context: PageContext, deps: SettingsDeps): Route[] {
+  const page = { audience: 'merchant', path: '/webhooks/remove' } as const;
+  return [
+    ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
+      view: removeUrlView(viewer.environment),
+    })),
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(
+      async ({ viewer: { merchantId, environment }, actor }) => {
+        await removeWebhookUrl({ sql: deps.sql, actor }, merchantId, environment);
+        return { seeOther: pathOf(environment, '/webhooks?done=removed') };
+      },
+    ),
+  ];
+}
+
+/** The result is in the answer: a test event is recorded nowhere. */
+function testEventPage(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/webhooks/test',
+    body: z.object({ event: z.string().default('TEST') }),
+    responseTimeoutMs: TEST_EVENT_TIMEOUT_MS,
+  }).handledBy(async ({ viewer, body, actor, log }) => {
+    const { merchantId, environment } = viewer;
+    const event = testEventTypesOf(environment).find((type) => type === body.event);
+    if (event === undefined) {
+      const message = `In ${environment}, no test event ${body.event} can be sent`;
+      throw new DomainError('BAD_REQUEST', message);
+    }
+    const sending = { ...deps, actor, log };
+    const result = await sendTestEvent(sending, merchantId, environment, event);
+    const content = await readContent(deps, viewer);
+    return { view: webhooksView({ ...content, tested: { event, ...result } }) };
+  });
+}
+
+async function readContent(
+  { sql }: SettingsDeps,
+  viewer: MerchantViewer,
+): Promise<WebhooksContent> {
+  const { merchantId, environment } = viewer;
+  const [endpoint, figures] = await Promise.all([
+    findEndpoint(sql, merchantId, environment),
+    endpointFigures(sql, ownerOf(viewer)),
+  ]);
+  return { environment, endpoint, figures };
+}

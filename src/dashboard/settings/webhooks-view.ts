@@ -1,0 +1,178 @@
+import { h } from 'preact';
+import type { Environment } from '../../domain/index.ts';
+import type {
+  Endpoint,
+  EndpointFigures,
+  TestEventResult,
+  TestEventType,
+} from '../../webhooks/public.ts';
+import { testEventTypesOf } from '../../webhooks/public.ts';
+import type { FormState } from '../view/fields.ts';
+import { choice, hidden, submit, textField } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { facts, moment, notice, section } from '../view/parts.ts';
+import { form, link } from '../view/url.ts';
+import { pathOf } from './deps.ts';
+
+/** What the page of the webhook settings shows. */
+export interface WebhooksContent {
+  environment: Environment;
+  endpoint: Endpoint;
+  figures: EndpointFigures;
+  /** What has just been done. */
+  done?: string | undefined;
+  /** A URL that was refused. */
+  typed?: FormState;
+  /** A test event that was just sent. */
+  tested?: TestEventResult & { event: TestEventType };
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  url: 'The URL is saved. The next webhook goes there; the secret is unchanged.',
+  unresolved:
+    'The URL is saved, but its host name cannot be resolved now. Webhooks fail until it can.',
+  removed: 'The URL is removed. No webhooks are sent.',
+};
+
+/** The page of the webhook settings. */
+export function webhooksView(content: WebhooksContent): View {
+  const { environment, endpoint, figures, done = '', tested } = content;
+  return {
+    title: 'Webhooks',
+    content: [
+      DONE[done] !== undefined && notice(done === 'url' ? 'good' : 'wait', DONE[done], 'status'),
+      tested && testResult(tested),
+      urlSection(content),
+      endpoint.url !== null && figuresSection(environment, figures),
+      endpoint.url !== null && testSection(environment),
+    ],
+  };
+}
+
+function urlSection({ environment, endpoint, typed }: WebhooksContent) {
+  const { url, hasSecret, updatedAt } = endpoint;
+  const hint =
+    environment === 'production'
+      ? 'Must be https. Local and private addresses are refused.'
+      : 'https or http. Local and private addresses are refused.';
+  return section(
+    'endpoint',
+    `URL of the ${environment}`,
+    h(
+      'p',
+      null,
+      url === null
+        ? 'No webhooks are sent, because there is no URL yet.'
+        : 'Every event of your orders is sent here as a signed POST request.',
+    ),
+    form(
+      pathOf(environment, '/webhooks'),
+      {},
+      textField(
+        { name: 'url', label: 'Webhook URL', type: 'url', hint, required: true, maxLength: 2048 },
+        typed ?? { values: { url: url ?? '' } },
+      ),
+      submit(url === null ? 'Save the URL' : 'Change the URL'),
+    ),
+    facts({
+      Secret: hasSecret && 'Set. It was shown once, and is stored encrypted.',
+      Changed: updatedAt && moment(updatedAt),
+    }),
+    hasSecret &&
+      h(
+        'p',
+        { class: 'actions' },
+        link(pathOf(environment, '/webhooks/rotate-secret'), 'Replace the secret', {
+          class: 'button second',
+        }),
+        url !== null &&
+          link(pathOf(environment, '/webhooks/remove'), 'Remove the URL', {
+            class: 'button second',
+          }),
+      ),
+  );
+}
+
+const PERCENT = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
+const NUMBER = new Intl.NumberFormat('en-IN');
+
+function figuresSection(environment: Environment, figures: EndpointFigures) {
+  const { since, attempts, delivered, p95Ms, failingSince } = figures;
+  // A rate of 99.96 % is not 100 %.
+  const rate = attempts === 0 ? 0 : Math.floor((delivered / attempts) * 1000) / 1000;
+  return section(
+    'figures',
+    'How your server answers',
+    failingSince &&
+      notice('bad', [
+        'Failing since ',
+        moment(failingSince),
+        ': no attempt has succeeded since then.',
+      ]),
+    attempts === 0
+      ? h('p', null, 'No webhook was sent in the last 24 hours.')
+      : h(
+          'dl',
+          { class: 'figures' },
+          figure('Attempts', NUMBER.format(attempts)),
+          figure('Accepted', PERCENT.format(rate)),
+          figure('95 of 100 take at most', p95Ms === null ? '' : `${NUMBER.format(p95Ms)} ms`),
+        ),
+    attempts > 0 && h('p', { class: 'hint' }, 'Since ', moment(since)),
+    h('p', null, link(pathOf(environment, '/deliveries'), 'All deliveries')),
+  );
+}
+
+const figure = (title: string, value: string) =>
+  h('div', null, h('dt', null, title), h('dd', null, value));
+
+function testSection(environment: Environment) {
+  const types = testEventTypesOf(environment);
+  const isProduction = environment === 'production';
+  return section(
+    'test',
+    'Send a test event',
+    h(
+      'p',
+      null,
+      isProduction
+        ? 'In production, only the event TEST can be sent: your server would act on any other. It is signed like every webhook, and its order does not exist.'
+        : 'The event looks as it does in production and is signed like every webhook. Its order does not exist.',
+    ),
+    form(
+      pathOf(environment, '/webhooks/test'),
+      {},
+      isProduction
+        ? hidden('event', 'TEST')
+        : choice({
+            name: 'event',
+            label: 'Event',
+            required: true,
+            choices: Object.fromEntries(types.map((type) => [type, type])),
+          }),
+      submit(isProduction ? 'Send TEST to the production URL' : 'Send the event', 'second'),
+    ),
+  );
+}
+
+function testResult({
+  event,
+  delivered,
+  statusCode,
+  durationMs,
+  error,
+  eventId,
+}: NonNullable<WebhooksContent['tested']>) {
+  return section(
+    'tested',
+    'The result of the test',
+    delivered
+      ? notice('good', `Your server has accepted ${event}.`, 'status')
+      : notice('bad', `Your server has not accepted ${event}: ${error ?? ''}.`, 'alert'),
+    facts({
+      Status: statusCode === null ? 'No answer' : String(statusCode),
+      Duration: `${NUMBER.format(durationMs)} ms`,
+      Event: h('code', null, eventId),
+    }),
+  );
+}
