@@ -93,16 +93,19 @@ export interface Alert {
 
 /** Which alerts to list; an absent field matches all. */
 export interface AlertFilter {
+  alertId?: number | undefined;
   kind?: string | undefined;
   subject?: string | undefined;
   /** Includes cleared alerts. */
   withCleared?: boolean;
+  /** The id of the last alert of the page before. */
+  before?: number | undefined;
 }
 
 /** Alerts, latest first. @returns at most `limit`, and whether there are more */
 export async function listAlerts(
   sql: Sql,
-  { kind, subject, withCleared = false }: AlertFilter,
+  { alertId, kind, subject, withCleared = false, before }: AlertFilter,
   limit: number,
 ): Promise<{ alerts: Alert[]; hasMore: boolean }> {
   const rows = await sql<Omit<Alert, 'remedy'>[]>`
@@ -110,8 +113,10 @@ export async function listAlerts(
       details->>'message' AS message, details, cleared_at, cleared_by
     FROM alerts
     WHERE ${withCleared ? sql`true` : sql`cleared_at IS NULL`}
+      ${alertId === undefined ? sql`` : sql`AND alert_id = ${alertId}`}
       ${kind ? sql`AND kind = ${kind}` : sql``}
       ${subject ? sql`AND subject = ${subject}` : sql``}
+      ${before === undefined ? sql`` : sql`AND (last_at, alert_id) < ((SELECT last_at FROM alerts WHERE alert_id = ${before}), ${before})`}
     ORDER BY last_at DESC, alert_id DESC LIMIT ${limit + 1}`;
   const alerts = rows.slice(0, limit).map((row) => Object.assign(row, { remedy: remedyOf(row) }));
   return { alerts, hasMore: rows.length > limit };

@@ -4,3 +4,5 @@ export { readMerchantMoney } from './merchant-money.ts';
 export type { RunningLine } from './running-ledger.ts';
 export { runningLedger } from './running-ledger.ts';
 export { showLedger } from './verify.ts';
+export type { LedgerProof, ProofSummary } from './proofs.ts';
+export { findLatestProof, listProofs } from './proofs.ts';

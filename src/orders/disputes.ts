@@ -29,6 +29,8 @@ export interface DisputeFilter {
   status?: DisputeStatus | undefined;
   merchantId?: string | undefined;
   environment?: Environment | undefined;
+  /** The order number of the last dispute of the page before. */
+  after?: string | undefined;
 }
 
 /**
@@ -38,7 +40,7 @@ export interface DisputeFilter {
  */
 export async function listRunningDisputes(
   sql: Sql,
-  { status, merchantId, environment }: DisputeFilter,
+  { status, merchantId, environment, after }: DisputeFilter,
   limit: number,
 ): Promise<{ disputes: RunningDispute[]; hasMore: boolean }> {
   // Literals, not parameters: the planner uses the partial index only if it sees the statuses.
@@ -50,6 +52,12 @@ export async function listRunningDisputes(
       ${status ? sql`AND status = ${status}` : sql``}
       ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
       ${environment ? sql`AND environment = ${environment}` : sql``}
+      ${
+        after
+          ? sql`AND (dispute_respond_by, order_number) > ((SELECT dispute_respond_by FROM orders
+        WHERE order_number = ${after}), ${after})`
+          : sql``
+      }
     ORDER BY dispute_respond_by, order_number LIMIT ${limit + 1}`;
   return { disputes: rows.slice(0, limit), hasMore: rows.length > limit };
 }

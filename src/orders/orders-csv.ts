@@ -1,5 +1,5 @@
-import { stringify } from 'csv-stringify/sync';
 import type { Sql } from '../db/client.ts';
+import { csvOf } from '../http/csv.ts';
 import type { OrderRow } from './rows.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { searchOrders } from './search-orders.ts';
@@ -60,5 +60,3 @@ export async function* ordersCsv(
 }
 
 const cellsOf = (row: OrderRow) => Object.values(COLUMNS).map((cell) => cell(row));
-const csvOf = (rows: string[][]) =>
-  stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });

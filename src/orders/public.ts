@@ -7,6 +7,20 @@ export type { DisputeEnding, DisputeRecord, RunningDispute } from './disputes.ts
 export { listRunningDisputes, readDisputes } from './disputes.ts';
 export type { Timeline, TimelineRow } from './timeline.ts';
 export { presentTimeline, readTimeline } from './timeline.ts';
+export type { OrderCommands } from './commands.ts';
+export type { DisputedOrder } from './dispute-history.ts';
+export { findDisputeHistory } from './dispute-history.ts';
+export type { FoundOrder } from './find-orders.ts';
+export type { OperatorDeps, RecoverDeps } from './operator-commands.ts';
+export {
+  decideDispute,
+  raiseDisputeForBuyer,
+  recoverForOperator,
+  refundForMerchant,
+} from './operator-commands.ts';
+export { searchAllOrders } from './search-all-orders.ts';
+export type { UnprocessedOrder } from './unprocessed-orders.ts';
+export { findUnprocessedOrders } from './unprocessed-orders.ts';
 export { signalOrder } from './recovery.ts';
 export { findCarriedOut, writeCommand } from './command-queries.ts';
 export type { OrderRow } from './rows.ts';

@@ -64,15 +64,17 @@ export function gatewayCallsOf(workflows: readonly WorkflowView[]): GatewayCall[
 export type RetriedCall = GatewayCall & { result: TryOutcome };
 
 /**
- * Retries every waiting gateway call of an order immediately, and waits up to 20 s for the results.
- * The audit row is written first, so that every requested retry is recorded.
+ * Retries every waiting gateway call of an order immediately, and waits for the results. The audit row
+ * is written first, so that every requested retry is recorded.
  *
+ * @param waitMs how long; 20 s if absent
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` when nothing waits
  */
 export async function retryGatewayCalls(
   deps: GatewayCallDeps & { actor: Actor },
   orderNumber: string,
   reason: string,
+  waitMs = WAIT_MS,
 ): Promise<RetriedCall[]> {
   if (reason.trim() === '' || reason.length > 1000) {
     throw new DomainError('BAD_REQUEST', 'The reason must be 1 to 1000 characters and not blank');
@@ -84,7 +86,7 @@ export async function retryGatewayCalls(
   if (waiting.length === 0) throw nothingWaits(order, workflows, calls);
   await auditRetry(deps, order, reason, waiting);
   return Promise.all(
-    waiting.map(async (call) => ({ ...call, result: await deps.inspector.tryNow(call, WAIT_MS) })),
+    waiting.map(async (call) => ({ ...call, result: await deps.inspector.tryNow(call, waitMs) })),
   );
 }
 
