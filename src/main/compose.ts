@@ -111,7 +111,7 @@ export async function composeApi(resources: Resources) {
   const app = createApp({
     routes: [
       ...routes,
-      ...composeDashboard(resources, { apiRoutes: routes, present }),
+      ...composeDashboard(resources, { apiRoutes: routes, present, commands, workflows }),
       ...documentationOf(routes, config.publicBaseUrl),
     ],
     authenticate: createAuthenticate({ sql, pepper, recordKeyUse: createKeyUse({ sql, log }) }),

@@ -1,0 +1,181 @@
+import type { ComponentChildren } from 'preact';
+import type { OperatorAction } from '../../accounts/public.ts';
+import type { Actor } from '../../db/actor.ts';
+import { DomainError } from '../../domain/index.ts';
+import {
+  decideDispute,
+  raiseDisputeForBuyer,
+  recoverForOperator,
+  refundForMerchant,
+} from '../../orders/public.ts';
+import { rupeesText } from '../../pages/format.ts';
+import { createConsequences, retryGatewayCalls, settleOutside } from '../../payments/public.ts';
+import type { FormState } from '../view/fields.ts';
+import { choice, textArea, textField } from '../view/fields.ts';
+import type { OperatorPageDeps } from './context.ts';
+import type { DoneCode } from './parts.ts';
+
+/** The dashboard waits no longer for the result of a retried call: the order's page shows it. */
+const RETRY_WAIT_MS = 3000;
+
+/** What was typed into the form of an action. */
+export interface ActionValues {
+  reason: string;
+  winner: string;
+  outcome: string;
+  reference: string;
+}
+
+/** An action of an operator on an order. */
+export interface OrderAction {
+  readonly title: string;
+  /** The button that carries it out. */
+  readonly button: string;
+  readonly permission: OperatorAction;
+  readonly fields: (state: FormState) => ComponentChildren[];
+  /** What will happen, asked before an action that moves money. @throws DomainError */
+  readonly confirmation?: (
+    deps: OperatorPageDeps,
+    orderNumber: string,
+    values: ActionValues,
+  ) => Promise<string>;
+  /** @throws DomainError */
+  readonly carryOut: (
+    deps: OperatorPageDeps & { actor: Actor },
+    orderNumber: string,
+    values: ActionValues,
+  ) => Promise<DoneCode>;
+}
+
+const reasonField = (hint: string, maxLength: number) => (state: FormState) =>
+  textArea({ name: 'reason', label: 'Reason', hint, required: true, maxLength }, state);
+const auditReason = reasonField('For the audit log.', 1000);
+const sharedReason = reasonField('Both sides read it.', 2000);
+const timelineReason = reasonField('Both sides read it in the timeline.', 1000);
+const buyersReason = reasonField("The buyer's reason, 10 to 2000 characters.", 2000);
+
+/** The actions on an order, by the last part of their path. */
+export const ORDER_ACTIONS = {
+  retry: {
+    title: 'Retry now',
+    button: 'Retry the call to the gateway now',
+    permission: 'order.retry',
+    fields: (state) => [auditReason(state)],
+    carryOut: async (deps, orderNumber, { reason }) => {
+      await retryGatewayCalls(deps, orderNumber, reason, RETRY_WAIT_MS);
+      return 'retry';
+    },
+  },
+  recover: {
+    title: 'Recover',
+    button: 'Compare the order with its workflow',
+    permission: 'order.recover',
+    fields: () => [],
+    carryOut: async (deps, orderNumber) => {
+      await recoverForOperator(deps, orderNumber);
+      return 'recover';
+    },
+  },
+  dispute: {
+    title: 'Raise a dispute for the buyer',
+    button: 'Raise the dispute',
+    permission: 'dispute.raise',
+    fields: (state) => [buyersReason(state)],
+    carryOut: async (deps, orderNumber, { reason }) => {
+      await raiseDisputeForBuyer(deps, orderNumber, reason);
+      return 'dispute';
+    },
+  },
+  decide: {
+    title: 'Decide the dispute',
+    button: 'Decide',
+    permission: 'dispute.decide',
+    fields: (state) => [
+      choice(
+        {
+          name: 'winner',
+          label: 'Decide for',
+          required: true,
+          placeholder: 'Choose',
+          choices: { merchant: 'the merchant', buyer: 'the buyer, who is refunded' },
+        },
+        state,
+      ),
+      sharedReason(state),
+    ],
+    confirmation: async ({ sql }, orderNumber, { winner }) => {
+      const consequences = createConsequences(sql, rupeesText);
+      return (await consequences.ofDecision(orderNumber, winnerOf(winner))).sentence;
+    },
+    carryOut: async (deps, orderNumber, { winner, reason }) => {
+      await decideDispute(deps, orderNumber, { winner: winnerOf(winner), reason });
+      return 'decide';
+    },
+  },
+  refund: {
+    title: 'Refund for the merchant',
+    button: 'Refund the buyer',
+    permission: 'order.refund',
+    fields: (state) => [timelineReason(state)],
+    confirmation: async ({ sql }, orderNumber) =>
+      (await createConsequences(sql, rupeesText).ofRefund(orderNumber)).sentence,
+    carryOut: async (deps, orderNumber, { reason }) => {
+      await refundForMerchant(deps, orderNumber, reason);
+      return 'refund';
+    },
+  },
+  settle: {
+    title: 'Settle outside the gateway',
+    button: 'Record the settlement',
+    permission: 'order.settle',
+    fields: (state) => [
+      choice(
+        {
+          name: 'outcome',
+          label: 'Where the money went',
+          choices: {
+            '': 'as its pending operation says',
+            released: 'to the merchant: COMPLETED',
+            refunded: 'back to the buyer: REFUNDED',
+          },
+        },
+        state,
+      ),
+      textField(
+        {
+          name: 'reference',
+          label: 'Reference of the bank transfer',
+          hint: 'Such as its UTR, if there was one.',
+          maxLength: 200,
+        },
+        state,
+      ),
+      timelineReason(state),
+    ],
+    confirmation: async ({ sql }, orderNumber, { outcome }) => {
+      const consequences = createConsequences(sql, rupeesText);
+      return (await consequences.ofSettlement(orderNumber, outcomeOf(outcome))).sentence;
+    },
+    carryOut: async (deps, orderNumber, { outcome, reference, reason }) => {
+      const { warning } = await settleOutside(deps, {
+        orderNumber,
+        outcome: outcomeOf(outcome),
+        reference: reference.trim() === '' ? undefined : reference.trim(),
+        reason,
+      });
+      return warning === null ? 'settle' : 'settled_before';
+    },
+  },
+} as const satisfies Record<string, OrderAction>;
+
+/** The last part of an action's path. */
+export type ActionName = keyof typeof ORDER_ACTIONS;
+
+function winnerOf(text: string): 'merchant' | 'buyer' {
+  if (text === 'merchant' || text === 'buyer') return text;
+  throw new DomainError('BAD_REQUEST', 'Choose for whom the dispute is decided');
+}
+
+function outcomeOf(text: string): 'released' | 'refunded' | undefined {
+  return text === 'released' || text === 'refunded' ? text : undefined;
+}

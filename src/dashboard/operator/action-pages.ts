@@ -1,0 +1,130 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import { DomainError } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import { OrderNotNotifiedError } from '../../payments/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { PageReply } from '../reply.ts';
+import type { FormState } from '../view/fields.ts';
+import { hidden, submit } from '../view/fields.ts';
+import { notice, written } from '../view/parts.ts';
+import { form, link } from '../view/url.ts';
+import type { ActionName, ActionValues, OrderAction } from './action-declarations.ts';
+import { ORDER_ACTIONS } from './action-declarations.ts';
+import type { OperatorPageDeps } from './context.ts';
+import { actionForm, actionPath } from './order-actions.ts';
+import { orderLink } from './parts.ts';
+
+/** A retried call is waited for, and a workflow that cannot be reached. */
+const RESPONSE_TIMEOUT_MS = 10_000;
+
+const params = z.object({ order: z.string() });
+const text = z.string().default('');
+const body = z.object({
+  reason: text,
+  winner: text,
+  outcome: text,
+  reference: text,
+  confirmed: z.literal('yes').optional(),
+});
+
+/** For each action on an order: its form, its confirmation if it moves money, and its execution. */
+export function actionPages(context: PageContext, deps: OperatorPageDeps): Route[] {
+  return (Object.keys(ORDER_ACTIONS) as ActionName[]).flatMap((name) => {
+    const action: OrderAction = ORDER_ACTIONS[name];
+    const { permission } = action;
+    const path = `/orders/{order}/${name}` as const;
+    const page = { audience: 'operator', permission, path, params } as const;
+    const show = definePage(context, { ...page, method: 'GET' }).handledBy(
+      async ({ params: { order } }) => ({ view: formView(name, order, {}) }),
+    );
+    const carryOut = definePage(context, {
+      ...page,
+      method: 'POST',
+      body,
+      responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+    }).handledBy(async ({ params: { order }, body: values, actor }) => {
+      try {
+        assertReason(action, values);
+        if (action.confirmation && values.confirmed === undefined) {
+          const sentence = await action.confirmation(deps, order, values);
+          return { view: confirmationView(name, order, { values, sentence }) };
+        }
+        const done = await action.carryOut({ ...deps, actor }, order, values);
+        const below = name === 'decide' ? 'disputes' : 'orders';
+        return { seeOther: `/operator/${below}/${encodeURIComponent(order)}?done=${done}` };
+      } catch (error) {
+        return refusedForm(name, order, { values, error });
+      }
+    });
+    return [...show, ...carryOut];
+  });
+}
+
+/** @throws DomainError `BAD_REQUEST` before the confirmation is asked for */
+function assertReason({ confirmation }: OrderAction, { reason }: ActionValues): void {
+  if (confirmation && reason.trim() === '') {
+    throw new DomainError('BAD_REQUEST', 'The reason must not be blank');
+  }
+}
+
+/** The form with what was typed and the refusal. @throws what is no refusal */
+function refusedForm(
+  name: ActionName,
+  orderNumber: string,
+  { values: typed, error }: { values: z.output<typeof body>; error: unknown },
+): PageReply {
+  const { confirmed: _, ...values } = typed;
+  const isRefusal = error instanceof DomainError || error instanceof OrderNotNotifiedError;
+  if (!isRefusal) throw error;
+  if (error instanceof DomainError && error.code === 'ORDER_NOT_FOUND') throw error;
+  const field = ['reason', 'reference'].find((one) => error.message.startsWith(`The ${one} `));
+  const state = field ? { values, violations: { [field]: error.message } } : { values };
+  return {
+    status: 400,
+    view: formView(name, orderNumber, state, field ? undefined : error.message),
+  };
+}
+
+function formView(name: ActionName, orderNumber: string, state: FormState, refusal?: string) {
+  const content = [
+    refusal !== undefined && notice('bad', refusal, 'alert'),
+    h('p', null, 'Order ', orderLink(orderNumber)),
+    actionForm(orderNumber, name, state),
+  ];
+  return { title: ORDER_ACTIONS[name].title, content };
+}
+
+/** Says what will happen, and sends the form again when it is confirmed. */
+function confirmationView(
+  name: ActionName,
+  orderNumber: string,
+  { values, sentence }: { values: ActionValues; sentence: string },
+) {
+  const { title, button } = ORDER_ACTIONS[name];
+  const { reason, winner, outcome, reference } = values;
+  const content = [
+    h('p', null, 'Order ', orderLink(orderNumber)),
+    h('p', { class: 'lead' }, sentence),
+    reference.trim() !== '' && h('p', null, 'Its reference is ', h('code', null, reference.trim())),
+    h('p', null, 'Both sides will read:'),
+    written(reason),
+    form(
+      actionPath(orderNumber, name),
+      {},
+      hidden('reason', reason),
+      hidden('winner', winner),
+      hidden('outcome', outcome),
+      hidden('reference', reference),
+      hidden('confirmed', 'yes'),
+      h(
+        'p',
+        { class: 'actions' },
+        submit(button),
+        link(`/operator/orders/${orderNumber}`, 'Cancel'),
+      ),
+    ),
+  ];
+  return { title: `${title}: confirm`, content };
+}

@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream';
+import { h } from 'preact';
+import { z } from 'zod';
+import { DomainError } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { AuditEntry, AuditFilter } from '../../merchants/public.ts';
+import { auditCsv, listAudit } from '../../merchants/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { textField } from '../view/fields.ts';
+import { filterForm } from '../view/layout.ts';
+import { moment } from '../view/parts.ts';
+import { dataTable, pager, pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import type { OperatorPageDeps } from './context.ts';
+import { ROWS_PER_PAGE } from './context.ts';
+import { merchantLink, orderLink } from './parts.ts';
+
+const filterSchema = z.object({
+  who: z.string().trim().optional(),
+  action: z.string().trim().optional(),
+  merchant: z.string().trim().optional(),
+  subject: z.string().trim().optional(),
+  since: z.string().trim().optional(),
+  until: z.string().trim().optional(),
+});
+type Filter = z.output<typeof filterSchema>;
+
+/** The audit log with its filter, and the same rows as a file. */
+export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
+  const list = definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/audit',
+    query: filterSchema.extend({
+      before: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional(),
+    }),
+  }).handledBy(async ({ query: { before, ...filter } }) => {
+    const olderThan = before === undefined ? undefined : Number(before);
+    const found = await listAudit(sql, { ...auditFilterOf(filter), olderThan }, ROWS_PER_PAGE);
+    const next = found.hasMore ? String(found.entries.at(-1)?.auditId) : undefined;
+    const content = [
+      auditForm(filter),
+      h(
+        'p',
+        null,
+        link(pathWith('/operator/audit.csv', filter), 'Save as CSV', { download: 'audit.csv' }),
+      ),
+      auditTable(found.entries),
+      pager('/operator/audit', filter, { before, next }),
+    ];
+    return { view: { title: 'Audit', content } };
+  });
+  const file = definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/audit.csv',
+    query: filterSchema,
+  }).handledBy(async ({ query }) => ({
+    file: Readable.from(auditCsv(sql, auditFilterOf(query))),
+    contentType: 'text/csv; charset=utf-8',
+    headers: { 'Content-Disposition': 'attachment; filename="audit.csv"' },
+  }));
+  return [...list, ...file];
+}
+
+/** @throws DomainError `BAD_REQUEST` for a date that does not exist */
+function auditFilterOf({ who, action, merchant, subject, since, until }: Filter): AuditFilter {
+  return {
+    actor: who,
+    action,
+    merchantId: merchant,
+    subject,
+    since: dayOf('Since', since),
+    until: dayOf('Before', until),
+  };
+}
+
+/** The beginning of a day in Indian time. */
+function dayOf(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined || text === '') return undefined;
+  const day = new Date(`${text}T00:00:00+05:30`);
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(day.getTime())) return day;
+  throw new DomainError('BAD_REQUEST', `${name} must be a day like 2026-11-20`);
+}
+
+function auditForm(filter: Filter) {
+  const state = { values: filter };
+  return filterForm(
+    '/operator/audit',
+    textField({ name: 'who', label: 'Who' }, state),
+    textField({ name: 'action', label: 'Action' }, state),
+    textField({ name: 'merchant', label: 'Merchant' }, state),
+    textField({ name: 'subject', label: 'About' }, state),
+    textField({ name: 'since', label: 'Since', type: 'date' }, state),
+    textField({ name: 'until', label: 'Before', type: 'date' }, state),
+  );
+}
+
+function auditTable(entries: readonly AuditEntry[]) {
+  return dataTable({
+    caption: 'Changes, the latest first',
+    rows: entries,
+    empty: 'No change matches.',
+    columns: [
+      { title: 'At', cell: ({ at }) => moment(at) },
+      { title: 'Who', cell: ({ actor }) => actor },
+      { title: 'From', cell: ({ address }) => address ?? 'command line' },
+      { title: 'Action', cell: ({ action }) => h('code', null, action) },
+      { title: 'About', cell: aboutOf },
+      { title: 'Why', cell: ({ reason }) => h('span', { dir: 'auto' }, reason ?? '–') },
+    ],
+  });
+}
+
+function aboutOf({ subject, merchantId }: AuditEntry) {
+  const about = subject?.startsWith('ORD')
+    ? orderLink(subject)
+    : subject && h('code', null, subject);
+  return [about, about && merchantId ? ' · ' : null, merchantId && merchantLink(merchantId)];
+}

@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../../db/client.ts';
+import type { OrderCommands } from '../../orders/public.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
+import type { WorkflowInspector } from '../../temporal/pending-activities.ts';
+
+/** What the operators' pages call. */
+export interface OperatorPageDeps {
+  sql: Sql;
+  log: Logger;
+  commands: OrderCommands;
+  workflows: OrderWorkflows;
+  inspector: WorkflowInspector;
+  temporalNamespace: string;
+  /** Temporal's Web UI; without it workflows are named, but not linked. */
+  temporalUiUrl?: string | undefined;
+}
+
+/** The rows of a list on a page. */
+export const ROWS_PER_PAGE = 25;

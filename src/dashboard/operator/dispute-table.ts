@@ -1,0 +1,32 @@
+import { h } from 'preact';
+import type { RunningDispute } from '../../orders/public.ts';
+import { moment, money, orderStatus } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import { merchantIn } from './parts.ts';
+
+/** Running disputes, the nearest deadline first. */
+export function disputeTable(disputes: readonly RunningDispute[], empty: string) {
+  return dataTable({
+    caption: 'Disputes by their deadline',
+    rows: disputes,
+    empty,
+    columns: [
+      { title: 'Until', cell: ({ respondBy }) => moment(respondBy) },
+      {
+        title: 'Order',
+        cell: ({ orderNumber }) =>
+          link(`/operator/disputes/${orderNumber}`, h('code', null, orderNumber)),
+      },
+      {
+        title: 'Status',
+        cell: ({ status, isRefunding }) =>
+          isRefunding ? [orderStatus(status), ' refunding'] : orderStatus(status),
+      },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      { title: 'Dispute', isNumber: true, cell: ({ disputeCount }) => disputeCount },
+      { title: 'Raised', cell: ({ raisedAt }) => moment(raisedAt) },
+      { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },
+    ],
+  });
+}

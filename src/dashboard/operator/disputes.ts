@@ -1,0 +1,159 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import { z } from 'zod';
+import { mayDo } from '../../accounts/public.ts';
+import type { DisputeStatus } from '../../domain/index.ts';
+import { DISPUTE_STATUSES } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
+import {
+  findDisputeHistory,
+  findOrderAnywhere,
+  listRunningDisputes,
+  presentTimeline,
+  readDisputes,
+  readTimeline,
+} from '../../orders/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { choice } from '../view/fields.ts';
+import { filterForm } from '../view/layout.ts';
+import { facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
+import { pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import type { OperatorPageDeps } from './context.ts';
+import { ROWS_PER_PAGE } from './context.ts';
+import { disputeRecords } from './dispute-records.ts';
+import { disputeTable } from './dispute-table.ts';
+import { decisionForm } from './order-actions.ts';
+import { timelinePart } from './order-view.ts';
+import { doneNotice, merchantIn, moreNote, orderLink } from './parts.ts';
+
+/** The earlier disputes of a buyer and a merchant that the page shows. */
+const EARLIER_ORDERS = 10;
+
+const STATUS_TEXTS = {
+  DISPUTE_UNDER_REVIEW: 'Under review: waits for a decision',
+  DISPUTE_OPEN: "Open: waits for the merchant's answer",
+} as const satisfies Record<DisputeStatus, string>;
+
+/** The disputes by deadline, and one dispute with the form of its decision. */
+export function disputePages(context: PageContext, deps: OperatorPageDeps): Route[] {
+  const list = definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/disputes',
+    query: z.object({
+      status: z.enum(['', ...DISPUTE_STATUSES]).optional(),
+      after: z.string().max(64).optional(),
+    }),
+  }).handledBy(async ({ query: { status, after } }) => {
+    const filter = { status: status || undefined, after };
+    const { disputes, hasMore } = await listRunningDisputes(deps.sql, filter, ROWS_PER_PAGE);
+    const later = { status, after: disputes.at(-1)?.orderNumber };
+    const choices = { '': 'All', ...STATUS_TEXTS };
+    const content = [
+      filterForm(
+        '/operator/disputes',
+        choice({ name: 'status', label: 'Status', choices }, { values: { status } }),
+      ),
+      disputeTable(disputes, 'No dispute is running.'),
+      hasMore && h('p', null, link(pathWith('/operator/disputes', later), 'Later deadlines')),
+    ];
+    return { view: { title: 'Disputes', content } };
+  });
+  const one = definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/disputes/{order}',
+    params: z.object({ order: z.string() }),
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ params, query, viewer }) => {
+    const order = await findOrderAnywhere(deps.sql, params.order);
+    const mayDecide = mayDo(viewer.role, 'dispute.decide');
+    const content = [doneNotice(query.done), ...(await disputeContent(deps, order, mayDecide))];
+    return { view: { title: `Dispute of ${order.orderNumber}`, content } };
+  });
+  return [...list, ...one];
+}
+
+async function disputeContent(
+  { sql }: OperatorPageDeps,
+  order: OrderRow,
+  mayDecide: boolean,
+): Promise<ComponentChildren[]> {
+  const [disputes, rows, history] = await Promise.all([
+    readDisputes(sql, order.orderNumber),
+    readTimeline(sql, order.orderNumber),
+    findDisputeHistory(sql, order, EARLIER_ORDERS),
+  ]);
+  const { entries } = presentTimeline(order, rows);
+  return [
+    section(
+      'order',
+      'Order',
+      facts({
+        Order: orderLink(order.orderNumber),
+        Status: orderStatus(order.status),
+        'Refund without a decision': order.disputeRespondBy && moment(order.disputeRespondBy),
+        Amount: money(order.amountPaise),
+        Merchant: merchantIn(order.merchantId, order.environment),
+        Description: h('span', { dir: 'auto' }, order.description),
+        Buyer: h(
+          'span',
+          { dir: 'auto' },
+          [order.buyerName, order.buyerEmail, order.buyerPhone].filter(Boolean).join(', '),
+        ),
+      }),
+    ),
+    section(
+      'texts',
+      'Both sides',
+      disputes.length === 0
+        ? h('p', { class: 'empty' }, 'This order was never disputed.')
+        : disputeRecords(disputes.toReversed()),
+    ),
+    decisionPart(order, mayDecide),
+    historyPart(history),
+    timelinePart({ timeline: entries }),
+  ];
+}
+
+function decisionPart(order: OrderRow, mayDecide: boolean) {
+  if (order.status !== 'DISPUTE_UNDER_REVIEW' || order.pendingOperation) return null;
+  const content = mayDecide
+    ? decisionForm(order.orderNumber)
+    : notice('plain', 'An operator with the role finance or admin decides this dispute.');
+  return section('decision', 'Decision', content);
+}
+
+function historyPart({ orders, hasMore }: { orders: DisputedOrder[]; hasMore: boolean }) {
+  return section(
+    'history',
+    'Earlier disputes between this buyer and this merchant',
+    orders.length === 0 && h('p', { class: 'empty' }, 'There are none.'),
+    orders.map((order) =>
+      h(
+        'div',
+        { key: order.orderNumber },
+        h(
+          'p',
+          null,
+          orderLink(order.orderNumber),
+          ' ',
+          orderStatus(order.status),
+          ' ',
+          money(order.amountPaise),
+          h('span', { class: 'hint' }, ` same ${sameBy(order)}, `, moment(order.createdAt)),
+        ),
+        disputeRecords(order.disputes),
+      ),
+    ),
+    moreNote(hasMore),
+  );
+}
+
+function sameBy({ sameEmail, samePhone }: DisputedOrder): string {
+  if (sameEmail && samePhone) return 'e-mail and phone';
+  return sameEmail ? 'e-mail' : 'phone';
+}

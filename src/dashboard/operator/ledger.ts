@@ -1,0 +1,136 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { Route } from '../../http/define-route.ts';
+import type { LedgerProof, ProofSummary } from '../../ledger/public.ts';
+import { findLatestProof, listProofs } from '../../ledger/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { facts, moment, money, notice, section, tag } from '../view/parts.ts';
+import { dataTable, pager } from '../view/table.ts';
+import type { OperatorPageDeps } from './context.ts';
+import { ROWS_PER_PAGE } from './context.ts';
+import { orderLink } from './parts.ts';
+
+/** The last proof of the ledger with any difference, and the earlier proofs. */
+export function ledgerPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/ledger',
+    query: z.object({
+      before: z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .optional(),
+    }),
+  }).handledBy(async ({ query: { before } }) => {
+    const olderThan = before === undefined ? undefined : Number(before);
+    const [last, { proofs, hasMore }] = await Promise.all([
+      findLatestProof(sql),
+      listProofs(sql, { olderThan }, ROWS_PER_PAGE),
+    ]);
+    const next = hasMore ? String(proofs.at(-1)?.proofId) : undefined;
+    const content = [
+      last ? lastProof(last) : notice('wait', 'The ledger has not been verified yet.'),
+      section(
+        'proofs',
+        'Proofs of the last 30 days',
+        proofTable(proofs),
+        pager('/operator/ledger', {}, { before, next }),
+      ),
+    ];
+    return { view: { title: 'Ledger', content } };
+  });
+}
+
+function lastProof(proof: LedgerProof) {
+  const { at, durationMs, ok, faultCount, faults, figures } = proof;
+  return section(
+    'last',
+    'Last proof',
+    ok
+      ? notice(
+          'good',
+          'The ledger is sound: it sums to zero, and agrees with every order and payment.',
+        )
+      : notice(
+          'bad',
+          `The ledger is not sound: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`,
+        ),
+    facts({
+      Verified: [moment(at), ` in ${seconds(durationMs)}`],
+      Lines: figures.lineCount,
+      Orders: figures.orderCount,
+      Captures: figures.captureCount,
+      'Captures not applied yet': figures.capturesUnderWay,
+    }),
+    !ok && faultTable(faults, faultCount),
+    dataTable({
+      caption: 'The balance of each account',
+      rows: figures.accounts,
+      empty: 'No account.',
+      columns: [
+        { title: 'Environment', cell: ({ environment }) => environment },
+        { title: 'Account', cell: ({ account }) => h('code', null, account) },
+        { title: 'Balance', isNumber: true, cell: ({ balancePaise }) => money(balancePaise) },
+        { title: 'Expected', isNumber: true, cell: ({ expectedPaise }) => money(expectedPaise) },
+        {
+          title: 'Difference',
+          isNumber: true,
+          cell: ({ balancePaise, expectedPaise }) => money(balancePaise - expectedPaise),
+        },
+      ],
+    }),
+    h(
+      'p',
+      null,
+      figures.sums.map(({ environment, sumPaise }) => [
+        `All accounts of ${environment} sum to `,
+        money(sumPaise),
+        '. ',
+      ]),
+    ),
+  );
+}
+
+function faultTable(faults: LedgerProof['faults'], faultCount: number) {
+  return [
+    faults.length < faultCount && h('p', { class: 'hint' }, `The first ${faults.length} of them:`),
+    dataTable({
+      caption: 'What differs',
+      rows: faults,
+      empty: 'None.',
+      columns: [
+        { title: 'Rule', cell: ({ rule }) => rule },
+        {
+          title: 'Subject',
+          cell: ({ subject }) =>
+            subject.startsWith('ORD') ? orderLink(subject) : h('code', null, subject),
+        },
+        { title: 'Fault', cell: ({ fault }) => fault },
+      ],
+    }),
+  ];
+}
+
+function proofTable(proofs: readonly ProofSummary[]) {
+  return dataTable({
+    caption: 'Proofs of the ledger',
+    rows: proofs,
+    empty: 'None yet: the Schedule verify-ledger makes one every hour.',
+    columns: [
+      { title: 'At', cell: ({ at }) => moment(at) },
+      {
+        title: 'Result',
+        cell: ({ ok, faultCount }) =>
+          ok
+            ? tag('good', 'sound')
+            : tag('bad', `${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}`),
+      },
+      { title: 'Orders', isNumber: true, cell: ({ figures }) => figures.orderCount },
+      { title: 'Took', isNumber: true, cell: ({ durationMs }) => seconds(durationMs) },
+    ],
+  });
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;

@@ -1,0 +1,70 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { Route } from '../../http/define-route.ts';
+import type { FoundOrder } from '../../orders/public.ts';
+import { searchAllOrders } from '../../orders/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { textField } from '../view/fields.ts';
+import { filterForm } from '../view/layout.ts';
+import { moment, money, orderStatus } from '../view/parts.ts';
+import { dataTable, pager } from '../view/table.ts';
+import type { OperatorPageDeps } from './context.ts';
+import { ROWS_PER_PAGE } from './context.ts';
+import { merchantIn, orderLink } from './parts.ts';
+
+const searchSchema = z.object({
+  text: z.string().trim().max(254).optional(),
+  merchant: z.string().trim().max(64).optional(),
+});
+
+/** The orders of all merchants, newest first. */
+export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '/orders',
+    query: searchSchema.extend({ before: z.string().max(64).optional() }),
+  }).handledBy(async ({ query: { before, ...search } }) => {
+    const { text, merchant: merchantId } = search;
+    const found = await searchAllOrders(sql, { text, merchantId, before }, ROWS_PER_PAGE);
+    const next = found.hasMore ? found.orders.at(-1)?.orderNumber : undefined;
+    const content = [
+      filterForm(
+        '/operator/orders',
+        textField(
+          {
+            name: 'text',
+            label: 'Number, own id, e-mail, phone, UTR or reference',
+            type: 'search',
+          },
+          { values: search },
+        ),
+        textField({ name: 'merchant', label: 'Merchant id' }, { values: search }),
+      ),
+      orderTable(found.orders),
+      pager('/operator/orders', search, { before, next }),
+    ];
+    return { view: { title: 'Orders', content } };
+  });
+}
+
+function orderTable(orders: readonly FoundOrder[]) {
+  return dataTable({
+    caption: 'Orders, newest first',
+    rows: orders,
+    empty: 'No order matches.',
+    columns: [
+      { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
+      { title: 'Status', cell: ({ status }) => orderStatus(status) },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      { title: 'Merchant', cell: (order) => merchantIn(order.merchantId, order.environment) },
+      { title: 'Own id', cell: ({ merchantOrderId }) => merchantOrderId ?? '–' },
+      {
+        title: 'Buyer',
+        cell: ({ buyerEmail, buyerPhone }) => [buyerEmail, h('br', null), buyerPhone],
+      },
+      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
+    ],
+  });
+}

@@ -1,0 +1,259 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
+import { facts, moment, money, orderStatus, section, tag } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import { disputeRecords } from './dispute-records.ts';
+import { merchantIn } from './parts.ts';
+
+/** The parts of an operator's page of an order. @param actions links to what may be done */
+export function orderContent(
+  order: OrderView,
+  workflows: OrderWorkflowsView,
+  actions: ComponentChildren,
+): ComponentChildren[] {
+  return [
+    headPart(order, actions),
+    moneyPart(order),
+    order.disputes.length > 0 &&
+      section(
+        'disputes',
+        'Disputes',
+        disputeRecords(order.disputes),
+        h('p', null, link(`/operator/disputes/${order.orderNumber}`, 'Dispute and its history')),
+      ),
+    workflowPart(workflows),
+    timelinePart(order),
+    deliveriesPart(order),
+  ];
+}
+
+function headPart(order: OrderView, actions: ComponentChildren) {
+  const { buyer, refund, next } = order;
+  return section(
+    'order',
+    'State',
+    h('p', { class: 'lead' }, order.inWords ?? order.doing),
+    facts({
+      Status: orderStatus(order.status),
+      'Pending operation': order.doing,
+      Next: next && [moment(new Date(next.at)), ' ', next.action],
+      'Dispute waiting since': order.waitingDisputeSince && moment(order.waitingDisputeSince),
+      Amount: money(order.amountPaise),
+      Merchant: merchantIn(order.merchantId, order.environment),
+      "Merchant's own id": order.merchantOrderId,
+      Description: h('span', { dir: 'auto' }, order.description),
+      Buyer: h(
+        'span',
+        { dir: 'auto' },
+        [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
+      ),
+      Gateway: order.gateway,
+      Refund: refund && [
+        money(refund.amountPaise),
+        `, ${refund.reason ?? ''}, `,
+        refund.processedAt ? moment(refund.processedAt) : 'under way',
+      ],
+      Created: moment(order.createdAt),
+      Changed: moment(order.updatedAt),
+    }),
+    actions,
+  );
+}
+
+function moneyPart(order: OrderView) {
+  const { settledOutside: settled, money: balances } = order;
+  return section(
+    'money',
+    'Money',
+    facts({
+      Held: money(balances.heldPaise),
+      Released: money(balances.releasedPaise),
+      Refunded: money(balances.refundedPaise),
+      'Surplus to refund': balances.surplusPaise > 0 && money(balances.surplusPaise),
+      'Settled outside': settled && [
+        [settled.outcome, settled.reference].filter(Boolean).join(', '),
+        ` by ${settled.actor}: `,
+        h('span', { dir: 'auto' }, settled.reason),
+      ],
+    }),
+    dataTable({
+      caption: 'Captures',
+      rows: order.payments,
+      empty: 'Nothing was captured.',
+      columns: [
+        { title: 'Payment', cell: ({ gatewayPaymentId }) => h('code', null, gatewayPaymentId) },
+        { title: 'UTR', cell: ({ utr }) => utr ?? '–' },
+        { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+        { title: 'Captured', cell: ({ capturedAt }) => moment(capturedAt) },
+        { title: 'At the gateway', cell: gatewayState },
+      ],
+    }),
+    order.reversals.length > 0 &&
+      dataTable({
+        caption: 'Refunds and chargebacks made at the gateway',
+        rows: order.reversals,
+        empty: 'None.',
+        columns: [
+          { title: 'Reversal', cell: ({ reversalId }) => h('code', null, reversalId) },
+          { title: 'Kind', cell: ({ kind }) => kind },
+          { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+          { title: 'State', cell: ({ state }) => state },
+          { title: 'Recorded', cell: ({ recordedAt }) => moment(recordedAt) },
+        ],
+      }),
+    linesTable(order),
+    sessionsTable(order),
+  );
+}
+
+function gatewayState(payment: OrderView['payments'][number]): ComponentChildren {
+  const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole, currency } = payment;
+  if (!isWhole) {
+    return [`not usable for the order: ${currency}, `, money(payment.refundedPaise), ' refunded'];
+  }
+  if (surplusReason !== null) {
+    return [
+      `${surplusReason}, `,
+      refundedAt ? ['refunded ', moment(refundedAt)] : 'not refunded yet',
+    ];
+  }
+  if (heldAt) return ['held ', moment(heldAt)];
+  return holdRefusedAt ? ['the hold was refused ', moment(holdRefusedAt)] : 'not held yet';
+}
+
+function linesTable({ lines }: OrderView) {
+  return dataTable({
+    caption: 'Lines of the ledger',
+    rows: lines,
+    empty: 'The ledger has no line of this order.',
+    columns: [
+      { title: 'At', cell: ({ at }) => moment(at) },
+      { title: 'Operation', cell: ({ operation }) => operation },
+      { title: 'From', cell: ({ from }) => h('code', null, from) },
+      { title: 'To', cell: ({ to }) => h('code', null, to) },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+    ],
+  });
+}
+
+function sessionsTable({ sessions }: OrderView) {
+  return dataTable({
+    caption: 'Payment sessions',
+    rows: sessions,
+    empty: 'No payment session was opened.',
+    columns: [
+      { title: 'Session', cell: ({ sessionId }) => h('code', null, sessionId) },
+      { title: 'At the gateway', cell: ({ gatewaySessionId }) => gatewaySessionId ?? '–' },
+      { title: 'State', cell: ({ state }) => state },
+      { title: 'Until', cell: ({ expiresAt }) => moment(expiresAt) },
+    ],
+  });
+}
+
+function workflowPart({ workflows, gatewayCalls, temporalProblem }: OrderWorkflowsView) {
+  const content =
+    temporalProblem === null
+      ? [
+          dataTable({
+            caption: 'Workflows',
+            rows: workflows,
+            empty: 'Temporal has no workflow of this order; it may have passed its retention.',
+            columns: [
+              {
+                title: 'Workflow',
+                cell: ({ workflowId, link: url }) =>
+                  url === null
+                    ? h('code', null, workflowId)
+                    : h('a', { href: url, rel: 'noreferrer' }, workflowId, ' in the Temporal UI'),
+              },
+              { title: 'State', cell: ({ status }) => status },
+            ],
+          }),
+          gatewayCalls.length > 0 && callsTable(gatewayCalls),
+        ]
+      : [h('p', null, 'Unknown: Temporal cannot be read. ', temporalProblem)];
+  return section('workflow', 'Workflow and calls to the gateway', ...content);
+}
+
+function callsTable(calls: readonly GatewayCall[]) {
+  return dataTable({
+    caption: 'Calls to the gateway that have not succeeded',
+    rows: calls,
+    empty: 'None.',
+    columns: [
+      { title: 'Call', cell: ({ what }) => what },
+      { title: 'State', cell: ({ state }) => state },
+      { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
+      { title: 'Last try', cell: ({ lastTriedAt }) => lastTriedAt && moment(lastTriedAt) },
+      { title: 'Next try', cell: ({ nextTryAt }) => nextTryAt && moment(nextTryAt) },
+      {
+        title: 'Last error',
+        cell: ({ lastError }) => h('span', { dir: 'auto' }, lastError ?? '–'),
+      },
+    ],
+  });
+}
+
+/** The steps with their texts, and the webhook of each. */
+export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
+  return section(
+    'timeline',
+    'Timeline',
+    h(
+      'ol',
+      { class: 'timeline' },
+      timeline.map((entry, index) =>
+        h(
+          'li',
+          { key: index },
+          h('h3', null, entry.kind),
+          h('p', { class: 'hint' }, moment(new Date(entry.at)), ` · ${entry.status}`),
+          entry.details && detailsOf(entry.details),
+        ),
+      ),
+    ),
+  );
+}
+
+function detailsOf(details: Readonly<Record<string, unknown>>) {
+  return facts(
+    Object.fromEntries(
+      Object.entries(details)
+        .filter(([, value]) => value !== null && value !== '')
+        .map(([name, value]) => [name, h('span', { dir: 'auto' }, String(value))]),
+    ),
+  );
+}
+
+const DELIVERY_TONES = { PENDING: 'wait', DELIVERED: 'good', FAILED: 'bad' } as const;
+
+function deliveriesPart({ deliveries }: OrderView) {
+  return section(
+    'deliveries',
+    'Webhooks',
+    dataTable({
+      caption: 'Deliveries',
+      rows: deliveries,
+      empty: 'No webhook was sent.',
+      columns: [
+        { title: 'Delivery', cell: ({ deliveryId }) => h('code', null, deliveryId) },
+        { title: 'Event', cell: ({ event }) => event },
+        { title: 'State', cell: ({ state }) => tag(DELIVERY_TONES[state], state) },
+        { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },
+        {
+          title: 'Last answer',
+          cell: ({ attempts }) => {
+            const last = attempts.at(-1);
+            return last ? (last.error ?? String(last.statusCode)) : '–';
+          },
+        },
+        {
+          title: 'Next attempt',
+          cell: ({ nextAttemptAt }) => nextAttemptAt && moment(new Date(nextAttemptAt)),
+        },
+      ],
+    }),
+  );
+}

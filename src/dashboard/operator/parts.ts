@@ -1,0 +1,49 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import type { Environment } from '../../domain/index.ts';
+import { notice } from '../view/parts.ts';
+import { link } from '../view/url.ts';
+
+/** A link to the operators' page of an order. */
+export function orderLink(orderNumber: string) {
+  return link(`/operator/orders/${encodeURIComponent(orderNumber)}`, h('code', null, orderNumber));
+}
+
+/** A link to the operators' page of a merchant. */
+export function merchantLink(merchantId: string, name: ComponentChildren = merchantId) {
+  return link(`/operator/merchants/${encodeURIComponent(merchantId)}`, name);
+}
+
+/** A merchant with the environment of an order, which must not be overlooked. */
+export function merchantIn(merchantId: string, environment: Environment) {
+  return [
+    merchantLink(merchantId),
+    h('span', { class: 'hint' }, environment === 'sandbox' ? ' (sandbox)' : ' (production)'),
+  ];
+}
+
+const DONE = {
+  retry: 'The call to the gateway is being retried. Its result is below.',
+  recover: 'The order is being compared with its workflow.',
+  dispute: 'The dispute is raised for the buyer.',
+  refund: 'The refund has begun. The order becomes REFUNDED when the gateway has refunded.',
+  settle: 'The settlement is recorded.',
+  settled_before:
+    'The settlement is recorded, but the order was finished before it received it: check that the gateway has not moved its money too.',
+  decide: 'The dispute is decided.',
+  alert: 'The alert is cleared.',
+} as const;
+
+/** A code in the query of the page that is shown after a change. */
+export type DoneCode = keyof typeof DONE;
+
+/** What was just done, if the query names something. */
+export function doneNotice(code: string | undefined) {
+  if (code === undefined || !Object.hasOwn(DONE, code)) return null;
+  return notice('good', DONE[code as DoneCode], 'status');
+}
+
+/** Says that a list is longer than what is shown. */
+export function moreNote(hasMore: boolean, to: ComponentChildren = null) {
+  return hasMore && h('p', { class: 'hint' }, 'There are more. ', to);
+}

@@ -1,0 +1,96 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import { listAlerts } from '../../alerts/alerts.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { LedgerProof } from '../../ledger/public.ts';
+import { findLatestProof } from '../../ledger/public.ts';
+import { findUnprocessedOrders, listRunningDisputes } from '../../orders/public.ts';
+import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
+import { findFailingEndpoints } from '../../webhooks/public.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { notice, section } from '../view/parts.ts';
+import { link } from '../view/url.ts';
+import { alertList } from './alerts.ts';
+import type { OperatorPageDeps } from './context.ts';
+import { disputeTable } from './dispute-table.ts';
+import { doneNotice, moreNote } from './parts.ts';
+import { failingTable, stuckTable, unprocessedTable } from './work-tables.ts';
+
+/** Of each kind of work; the alerts and the disputes have pages with all of them. */
+const ROWS_OF_A_KIND = 10;
+
+/** The Schedule makes a proof every hour. */
+const PROOF_IS_LATE_MS = 3 * 3_600_000;
+
+/** What waits for operators: the first page that they see. */
+export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'GET',
+    path: '',
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ query, viewer: { role } }) => {
+    const { alerts, stuck, disputes, failing, unprocessed, proof } = await readWork(deps);
+    const content = [
+      doneNotice(query.done),
+      proofNotice(proof),
+      section(
+        'alerts',
+        'Alerts',
+        alertList(alerts.alerts, role),
+        moreNote(alerts.hasMore, link('/operator/alerts', 'All alerts')),
+      ),
+      section(
+        'stuck',
+        'Money stuck for more than 5 minutes',
+        stuckTable(stuck.inspected, role),
+        moreNote(stuck.hasMore),
+      ),
+      section(
+        'disputes',
+        'Disputes under review',
+        disputeTable(disputes.disputes, 'No dispute waits for a decision.'),
+        moreNote(disputes.hasMore, link('/operator/disputes', 'All disputes')),
+      ),
+      section(
+        'unprocessed',
+        'Orders that their workflow has not received',
+        unprocessedTable(unprocessed.orders, role),
+        moreNote(unprocessed.hasMore),
+      ),
+      section(
+        'endpoints',
+        'Failing webhook endpoints',
+        failingTable(failing.endpoints),
+        moreNote(failing.hasMore),
+      ),
+    ];
+    return { view: { title: 'Work queue', content } };
+  });
+}
+
+async function readWork({ sql, inspector }: OperatorPageDeps) {
+  const status = 'DISPUTE_UNDER_REVIEW' as const;
+  const readStuck = async () => {
+    const { stuck, hasMore } = await findStuckMoney(sql, ROWS_OF_A_KIND);
+    return { inspected: await inspectStuck(inspector, stuck), hasMore };
+  };
+  const [alerts, stuck, disputes, failing, unprocessed, proof] = await Promise.all([
+    listAlerts(sql, {}, ROWS_OF_A_KIND),
+    readStuck(),
+    listRunningDisputes(sql, { status }, ROWS_OF_A_KIND),
+    findFailingEndpoints(sql, ROWS_OF_A_KIND),
+    findUnprocessedOrders(sql, ROWS_OF_A_KIND),
+    findLatestProof(sql),
+  ]);
+  return { alerts, stuck, disputes, failing, unprocessed, proof };
+}
+
+function proofNotice(proof: LedgerProof | undefined) {
+  if (proof && Date.now() - proof.at.getTime() < PROOF_IS_LATE_MS) return null;
+  return notice('wait', [
+    'The ledger has not been verified within the last 3 hours: is a worker running? ',
+    h('span', null, link('/operator/ledger', 'Ledger')),
+  ]);
+}

@@ -1,0 +1,154 @@
+import { h } from 'preact';
+import type { OperatorRole } from '../../accounts/public.ts';
+import { mayDo } from '../../accounts/public.ts';
+import type { UnprocessedOrder } from '../../orders/public.ts';
+import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
+import type { FailingEndpoint } from '../../webhooks/public.ts';
+import { moment, money, orderStatus } from '../view/parts.ts';
+import { submit } from '../view/fields.ts';
+import { dataTable } from '../view/table.ts';
+import { form } from '../view/url.ts';
+import type { ActionName } from './action-declarations.ts';
+import { ORDER_ACTIONS } from './action-declarations.ts';
+import { actionLink, actionPath } from './order-actions.ts';
+import { merchantIn, merchantLink, orderLink } from './parts.ts';
+
+const STUCK_TEXTS = {
+  closing: 'Closing of the payment session',
+  releasing: 'Release to the merchant',
+  refunding: 'Refund of the buyer',
+  refunding_surplus: 'Refund of a payment that the order could not take',
+  holding: 'Hold for the merchant',
+} as const satisfies Record<StuckKind, string>;
+
+/** Movements of money that take longer than they should, with what the role allows to do. */
+export function stuckTable(
+  rows: readonly (StuckMoney & { call: StuckCall })[],
+  role: OperatorRole,
+) {
+  return dataTable({
+    caption: 'Money that takes longer than it should',
+    rows,
+    empty: 'No money is stuck.',
+    columns: [
+      { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
+      {
+        title: 'What',
+        cell: ({ kind, hasBegun }) =>
+          hasBegun ? STUCK_TEXTS[kind] : `${STUCK_TEXTS[kind]} (not begun)`,
+      },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      { title: 'Since', cell: ({ since }) => moment(since) },
+      { title: 'At the gateway', cell: callText },
+      { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },
+      { title: 'Actions', cell: (one) => stuckActions(one, role) },
+    ],
+  });
+}
+
+const SETTLED: readonly StuckKind[] = ['releasing', 'refunding', 'refunding_surplus'];
+
+function stuckActions(
+  { orderNumber, kind, hasBegun, call }: StuckMoney & { call: StuckCall },
+  role: OperatorRole,
+) {
+  const fits: [ActionName, boolean][] = [
+    ['retry', call.state === 'waiting' || call.state === 'paused'],
+    ['recover', call.state === 'no_workflow'],
+    ['settle', hasBegun && SETTLED.includes(kind)],
+  ];
+  return fits
+    .filter(([name, isShown]) => isShown && mayDo(role, ORDER_ACTIONS[name].permission))
+    .map(([name]) => h('p', { key: name }, actionLink(orderNumber, name)));
+}
+
+function callText({ call, kind, refusedAt }: StuckMoney & { call: StuckCall }) {
+  if (kind === 'holding') {
+    return refusedAt
+      ? ['refused ', moment(refusedAt), '; tried again an hour later']
+      : 'tried again every minute';
+  }
+  switch (call.state) {
+    case 'unknown':
+      return 'unknown: Temporal has not answered';
+    case 'no_workflow':
+      return 'no workflow runs: recover the order';
+    case 'none':
+      return 'no call is waiting';
+    case 'running':
+      return [`attempt ${call.attempt} is running`, ...errorText(call.lastError)];
+    case 'due':
+      return [`attempt ${call.attempt} is due: is a worker running?`, ...errorText(call.lastError)];
+    case 'waiting':
+    case 'paused':
+      return [
+        `attempt ${call.attempt}, `,
+        call.nextTryAt ? ['next try ', moment(call.nextTryAt)] : 'paused in Temporal',
+        ...errorText(call.lastError),
+      ];
+  }
+}
+
+function errorText(lastError: string | null) {
+  return lastError === null ? [] : [h('p', { class: 'hint', dir: 'auto' }, lastError)];
+}
+
+const PROBLEMS = {
+  not_started: 'Its workflow has not begun',
+  behind: 'Its workflow may lack the latest step',
+  dispute_waiting: 'Its workflow has not received a dispute',
+} as const satisfies Record<UnprocessedOrder['problem'], string>;
+
+/** Orders that the database has, and their workflow has not, with a button that recovers each. */
+export function unprocessedTable(rows: readonly UnprocessedOrder[], role: OperatorRole) {
+  const { permission, title } = ORDER_ACTIONS.recover;
+  return dataTable({
+    caption: 'Orders that their workflow has not received',
+    rows,
+    empty: 'Every order has reached its workflow.',
+    columns: [
+      { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
+      { title: 'Problem', cell: ({ problem }) => PROBLEMS[problem] },
+      { title: 'Since', cell: ({ since }) => moment(since) },
+      { title: 'Status', cell: ({ status }) => orderStatus(status) },
+      { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },
+      {
+        title: 'Action',
+        cell: ({ orderNumber }) =>
+          mayDo(role, permission) &&
+          form(
+            actionPath(orderNumber, 'recover'),
+            { 'aria-label': `Recover ${orderNumber}` },
+            submit(title, 'small'),
+          ),
+      },
+    ],
+  });
+}
+
+/** Endpoints whose latest attempt has failed. */
+export function failingTable(rows: readonly FailingEndpoint[]) {
+  return dataTable({
+    caption: 'Endpoints whose latest webhook has failed',
+    rows,
+    empty: 'No endpoint is failing.',
+    columns: [
+      {
+        title: 'Merchant',
+        cell: ({ merchantId, merchantName }) =>
+          merchantLink(merchantId, h('span', { dir: 'auto' }, merchantName)),
+      },
+      { title: 'Environment', cell: ({ environment }) => environment },
+      { title: 'Endpoint', cell: ({ host }) => h('code', null, host) },
+      { title: 'Failing since', cell: ({ failingSince }) => moment(failingSince) },
+      {
+        title: 'Last error',
+        cell: ({ lastError, lastFailedAt }) => [
+          h('span', { dir: 'auto' }, lastError),
+          ' ',
+          moment(lastFailedAt),
+        ],
+      },
+    ],
+  });
+}

@@ -1,0 +1,263 @@
+import { describe, expect } from 'vitest';
+import { mayDo } from '../../src/accounts/permissions.ts';
+import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import type { ActionName } from '../../src/dashboard/operator/action-declarations.ts';
+import { ORDER_ACTIONS } from '../../src/dashboard/operator/action-declarations.ts';
+import type { Sql } from '../../src/db/client.ts';
+import { findOrderByNumber } from '../../src/orders/find-orders.ts';
+import { until } from '../support/until.ts';
+import { dashboardTest } from './dashboard-test.ts';
+
+const ROLES = ['support', 'finance', 'admin'] as const;
+const NAMES = Object.keys(ORDER_ACTIONS) as ActionName[];
+const REASON = 'The courier has "proof" <of> delivery';
+const REFUNDS = { kind: 'error', path: '/v1/payments/*/refund' } as const;
+
+const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
+
+/** No order of an earlier test waits for the gateway or for its workflow. */
+test.beforeEach(async ({ service: { sql, clock } }) => {
+  await clock.set(0);
+  await sql`UPDATE payments SET held_at = now() WHERE held_at IS NULL`;
+  await sql`UPDATE order_steps SET unacknowledged = false WHERE unacknowledged`;
+});
+
+const auditOf = (sql: Sql, subject: string) =>
+  sql<{ action: string; actor: string; address: string | null }[]>`
+    SELECT action, actor, address FROM audit_log WHERE subject = ${subject} ORDER BY audit_id`;
+const pathOf = (orderNumber: string, name: string) => `/operator/orders/${orderNumber}/${name}`;
+const byOperator = (action: string) => ({
+  action,
+  actor: expect.stringMatching(/^operator:.*@ops\.example$/),
+  address: '127.0.0.1',
+});
+
+describe('each role × each action on an order', () => {
+  test.for(ROLES.flatMap((role) => NAMES.map((name) => [role, name] as const)))(
+    '%s · %s',
+    async ([role, name], { operators, service, orders }) => {
+      const { orderNumber } = await orders.in('PAID');
+      const isAllowed = mayDo(role, ORDER_ACTIONS[name].permission);
+      const browser = operators[role];
+      const shown = await browser.get(pathOf(orderNumber, name));
+      expect(shown.status).toBe(isAllowed ? 200 : 403);
+      if (isAllowed) {
+        expect(shown.body).toContain(`action="${pathOf(orderNumber, name)}"`);
+        return;
+      }
+      expect(shown.body).toContain(`Your role, ${role}, does not allow this`);
+      const fields = { reason: REASON, winner: 'buyer', outcome: 'refunded', confirmed: 'yes' };
+      expect((await browser.post(pathOf(orderNumber, name), fields)).status).toBe(403);
+      expect(await auditOf(service.sql, orderNumber)).toEqual([]);
+      expect((await findOrderByNumber(service.sql, orderNumber)).status).toBe('PAID');
+    },
+  );
+
+  test("no action exists for a merchant's user, and none without a session", async ({
+    owner,
+    visitor,
+    orders,
+  }) => {
+    const { orderNumber } = await orders.in('PAID');
+    for (const name of NAMES) {
+      expect((await owner.post(pathOf(orderNumber, name))).status).toBe(404);
+      expect((await visitor.post(pathOf(orderNumber, name))).location).toBe('/dashboard/login');
+    }
+  });
+
+  test('an order that does not exist is 404', async ({ operators }) => {
+    expect((await operators.admin.get('/operator/orders/ORD0')).status).toBe(404);
+    expect((await operators.admin.get('/operator/disputes/ORD0')).status).toBe(404);
+    const { status } = await operators.admin.post(pathOf('ORD0', 'refund'), { reason: 'x' });
+    expect(status).toBe(404);
+  });
+});
+
+test('the page of an order links to what its state and the role allow', async ({
+  operators,
+  orders,
+}) => {
+  const { orderNumber } = await orders.in('PAID');
+  const linked = async (browser: (typeof operators)['admin']) => {
+    const { body } = await browser.get(`/operator/orders/${orderNumber}`);
+    return NAMES.filter((name) => body.includes(`href="${pathOf(orderNumber, name)}"`));
+  };
+  expect(await linked(operators.support)).toEqual(['recover', 'dispute']);
+  expect(await linked(operators.finance)).toEqual(['recover', 'dispute', 'refund']);
+});
+
+test('a decision is confirmed with what will happen, then both sides can read it', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const order = await orders.in('DISPUTE_UNDER_REVIEW');
+  const path = pathOf(order.orderNumber, 'decide');
+  const dispute = await operators.finance.get(`/operator/disputes/${order.orderNumber}`);
+  expect(dispute.body).toContain(`action="${path}"`);
+  const asSupport = await operators.support.get(`/operator/disputes/${order.orderNumber}`);
+  expect(asSupport.body).not.toContain(`action="${path}"`);
+  expect(asSupport.body).toContain('An operator with the role finance or admin decides');
+
+  const fields = { winner: 'buyer', reason: REASON };
+  const confirmation = await operators.finance.post(path, fields);
+  expect(confirmation.status).toBe(200);
+  expect(confirmation.body).toContain(
+    'Decided for the buyer: ₹499.50 goes back to the buyer, and the order becomes REFUNDED.',
+  );
+  expect(confirmation.body).toContain(
+    'The courier has &quot;proof&quot; &lt;of> delivery</blockquote>',
+  );
+  expect((await order.row()).status).toBe('DISPUTE_UNDER_REVIEW');
+  expect(await auditOf(service.sql, order.orderNumber)).toEqual([]);
+
+  const decided = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
+  expect(decided.location).toBe(`/operator/disputes/${order.orderNumber}?done=decide`);
+  await order.untilStatus('REFUNDED');
+  expect(await order.row()).toMatchObject({ disputeDecisionReason: REASON });
+  expect(await auditOf(service.sql, order.orderNumber)).toEqual([byOperator('dispute.decide')]);
+  const { body } = await operators.finance.get(decided.location ?? '');
+  expect(body).toContain('The dispute is decided.');
+});
+
+test('a decision without a reason or a side is refused at its field, with what was typed', async ({
+  operators,
+  orders,
+}) => {
+  const { orderNumber } = await orders.in('DISPUTE_UNDER_REVIEW');
+  const path = pathOf(orderNumber, 'decide');
+  const blank = await operators.finance.post(path, { winner: 'merchant', reason: ' ' });
+  expect(blank.status).toBe(400);
+  expect(blank.body).toContain('id="reason-violation">The reason must not be blank');
+  expect(blank.body).toContain('<option value="merchant" selected');
+  const sideless = await operators.finance.post(path, { reason: REASON });
+  expect(sideless.status).toBe(400);
+  expect(sideless.body).toContain('Choose for whom the dispute is decided');
+  expect(sideless.body).toContain('&quot;proof&quot; &lt;of> delivery</textarea>');
+});
+
+test('a dispute is raised for the buyer, with the rules of a dispute of the buyer', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const path = pathOf(order.orderNumber, 'dispute');
+  const short = await operators.support.post(path, { reason: 'short' });
+  expect(short.status).toBe(400);
+  expect(short.body).toContain('id="reason-violation">The reason ');
+  const reason = 'The buyer called: it never arrived';
+  const raised = await operators.support.post(path, { reason });
+  expect(raised.location).toBe(`/operator/orders/${order.orderNumber}?done=dispute`);
+  expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', disputeReason: reason });
+  expect(await auditOf(service.sql, order.orderNumber)).toEqual([byOperator('dispute.raise')]);
+});
+
+test('a refund is confirmed, and refused in a status that has none', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const path = pathOf(order.orderNumber, 'refund');
+  const confirmation = await operators.finance.post(path, { reason: 'The shop has closed' });
+  expect(confirmation.body).toContain('₹499.50 goes back to the buyer');
+  await operators.finance.post(path, { reason: 'The shop has closed', confirmed: 'yes' });
+  await order.untilStatus('REFUNDED');
+  expect(await auditOf(service.sql, order.orderNumber)).toEqual([byOperator('order.refund')]);
+  const again = await operators.finance.post(path, { reason: 'Again' });
+  expect(again.status).toBe(400);
+  expect(again.body).toContain('Cannot refund; order must be in PAID or DELIVERED status');
+});
+
+test('a stuck refund is on the work queue, is retried now, and is settled with its UTR', async ({
+  service,
+  operators,
+  orders,
+  gateway,
+}) => {
+  await gateway.addFault(REFUNDS);
+  const order = await orders.in('DISPUTE_OPEN');
+  await order.update('accept');
+  await order.untilStep('REFUND_STARTED');
+  const { orderNumber } = order;
+  await service.clock.set(6 * 60_000);
+  const work = async () => (await operators.support.get('/operator')).body;
+  await until(async () => /Refund of the buyer[^]*next try/.test(await work()));
+  expect(await work()).toContain(`href="${pathOf(orderNumber, 'retry')}"`);
+  expect(await work()).not.toContain(`href="${pathOf(orderNumber, 'settle')}"`);
+  const asFinance = await operators.finance.get('/operator');
+  expect(asFinance.body).toContain(`href="${pathOf(orderNumber, 'settle')}"`);
+
+  const page = async () => (await operators.support.get(`/operator/orders/${orderNumber}`)).body;
+  expect(await page()).toContain(`href="${pathOf(orderNumber, 'retry')}"`);
+  const retried = await operators.support.post(pathOf(orderNumber, 'retry'), {
+    reason: 'The bank has answered',
+  });
+  expect(retried.location).toBe(`/operator/orders/${orderNumber}?done=retry`);
+
+  const fields = { outcome: '', reference: 'UTR 4711', reason: 'The gateway refuses' };
+  const path = pathOf(orderNumber, 'settle');
+  const confirmation = await operators.finance.post(path, fields);
+  expect(confirmation.body).toContain('₹499.50 counts as sent back to the buyer by you');
+  expect(confirmation.body).toContain('<code>UTR 4711</code>');
+  const settled = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
+  expect(settled.location).toBe(`/operator/orders/${orderNumber}?done=settle`);
+  await order.untilStatus('REFUNDED');
+  expect(await page()).toContain('refunded, UTR 4711');
+  expect(await auditOf(service.sql, orderNumber)).toEqual([
+    byOperator('order.retry'),
+    byOperator('order.settle'),
+  ]);
+});
+
+test('an order without its workflow is on the work queue until it is recovered', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const { orderNumber } = await orders.write();
+  await service.sql`
+    UPDATE unstarted_orders SET created_at = created_at - interval '3 minutes'
+    WHERE order_number = ${orderNumber}`;
+  const work = async () => (await operators.support.get('/operator')).body;
+  expect(await work()).toMatch(new RegExp(`${orderNumber}[^]*Its workflow has not begun`));
+  expect(await work()).toContain(`action="${pathOf(orderNumber, 'recover')}"`);
+  const recovered = await operators.support.post(pathOf(orderNumber, 'recover'));
+  expect(recovered.location).toBe(`/operator/orders/${orderNumber}?done=recover`);
+  await until(async () => !(await work()).includes('Its workflow has not begun'));
+  expect(await auditOf(service.sql, orderNumber)).toEqual([byOperator('order.recover')]);
+});
+
+test('an alert is shown with what to do, and cleared with a reason', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const { sql, log } = service;
+  const { orderNumber } = await orders.in('PAID');
+  await raiseAlert(
+    { sql, log },
+    {
+      kind: 'wrong_amount',
+      subject: 'razorpay:pay_1',
+      message: 'A capture of another amount',
+      fields: { orderNumber },
+    },
+  );
+  const [alert] = (await listAlerts(sql, { kind: 'wrong_amount' }, 1)).alerts;
+  const { body } = await operators.support.get('/operator');
+  expect(body).toContain('A capture of another amount');
+  expect(body).toContain('None: the capture is refunded');
+  expect(body).toContain(`href="/operator/orders/${orderNumber}"`);
+  const path = `/operator/alerts/${alert?.alertId}/clear`;
+  expect((await operators.support.get(path)).status).toBe(200);
+  const blank = await operators.support.post(path, { reason: ' ' });
+  expect(blank.status).toBe(400);
+  expect(blank.body).toContain('id="reason-violation"');
+  const cleared = await operators.support.post(path, { reason: 'Refunded by hand' });
+  expect(cleared.location).toBe('/operator/alerts?done=alert');
+  expect((await operators.support.get('/operator/alerts')).body).not.toContain('another amount');
+  expect((await operators.support.post(path, { reason: 'Again' })).status).toBe(404);
+  expect(await auditOf(sql, 'razorpay:pay_1')).toEqual([byOperator('alert.clear')]);
+});

@@ -1,0 +1,179 @@
+import { expect } from 'vitest';
+import { proveLedger } from '../../src/ledger/proofs.ts';
+import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
+import { operatorUser } from '../support/users.ts';
+import { browserOf } from './browsing.ts';
+import { dashboardTest } from './dashboard-test.ts';
+
+const PAGES = [
+  '/operator',
+  '/operator/alerts',
+  '/operator/orders',
+  '/operator/disputes',
+  '/operator/ledger',
+  '/operator/audit',
+  '/operator/audit.csv',
+];
+
+const test = dashboardTest({
+  time: 'real',
+  callbacks: false,
+  merchant: { webhooks: false },
+  settings: { TEMPORAL_UI_URL: 'http://temporal.example:8233' },
+});
+
+test.for(PAGES)(
+  '%s is for every operator, and for no one else',
+  async (path, { operators, owner, visitor }) => {
+    for (const browser of Object.values(operators))
+      expect((await browser.get(path)).status).toBe(200);
+    expect((await owner.get(path)).status).toBe(404);
+    expect((await visitor.get(path)).location).toBe(
+      `/dashboard/login?next=${encodeURIComponent(path)}`,
+    );
+  },
+);
+
+test('orders of all merchants are found by any of their texts, in pages', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const buyer = { buyerEmail: 'Search.Me@example.com' };
+  const written = [];
+  for (let count = 0; count < 27; count += 1) written.push(await orders.write(buyer));
+  const other = await service.newMerchant({ webhooks: false });
+  const numbersIn = (body: string) =>
+    [...new Set(body.match(/\/operator\/orders\/(ORD[0-9A-Z]{26})/g))].map((path) =>
+      path.slice(17),
+    );
+  const newestFirst = written.map(({ orderNumber }) => orderNumber).toReversed();
+
+  const first = await operators.support.get('/operator/orders?text=search.me@example.com');
+  expect(numbersIn(first.body)).toEqual(newestFirst.slice(0, 25));
+  const next = /href="([^"]*before=[^"]*)" rel="next"/.exec(first.body)?.[1] ?? '';
+  const second = await operators.support.get(next.replaceAll('&amp;', '&'));
+  expect(numbersIn(second.body)).toEqual(newestFirst.slice(25));
+
+  const number = newestFirst[3] ?? '';
+  expect(numbersIn((await operators.support.get(`/operator/orders?text=${number}`)).body)).toEqual([
+    number,
+  ]);
+  const all = await operators.support.get('/operator/orders');
+  expect(numbersIn(all.body)).toEqual(newestFirst.slice(0, 25));
+  const none = await operators.support.get(`/operator/orders?merchant=${other.merchantId}`);
+  expect(none.body).toContain('No order matches.');
+  const own = await operators.support.get(
+    `/operator/orders?merchant=${written[0]?.merchantId}&text=search.me@example.com`,
+  );
+  expect(numbersIn(own.body)).toHaveLength(25);
+});
+
+test('the page of an order has its money, texts, timeline and a link to its workflow', async ({
+  operators,
+  orders,
+}) => {
+  const order = await orders.in('DISPUTE_OPEN', { description: 'A <b>blue</b> kurta' });
+  const { status, body } = await operators.support.get(`/operator/orders/${order.orderNumber}`);
+  expect(status).toBe(200);
+  expect(body).toContain('A &lt;b>blue&lt;/b> kurta');
+  expect(body).toContain(await order.paymentId());
+  expect(body).toContain('<code>merchant_held</code>');
+  expect(body).toContain('DISPUTE_RAISED');
+  expect(body).toMatch(
+    new RegExp(
+      `href="http://temporal.example:8233/namespaces/[^"]+/workflows/${order.orderNumber}/`,
+    ),
+  );
+});
+
+test('a dispute has the earlier ones of the same buyer and merchant', async ({
+  operators,
+  orders,
+}) => {
+  const buyer = { buyerEmail: 'again@example.com', buyerPhone: '+919333333333' };
+  const earlier = await orders.in('REFUNDED', buyer);
+  const now = await orders.in('DISPUTE_OPEN', { ...buyer, buyerPhone: '+919444444444' });
+  const list = await operators.support.get('/operator/disputes?status=DISPUTE_OPEN');
+  expect(list.body).toContain(`href="/operator/disputes/${now.orderNumber}"`);
+  const { body } = await operators.support.get(`/operator/disputes/${now.orderNumber}`);
+  expect(body).toContain(earlier.orderNumber);
+  expect(body).toContain('same e-mail, ');
+  expect(body).toContain('Accepted by the merchant: the buyer is refunded');
+});
+
+test('the ledger shows the last proof, its faults and the earlier proofs', async ({
+  service,
+  operators,
+  orders,
+}) => {
+  const { sql, log } = service;
+  const order = await orders.in('PAID');
+  await proveLedger({ sql, log });
+  expect((await operators.support.get('/operator/ledger')).body).toContain('The ledger is sound');
+  await sql`
+    UPDATE orders SET amount_paise = amount_paise + 1 WHERE order_number = ${order.orderNumber}`;
+  await proveLedger({ sql, log });
+  const { body } = await operators.support.get('/operator/ledger');
+  expect(body).toContain('The ledger is not sound: 3 faults.');
+  expect(body).toContain(`href="/operator/orders/${order.orderNumber}"`);
+  expect(body).toContain('>sound<');
+  expect((await operators.support.get('/operator')).body).toContain('ledger_fault');
+  await sql`
+    UPDATE orders SET amount_paise = amount_paise - 1 WHERE order_number = ${order.orderNumber}`;
+});
+
+test('the audit log is filtered, read in pages, and saved as CSV', async ({
+  service,
+  operators,
+}) => {
+  await service.sql`
+    INSERT INTO audit_log (at, actor, address, action, subject, details)
+    SELECT timestamptz '2026-11-01T12:00:00Z' + n * interval '1 second', 'operator:csv@example.com',
+      '203.0.113.7', 'test.csv', '=HYPERLINK(1)', ${service.sql.json({ reason: 'A "quoted" reason, with a comma' })}
+    FROM generate_series(1, 30) n`;
+  const { support } = operators;
+  const path = '/operator/audit?who=operator:csv@example.com&action=test.csv';
+  const first = await support.get(path);
+  expect(first.body.match(/<tr>/g)).toHaveLength(26);
+  expect(first.body).toContain('203.0.113.7');
+  const next = /href="([^"]*before=[^"]*)" rel="next"/.exec(first.body)?.[1] ?? '';
+  expect((await support.get(next.replaceAll('&amp;', '&'))).body.match(/<tr>/g)).toHaveLength(6);
+  // The days begin in Indian time.
+  const day = (since: string, until: string) =>
+    support.get(`${path}&since=${since}&until=${until}`);
+  expect((await day('2026-11-01', '2026-11-02')).body).toContain('203.0.113.7');
+  expect((await day('2026-11-02', '2026-11-03')).body).toContain('No change matches.');
+  const wrong = await support.get('/operator/audit?since=yesterday');
+  expect(wrong.status).toBe(400);
+  expect(wrong.body).toContain('Since must be a day like 2026-11-20');
+
+  const { body, headers } = await support.get(path.replace('/audit', '/audit.csv'));
+  expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  expect(headers.get('content-disposition')).toBe('attachment; filename="audit.csv"');
+  const lines = body.split('\r\n');
+  expect(lines).toHaveLength(32);
+  expect(lines[0]).toBe('audit_id,at,who,address,action,merchant_id,subject,reason,details');
+  expect(lines[1]).toContain(`test.csv,,'=HYPERLINK(1),"A ""quoted"" reason, with a comma"`);
+});
+
+test('without Temporal, pages show what the database has, and the rest as unknown', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  await service.sql`
+    UPDATE orders SET pending_operation = '{"kind": "releasing"}',
+      updated_at = updated_at - interval '10 minutes'
+    WHERE order_number = ${order.orderNumber}`;
+  const { origin } = await startApiWithSilentTemporal(service);
+  const browser = browserOf(origin, await operatorUser(service.sql, 'support'));
+  const [work, page] = await Promise.all([
+    browser.get('/operator'),
+    browser.get(`/operator/orders/${order.orderNumber}`),
+  ]);
+  expect(work.status).toBe(200);
+  expect(work.body).toContain('unknown: Temporal has not answered');
+  expect(page.status).toBe(200);
+  expect(page.body).toContain('Unknown: Temporal cannot be read.');
+});
