@@ -75,15 +75,6 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       temporalNamespace: config.temporalNamespace,
       temporalUiUrl: config.temporalUiUrl,
     },
-    operator: {
-      sql,
-      log,
-      commands,
-      workflows,
-      inspector: createWorkflowInspector(temporal),
-      temporalNamespace: config.temporalNamespace,
-      temporalUiUrl: config.temporalUiUrl,
-    },
   });
 }
 

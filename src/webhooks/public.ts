@@ -28,3 +28,5 @@ export type { WebhookSender } from './sender.ts';
 export type { SentRequest } from './signed-request.ts';
 export type { TestEventResult, TestEventType } from './test-event.ts';
 export { sendTestEvent, testEventTypesOf } from './test-event.ts';
+export type { FailingEndpoint } from './failing-endpoints.ts';
+export { findFailingEndpoints } from './failing-endpoints.ts';
