@@ -5,7 +5,7 @@ import { SESSION_COOKIE } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import type { BodyType } from '../http/body.ts';
 import type { Route } from '../http/define-route.ts';
-import { defineRoute } from '../http/define-route.ts';
+import { defineRoute, parseInput } from '../http/define-route.ts';
 import { logError } from '../http/errors.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
@@ -114,9 +114,7 @@ function routeOf<
     ...routeFacts(context, method, place),
     method,
     bodyType,
-    ...(params && { params }),
-    ...(query && { query }),
-    ...(body && { body }),
+    ...anyInput(params, body),
     ...(responseTimeoutMs && { responseTimeoutMs }),
     ...(bodyType === 'multipart' && { beforeBody: createUploadCheck(context, page, place) }),
   }).handledBy(async (request) => {
@@ -134,7 +132,10 @@ function routeOf<
       const viewer = viewerOf(user, page, environment, pathOf(place, request.params));
       const actor = actorOf(user, address);
       const userAgent = given['User-Agent'] ?? '';
-      const parsed = { params: request.params, query: request.query, body: request.body };
+      const parsed = parseInput(
+        { params, query, headers: undefined, body },
+        { params: request.params, query: request.query, headers: undefined, body: request.body },
+      );
       const input = { ...parsed, viewer, actor, address, userAgent, cookie, requestId, log };
       // The cast is safe: the types were inferred from the schemas and the audience.
       const reply = await handler(input as unknown as PageRequest<A, P, Q, B>);
@@ -144,6 +145,20 @@ function routeOf<
       return refusalOf(rendering, error, requestId);
     }
   });
+}
+
+/**
+ * The schemas of a page's route, which accept every input: the page's own schemas are applied after
+ * the session was read, so that input tells a stranger nothing.
+ */
+function anyInput(params: ObjectSchema | undefined, body: z.ZodType | undefined) {
+  const names = Object.keys(params?.shape ?? {});
+  const strings = z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
+  return {
+    ...(params && { params: strings }),
+    query: z.looseObject({}),
+    ...(body && { body: z.looseObject({}) }),
+  };
 }
 
 /** Checks who sends a file before it is read. The handler's checks follow once it was read. */

@@ -5,7 +5,7 @@ import type { SignedInUser } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Page } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/errors.ts';
-import { ERRORS, HttpRefusal } from '../http/errors.ts';
+import { ERRORS, HttpRefusal, ValidationError } from '../http/errors.ts';
 import type { PageContext } from './context.ts';
 import { refusalView } from './refusal.ts';
 import type { View } from './view/layout.ts';
@@ -138,10 +138,19 @@ export async function refusalOf(
   if (error instanceof RedirectFirst) return responseOf(rendering, { seeOther: error.to });
   if (!(error instanceof DomainError)) throw error;
   const { status } = ERRORS[error.code];
-  const view = refusalView({ status, message: error.message, requestId });
+  const view = refusalView({ status, message: messageOf(error), requestId });
   const rendered = await renderReply(rendering, view, status);
   const more = error instanceof HttpRefusal ? error.headers : {};
   return { ...rendered, headers: { ...rendered.headers, ...more } };
+}
+
+/** The message of an error, with the fields that it names. */
+function messageOf(error: DomainError): string {
+  if (!(error instanceof ValidationError)) return error.message;
+  const violations = Object.entries(error.validationErrors).map(
+    ([name, text]) => `${name} ${text}`,
+  );
+  return `${error.message}: ${violations.join('; ')}`;
 }
 
 /** The page of an error before the session was read, such as a damaged form. */

@@ -160,10 +160,15 @@ export interface Route extends RouteFacts {
   handle(input: RawInput, context: RequestContext): Promise<Reply>;
 }
 
-type Schemas = Pick<Route, 'params' | 'query' | 'headers' | 'body'>;
+/** The schemas of a request's parts; an absent part is not read. */
+export type Schemas = Pick<Route, 'params' | 'query' | 'headers' | 'body'>;
 
-/** @throws ValidationError */
-function parseInput(schemas: Schemas, input: RawInput): RawInput {
+/**
+ * Validates the parts of a request.
+ *
+ * @throws ValidationError with every violation of every part
+ */
+export function parseInput(schemas: Schemas, input: RawInput): RawInput {
   const violations = new Map<string, string>();
   const check = (part: keyof RawInput) => {
     const schema = schemas[part];

@@ -108,12 +108,9 @@ export async function composeApi(resources: Resources) {
     }),
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
+  const pages = composeDashboard(resources, { apiRoutes: routes, present, commands, workflows });
   const app = createApp({
-    routes: [
-      ...routes,
-      ...composeDashboard(resources, { apiRoutes: routes, present, commands, workflows }),
-      ...documentationOf(routes, config.publicBaseUrl),
-    ],
+    routes: [...routes, ...pages, ...documentationOf(routes, config.publicBaseUrl)],
     authenticate: createAuthenticate({ sql, pepper, recordKeyUse: createKeyUse({ sql, log }) }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     readiness,
@@ -122,7 +119,7 @@ export async function composeApi(resources: Resources) {
     checkResponses: config.nodeEnv === 'test',
     responseTimeoutMs,
   });
-  return { app, readiness };
+  return { app, readiness, pages };
 }
 
 /**

@@ -2,6 +2,8 @@ import { expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { SCHEDULE_IDS, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
+import { attemptMail } from '../../src/mail/attempt.ts';
+import { createMailer } from '../../src/mail/mailer.ts';
 import { sendMail } from '../../src/mail/public.ts';
 import { findUnstartedMails } from '../../src/mail/queries.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
@@ -16,6 +18,8 @@ import { alertsOf, FROM, mailDepsOf, rowOf, settled, untilPostponed } from './ma
 const HOUR_MS = 3_600_000;
 /** A second longer than the wait after the first attempt. */
 const FIRST_WAIT_MS = 16_000;
+/** The attempts that one process makes at the same time. */
+const MAX_UNDER_WAY = 40;
 const SETTLED_MAILS = 50_000;
 const SUBJECT_AND_TEXT = { subject: 'Confirm', text: 'https://payments.example/confirm/abc' };
 
@@ -111,6 +115,34 @@ test('the sweep reads only mails that wait, however many were sent', async ({ se
   const literal = ['30000', '500'].reduce((text, value) => text.replace('?', value), statement);
   const plan = await sql.unsafe(`EXPLAIN ${literal}`);
   expect(JSON.stringify(plan)).toContain('Index Scan using mails_waiting on mails');
+});
+
+test('a mail is not given up because its last attempt had to wait for those of other mails', async ({
+  service,
+  worker,
+}) => {
+  await worker.stop();
+  const mailer = createMailer({ smtpUrl: smtp.url, mailFrom: FROM, requiresTls: false });
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const acceptAtOnce = smtp.holdEach(() => held);
+  const other = {
+    mailId: 'other',
+    createdAt: new Date(),
+    to: 'o@example.com',
+    ...SUBJECT_AND_TEXT,
+  };
+  const others = Array.from({ length: MAX_UNDER_WAY }, () => mailer.send(other));
+  const to = 'last@example.com';
+  await sendMail(mailDepsOf(service), { mailId: 'last', to, ...SUBJECT_AND_TEXT });
+  await service.sql`
+    UPDATE mails SET created_at = created_at - interval '25 hours' WHERE mail_id = 'last'`;
+  const deps = { ...service.deps, mailer };
+  expect(await attemptMail(deps, 'last')).toMatchObject({ outcome: 'postponed' });
+  release();
+  acceptAtOnce();
+  await Promise.all(others);
+  expect(await attemptMail(deps, 'last')).toEqual({ outcome: 'settled' });
+  expect(await smtp.received(to)).toHaveLength(1);
 });
 
 // The last one: an activity whose worker is dead stops the skipping of time.

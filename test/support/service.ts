@@ -116,7 +116,7 @@ export async function startTestService({
     adapters,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);
-  const { app, readiness } = await composeApi(resources);
+  const { app, readiness, pages } = await composeApi(resources);
   const server = await startHttpServer(app, {
     host: '127.0.0.1',
     port,
@@ -176,6 +176,8 @@ export async function startTestService({
     /** Warnings and errors so far. */
     logged,
     deps,
+    /** The routes of the dashboard. */
+    pages,
     temporal,
     simulator,
     startWorker,
