@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { forgetAttempts, linkLimits } from '../../src/accounts/attempts.ts';
+import { forgetAttempts, linkLimits, mailLimits } from '../../src/accounts/attempts.ts';
 import { acceptInvitation, requestReset, resetPassword } from '../../src/accounts/links.ts';
 import type { AccountDeps, Client } from '../../src/accounts/context.ts';
 import type { UserAdminDeps } from '../../src/accounts/operators.ts';
@@ -63,7 +63,7 @@ async function requireSession(deps: DemoUserDeps, token: string): Promise<Signed
 async function renewPassword(deps: DemoUserDeps, email: string): Promise<string> {
   const texts: string[] = [];
   const sendMail = async ({ text }: { text: string }) => void texts.push(text);
-  await forgetAttempts(deps.sql, [{ purpose: 'mail', subject: email, address: '' }]);
+  await forgetAttempts(deps.sql, mailLimits('reset', email, CLIENT.address));
   await requestReset({ ...deps, sendMail }, email, CLIENT);
   await forgetAttempt(deps);
   const password = newPassword();
@@ -108,25 +108,31 @@ export async function ensureOperator(
   const email = OPERATOR_EMAIL;
   const invite = () => createOperator(deps, { email, role: 'admin' });
   const password = await passwordOf(deps, { email, known }, invite);
-  return { email, password, totpSecret: await totpSecretOf(deps, email) };
+  return { email, password, totpSecret: await totpSecretOf(deps, { email, password }) };
 }
 
 /** The secret of the operator's two-factor codes, which are set up unless they are. */
-async function totpSecretOf(deps: DemoUserDeps, email: string): Promise<string> {
+async function totpSecretOf(deps: DemoUserDeps, { email, password }: DemoUser): Promise<string> {
   const user = await findUserByEmail(deps.sql, email);
   if (!user) throw new Error(`There is no user ${email}`);
   const { userId, totpSecretSealed, totpConfirmedAt } = user;
-  if (totpSecretSealed === null || totpConfirmedAt === null) return setUpTwoFactor(deps, userId);
+  if (totpSecretSealed === null || totpConfirmedAt === null) {
+    return setUpTwoFactor(deps, userId, password);
+  }
   try {
     return openTotpSecret(withoutMails(deps), userId, totpSecretSealed);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     await resetTwoFactor(withoutMails(deps), email);
-    return setUpTwoFactor(deps, userId);
+    return setUpTwoFactor(deps, userId, password);
   }
 }
 
-async function setUpTwoFactor(demo: DemoUserDeps, userId: string): Promise<string> {
+async function setUpTwoFactor(
+  demo: DemoUserDeps,
+  userId: string,
+  password: string,
+): Promise<string> {
   // One moment for the code and its check.
   const nowMs = demo.nowMs();
   const deps = { ...withoutMails(demo), nowMs: () => nowMs };
@@ -135,7 +141,7 @@ async function setUpTwoFactor(demo: DemoUserDeps, userId: string): Promise<strin
   const { secret = '' } = (await readTwoFactorSetUp(deps, user)) ?? {};
   // The code before the current one, which stays valid for the first login.
   const code = codeOf({ email: user.email, totpSecret: secret }, nowMs - CODE_PERIOD_MS);
-  const { sessionToken } = await confirmTwoFactor(deps, user, code, CLIENT);
+  const { sessionToken } = await confirmTwoFactor(deps, user, { password, code }, CLIENT);
   await endSessionOf(demo, sessionToken);
   return secret;
 }

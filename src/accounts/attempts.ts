@@ -21,8 +21,10 @@ const FREE = {
   codeOfAccount: 30,
   /** Links of mails, opened or requested, from one address. */
   link: 20,
-  /** Mails that anyone can have sent to one address. */
+  /** Mails of one kind that one client has sent to one address. */
   mail: 5,
+  /** Mails that any clients have sent to one address. */
+  mailOfAll: 50,
 } as const;
 
 /** One count of attempts. */
@@ -51,6 +53,21 @@ export const linkLimits = (address: string): AttemptLimit[] => [
   { purpose: 'link', subject: '', address },
 ];
 
+/**
+ * The limits of a mail that a client has sent to an address: its owner cannot be flooded, and other
+ * clients do not use up the owner's own requests.
+ *
+ * @param kind of the mail: sign-ups do not use up resets of the password
+ */
+export const mailLimits = (
+  kind: 'sign_up' | 'reset',
+  email: string,
+  address: string,
+): AttemptLimit[] => [
+  { purpose: 'mail', subject: `${kind} ${email}`, address },
+  { purpose: 'mailOfAll', subject: email, address: '' },
+];
+
 const keyOf = ({ purpose, subject, address }: AttemptLimit) => ({
   purpose,
   subject: createHash('sha256').update(subject).digest('hex'),
@@ -77,9 +94,9 @@ export async function admitAttempt(sql: Sql, limits: readonly AttemptLimit[]): P
   throw new HttpRefusal('TOO_MANY_REQUESTS', headers, `Too many attempts: try again in ${wait}`);
 }
 
-/** Whether one more mail may be sent to an address. Its recipient cannot be flooded. */
-export async function admitMail(sql: Sql, email: string): Promise<boolean> {
-  return (await secondsToWait(sql, [{ purpose: 'mail', subject: email, address: '' }])) === 0;
+/** Whether one more mail may be sent, which anyone can request. @param limits {@link mailLimits} */
+export async function admitMail(sql: Sql, limits: readonly AttemptLimit[]): Promise<boolean> {
+  return (await secondsToWait(sql, limits)) === 0;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { errorOf } from '../http/errors.ts';
+import { HttpRefusal } from '../http/errors.ts';
 
 /** A hash takes 19 MiB and one of the four threads that Node also reads files with. */
 const AT_ONCE = 2;
@@ -10,14 +10,15 @@ const MAX_WAITING = 100;
  * Runs a few hashes at once, in the order in which they were requested, so that many logins do not
  * take all threads and memory of the process.
  *
- * @throws DomainError TOO_MANY_REQUESTS when too many wait already
+ * @throws HttpRefusal TOO_MANY_REQUESTS when too many wait already
  */
 export function createHashQueue({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING } = {}) {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async <Result>(hash: () => Promise<Result>): Promise<Result> => {
     if (running >= atOnce) {
-      if (waiting.length >= maxWaiting) throw errorOf('TOO_MANY_REQUESTS');
+      if (waiting.length >= maxWaiting)
+        throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' });
       // Whatever ends passes its place on, so `running` stays as it is.
       await new Promise<void>((resolve) => void waiting.push(resolve));
     } else {

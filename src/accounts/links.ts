@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import { ValidationError } from '../http/errors.ts';
-import { admitAttempt, admitMail, forgetAllAttempts, linkLimits } from './attempts.ts';
+import { admitAttempt, admitMail, forgetAllAttempts, linkLimits, mailLimits } from './attempts.ts';
 import type { AccountDeps, Client } from './context.ts';
 import { noAccountMail, noticeMail, resetMail } from './mails.ts';
 import { hashPassword } from './passwords.ts';
@@ -63,7 +63,7 @@ export async function requestReset(
     )
     SELECT user_id IS NOT NULL AS has_account FROM given`;
   const mail = row.hasAccount ? resetMail(deps, email, token) : noAccountMail(deps, email);
-  if (await admitMail(sql, email)) await deps.sendMail(mail);
+  if (await admitMail(sql, mailLimits('reset', email, client.address))) await deps.sendMail(mail);
 }
 
 /** The user of a link. @throws DomainError NOT_FOUND */

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/index.ts';
 import { ValidationError } from '../http/errors.ts';
 import { checkPart } from '../http/validation.ts';
 import { newMerchantSchema } from '../merchants/public.ts';
-import { admitAttempt, admitMail, forgetAttempts, linkLimits } from './attempts.ts';
+import { admitAttempt, admitMail, forgetAttempts, linkLimits, mailLimits } from './attempts.ts';
 import type { AccountDeps, Client } from './context.ts';
 import { accountExistsMail, confirmationMail } from './mails.ts';
 import { refusalOfPassword } from './password-rules.ts';
@@ -70,7 +70,7 @@ export async function signUp(deps: AccountDeps, given: SignUp, client: Client): 
   const mail = row.hasAccount
     ? accountExistsMail(deps, email)
     : confirmationMail(deps, email, token);
-  if (await admitMail(sql, email)) await deps.sendMail(mail);
+  if (await admitMail(sql, mailLimits('sign_up', email, client.address))) await deps.sendMail(mail);
 }
 
 /** A sign-up that waits for its confirmation. */

@@ -16,6 +16,7 @@ import {
 import type { SignedInUser } from './sessions.ts';
 import { createSession } from './sessions.ts';
 import { requirePassword } from './set-password.ts';
+import type { UserRow } from './users.ts';
 import { auditNameOf, requireUser } from './users.ts';
 
 /** What the user puts into an authenticator. */
@@ -66,9 +67,15 @@ export async function startTwoFactor(deps: AccountDeps, { userId }: SignedInUser
 /** The secret that waits for its first code; undefined if none does. */
 export async function readTwoFactorSetUp(
   deps: AccountDeps,
-  { userId, email }: SignedInUser,
+  { userId }: SignedInUser,
 ): Promise<TwoFactorSetUp | undefined> {
-  const { totpSecretSealed, totpConfirmedAt } = await requireUser(deps.sql, userId);
+  return setUpOf(deps, await requireUser(deps.sql, userId));
+}
+
+function setUpOf(
+  deps: AccountDeps,
+  { userId, email, totpSecretSealed, totpConfirmedAt }: UserRow,
+): TwoFactorSetUp | undefined {
   if (totpSecretSealed === null || totpConfirmedAt !== null) return undefined;
   const secret = openTotpSecret(deps, userId, totpSecretSealed);
   return { secret, uri: totpOf(secret, email).toString() };
@@ -92,22 +99,23 @@ const replacingCodes = (sql: Sql, codes: readonly string[]) => sql`
   )`;
 
 /**
- * Switches two-factor on with the first code of the authenticator. All sessions end; this browser
- * gets a new one.
+ * Switches two-factor on with the password and the first code of the authenticator. All sessions
+ * end; this browser gets a new one.
  *
- * @throws ValidationError for a wrong code
+ * @throws ValidationError for a wrong password or code
  * @throws DomainError INVALID_STATE when two-factor is set up, or no secret was made
+ * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function confirmTwoFactor(
   deps: AccountDeps,
   user: SignedInUser,
-  code: string,
+  { password, code }: { password: string; code: string },
   client: Client,
 ): Promise<TwoFactorChange> {
   const { sql } = deps;
   const { userId, email } = user;
-  const { totpSecretSealed } = await requireUser(sql, userId);
-  const setUp = await readTwoFactorSetUp(deps, user);
+  const row = await requirePassword(deps, user, password, client);
+  const setUp = setUpOf(deps, row);
   if (!setUp) return refuseSetUp();
   const step = stepOfCode(deps, totpOf(setUp.secret, email), code.replaceAll(/\s/g, ''));
   if (step === undefined) {
@@ -118,7 +126,7 @@ export async function confirmTwoFactor(
     WITH changed AS (
       UPDATE users SET totp_confirmed_at = service_now(), totp_last_step = ${step}
       WHERE user_id = ${userId} AND totp_confirmed_at IS NULL
-        AND totp_secret_sealed = ${totpSecretSealed}
+        AND totp_secret_sealed = ${row.totpSecretSealed}
       RETURNING *
     ), ${replacingCodes(sql, recoveryCodes)}, sessions AS (
       DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id

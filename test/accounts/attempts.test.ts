@@ -5,6 +5,7 @@ import {
   codeLimits,
   forgetAttempts,
   linkLimits,
+  mailLimits,
   passwordLimits,
 } from '../../src/accounts/attempts.ts';
 import { HttpRefusal } from '../../src/http/errors.ts';
@@ -167,14 +168,24 @@ test('codes of one account wait after 30 failures, from however many addresses',
   expect(await waitOf(admitAttempt(sql, codeLimits('usr_2', '203.0.113.99')))).toBe(0);
 });
 
-test('links wait after 20 from one address; mails to one address after five', async ({
+test('links wait after 20 from one address', async ({ database: { serviceSql: sql } }) => {
+  for (let count = 1; count <= 20; count += 1) await admitAttempt(sql, linkLimits(ADDRESS));
+  expect(await waitOf(admitAttempt(sql, linkLimits(ADDRESS)))).toBe(15);
+});
+
+test('one client has five mails of a kind sent to an address, and all clients 50', async ({
   database: { serviceSql: sql },
   email,
 }) => {
-  for (let count = 1; count <= 20; count += 1) await admitAttempt(sql, linkLimits(ADDRESS));
-  expect(await waitOf(admitAttempt(sql, linkLimits(ADDRESS)))).toBe(15);
-  for (let count = 1; count <= 5; count += 1) expect(await admitMail(sql, email)).toBe(true);
-  expect(await admitMail(sql, email)).toBe(false);
+  for (let count = 1; count <= 5; count += 1) {
+    expect(await admitMail(sql, mailLimits('sign_up', email, ADDRESS))).toBe(true);
+  }
+  expect(await admitMail(sql, mailLimits('sign_up', email, ADDRESS))).toBe(false);
+  expect(await admitMail(sql, mailLimits('reset', email, ADDRESS))).toBe(true);
+  for (let count = 7; count <= 50; count += 1) {
+    expect(await admitMail(sql, mailLimits('sign_up', email, `198.51.100.${count}`))).toBe(true);
+  }
+  expect(await admitMail(sql, mailLimits('reset', email, OTHER_ADDRESS))).toBe(false);
 });
 
 test('attempts at the same limits in another order never wait for each other', async ({

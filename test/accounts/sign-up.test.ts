@@ -8,6 +8,7 @@ import {
   newEmail,
   tokenIn,
 } from './accounts-test.ts';
+import { countingSql, countRows, cpuMsOf } from './work.ts';
 
 const test = accountsTest();
 
@@ -105,6 +106,37 @@ test('an address with an account gets a mail that says so, and no new account', 
   expect(mails[0]).toMatchObject({ to: email, subject: 'You already have an account' });
   expect(tokenIn(mails[0]!)).toBe('');
   expect(await sql`SELECT FROM users WHERE email = ${email}`).toHaveLength(1);
+});
+
+test('an address with an account takes the same statements, rows, mails and hash', async ({
+  deps,
+  mails,
+  newMerchant,
+  database,
+}) => {
+  const { sql, statements } = countingSql(database.url);
+  const { email: known } = await newMerchant();
+  const workOf = async (email: string) => {
+    const before = await countRows(database.sql);
+    statements.length = 0;
+    mails.length = 0;
+    await signUp({ ...deps, sql }, formOf(email), CLIENT);
+    const after = await countRows(database.sql);
+    const added = Object.keys(after).map((table) => (after[table] ?? 0) - (before[table] ?? 0));
+    return { statements: [...statements], added, mails: mails.map(({ to }) => to === email) };
+  };
+  await workOf(newEmail());
+  const unknown = await workOf(newEmail());
+  expect(unknown.statements).toHaveLength(3);
+  expect(unknown.mails).toEqual([true]);
+  expect(await workOf(known)).toEqual(unknown);
+
+  await database.sql`DELETE FROM account_attempts`;
+  const unknownMs = await cpuMsOf(() => signUp({ ...deps, sql }, formOf(newEmail()), CLIENT));
+  const knownMs = await cpuMsOf(() => signUp({ ...deps, sql }, formOf(known), CLIENT));
+  expect(unknownMs / knownMs).toBeGreaterThan(0.5);
+  expect(unknownMs / knownMs).toBeLessThan(2);
+  await sql.end();
 });
 
 test('the link works for 24 hours, and once', async ({ deps, mails, at }) => {

@@ -22,6 +22,8 @@ import { accountsTest, CLIENT, ELSEWHERE, expectTooMany, tokenIn } from './accou
 const STEP_SECONDS = 30;
 const WRONG_CODE = { code: 'VALIDATION_FAILED' };
 
+const given = (code: string) => ({ password: PASSWORD, code });
+
 const base = accountsTest();
 const test = base
   .extend('user', async ({ deps, newMerchant }) => {
@@ -32,7 +34,7 @@ const test = base
   .extend('withTwoFactor', ({ deps, now }) => async (user: SignedInUser) => {
     await startTwoFactor(deps, user);
     const { secret } = (await readTwoFactorSetUp(deps, user))!;
-    const change = await confirmTwoFactor(deps, user, codeOf(secret, now.ms), CLIENT);
+    const change = await confirmTwoFactor(deps, user, given(codeOf(secret, now.ms)), CLIENT);
     const login = async () => {
       const { next, token } = await logIn(deps, { email: user.email, password: PASSWORD }, CLIENT);
       expect(next).toBe('code');
@@ -60,7 +62,7 @@ test('is set up with a secret and its first code', async ({ deps, user, mails, n
   const { recoveryCodes, sessionToken } = await confirmTwoFactor(
     deps,
     user,
-    codeOf(secret, now.ms).replace(/^.../, '$& '),
+    given(codeOf(secret, now.ms).replace(/^.../, '$& ')),
     CLIENT,
   );
   expect(recoveryCodes).toHaveLength(10);
@@ -89,11 +91,30 @@ test('is not switched on by a wrong code, nor by one for another secret', async 
   expect(second.secret).not.toBe(first.secret);
   for (const code of ['', '000000 ', 'abcdef', codeOf(first.secret, now.ms)]) {
     if (code === codeOf(second.secret, now.ms)) continue;
-    await expect(confirmTwoFactor(deps, user, code, CLIENT)).rejects.toMatchObject(WRONG_CODE);
+    await expect(confirmTwoFactor(deps, user, given(code), CLIENT)).rejects.toMatchObject(
+      WRONG_CODE,
+    );
   }
   expect((await readTwoFactor(deps, user)).since).toBeNull();
-  await confirmTwoFactor(deps, user, codeOf(second.secret, now.ms), CLIENT);
+  await confirmTwoFactor(deps, user, given(codeOf(second.secret, now.ms)), CLIENT);
   await expect(startTwoFactor(deps, user)).rejects.toMatchObject({ code: 'INVALID_STATE' });
+});
+
+test('is not switched on in a stolen session: it takes the password', async ({
+  deps,
+  user,
+  now,
+}) => {
+  await startTwoFactor(deps, user);
+  const { secret } = (await readTwoFactorSetUp(deps, user))!;
+  const guess = { password: 'a guess', code: codeOf(secret, now.ms) };
+  for (let count = 0; count < 5; count += 1) {
+    await expect(confirmTwoFactor(deps, user, guess, CLIENT)).rejects.toHaveProperty(
+      'validationErrors.password',
+    );
+  }
+  await expectTooMany(confirmTwoFactor(deps, user, given(guess.code), CLIENT));
+  expect((await readTwoFactor(deps, user)).since).toBeNull();
 });
 
 test('ends every session when it is switched on', async ({ deps, user, withTwoFactor }) => {
@@ -307,8 +328,8 @@ test('is still required after the password was reset by mail, and old logins end
   await requestReset(deps, user.email, CLIENT);
   await resetPassword(deps, tokenIn(mails[0]!), 'four purple umbrellas', CLIENT);
   expect(await isCodeAwaited(deps, waiting)).toBe(false);
-  const given = { email: user.email, password: 'four purple umbrellas' };
-  expect((await logIn(deps, given, CLIENT)).next).toBe('code');
+  const newLogin = { email: user.email, password: 'four purple umbrellas' };
+  expect((await logIn(deps, newLogin, CLIENT)).next).toBe('code');
 });
 
 test('every change is in the audit log', async ({
@@ -322,8 +343,7 @@ test('every change is in the audit log', async ({
   const { secret } = await withTwoFactor(user);
   await renewRecoveryCodes(deps, user, PASSWORD, CLIENT);
   await at(STEP_SECONDS);
-  const given = { password: PASSWORD, code: codeOf(secret, now.ms) };
-  await disableTwoFactor(deps, user, given, CLIENT);
+  await disableTwoFactor(deps, user, given(codeOf(secret, now.ms)), CLIENT);
   const rows = await sql`
     SELECT actor, address, action, merchant_id FROM audit_log
     WHERE subject = ${user.userId} AND action ~ '^(two_factor|recovery_codes)' ORDER BY audit_id`;

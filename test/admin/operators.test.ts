@@ -67,7 +67,8 @@ test('an operator is invited by a link that sets the password once, and then nee
 
   await startTwoFactor(deps, user);
   const { secret } = (await readTwoFactorSetUp(deps, user))!;
-  await confirmTwoFactor(deps, user, codeOf(secret), CLIENT);
+  const given = { password: NEW_PASSWORD, code: codeOf(secret) };
+  await confirmTwoFactor(deps, user, given, CLIENT);
   expect(await stateOf(cli, email)).toMatchObject({
     state: 'ACTIVE',
     lastSeenAt: expect.any(String),

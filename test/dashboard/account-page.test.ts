@@ -94,11 +94,11 @@ test('two-factor is set up with a QR code or the secret; the recovery codes are 
   expect(page.body).toContain('aria-label="QR code for an authenticator app"');
   const secret = secretIn(page.body);
   expect(secret).toHaveLength(32);
-  const wrong = await browser.post(`${path}/confirm`, { code: '12345' });
+  const wrong = await browser.post(`${path}/confirm`, { password: PASSWORD, code: '12345' });
   expect(wrong.status).toBe(400);
   expect(secretIn(wrong.body)).toBe(secret);
 
-  const done = await browser.post(`${path}/confirm`, { code: codeOf(secret) });
+  const done = await browser.post(`${path}/confirm`, { password: PASSWORD, code: codeOf(secret) });
   expect(done.status).toBe(200);
   expect(done.headers.get('cache-control')).toBe('no-store');
   const codes = recoveryCodesIn(done.body);
@@ -118,7 +118,7 @@ test('recovery codes are made anew with the password; two-factor is switched off
   const browser = browserOf(await newUser());
   const path = `${ACCOUNT}/two-factor`;
   const secret = secretIn((await browser.follow(await browser.post(`${path}/start`))).body);
-  await browser.post(`${path}/confirm`, { code: codeOf(secret) });
+  await browser.post(`${path}/confirm`, { password: PASSWORD, code: codeOf(secret) });
   const wrong = await browser.post(`${path}/recovery-codes`, { codesPassword: 'wrong' });
   expect(wrong.status).toBe(400);
   expect(wrong.body).toContain('id="codesPassword-violation">This is not your password');
@@ -143,7 +143,7 @@ test('an operator without two-factor sees only its set-up', async ({ service, br
   expect((await browser.get('/operator/account')).body).toContain('set it up to continue');
   const path = '/operator/account/two-factor';
   const secret = secretIn((await browser.follow(await browser.post(`${path}/start`))).body);
-  await browser.post(`${path}/confirm`, { code: codeOf(secret) });
+  await browser.post(`${path}/confirm`, { password: PASSWORD, code: codeOf(secret) });
   expect((await browser.get('/operator/operators')).status).toBe(200);
 });
 

@@ -54,21 +54,20 @@ export function twoFactorPages(
     audience,
     method: 'POST',
     path: '/account/two-factor/confirm',
-    body: z.object({ code: text }),
+    body: z.object({ password: text, code: text }),
     isBeforeTwoFactor: true,
   }).handledBy(async (request) => {
     const { viewer, body } = request;
     return orShowAgain(
       async () => {
         const client = clientOf(request);
-        const change = await confirmTwoFactor(accounts, viewer.user, body.code, client);
+        const change = await confirmTwoFactor(accounts, viewer.user, body, client);
         return {
           view: codesView(change.recoveryCodes, viewer, 'Two-factor authentication is on.'),
           setCookie: cookieText(SESSION_COOKIE, change.sessionToken),
         };
       },
       (state) => twoFactorView(accounts, viewer, state),
-      body,
     );
   });
   return [...show, ...start, ...confirm, ...changePages(context, accounts, audience)];
@@ -168,14 +167,14 @@ function setUpParts(path: string, { secret, uri }: TwoFactorSetUp, state: Refuse
     ),
     section(
       'enter',
-      '2. Enter the code that the app shows',
+      '2. Enter the code that the app shows, and your password',
       form(
         `${path}/two-factor/confirm`,
         {},
         codeField(state, 'Six digits. They change every 30 seconds.'),
+        passwordField(state, { label: 'Your password' }),
         submit('Switch on'),
       ),
-      form(`${path}/two-factor/start`, {}, submit('Make another secret', 'small')),
     ),
   ];
 }
