@@ -41,18 +41,22 @@ export function stepOfCode({ nowMs }: AccountDeps, totp: TOTP, code: string): nu
   return delta === null ? undefined : Math.floor(timestamp / PERIOD_MS) + delta;
 }
 
-/** Accepts a code, and none of its step or of an earlier one afterwards. */
-async function acceptTotp(
-  deps: AccountDeps,
-  { userId, email, totpSecretSealed }: UserRow,
-  code: string,
-): Promise<boolean> {
-  const secret = openTotpSecret(deps, userId, totpSecretSealed ?? '');
+/**
+ * Accepts a code, and none of its step or of an earlier one afterwards. A secret that was sealed with
+ * an older key is sealed anew.
+ */
+async function acceptTotp(deps: AccountDeps, user: UserRow, code: string): Promise<boolean> {
+  const { userId, email, totpSecretSealed: sealed } = user;
+  if (sealed === null) return false;
+  const secret = openTotpSecret(deps, userId, sealed);
   const step = stepOfCode(deps, totpOf(secret, email), code);
   if (step === undefined) return false;
+  const kept = deps.dataBox.isCurrent(sealed) ? sealed : sealTotpSecret(deps, userId, secret);
   const accepted = await deps.sql`
-    UPDATE users SET totp_last_step = ${step}
-    WHERE user_id = ${userId} AND coalesce(totp_last_step, 0) < ${step} RETURNING user_id`;
+    UPDATE users SET totp_last_step = ${step}, totp_secret_sealed = ${kept}
+    WHERE user_id = ${userId} AND totp_secret_sealed = ${sealed}
+      AND coalesce(totp_last_step, 0) < ${step}
+    RETURNING user_id`;
   return accepted.length > 0;
 }
 

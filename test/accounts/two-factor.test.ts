@@ -16,6 +16,8 @@ import {
   resetPassword,
   startTwoFactor,
 } from '../../src/accounts/public.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
+import { SECRET_KEYS } from '../support/secret-keys.ts';
 import { codeOf, PASSWORD, TOTP_SECRET } from '../support/users.ts';
 import { accountsTest, CLIENT, ELSEWHERE, expectTooMany, tokenIn } from './accounts-test.ts';
 
@@ -272,6 +274,24 @@ test('neither the secret nor a recovery code is stored as it is', async ({
   const [{ sealed }] = await sql<[{ sealed: string }]>`
     SELECT totp_secret_sealed AS sealed FROM users WHERE user_id = ${user.userId}`;
   expect(() => deps.dataBox.open(sealed, ['another user', 'totp_secret'])).toThrow();
+});
+
+test('a secret that was sealed with an older key is sealed anew at the next login', async ({
+  deps,
+  user,
+  withTwoFactor,
+  at,
+  now,
+  database: { sql },
+}) => {
+  const { secret, login } = await withTwoFactor(user);
+  await at(STEP_SECONDS);
+  const rotated = createSecretBox(`new:${Buffer.alloc(32, 8).toString('base64')},${SECRET_KEYS}`);
+  await logInWithCode({ ...deps, dataBox: rotated }, await login(), codeOf(secret, now.ms), CLIENT);
+  const [row] = await sql<[{ sealed: string }]>`
+    SELECT totp_secret_sealed AS sealed FROM users WHERE user_id = ${user.userId}`;
+  expect(rotated.isCurrent(row.sealed)).toBe(true);
+  expect(rotated.open(row.sealed, [user.userId, 'totp_secret'])).toBe(secret);
 });
 
 test('new recovery codes need the password and replace the old ones', async ({
