@@ -42,4 +42,12 @@ export const PAGES: readonly MeasuredPage[] = [
   merchant("one order's version", ({ completedOrder }) => `/orders/${completedOrder}/version`),
   merchant('disputes', () => '/disputes'),
   merchant('disputes, ended', () => '/disputes?list=ended'),
+  merchant('keys', () => '/keys'),
+  merchant('webhooks', () => '/webhooks'),
+  merchant('deliveries', () => '/deliveries'),
+  merchant('deliveries, in the middle', ({ delivery }) => `/deliveries?before=${delivery}`),
+  merchant('deliveries, FAILED', () => '/deliveries?state=FAILED'),
+  merchant('deliveries, an event that none has', () => '/deliveries?event=ORDER_CANCELLED'),
+  merchant('deliveries by order', ({ completedOrder }) => `/deliveries?order=${completedOrder}`),
+  merchant('one delivery', ({ delivery }) => `/deliveries/${delivery}`),
 ];

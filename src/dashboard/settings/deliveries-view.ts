@@ -10,7 +10,7 @@ import { moment, notice, section } from '../view/parts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { deliveryState, resultText } from './delivery-parts.ts';
-import { pathOf } from './deps.ts';
+import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the list of deliveries shows. */
 export interface DeliveriesContent {
@@ -28,6 +28,10 @@ export interface DeliveriesContent {
   /** A form that was refused, with what was typed. */
   refused?: { message: string; values: Readonly<Record<string, string>> };
 }
+
+const NUMBER = new Intl.NumberFormat('en-IN');
+/** The id of the form below the table, which has its boxes. */
+const SELECTION = 'selection';
 
 const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
 
@@ -58,12 +62,13 @@ export function deliveriesView(content: DeliveriesContent): View {
         timeField('since', 'Since (IST)', { values, violations }),
         timeField('until', 'Until (IST)', { values, violations }),
       ),
-      form(
-        `${path}/resend`,
-        { class: 'list' },
-        deliveryTable(environment, page.deliveries, Object.values(values).some(Boolean)),
-        page.deliveries.length > 0 && submit('Send the selected ones again', 'second'),
-      ),
+      deliveryTable(environment, page.deliveries, Object.values(values).some(Boolean)),
+      page.deliveries.length > 0 &&
+        form(
+          `${path}/resend`,
+          { id: SELECTION },
+          submit(`Send the selected ones again ${IN_ENVIRONMENT[environment]}`, 'second'),
+        ),
       pager(path, values, { before, next: page.older ?? undefined }),
       resendSection(content, path),
     ],
@@ -93,28 +98,23 @@ function deliveryTable(
         cell: ({ deliveryId, event }) =>
           h('input', {
             type: 'checkbox',
+            form: SELECTION,
             name: 'deliveries[]',
             value: deliveryId,
             'aria-label': `Select ${event} ${deliveryId}`,
           }),
       },
       {
-        title: 'Event',
-        cell: ({ deliveryId, event }) =>
+        title: 'Webhook',
+        cell: ({ deliveryId, event, orderNumber }) => [
           link(pathOf(environment, `/deliveries/${deliveryId}`), event),
+          h('br', null),
+          link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
+        ],
       },
-      {
-        title: 'Order',
-        cell: ({ orderNumber }) => link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
-      },
-      { title: 'Time', cell: ({ createdAt }) => moment(createdAt) },
+      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
       { title: 'State', cell: ({ state }) => deliveryState(state) },
-      { title: 'Attempts', isNumber: true, cell: ({ attemptCount }) => attemptCount },
-      {
-        title: 'Last answer',
-        cell: ({ lastAttemptAt, lastStatusCode, lastError }) =>
-          lastAttemptAt && resultText({ statusCode: lastStatusCode, error: lastError }),
-      },
+      { title: 'Attempts', cell: attemptsText },
       {
         title: 'Next attempt',
         cell: ({ state, nextAttemptAt }) =>
@@ -122,6 +122,12 @@ function deliveryTable(
       },
     ],
   });
+}
+
+function attemptsText({ attemptCount, lastStatusCode, lastError }: ListedDelivery): string {
+  if (attemptCount === 0) return 'None yet';
+  const last = resultText({ statusCode: lastStatusCode, error: lastError });
+  return attemptCount === 1 ? last : `${NUMBER.format(attemptCount)}, the last: ${last}`;
 }
 
 function resendSection({ environment, refused }: DeliveriesContent, path: string) {
@@ -146,12 +152,11 @@ function resendSection({ environment, refused }: DeliveriesContent, path: string
         { name: 'resend-since', label: 'Since (IST)', type: 'datetime-local', required: true },
         refused ?? {},
       ),
-      submit(`Send them again in ${environment}`, 'second'),
+      submit(`Send them again ${IN_ENVIRONMENT[environment]}`, 'second'),
     ),
   );
 }
 
-const NUMBER = new Intl.NumberFormat('en-IN');
 const STOPPED = {
   endpoint_refuses: 'It was stopped, because your server refused all of the last hundred.',
   no_url: 'It was stopped, because there is no webhook URL any more.',

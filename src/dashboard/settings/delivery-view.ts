@@ -13,7 +13,7 @@ import { copyable, facts, moment, notice, section } from '../view/parts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { deliveryState, resultText } from './delivery-parts.ts';
-import { pathOf } from './deps.ts';
+import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the page of a delivery shows. */
 export interface DeliveryContent {
@@ -81,7 +81,7 @@ function deliverySection({ environment, delivery }: DeliveryContent, path: strin
       environment === 'production' &&
         ' This is production: if your server has handled the event already, it must recognise it.',
     ),
-    form(`${path}/resend`, {}, submit(`Send it again in ${environment}`, 'second')),
+    form(`${path}/resend`, {}, submit(`Send it again ${IN_ENVIRONMENT[environment]}`, 'second')),
   );
 }
 

@@ -28,3 +28,9 @@ export function ownerOf({ merchantId, environment }: MerchantViewer): DeliveryOw
 export function pathOf(environment: Environment, below: string): string {
   return `/dashboard/${environment}${below}`;
 }
+
+/** Where a page's subject is, in a sentence. */
+export const IN_ENVIRONMENT = {
+  sandbox: 'in the sandbox',
+  production: 'in production',
+} as const satisfies Record<Environment, string>;

@@ -6,7 +6,7 @@ import { submit, textArea } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { copyable, downloadText, facts, moment, notice, section } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import { pathOf } from './deps.ts';
+import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the page of keys shows. */
 export interface KeysContent {
@@ -38,7 +38,7 @@ export function keysView(content: KeysContent): View {
 }
 
 function keySection({ environment, merchantStatus, key }: KeysContent) {
-  const title = `API key of the ${environment}`;
+  const title = `API key ${IN_ENVIRONMENT[environment]}`;
   if (key) return section('key', title, keyFacts(key), rotateLink(environment));
   if (merchantStatus === 'PENDING' || merchantStatus === 'REJECTED') {
     return section(
@@ -108,7 +108,7 @@ export function rotateKeyView(environment: Environment): View {
     title: 'Replace the secret',
     content: section(
       'rotate',
-      `The API secret of the ${environment}`,
+      `The API secret ${IN_ENVIRONMENT[environment]}`,
       notice(
         'bad',
         `The old secret stops working at once: every request with it is refused with 401 until your server has the new one.${

@@ -4,7 +4,7 @@ import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { copyable, downloadText, notice, section } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import { pathOf } from './deps.ts';
+import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** The page that asks before a webhook secret is replaced. */
 export function rotateWebhookSecretView(environment: Environment): View {
@@ -46,7 +46,7 @@ function question(
     title: texts.title,
     content: section(
       'question',
-      `In the ${environment}`,
+      `The endpoint ${IN_ENVIRONMENT[environment]}`,
       notice('bad', texts.danger),
       h('p', null, texts.more),
       form(pathOf(environment, texts.path), {}, submit(texts.action, 'danger')),

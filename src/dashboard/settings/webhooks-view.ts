@@ -12,7 +12,7 @@ import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { facts, moment, notice, section } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import { pathOf } from './deps.ts';
+import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the page of the webhook settings shows. */
 export interface WebhooksContent {
@@ -57,13 +57,15 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
       : 'https or http. Local and private addresses are refused.';
   return section(
     'endpoint',
-    `URL of the ${environment}`,
+    `URL ${IN_ENVIRONMENT[environment]}`,
     h(
       'p',
       null,
       url === null
         ? 'No webhooks are sent, because there is no URL yet.'
         : 'Every event of your orders is sent here as a signed POST request.',
+      environment === 'production' &&
+        ' This is production: with a wrong URL, your shop does not learn of real payments.',
     ),
     form(
       pathOf(environment, '/webhooks'),
@@ -74,10 +76,11 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
       ),
       submit(url === null ? 'Save the URL' : 'Change the URL'),
     ),
-    facts({
-      Secret: hasSecret && 'Set. It was shown once, and is stored encrypted.',
-      Changed: updatedAt && moment(updatedAt),
-    }),
+    hasSecret &&
+      facts({
+        Secret: 'Set. It was shown once, and is stored encrypted.',
+        Changed: updatedAt && moment(updatedAt),
+      }),
     hasSecret &&
       h(
         'p',
