@@ -123,6 +123,16 @@ test('the ledger shows the last proof, its faults and the earlier proofs', async
     UPDATE orders SET amount_paise = amount_paise - 1 WHERE order_number = ${order.orderNumber}`;
 });
 
+test('merchants that wait for a review are on the work queue', async ({ service, operators }) => {
+  await service.sql`
+    INSERT INTO merchants (merchant_id, name, email, submissions)
+    VALUES ('mer_waiting', 'Nila Crafts', 'nila@example.com', 1),
+      ('mer_new', 'Not submitted', 'new@example.com', 0)`;
+  const { body } = await operators.support.get('/operator');
+  expect(body).toContain('href="/operator/merchants/mer_waiting"');
+  expect(body).not.toContain('mer_new');
+});
+
 test('the audit log is filtered, read in pages, and saved as CSV', async ({
   service,
   operators,

@@ -4,6 +4,7 @@ import { listAlerts } from '../../alerts/alerts.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
+import { listUnderReview } from '../../onboarding/public.ts';
 import { findUnprocessedOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
@@ -15,7 +16,7 @@ import { alertList } from './alerts.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { disputeTable } from './dispute-table.ts';
 import { doneNotice, moreNote } from './parts.ts';
-import { failingTable, stuckTable, unprocessedTable } from './work-tables.ts';
+import { failingTable, reviewTable, stuckTable, unprocessedTable } from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */
 const ROWS_OF_A_KIND = 10;
@@ -31,7 +32,7 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
     path: '',
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ query, viewer: { role } }) => {
-    const { alerts, stuck, disputes, failing, unprocessed, proof } = await readWork(deps);
+    const { alerts, stuck, disputes, reviews, failing, unprocessed, proof } = await readWork(deps);
     const content = [
       doneNotice(query.done),
       proofNotice(proof),
@@ -52,6 +53,12 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
         'Disputes under review',
         disputeTable(disputes.disputes, 'No dispute waits for a decision.'),
         moreNote(disputes.hasMore, link('/operator/disputes', 'All disputes')),
+      ),
+      section(
+        'reviews',
+        'Merchants waiting for a review',
+        reviewTable(reviews.slice(0, ROWS_OF_A_KIND)),
+        moreNote(reviews.length > ROWS_OF_A_KIND, link('/operator/merchants', 'All merchants')),
       ),
       section(
         'unprocessed',
@@ -76,15 +83,16 @@ async function readWork({ sql, inspector }: OperatorPageDeps) {
     const { stuck, hasMore } = await findStuckMoney(sql, ROWS_OF_A_KIND);
     return { inspected: await inspectStuck(inspector, stuck), hasMore };
   };
-  const [alerts, stuck, disputes, failing, unprocessed, proof] = await Promise.all([
+  const [alerts, stuck, disputes, reviews, failing, unprocessed, proof] = await Promise.all([
     listAlerts(sql, {}, ROWS_OF_A_KIND),
     readStuck(),
     listRunningDisputes(sql, { status }, ROWS_OF_A_KIND),
+    listUnderReview(sql),
     findFailingEndpoints(sql, ROWS_OF_A_KIND),
     findUnprocessedOrders(sql, ROWS_OF_A_KIND),
     findLatestProof(sql),
   ]);
-  return { alerts, stuck, disputes, failing, unprocessed, proof };
+  return { alerts, stuck, disputes, reviews, failing, unprocessed, proof };
 }
 
 function proofNotice(proof: LedgerProof | undefined) {

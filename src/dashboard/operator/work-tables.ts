@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
+import type { ListedMerchant } from '../../onboarding/public.ts';
 import type { UnprocessedOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
@@ -149,6 +150,26 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
           moment(lastFailedAt),
         ],
       },
+    ],
+  });
+}
+
+/** Merchants whose application waits for a decision, the one that has waited longest first. */
+export function reviewTable(rows: readonly ListedMerchant[]) {
+  return dataTable({
+    caption: 'Merchants waiting for a review',
+    rows,
+    empty: 'No merchant waits for a review.',
+    columns: [
+      {
+        title: 'Merchant',
+        cell: ({ merchantId, name }) => merchantLink(merchantId, h('span', { dir: 'auto' }, name)),
+      },
+      {
+        title: 'Legal name',
+        cell: ({ legalName }) => h('span', { dir: 'auto' }, legalName ?? '–'),
+      },
+      { title: 'Submitted', cell: ({ submittedAt }) => submittedAt && moment(submittedAt) },
     ],
   });
 }
