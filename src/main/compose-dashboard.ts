@@ -39,6 +39,7 @@ export interface SharedWithApi {
 export function composeDashboard(resources: Resources, shared: SharedWithApi): Route[] {
   const { config, sql, temporal, log } = resources;
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond } = config;
+  const retries = createDeliveryRetries(temporal);
   const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
   return dashboardRoutes({
     pages: {
@@ -57,7 +58,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       checkUrl: createUrlCheck(config),
       sender: createWebhookSender(webhookRules(config)),
       apiVersion: API_VERSION,
-      retries: createDeliveryRetries(temporal),
+      retries,
     },
     onboarding: {
       sql,
@@ -72,6 +73,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       commands: shared.commands,
       workflows: shared.workflows,
       inspector: createWorkflowInspector(temporal),
+      retries,
       temporalNamespace: config.temporalNamespace,
       temporalUiUrl: config.temporalUiUrl,
     },

@@ -8,7 +8,7 @@ export {
 } from './endpoints.ts';
 export type { EndpointFigures } from './endpoint-figures.ts';
 export { endpointFigures } from './endpoint-figures.ts';
-export { listDeliveries } from './delivery-list.ts';
+export { deliveryNotFound, listDeliveries } from './delivery-list.ts';
 export type {
   DeliveryOwner,
   DeliveryPage,

@@ -261,3 +261,29 @@ test('an alert is shown with what to do, and cleared with a reason', async ({
   expect((await operators.support.post(path, { reason: 'Again' })).status).toBe(404);
   expect(await auditOf(sql, 'razorpay:pay_1')).toEqual([byOperator('alert.clear')]);
 });
+
+test("one of an order's webhooks is sent again, and only under its own order", async ({
+  service,
+  operators,
+  orders,
+  owner,
+}) => {
+  const shop = await service.newMerchant();
+  const created = await shop.sandbox.create();
+  const { orderNumber } = await orders.workflowOf(created);
+  const other = await orders.in('PAID');
+  const [row] = await service.sql<{ deliveryId: string }[]>`
+    SELECT delivery_id FROM webhook_deliveries JOIN order_events USING (event_id)
+    WHERE order_number = ${orderNumber}`;
+  const deliveryId = row?.deliveryId ?? '';
+  const retry = (number: string) => pathOf(number, `deliveries/${deliveryId}/retry`);
+  await until(async () => shop.receiver.received.length === 1);
+  const page = await operators.support.get(`/operator/orders/${orderNumber}`);
+  expect(page.body).toContain(`action="${retry(orderNumber)}"`);
+  expect((await operators.support.post(retry(other.orderNumber))).status).toBe(404);
+  expect((await owner.post(retry(orderNumber))).status).toBe(404);
+  const sent = await operators.support.post(retry(orderNumber));
+  expect(sent.location).toBe(`/operator/orders/${orderNumber}?done=delivered`);
+  expect(shop.receiver.received).toHaveLength(2);
+  expect(await auditOf(service.sql, deliveryId)).toEqual([byOperator('delivery.retry')]);
+});

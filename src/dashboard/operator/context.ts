@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../../db/client.ts';
 import type { OrderCommands } from '../../orders/public.ts';
+import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { WorkflowInspector } from '../../temporal/pending-activities.ts';
 
@@ -11,6 +12,7 @@ export interface OperatorPageDeps {
   commands: OrderCommands;
   workflows: OrderWorkflows;
   inspector: WorkflowInspector;
+  retries: DeliveryRetries;
   temporalNamespace: string;
   /** Temporal's Web UI; without it workflows are named, but not linked. */
   temporalUiUrl?: string | undefined;

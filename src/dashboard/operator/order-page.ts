@@ -3,12 +3,17 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import { findOrderAnywhere } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
+import { deliveryNotFound, listDeliveries, retryDelivery } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { actionLinks } from './order-actions.ts';
 import { orderContent } from './order-view.ts';
 import { doneNotice } from './parts.ts';
+
+/** The page waits no longer for the attempt, which continues after that. */
+const RETRY_WAIT_MS = 3000;
+const RETRY_TIMEOUT_MS = 10_000;
 
 /** The page waits no longer for Temporal. */
 const TEMPORAL_TIMEOUT_MS = 2000;
@@ -26,6 +31,24 @@ export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[]
   }));
 }
 
+/** Sends one of an order's webhooks again now. */
+export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Route[] {
+  return definePage(context, {
+    audience: 'operator',
+    method: 'POST',
+    path: '/orders/{order}/deliveries/{delivery}/retry',
+    permission: 'delivery.retry',
+    params: z.object({ order: z.string(), delivery: z.string() }),
+    responseTimeoutMs: RETRY_TIMEOUT_MS,
+  }).handledBy(async ({ params: { order, delivery }, actor }) => {
+    const { sql, retries } = deps;
+    const filter = { orderNumber: order, deliveryId: delivery };
+    if ((await listDeliveries(sql, filter, 1)).length === 0) throw deliveryNotFound(delivery);
+    const { outcome } = await retryDelivery({ sql, retries, actor }, delivery, RETRY_WAIT_MS);
+    return { seeOther: `/operator/orders/${encodeURIComponent(order)}?done=${outcome}` };
+  });
+}
+
 async function orderPageView(
   deps: OperatorPageDeps,
   orderNumber: string,
@@ -38,7 +61,7 @@ async function orderPageView(
   ]);
   const content = [
     doneNotice(done),
-    ...orderContent(view, workflows, actionLinks({ order, view, workflows }, role)),
+    ...orderContent(view, workflows, actionLinks({ order, view, workflows }, role), role),
   ];
   return { title: `Order ${orderNumber}`, content };
 }

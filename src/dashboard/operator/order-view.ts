@@ -1,17 +1,21 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import type { OperatorRole } from '../../accounts/public.ts';
+import { mayDo } from '../../accounts/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
+import { submit } from '../view/fields.ts';
 import { facts, moment, money, orderStatus, section, tag } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
-import { link } from '../view/url.ts';
+import { form, link } from '../view/url.ts';
 import { disputeRecords } from './dispute-records.ts';
 import { merchantIn } from './parts.ts';
 
-/** The parts of an operator's page of an order. @param actions links to what may be done */
+/** The parts of an operator's page of an order. @param actions links to what `role` may do */
 export function orderContent(
   order: OrderView,
   workflows: OrderWorkflowsView,
   actions: ComponentChildren,
+  role: OperatorRole,
 ): ComponentChildren[] {
   return [
     headPart(order, actions),
@@ -25,7 +29,7 @@ export function orderContent(
       ),
     workflowPart(workflows),
     timelinePart(order),
-    deliveriesPart(order),
+    deliveriesPart(order, role),
   ];
 }
 
@@ -229,7 +233,7 @@ function detailsOf(details: Readonly<Record<string, unknown>>) {
 
 const DELIVERY_TONES = { PENDING: 'wait', DELIVERED: 'good', FAILED: 'bad' } as const;
 
-function deliveriesPart({ deliveries }: OrderView) {
+function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRole) {
   return section(
     'deliveries',
     'Webhooks',
@@ -252,6 +256,16 @@ function deliveriesPart({ deliveries }: OrderView) {
         {
           title: 'Next attempt',
           cell: ({ nextAttemptAt }) => nextAttemptAt && moment(new Date(nextAttemptAt)),
+        },
+        {
+          title: 'Action',
+          cell: ({ deliveryId }) =>
+            mayDo(role, 'delivery.retry') &&
+            form(
+              `/operator/orders/${orderNumber}/deliveries/${deliveryId}/retry`,
+              { 'aria-label': `Send ${deliveryId} again` },
+              submit('Send again', 'small'),
+            ),
         },
       ],
     }),

@@ -32,6 +32,9 @@ const DONE = {
     'The settlement is recorded, but the order was finished before it received it: check that the gateway has not moved its money too.',
   decide: 'The dispute is decided.',
   alert: 'The alert is cleared.',
+  delivered: 'The webhook was delivered.',
+  refused: 'The endpoint did not accept the webhook: its last answer is below.',
+  started: 'The webhook is being sent. Its result will be below.',
 } as const;
 
 /** A code in the query of the page that is shown after a change. */

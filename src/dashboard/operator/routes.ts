@@ -6,7 +6,7 @@ import { auditPages } from './audit.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { disputePages } from './disputes.ts';
 import { ledgerPage } from './ledger.ts';
-import { orderPage } from './order-page.ts';
+import { deliveryRetry, orderPage } from './order-page.ts';
 import { orderSearchPage } from './order-search.ts';
 import { workQueuePage } from './work-queue.ts';
 
@@ -17,6 +17,7 @@ export function operatorPages(context: PageContext, deps: OperatorPageDeps): Rou
     ...alertPages(context, deps),
     ...orderSearchPage(context, deps),
     ...orderPage(context, deps),
+    ...deliveryRetry(context, deps),
     ...actionPages(context, deps),
     ...disputePages(context, deps),
     ...ledgerPage(context, deps),
