@@ -57,6 +57,8 @@ async function check() {
   if (!document.hidden) {
     try {
       const response = await fetch(main.dataset.live, { cache: 'no-store' });
+      // The session has ended: what it showed does not stay on the screen.
+      if (response.redirected) return location.reload();
       if (!response.ok) throw new Error(String(response.status));
       const { version } = await response.json();
       failures = 0;
