@@ -111,11 +111,13 @@ export async function createSession(
  * The user of a session. One statement, which also moves the end of its idle time, at most once a
  * minute.
  *
+ * @param isActivity false for a request that no person has made: it does not move the idle time
  * @returns undefined if the session does not exist, has ended, or its user is disabled
  */
 export async function readSession(
   { sql }: SessionDeps,
   token: string,
+  isActivity = true,
 ): Promise<SignedInUser | undefined> {
   const [user] = await sql<SignedInUser[]>`
     WITH live AS (
@@ -123,7 +125,7 @@ export async function readSession(
       WHERE s.token_hash = ${hashOfToken(token)} AND ${isLive(sql)}
     ), seen AS (
       UPDATE dashboard_sessions s SET last_seen_at = service_now() FROM live
-      WHERE s.session_id = live.session_id
+      WHERE s.session_id = live.session_id AND ${isActivity}
         AND live.last_seen_at <= service_now() - ${SEEN_EVERY}::interval
     )
     SELECT user_id, live.email, session_id, merchant_id, m.name AS merchant_name,

@@ -12,8 +12,12 @@ export interface PageDeps {
   /** The rate limit of all pages, for each address. */
   rateLimiter: RateLimiter;
   log: Logger;
-  /** The user of a session cookie; undefined if the session does not exist or has ended. */
-  readSession(token: string): Promise<SignedInUser | undefined>;
+  /**
+   * The user of a session cookie; undefined if the session does not exist or has ended.
+   *
+   * @param isActivity whether a person has made the request, which moves the session's idle time
+   */
+  readSession(token: string, isActivity: boolean): Promise<SignedInUser | undefined>;
   /** Notices on every page of a merchant in one environment. */
   readBanners(merchantId: string, environment: Environment): Promise<ComponentChildren>;
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { OperatorAction } from '../accounts/public.ts';
+import type { OperatorAction, SignedInUser } from '../accounts/public.ts';
 import { SESSION_COOKIE } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import type { BodyType } from '../http/body.ts';
@@ -61,7 +61,9 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
 const headers = formHeaders.extend({
   Cookie: z.string().optional(),
   'User-Agent': z.string().optional(),
+  'Sec-Fetch-Dest': z.string().optional(),
 });
+type Headers = z.output<typeof headers>;
 
 /**
  * Declares a page or a form, in both environments if it is a merchant's. Before the handler runs, the
@@ -121,10 +123,10 @@ function routeOf<
     const { requestId, log, clientIp: address, headers: given } = request;
     if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
     const cookie = (name: string) => readCookie(given.Cookie, name);
-    const token = cookie(SESSION_COOKIE);
     const isFromElsewhere = given['Sec-Fetch-Site'] === 'cross-site';
-    if (audience !== 'anyone' && token === undefined && isFromElsewhere) return RELOAD;
-    const user = token === undefined ? undefined : await context.readSession(token);
+    const hasSession = cookie(SESSION_COOKIE) !== undefined;
+    if (audience !== 'anyone' && !hasSession && isFromElsewhere) return RELOAD;
+    const user = await userOf(context, given);
     if (user) addRequestFields({ userId: user.userId });
     const rendering = { context, place, user };
     try {
@@ -161,13 +163,25 @@ function anyInput(params: ObjectSchema | undefined, body: z.ZodType | undefined)
   };
 }
 
+/**
+ * The user of a request's session. What the script of a live page fetches is no activity: otherwise a
+ * page that is left open keeps its session from becoming idle.
+ */
+async function userOf(
+  context: PageContext,
+  { Cookie, 'Sec-Fetch-Dest': destination }: Headers,
+): Promise<SignedInUser | undefined> {
+  const token = readCookie(Cookie, SESSION_COOKIE);
+  if (token === undefined) return undefined;
+  return context.readSession(token, destination !== 'empty');
+}
+
 /** Checks who sends a file before it is read. The handler's checks follow once it was read. */
 function createUploadCheck(context: PageContext, page: AccessRule, place: Place) {
   return async (given: Readonly<Record<string, unknown>>): Promise<PageResponse | undefined> => {
     const sent = headers.parse(given);
     assertOwnForm(sent, context.publicBaseUrl);
-    const token = readCookie(sent.Cookie, SESSION_COOKIE);
-    const user = token === undefined ? undefined : await context.readSession(token);
+    const user = await userOf(context, sent);
     try {
       viewerOf(user, page, place.environment, place.path);
       return undefined;

@@ -46,7 +46,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       publicBaseUrl,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond }),
       log,
-      readSession: (token) => readSession({ sql }, token),
+      readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
     },
     accounts: composeAccounts(resources),

@@ -143,6 +143,22 @@ test('the time of the last request is written once a minute', async ({
   expect(await seenAt(2 * MINUTE_MS - 1)).toBe(MINUTE_MS);
 });
 
+test('a request that no person has made leaves the idle time as it is', async ({
+  deps,
+  clock,
+  newOperator,
+}) => {
+  const start = Date.now();
+  await clock.stopAt(new Date(start));
+  const operator = await newOperator();
+  for (const minutes of [5, 10, 14]) {
+    await clock.stopAt(new Date(start + minutes * MINUTE_MS));
+    expect(await readSession(deps, tokenOf(operator), false)).toBeDefined();
+  }
+  await clock.stopAt(new Date(start + 15 * MINUTE_MS));
+  expect(await readSession(deps, tokenOf(operator), false)).toBeUndefined();
+});
+
 test('a login ends the session that the browser had', async ({ deps, newMerchant }) => {
   const user = await newMerchant();
   const old = tokenOf(user);

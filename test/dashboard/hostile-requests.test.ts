@@ -54,7 +54,7 @@ const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: 
       publicBaseUrl: ORIGIN,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100_000 }),
       log,
-      readSession: (token) => readSession({ sql: service.sql }, token),
+      readSession: (token, isActivity) => readSession({ sql: service.sql }, token, isActivity),
       readBanners: async () => null,
       files: { style: '/style.css', island: '/island.js', icon: '/icon.svg' },
       pathPrefix: '',
@@ -101,6 +101,28 @@ describe('a session', () => {
       expect((await browserOf(site, person).get(SHOP)).status).toBe(200);
     },
   );
+
+  test('becomes idle while the script of an open page asks whether it has changed', async ({
+    service,
+    person,
+    site,
+  }) => {
+    const { sql } = service;
+    const { userId } = person;
+    const seenSecondsAgo = async () => {
+      const [row] = await sql<[{ seconds: number }]>`
+        SELECT extract(epoch FROM service_now() - last_seen_at)::int AS seconds
+        FROM dashboard_sessions WHERE user_id = ${userId}`;
+      return row.seconds;
+    };
+    await sql`UPDATE dashboard_sessions SET last_seen_at = last_seen_at - interval '1 hour'
+      WHERE user_id = ${userId}`;
+    const browser = browserOf(site, person);
+    expect((await browser.get(SHOP, { 'Sec-Fetch-Dest': 'empty' })).status).toBe(200);
+    expect(await seenSecondsAgo()).toBeGreaterThanOrEqual(3600);
+    expect((await browser.get(SHOP, { 'Sec-Fetch-Dest': 'document' })).status).toBe(200);
+    expect(await seenSecondsAgo()).toBeLessThan(60);
+  });
 
   test('is not read from the URL, a form or another header', async ({ person, site }) => {
     const token = person.cookie.slice(SESSION_COOKIE.length + 1);
