@@ -102,19 +102,21 @@ async function setPasswordByLink(
   const passwordHash = await hashPassword(newPassword);
   const action = purpose === 'invitation' ? 'invitation.accept' : 'password.reset';
   const used = await sql`
-    WITH used AS (
-      DELETE FROM one_time_links
+    WITH given AS (
+      SELECT user_id FROM one_time_links
       WHERE token_hash = ${hashOfToken(token)} AND purpose = ${purpose}
         AND expires_at > service_now()
-      RETURNING user_id
+    ), ended AS (
+      -- With the other links of the user, in one order: concurrent uses wait, and find nothing.
+      DELETE FROM one_time_links l USING given WHERE l.user_id = given.user_id
+      RETURNING l.token_hash, l.user_id
+    ), used AS (
+      SELECT user_id FROM ended WHERE token_hash = ${hashOfToken(token)}
     ), changed AS (
       UPDATE users u SET password_hash = ${passwordHash} FROM used
       WHERE u.user_id = used.user_id AND u.disabled_at IS NULL
       RETURNING u.*
-    ), ${endingAccess(sql)}, other_links AS (
-      DELETE FROM one_time_links l USING changed
-      WHERE l.user_id = changed.user_id AND l.token_hash <> ${hashOfToken(token)}
-    ), audited AS (
+    ), ${endingAccess(sql)}, audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject)
       SELECT ${auditNameOf(sql)}, ${address}, ${action}, u.merchant_id, u.user_id FROM changed u
     )

@@ -131,7 +131,11 @@ export async function confirmSignUp(
   return createSession(deps, userId, client);
 }
 
-/** The merchant, its user and the end of the link are one statement. */
+/**
+ * The merchant, its user and the end of the link are one statement. Other sign-ups of the address
+ * stay until they expire, and are refused: deleting them here could deadlock with their own
+ * confirmation.
+ */
 async function createMerchantUser(sql: Sql, token: string, client: Client): Promise<string> {
   const merchantId = `mer_${ulid()}`;
   const userId = `usr_${ulid()}`;
@@ -147,9 +151,6 @@ async function createMerchantUser(sql: Sql, token: string, client: Client): Prom
     ), merchant AS (
       INSERT INTO merchants (merchant_id, name, email)
       SELECT merchant_id, business_name, email FROM created JOIN confirmed USING (email)
-    ), others AS (
-      DELETE FROM sign_ups s USING confirmed
-      WHERE s.email = confirmed.email AND s.token_hash <> confirmed.token_hash
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject)
       SELECT 'merchant:' || email, ${client.address}, action, merchant_id, user_id

@@ -176,7 +176,7 @@ test('of two sign-ups with one address each link has its own password, and the f
   const [first = '', second = ''] = mails.map(tokenIn);
   await confirmSignUp(deps, first, PASSWORD, CLIENT);
   await expect(confirmSignUp(deps, second, 'nine silver teapots', ELSEWHERE)).rejects.toMatchObject(
-    { code: 'NOT_FOUND' },
+    { code: 'INVALID_STATE' },
   );
   expect(await sql`SELECT FROM merchants WHERE email = ${email}`).toHaveLength(1);
 });
@@ -193,6 +193,10 @@ test('concurrent confirmations of one address create one merchant and one user',
     [...tokens, ...tokens].map((token) => confirmSignUp(deps, token, PASSWORD, CLIENT)),
   );
   expect(confirmed.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  for (const one of confirmed) {
+    if (one.status === 'fulfilled') continue;
+    expect(['NOT_FOUND', 'INVALID_STATE']).toContain((one.reason as { code: string }).code);
+  }
   expect(await sql`SELECT FROM merchants WHERE email = ${email}`).toHaveLength(1);
   expect(await sql`SELECT FROM users WHERE email = ${email}`).toHaveLength(1);
 });
