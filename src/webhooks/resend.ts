@@ -191,6 +191,7 @@ async function recordPage(
   { from, through, delivered, refused, hasUrl }: ResendPageResult,
 ): Promise<void> {
   const isRefusing = delivered === 0 && refused >= STOP_AFTER_REFUSED;
+  const isFinished = sql`(NOT ${hasUrl} OR ${isRefusing} OR ${through} >= total_count)`;
   await sql`
     UPDATE webhook_resends SET
       done_count = ${through}::integer,
@@ -198,7 +199,7 @@ async function recordPage(
       refused_count = refused_count + ${refused},
       stop_cause = CASE WHEN NOT ${hasUrl} THEN 'no_url'
         WHEN ${isRefusing} AND ${through} < total_count THEN 'endpoint_refuses' END,
-      finished_at = CASE WHEN NOT ${hasUrl} OR ${isRefusing} OR ${through} >= total_count
-        THEN clock_timestamp() END
+      delivery_ids = CASE WHEN ${isFinished} THEN '{}' ELSE delivery_ids END,
+      finished_at = CASE WHEN ${isFinished} THEN clock_timestamp() END
     WHERE resend_id = ${resendId} AND done_count = ${from} AND finished_at IS NULL`;
 }

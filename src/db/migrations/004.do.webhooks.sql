@@ -76,6 +76,7 @@ CREATE TABLE webhook_resends (
   resend_id text PRIMARY KEY,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
+  -- Empty once it is finished.
   delivery_ids text[] NOT NULL,
   total_count integer NOT NULL,
   -- Leaves out what was delivered meanwhile. A delivery that was chosen by itself is sent in any state.
