@@ -59,7 +59,8 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     await migrate(server.adminUrl);
     const sql = connectDatabase(server.adminUrl, { name: 'bench', statementTimeoutMs: 300_000 });
-    if (!isLoaded) await load(server.adminUrl, sql, Number(values.orders));
+    if (!isLoaded) await load(sql, Number(values.orders));
+    await settle(server.adminUrl, sql);
     if (!(await measure(server.adminUrl, sql))) process.exitCode = 1;
     await sql.end();
   } finally {
@@ -69,14 +70,13 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-async function load(url: string, sql: Sql, orders: number): Promise<void> {
+async function load(sql: Sql, orders: number): Promise<void> {
   const startedAt = performance.now();
   const merchantId = await registerMerchant(sql);
   await loadOrders(sql, merchantId, orders);
   const deliveries = Math.ceil(orders / 10);
   await loadDeliveries(sql, merchantId, { first: orders - deliveries + 1, last: orders });
   await loadWholeOrder(sql, (await samplesOf(sql)).completedOrder);
-  await settle(url, sql);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`\n${orders} orders and ${deliveries} deliveries loaded in ${seconds} s\n`);
 }
