@@ -7,12 +7,13 @@ import type { BodyType } from '../http/body.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute, parseInput } from '../http/define-route.ts';
 import { logError } from '../http/errors.ts';
+import { createSlots } from '../http/slots.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { readCookie } from './cookies.ts';
 import type { PageReply, PageResponse } from './reply.ts';
-import { refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
+import { redirectTo, refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
 import { actorOf, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
@@ -57,6 +58,9 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   /** Also for an operator who has not set up two-factor authentication yet. */
   readonly isBeforeTwoFactor?: true;
 }
+
+/** A file that is written while it is sent reads the database for as long as its reader takes. */
+const DOWNLOADS = { ofOne: 2, ofAll: 10 };
 
 const headers = formHeaders.extend({
   Cookie: z.string().optional(),
@@ -112,6 +116,7 @@ function routeOf<
   handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>,
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
+  const downloads = createSlots(DOWNLOADS, 'Too many files are saved at the same time: try again');
   return defineRoute({
     ...routeFacts(context, method, place),
     method,
@@ -128,7 +133,7 @@ function routeOf<
     if (audience !== 'anyone' && !hasSession && isFromElsewhere) return RELOAD;
     const user = await userOf(context, given);
     if (user) addRequestFields({ userId: user.userId });
-    const rendering = { context, place, user };
+    const rendering = { context, place, user, downloads };
     try {
       const { environment } = place;
       const viewer = viewerOf(user, page, environment, pathOf(place, request.params));
@@ -187,7 +192,7 @@ function createUploadCheck(context: PageContext, page: AccessRule, place: Place)
       return undefined;
     } catch (error) {
       if (!(error instanceof RedirectFirst)) throw error;
-      return responseOf({ context, place, user }, { seeOther: error.to });
+      return redirectTo(context, error.to);
     }
   };
 }

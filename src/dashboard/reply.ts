@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { SignedInUser } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Page } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/errors.ts';
 import { ERRORS, HttpRefusal, ValidationError } from '../http/errors.ts';
+import type { Slots } from '../http/slots.ts';
 import type { PageContext } from './context.ts';
 import { refusalView } from './refusal.ts';
 import type { View } from './view/layout.ts';
@@ -61,6 +62,8 @@ export interface Rendering {
   readonly context: PageContext;
   readonly place: Place;
   readonly user: SignedInUser | undefined;
+  /** Of the files that the page writes while they are sent. */
+  readonly downloads: Slots;
 }
 
 function securityHeaders(nonce: string) {
@@ -106,6 +109,22 @@ function assertOwnPath(path: string): void {
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) throw new Error('A redirect must stay on this site');
 }
 
+/** Sends the browser to a path of this service. */
+export function redirectTo({ pathPrefix }: PageContext, path: string): PageResponse {
+  assertOwnPath(path);
+  return { status: 303, body: '', headers: { Location: pathPrefix + path } };
+}
+
+/** Refuses one file too many, which is then not read at all. @throws HttpRefusal TOO_MANY_REQUESTS */
+function limitDownload({ user, downloads }: Rendering, file: Readable): void {
+  try {
+    file.once('close', downloads.take(user?.userId ?? ''));
+  } catch (error) {
+    file.destroy();
+    throw error;
+  }
+}
+
 /** The response of what a handler has returned. */
 export async function responseOf(rendering: Rendering, reply: PageReply): Promise<PageResponse> {
   const cookie = reply.setCookie === undefined ? {} : { 'Set-Cookie': reply.setCookie };
@@ -114,14 +133,14 @@ export async function responseOf(rendering: Rendering, reply: PageReply): Promis
     return { ...rendered, headers: { ...rendered.headers, ...cookie } };
   }
   if ('seeOther' in reply) {
-    assertOwnPath(reply.seeOther);
-    const Location = rendering.context.pathPrefix + reply.seeOther;
-    return { status: 303, body: '', headers: { Location, ...cookie } };
+    const redirect = redirectTo(rendering.context, reply.seeOther);
+    return { ...redirect, headers: { ...redirect.headers, ...cookie } };
   }
   if ('json' in reply) {
     return { status: 200, body: JSON.stringify(reply.json), contentType: 'application/json' };
   }
   const { file, contentType, headers } = reply;
+  if (file instanceof Readable) limitDownload(rendering, file);
   return { status: 200, body: file, contentType, headers };
 }
 

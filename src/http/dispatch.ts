@@ -5,6 +5,7 @@ import { assertAdmitted } from './admission.ts';
 import { readBody, assertContentLength } from './body.ts';
 import { assertDocumented, assertDocumentedError } from './check-response.ts';
 import type { ClientIp } from './client-ip.ts';
+import { limitKeyOf } from './client-ip.ts';
 import { createDeadline } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
 import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
@@ -13,7 +14,7 @@ import { BASE_PATHS } from './merchant-gate.ts';
 import type { MerchantGate } from './merchant-gate.ts';
 import { addRequestFields } from './request-context.ts';
 import { send } from './send.ts';
-import { createUploadSlots } from './upload-slots.ts';
+import { createSlots } from './slots.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './validation.ts';
 import type { NegotiatedVersion } from './versions.ts';
 
@@ -69,6 +70,9 @@ async function readInput(ctx: RouteContext, route: Route) {
   return { input, rawBody };
 }
 
+/** A form with a file takes up to 20 MB while it is read, checked and encrypted. */
+const UPLOADS = { ofOne: 2, ofAll: 10 };
+
 /** With what a route is run: the caller, the API version and the deadline of the response. */
 interface RouteRun {
   caller: Pick<RequestContext, 'environment' | 'merchant' | 'clientIp'>;
@@ -103,7 +107,7 @@ export function createDispatch({
   responseTimeoutMs,
   now,
 }: DispatchOptions) {
-  const uploadSlots = createUploadSlots();
+  const uploads = createSlots(UPLOADS, 'Too many files are uploaded at the same time: try again');
 
   async function respond(
     ctx: RouteContext,
@@ -136,10 +140,15 @@ export function createDispatch({
     ctx.set(entry?.version.headers ?? {});
     if (entry) addRequestFields({ merchantId: entry.merchant.id });
     const caller = { environment, merchant: entry?.merchant, clientIp: clientIp(ctx.req) };
-    const run = () => runRoute(ctx, route, { caller, version: entry?.version, within });
-    const reply = await respond(ctx, route, () =>
-      route.bodyType === 'multipart' ? uploadSlots(caller.clientIp, run) : run(),
-    );
+    const isUpload = route.bodyType === 'multipart';
+    const reply = await respond(ctx, route, async () => {
+      const release = isUpload ? uploads.take(limitKeyOf(caller.clientIp)) : undefined;
+      try {
+        return await runRoute(ctx, route, { caller, version: entry?.version, within });
+      } finally {
+        release?.();
+      }
+    });
     const downgraded = entry?.version.downgrade(route.operationId, reply);
     send(ctx, { ...reply, ...downgraded }, reply.contentType);
   };

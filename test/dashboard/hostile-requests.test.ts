@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { h } from 'preact';
 import { pino } from 'pino';
 import { describe, expect } from 'vitest';
@@ -18,7 +19,12 @@ import { dashboardTest } from './dashboard-test.ts';
 const ORIGIN = 'http://shop.example';
 const log = pino({ level: 'silent' });
 
-/** A page, a form that goes where it is told to, and a form with a file. */
+/** A text without an end, written as long as it is read. */
+async function* endless() {
+  for (;;) yield 'x'.repeat(100_000);
+}
+
+/** A page, a form that goes where it is told to, a form with a file, and a file without an end. */
 function pagesOf(context: PageContext) {
   return [
     ...definePage(context, { audience: 'merchant', method: 'GET', path: '/shop' }).handledBy(
@@ -42,6 +48,13 @@ function pagesOf(context: PageContext) {
       bodyType: 'multipart',
       body: z.object({ file: z.instanceof(File) }),
     }).handledBy(async ({ body }) => ({ seeOther: `/dashboard?size=${body.file.size}` })),
+    ...definePage(context, { audience: 'merchant', method: 'GET', path: '/endless' }).handledBy(
+      async () => ({
+        file: Readable.from(endless()),
+        contentType: 'text/csv',
+        headers: { 'Content-Disposition': 'attachment' },
+      }),
+    ),
   ];
 }
 
@@ -242,6 +255,28 @@ describe('a file', () => {
     expect(await answerWithoutBody(port, [own, `Cookie: ${operator.cookie}`])).toContain(
       'HTTP/1.1 404',
     );
+  });
+
+  test('is written for two readers of a user at the same time, who may be slow', async ({
+    person,
+    site,
+  }) => {
+    const read = () =>
+      fetch(`${site}/dashboard/sandbox/endless`, { headers: { Cookie: person.cookie } });
+    const [first, second] = [await read(), await read()];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    const refused = await read();
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
+    expect(await refused.text()).toContain('Too many files are saved at the same time');
+    await first.body?.cancel();
+    await expect
+      .poll(async () => {
+        const next = await read();
+        await next.body?.cancel();
+        return next.status;
+      })
+      .toBe(200);
+    await second.body?.cancel();
   });
 
   test('of a merchant is read', async ({ person, site }) => {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { createUploadSlots } from '../../src/http/upload-slots.ts';
+import { createSlots } from '../../src/http/slots.ts';
 import { serve } from './http-support.ts';
 
 const facts = { base: 'root', caller: 'public', summary: '', description: '', tags: [] } as const;
@@ -90,19 +90,18 @@ test('a request can be answered before its body has arrived', async () => {
   begun.close();
 });
 
-test('all clients together have a limit, and a client the network of an IPv6 address', async () => {
-  const slots = createUploadSlots({ ofClient: 2, ofAll: 3 });
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const run = (client: string) => slots(client, () => promise);
-  const running = ['2001:db8::1', '2001:db8::2', '192.0.2.1'].map(run);
-  const tooMany = { code: 'TOO_MANY_REQUESTS', headers: { 'Retry-After': '10' } };
-  await expect(run('2001:db8::3')).rejects.toMatchObject(tooMany);
-  await expect(run('192.0.2.2')).rejects.toMatchObject(tooMany);
-  resolve('read');
-  expect(await Promise.all(running)).toEqual(['read', 'read', 'read']);
-  expect(await run('192.0.2.2')).toBe('read');
-  await expect(slots('192.0.2.2', () => Promise.reject(new Error('broken')))).rejects.toThrow(
-    'broken',
-  );
-  expect(await Promise.all([run('192.0.2.2'), run('192.0.2.2')])).toEqual(['read', 'read']);
+test('all clients together have a limit, and a slot is given back once', () => {
+  const slots = createSlots({ ofOne: 2, ofAll: 3 }, 'Too many');
+  const tooMany = expect.objectContaining({
+    code: 'TOO_MANY_REQUESTS',
+    headers: { 'Retry-After': '10' },
+    message: 'Too many',
+  });
+  const [first] = ['a', 'a', 'b'].map((who) => slots.take(who));
+  expect(() => slots.take('a')).toThrow(tooMany);
+  expect(() => slots.take('c')).toThrow(tooMany);
+  first?.();
+  first?.();
+  slots.take('c');
+  expect(() => slots.take('b')).toThrow(tooMany);
 });
