@@ -88,19 +88,19 @@ test('without JavaScript and on a phone, a merchant applies and an operator appr
   await page.getByText('Your application is submitted.').waitFor();
 
   const admin = await operatorUser(service.sql, 'admin');
-  const { page: desk } = await signedIn(admin, { javaScriptEnabled: false });
-  await desk.goto('/operator/merchants');
-  await desk
+  const { page: review } = await signedIn(admin, { javaScriptEnabled: false });
+  await review.goto('/operator/merchants');
+  await review
     .getByRole('region', { name: 'Waiting for a decision' })
     .getByRole('link')
     .last()
     .click();
-  const downloading = desk.waitForEvent('download');
-  await desk.getByRole('link', { name: 'bank.pdf' }).click();
+  const downloading = review.waitForEvent('download');
+  await review.getByRole('link', { name: 'bank.pdf' }).click();
   expect((await downloading).suggestedFilename()).toBe('bank.pdf');
-  await desk.getByLabel('Reason').fill('All documents fit');
-  await desk.getByRole('button', { name: 'Approve' }).click();
-  await desk.getByText('The merchant is approved.').waitFor();
+  await review.getByLabel('Reason').fill('All documents fit');
+  await review.getByRole('button', { name: 'Approve' }).click();
+  await review.getByText('The merchant is approved.').waitFor();
   expect((await readApplication(deps.sql, applicant.merchantId)).state).toBe('approved');
   await page.reload();
   await page.getByText('Your business is approved.').waitFor();
@@ -138,13 +138,13 @@ describe.each([
     await submit(deps, applicant.merchantId);
     await check(phone, PATH);
 
-    const desk = await signedIn(await operatorUser(service.sql, 'admin'), screen);
+    const review = await signedIn(await operatorUser(service.sql, 'admin'), screen);
     for (const path of ['', `/${applicant.merchantId}`, '?q=nothing-like-it']) {
-      await check(desk, `/operator/merchants${path}`);
+      await check(review, `/operator/merchants${path}`);
     }
     expect(found).toEqual(found.map(([path]) => [path, [], 0]));
     // The console names the refused form.
-    const complaints = [...phone.complaints, ...desk.complaints];
+    const complaints = [...phone.complaints, ...review.complaints];
     expect(complaints.filter((text) => !text.includes('400 (Bad Request)'))).toEqual([]);
   });
 });
