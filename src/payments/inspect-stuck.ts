@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PendingActivity, WorkflowInspector } from '../temporal/pending-activities.ts';
 import { gatewayCallsOf } from './gateway-calls.ts';
 import type { StuckMoney } from './stuck-money.ts';
@@ -30,10 +31,15 @@ export async function inspectStuck(
   inspector: WorkflowInspector,
   stuck: readonly StuckMoney[],
 ): Promise<(StuckMoney & { call: StuckCall })[]> {
+  // The deadline of a call does not include the time in which its connection fails.
+  const late = delay(INSPECT_TIMEOUT_MS, UNKNOWN, { ref: false });
   return Promise.all(
     stuck.map(async (one, index) => {
       const isAsked = index < MAX_INSPECTED && one.workflowId !== null;
-      return { ...one, call: isAsked ? await callOf(inspector, one) : UNKNOWN };
+      return {
+        ...one,
+        call: isAsked ? await Promise.race([callOf(inspector, one), late]) : UNKNOWN,
+      };
     }),
   );
 }

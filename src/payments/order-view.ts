@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../db/client.ts';
 import { WAITING_FOR } from '../domain/index.ts';
 import { showLedger } from '../ledger/public.ts';
@@ -116,7 +117,7 @@ export interface WorkflowViewDeps extends GatewayCallDeps {
 /**
  * Reads the order's workflows and their unfinished gateway calls. Never throws because of Temporal.
  *
- * @param timeoutMs the deadline of each call to Temporal; 4.5 s if absent
+ * @param timeoutMs how long to wait for Temporal; 4.5 s for each call if absent
  */
 export async function readOrderWorkflows(
   { temporalUiUrl, temporalNamespace, ...deps }: WorkflowViewDeps,
@@ -124,7 +125,8 @@ export async function readOrderWorkflows(
   timeoutMs?: number,
 ): Promise<OrderWorkflowsView> {
   try {
-    const found = await inspectOrder(deps, orderNumber, timeoutMs);
+    const inspected = inspectOrder(deps, orderNumber, timeoutMs);
+    const found = await (timeoutMs === undefined ? inspected : within(inspected, timeoutMs));
     const workflows = found.map(({ workflowId, runId, status }) => ({
       workflowId,
       runId,
@@ -137,4 +139,12 @@ export async function readOrderWorkflows(
   } catch (error) {
     return { workflows: [], gatewayCalls: [], temporalProblem: (error as Error).message };
   }
+}
+
+/** The deadline of a call does not include the time in which its connection fails. */
+async function within<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
+  const late = delay(timeoutMs, undefined, { ref: false }).then(() => {
+    throw new Error(`Temporal has not answered within ${timeoutMs / 1000} s`);
+  });
+  return Promise.race([call, late]);
 }

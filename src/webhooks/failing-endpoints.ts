@@ -16,7 +16,7 @@ export interface FailingEndpoint {
 
 /**
  * Finds the endpoints whose latest attempt has failed, those that have failed for longest first. Each
- * endpoint costs two look-ups in an index.
+ * endpoint costs a look-up in an index, and each that has ever failed a second one.
  *
  * @returns at most `limit`, and whether there are more
  */
@@ -27,11 +27,14 @@ export async function findFailingEndpoints(
   const attempts = sql`
     FROM webhook_attempts a WHERE a.merchant_id = e.merchant_id AND a.environment = e.environment`;
   const rows = await sql<(Omit<FailingEndpoint, 'host'> & { url: string })[]>`
-    WITH latest AS MATERIALIZED (
+    WITH failed AS MATERIALIZED (
       SELECT e.merchant_id, e.environment, e.webhook_url AS url,
-        (SELECT max(at) ${attempts} AND NOT is_delivered) AS last_failed_at,
-        coalesce((SELECT max(at) ${attempts} AND is_delivered), '-infinity') AS last_delivered_at
+        (SELECT max(at) ${attempts} AND NOT is_delivered) AS last_failed_at
       FROM merchant_environments e WHERE e.webhook_url IS NOT NULL
+    ), latest AS MATERIALIZED (
+      SELECT e.*, coalesce((SELECT max(at) ${attempts} AND is_delivered), '-infinity')
+        AS last_delivered_at
+      FROM failed e WHERE last_failed_at IS NOT NULL
     ), failing AS (
       SELECT e.*, (SELECT min(at) ${attempts} AND NOT is_delivered AND at > last_delivered_at)
         AS failing_since
