@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PEPPER = 'a pepper for the tests, at least 32 characters';
 const KEYS = { apiKey: '', apiSecret: '' };
+const USER = { email: '', password: '' };
 
 const test = databaseTest();
 
@@ -20,6 +21,7 @@ function dataDirOf(environment: Record<string, string>): string {
     productionBasePath: '',
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: KEYS, production: KEYS },
+    demoUsers: { merchant: USER, operator: { ...USER, totpSecret: '' } },
     environment,
   };
   writeFileSync(join(folder, 'dev.json'), JSON.stringify(facts));
