@@ -18,6 +18,7 @@ import { composeApi } from '../src/main/compose.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
 import { SECRET_KEYS } from '../test/support/secret-keys.ts';
 import { merchantUser, operatorUser, signIn } from '../test/support/users.ts';
+import { loadAudit } from './dashboard/audit.ts';
 import { loadOrders, orderNumberOf, settle } from './dashboard/data.ts';
 import { deliveryIdOf, loadDeliveries, loadWholeOrder } from './dashboard/deliveries.ts';
 import type { MeasuredPage, Samples } from './dashboard/pages.ts';
@@ -77,6 +78,7 @@ async function load(sql: Sql, orders: number): Promise<void> {
   const deliveries = Math.ceil(orders / 10);
   await loadDeliveries(sql, merchantId, { first: orders - deliveries + 1, last: orders });
   await loadWholeOrder(sql, (await samplesOf(sql)).completedOrder);
+  await loadAudit(sql, merchantId, orders);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`\n${orders} orders and ${deliveries} deliveries loaded in ${seconds} s\n`);
 }

@@ -25,6 +25,12 @@ const merchant = (name: string, path: (samples: Samples) => string): MeasuredPag
   path: (samples) => `/dashboard/sandbox${path(samples)}`,
 });
 
+const operator = (name: string, path: (samples: Samples) => string): MeasuredPage => ({
+  name: `operator: ${name}`,
+  as: 'operator',
+  path: (samples) => `/operator${path(samples)}`,
+});
+
 /** Every page, with the filters that read most. A new page is added here. */
 export const PAGES: readonly MeasuredPage[] = [
   merchant('home', () => ''),
@@ -50,4 +56,17 @@ export const PAGES: readonly MeasuredPage[] = [
   merchant('deliveries, an event that none has', () => '/deliveries?event=ORDER_CANCELLED'),
   merchant('deliveries by order', ({ completedOrder }) => `/deliveries?order=${completedOrder}`),
   merchant('one delivery', ({ delivery }) => `/deliveries/${delivery}`),
+  // The work queue and the page of one order also ask Temporal, which the benchmark does not run.
+  operator('alerts', () => '/alerts'),
+  operator('orders', () => '/orders'),
+  operator('orders, in the middle', ({ middleOrder }) => `/orders?before=${middleOrder}`),
+  operator('orders by e-mail', () => '/orders?text=buyer77%40example.com'),
+  operator('orders of a merchant', ({ merchantId }) => `/orders?merchant=${merchantId}`),
+  operator('disputes', () => '/disputes'),
+  operator('one dispute', ({ disputedOrder }) => `/disputes/${disputedOrder}`),
+  operator('ledger', () => '/ledger'),
+  operator('audit', () => '/audit'),
+  operator('audit, in the middle', () => '/audit?before=500000'),
+  operator('audit of an operator', () => '/audit?who=operator%3Aoperator7%40example.com'),
+  operator('audit, two filters', ({ merchantId }) => `/audit?merchant=${merchantId}&action=none`),
 ];
