@@ -4,6 +4,7 @@ import { transitionOf } from '../domain/index.ts';
 import type { RequestContext, Route } from '../http/define-route.ts';
 import { BASE_PATHS } from '../http/merchant-gate.ts';
 import { fieldsOf } from '../http/validation.ts';
+import { curlOfPost } from './curl.ts';
 import type { OrderRow } from './rows.ts';
 
 /** One command that a person can give an order from its page. */
@@ -106,6 +107,13 @@ export interface ActionRequest {
   idempotencyKey: string;
 }
 
+/** A page does not know the secret, and each new request needs a new key. */
+const PLACEHOLDERS = {
+  'X-API-Key': 'YOUR_API_KEY',
+  'X-API-Secret': 'YOUR_API_SECRET',
+  'Idempotency-Key': 'A_KEY_OF_YOUR_OWN',
+};
+
 const ACTION_IDS = Object.keys(ACTIONS) as OrderActionId[];
 
 /**
@@ -139,7 +147,11 @@ export function createOrderActions(routes: readonly Route[], publicBaseUrl: stri
     curlOf: (action, order, values) => {
       const { path } = requireRoute(routeOf, action.id);
       const base = publicBaseUrl + BASE_PATHS[order.environment];
-      return curl(base + path.replace('{id}', order.orderNumber), bodyOf(action, values));
+      return curlOfPost(
+        base + path.replace('{id}', order.orderNumber),
+        PLACEHOLDERS,
+        bodyOf(action, values),
+      );
     },
   };
 }
@@ -208,23 +220,4 @@ function bodyOf({ fields }: OrderAction, values: FormValues): Record<string, str
     return [[name, kind === 'number' ? Number(value) : value] as const];
   });
   return Object.fromEntries(given);
-}
-
-const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
-function curl(url: string, body: Readonly<Record<string, string | number>>): string {
-  const headers = {
-    'X-API-Key': 'YOUR_API_KEY',
-    'X-API-Secret': 'YOUR_API_SECRET',
-    'Idempotency-Key': 'A_KEY_OF_YOUR_OWN',
-  };
-  const data =
-    Object.keys(body).length === 0
-      ? []
-      : [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(JSON.stringify(body))}`];
-  return [
-    `curl -X POST ${quoted(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...data,
-  ].join(' \\\n  ');
 }

@@ -1,5 +1,6 @@
 /** What other features may import from the orders. */
 export { authorizeOrder, orderErrors } from './authorize-order.ts';
+export { curlOfFirstOrder } from './curl.ts';
 export { exampleEventBody, NO_ORDER } from './example-event.ts';
 export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export { findOrder } from './queries.ts';

@@ -53,7 +53,7 @@ async function signUp(page: Page, email: string): Promise<void> {
   await page.goto(await linkInMail(email));
   await page.getByLabel('The password that you have just chosen').fill(PASSWORD);
   await press(page, 'Confirm the address');
-  await page.getByRole('heading', { name: 'Home', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
 }
 
 async function apply(page: Page): Promise<void> {
@@ -104,10 +104,13 @@ async function approve(operator: Page): Promise<void> {
 
 /** Generates the sandbox's key. @returns the credentials as they are shown, once */
 async function generateKey(page: Page): Promise<Record<string, string>> {
-  await page.goto('/dashboard/sandbox/keys');
+  await page.goto('/dashboard/sandbox');
+  await follow(page, 'Generate an API key');
   await press(page, 'Generate the sandbox key');
   const shown = (label: string) => page.getByLabel(label, { exact: true }).innerText();
-  return { 'X-API-Key': await shown('API key'), 'X-API-Secret': await shown('API secret') };
+  const apiSecret = await shown('API secret');
+  await page.getByText(`-H 'X-API-Secret: ${apiSecret}'`).waitFor();
+  return { 'X-API-Key': await shown('API key'), 'X-API-Secret': apiSecret };
 }
 
 async function setWebhookUrl(page: Page, url: string): Promise<string> {

@@ -64,6 +64,8 @@ test('a merchant fills in the steps, submits, is rejected, changes it and submit
   const bank = await browser.post(`${PATH}/bank`, AN_ACCOUNT);
   expect([bank.status, bank.location]).toEqual([303, `${PATH}/documents`]);
   for (const kind of ['identity', 'business', 'bank']) {
+    const suggested = new RegExp(`value="${kind}" selected|selected value="${kind}"`);
+    expect((await browser.get(`${PATH}/documents`)).body).toMatch(suggested);
     const added = await browser.upload(`${PATH}/documents`, documentForm(kind));
     expect([added.status, added.location]).toEqual([303, `${PATH}/documents?done=added`]);
   }

@@ -141,11 +141,17 @@ function documentsReply(
           missing.length === 0 && h('p', null, link(pathOf(viewer), 'Continue to the review')),
         ),
         application.documents.length < MAX_DOCUMENTS
-          ? uploadSection(path, state)
+          ? uploadSection(path, { ...state, values: state.values ?? nextKind(application) })
           : notice('plain', `You have ${MAX_DOCUMENTS} documents. Remove one to upload another.`),
       ],
     },
   };
+}
+
+/** Suggests what has no document yet. */
+function nextKind({ documents }: Application): NonNullable<FormState['values']> {
+  const given = new Set<string>(documents.map(({ kind }) => kind));
+  return { kind: Object.keys(DOCUMENT_KINDS).find((kind) => !given.has(kind)) };
 }
 
 const KIND_CHOICES = Object.fromEntries(

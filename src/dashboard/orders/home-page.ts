@@ -27,13 +27,20 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
         deps.readMoney(owner, DAYS),
         deps.orders.countByDay(owner, DAYS),
       ]);
-      return { view: { title: 'Home', content: homeContent(items, sums, days) } };
+      return { view: { title: 'Home', content: homeContent(viewer, items, sums, days) } };
     },
   );
 }
 
-function homeContent(items: AttentionItem[], sums: MerchantMoney, days: DayOfOrders[]) {
+function homeContent(
+  viewer: MerchantViewer,
+  items: AttentionItem[],
+  sums: MerchantMoney,
+  days: DayOfOrders[],
+) {
+  const hasOrders = days.some(({ byStatus }) => Object.values(byStatus).some((count) => count > 0));
   return [
+    !hasOrders && firstSteps(viewer),
     section('attention', 'Needs attention', attentionList(items)),
     section(
       'money',
@@ -48,6 +55,28 @@ function homeContent(items: AttentionItem[], sums: MerchantMoney, days: DayOfOrd
     ),
     section('orders', `Orders of the last ${DAYS} days`, ...ordersPlot(days)),
   ];
+}
+
+/** Where a merchant begins, until there are orders. */
+function firstSteps(viewer: MerchantViewer) {
+  const steps = [
+    [link(pathOf(viewer, '/onboarding'), 'Have your business approved'), '.'],
+    [link(pathOf(viewer, '/keys'), 'Generate an API key'), ' for your server.'],
+    [
+      link(pathOf(viewer, '/webhooks'), 'Set a webhook URL'),
+      ', which gets every event of your orders.',
+    ],
+    ['Create an order: ', link('/docs', 'the API reference'), ' has the commands to paste.'],
+  ];
+  return section(
+    'first-steps',
+    'First steps',
+    h(
+      'ol',
+      { class: 'steps' },
+      steps.map((step, index) => h('li', { key: index }, step)),
+    ),
+  );
 }
 
 function figure(name: string, amountPaise: number) {

@@ -46,7 +46,7 @@ function generateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route
     path: '/keys/generate',
   }).handledBy(async ({ viewer: { merchantId, environment }, actor }) => {
     const pair = await createKeyPair({ sql, pepper, actor }, merchantId, environment);
-    return { view: newSecretView(environment, pair) };
+    return { view: newSecretView(environment, pair, context.publicBaseUrl) };
   });
 }
 
@@ -59,7 +59,7 @@ function rotateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route[]
     ...definePage(context, { ...page, method: 'POST' }).handledBy(
       async ({ viewer: { merchantId, environment }, actor }) => {
         const pair = await rotateSecret({ sql, pepper, actor }, merchantId, environment);
-        return { view: newSecretView(environment, pair) };
+        return { view: newSecretView(environment, pair, context.publicBaseUrl) };
       },
     ),
   ];

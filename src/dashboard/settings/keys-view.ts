@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import type { KeyPair, ListedKey, MerchantStatus } from '../../merchants/public.ts';
+import { curlOfFirstOrder } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
@@ -128,8 +129,12 @@ export function rotateKeyView(environment: Environment): View {
   };
 }
 
-/** The only page with a secret in clear text. */
-export function newSecretView(environment: Environment, { apiKey, apiSecret }: KeyPair): View {
+/** The only page with a secret in clear text. @param publicBaseUrl of the API */
+export function newSecretView(
+  environment: Environment,
+  { apiKey, apiSecret }: KeyPair,
+  publicBaseUrl: string,
+): View {
   const file = `X-API-Key: ${apiKey}\nX-API-Secret: ${apiSecret}\n`;
   return {
     title: `Your ${environment} key and its secret`,
@@ -151,6 +156,10 @@ export function newSecretView(environment: Environment, { apiKey, apiSecret }: K
         MONEY[environment],
         ' Use them on your server only, never in a browser or in source code.',
       ),
+      environment === 'sandbox' && [
+        h('h3', null, 'Create a first order with them'),
+        copyable('command', curlOfFirstOrder(publicBaseUrl, environment, { apiKey, apiSecret })),
+      ],
       h('p', null, downloadText('Save as a file', `${environment}-api-key.txt`, file)),
       h('p', null, link(pathOf(environment, '/keys'), 'I have saved them')),
     ),
