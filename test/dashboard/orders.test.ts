@@ -305,7 +305,7 @@ describe('the home page', () => {
     const page = await owner.get('/dashboard/sandbox');
     expect(page.status).toBe(200);
     const text = textOf(page);
-    expect(text).toMatch(/Answer the dispute of ₹499\.50 on order HOME-1 by [^(]+\(in 2 days\)/);
+    expect(text).toMatch(/Answer the dispute of ₹499\.50 on order HOME-1 by [^(]+\(in 3 days\)/);
     const [held] = await service.sql<{ paise: number }[]>`
       SELECT sum(amount_paise)::bigint AS paise FROM orders
       WHERE merchant_id = ${merchant.merchantId} AND environment = 'sandbox'

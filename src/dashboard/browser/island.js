@@ -27,7 +27,7 @@ function updateTimes() {
   for (const part of document.querySelectorAll('[data-relative]')) {
     const leftMs = Date.parse(part.dataset.relative) - Date.now();
     const unit = UNITS.find(([, lengthMs]) => Math.abs(leftMs) >= lengthMs);
-    part.textContent = `(${unit ? relative.format(Math.trunc(leftMs / unit[1]), unit[0]) : 'now'})`;
+    part.textContent = `(${unit ? relative.format(Math.round(leftMs / unit[1]), unit[0]) : 'now'})`;
   }
 }
 setInterval(updateTimes, 30000);

@@ -81,7 +81,7 @@ const UNITS = [
 export function relativeText(at: Date, now: Date): string {
   const leftMs = at.getTime() - now.getTime();
   const unit = UNITS.find(([, lengthMs]) => Math.abs(leftMs) >= lengthMs);
-  return unit ? RELATIVE.format(Math.trunc(leftMs / unit[1]), unit[0]) : 'now';
+  return unit ? RELATIVE.format(Math.round(leftMs / unit[1]), unit[0]) : 'now';
 }
 
 /** A time in India with the time relative to now, which the page's script keeps current. */
