@@ -179,8 +179,8 @@ export function signedOutRefusal(
   requestId: string,
 ): Page {
   const nonce = randomBytes(16).toString('base64');
-  const message = body['message'];
-  const text = typeof message === 'string' ? message : 'Please slow down.';
+  // The body of a 429 has the message as its error: see src/http/errors.ts.
+  const text = String(body['message'] ?? body['error']);
   const view = refusalView({ status, message: text, requestId });
   const frame = { kind: 'signedOut' } as const;
   return {

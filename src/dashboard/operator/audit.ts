@@ -83,7 +83,8 @@ function auditFilterOf({ who, action, merchant, subject, since, until }: Filter)
 function dayOf(name: string, text: string | undefined): Date | undefined {
   if (text === undefined || text === '') return undefined;
   const day = new Date(`${text}T00:00:00+05:30`);
-  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(day.getTime())) return day;
+  // No row is older than 1970, and PostgreSQL does not read the year 0.
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && day.getTime() >= 0) return day;
   throw new DomainError('BAD_REQUEST', `${name} must be a day like 2026-11-20`);
 }
 

@@ -55,6 +55,6 @@ function startOfDay(text: string | undefined): Date | null | undefined {
   if (text === undefined || text === '') return undefined;
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return null;
   const at = new Date(`${text}T00:00:00+05:30`);
-  const isDay = !Number.isNaN(at.getTime());
-  return isDay ? at : null;
+  // No order is older than 1970, and PostgreSQL does not read the year 0.
+  return at.getTime() >= 0 ? at : null;
 }
