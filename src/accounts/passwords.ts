@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createHashQueue } from './hash-queue.ts';
+import { isTooLongToNormalise } from './password-rules.ts';
 
 /** The cost of one hash. */
 interface Argon2Cost {
@@ -27,7 +28,9 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
 function argon2id(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
   // Devices send the same characters in different Unicode forms.
-  const message = Buffer.from(password.normalize('NFC'));
+  const message = Buffer.from(
+    isTooLongToNormalise(password) ? password : password.normalize('NFC'),
+  );
   return queue(() => derive('argon2id', { message, nonce: salt, tagLength: HASH_BYTES, ...cost }));
 }
 
