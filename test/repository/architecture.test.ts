@@ -75,13 +75,25 @@ test('docker-compose.yml runs the versions of Temporal that npm start runs', () 
   expect(compose).toContain(`image: temporalio/ui:${ui.version}\n`);
 });
 
-test('one folder and one line bring a gateway: nothing else of the product names it', () => {
-  const product = ['src', 'workflows', 'activities'];
-  const files = product.flatMap((folder) =>
+/** The files below these folders, from the repository's top. */
+const filesBelow = (folders: readonly string[]) =>
+  folders.flatMap((folder) =>
     readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
       .map((path) => `${folder}/${path}`)
       .filter((path) => statSync(`${root}${path}`).isFile()),
   );
+
+test('the dashboard has no SQL: its pages call the features', () => {
+  const pages = filesBelow(['src/dashboard']).filter((path) => path.endsWith('.ts'));
+  expect(pages.length).toBeGreaterThan(40);
+  const withSql = pages.filter((path) =>
+    /\bsql(<[^`]*>)?`/.test(readFileSync(`${root}${path}`, 'utf8')),
+  );
+  expect(withSql).toEqual([]);
+});
+
+test('one folder and one line bring a gateway: nothing else of the product names it', () => {
+  const files = filesBelow(['src', 'workflows', 'activities']);
   for (const { name } of GATEWAY_ADAPTERS) {
     const naming = files
       .filter((path) => !path.startsWith(`src/payments/${name}/`))
