@@ -3,8 +3,8 @@ import { HttpRefusal } from '../http/errors.ts';
 /** A hash takes 19 MiB and one of the four threads that Node also reads files with. */
 const AT_ONCE = 2;
 
-/** More would wait longer than a person does. */
-const MAX_WAITING = 100;
+/** About 12 hashes are made in a second: more would wait longer than a response may take. */
+const MAX_WAITING = 40;
 
 /**
  * Runs a few hashes at once, in the order in which they were requested, so that many logins do not

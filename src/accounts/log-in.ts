@@ -50,9 +50,13 @@ export async function logIn(
     throw new DomainError('BAD_REQUEST', REFUSAL);
   }
   await forgetAttempts(sql, limits);
-  await renewHash(sql, user, given.password);
-  if (user.totpConfirmedAt !== null) return { next: 'code', token: await awaitCode(sql, user) };
-  return { next: 'session', token: await createSession(deps, user.userId, client) };
+  // The hash waits in a queue: meanwhile the password may have been reset.
+  const passwordHash = await renewHash(sql, user, given.password);
+  if (user.totpConfirmedAt === null) {
+    const token = await createSession(deps, user.userId, client, { passwordHash });
+    return { next: 'session', token };
+  }
+  return { next: 'code', token: await awaitCode(sql, user.userId, passwordHash) };
 }
 
 /** Records a failed login; without a user, if there is none. */
@@ -69,28 +73,32 @@ async function auditRefusal(
     FROM (SELECT) AS one LEFT JOIN users u ON u.email = ${email}`;
 }
 
-/** Replaces a hash that was made with parameters from before. */
+/** Replaces a hash that was made with parameters from before. @returns the hash from now on */
 async function renewHash(
   sql: Sql,
   { userId, passwordHash }: UserRow,
   password: string,
-): Promise<void> {
-  if (passwordHash === null || isCurrentHash(passwordHash)) return;
+): Promise<string | null> {
+  if (passwordHash === null || isCurrentHash(passwordHash)) return passwordHash;
   const renewed = await hashPassword(password);
   await sql`
     UPDATE users SET password_hash = ${renewed}
     WHERE user_id = ${userId} AND password_hash = ${passwordHash}`;
+  return renewed;
 }
 
-async function awaitCode(sql: Sql, { userId }: UserRow): Promise<string> {
+async function awaitCode(sql: Sql, userId: string, passwordHash: string | null): Promise<string> {
   const token = newToken();
-  await sql`
+  const rows = await sql`
     WITH expired AS (
       DELETE FROM pending_logins WHERE user_id = ${userId} AND expires_at <= service_now()
     )
     INSERT INTO pending_logins (token_hash, user_id, expires_at)
-    VALUES (${hashOfToken(token)}, ${userId}, service_now() + ${CODE_AWAITED_FOR}::interval)`;
-  return token;
+    SELECT ${hashOfToken(token)}, user_id, service_now() + ${CODE_AWAITED_FOR}::interval
+    FROM users WHERE user_id = ${userId} AND password_hash = ${passwordHash}
+    RETURNING user_id`;
+  if (rows.length > 0) return token;
+  throw new DomainError('INVALID_STATE', 'This account cannot be used now: log in again');
 }
 
 /** The user of a login that waits for its code; undefined if it has expired or there is none. */
@@ -134,7 +142,7 @@ export async function logInWithCode(
   }
   await forgetAttempts(sql, limits);
   await sql`DELETE FROM pending_logins WHERE token_hash = ${hashOfToken(token)}`;
-  const session = await createSession(deps, user.userId, client, factor);
+  const session = await createSession(deps, user.userId, client, { secondFactor: factor });
   if (factor === 'recovery_code') {
     await deps.sendMail(noticeMail(deps, user.email, 'recovery_codes.use'));
   }

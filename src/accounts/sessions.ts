@@ -67,6 +67,16 @@ const isLive = (sql: Sql) => sql`
 /** How a user proved to be the user, beside the password. */
 export type SecondFactor = 'totp' | 'recovery_code';
 
+/** What a login has checked. */
+export interface LoginProof {
+  secondFactor?: SecondFactor;
+  /** The hash that the password was verified with: after a change of the password it is worth nothing. */
+  passwordHash?: string | null;
+}
+
+/** Of the sessions of one user, the latest used ones stay. */
+const MOST_SESSIONS = 20;
+
 /**
  * Starts a session, and ends the one that the browser had: a token from before the login is of no
  * use afterwards.
@@ -78,7 +88,7 @@ export async function createSession(
   { sql }: SessionDeps,
   userId: string,
   client: Client,
-  secondFactor?: SecondFactor,
+  { secondFactor, passwordHash }: LoginProof = {},
 ): Promise<string> {
   const token = newToken();
   const sessionId = `ses_${ulid()}`;
@@ -87,7 +97,9 @@ export async function createSession(
     WITH ended AS (
       DELETE FROM dashboard_sessions s USING users u WHERE u.user_id = s.user_id
         AND (s.token_hash = ${hashOfToken(client.sessionToken ?? '')}
-          OR (u.user_id = ${userId} AND NOT (${isLive(sql)})))
+          OR (u.user_id = ${userId} AND NOT (${isLive(sql)}))
+          OR s.session_id IN (SELECT session_id FROM dashboard_sessions
+            WHERE user_id = ${userId} ORDER BY last_seen_at DESC OFFSET ${MOST_SESSIONS - 1}))
     ), created AS (
       INSERT INTO dashboard_sessions
         (session_id, token_hash, user_id, expires_at, address, user_agent)
@@ -95,6 +107,7 @@ export async function createSession(
         service_now() + ${limitOf(sql, 'absolute')},
         ${client.address}, ${client.userAgent.slice(0, USER_AGENT_LENGTH)}
       FROM users u WHERE u.user_id = ${userId} AND u.disabled_at IS NULL
+        ${passwordHash === undefined ? sql`` : sql`AND u.password_hash = ${passwordHash}`}
       RETURNING user_id
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
@@ -104,7 +117,7 @@ export async function createSession(
     )
     SELECT FROM created`;
   if (rows.length > 0) return token;
-  throw new DomainError('INVALID_STATE', 'This account cannot be used');
+  throw new DomainError('INVALID_STATE', 'This account cannot be used now: log in again');
 }
 
 /**

@@ -134,7 +134,10 @@ export async function confirmTwoFactor(
     SELECT FROM changed`;
   if (confirmed.length === 0) return refuseSetUp();
   await deps.sendMail(noticeMail(deps, email, 'two_factor.enable'));
-  return { recoveryCodes, sessionToken: await createSession(deps, userId, client, 'totp') };
+  return {
+    recoveryCodes,
+    sessionToken: await createSession(deps, userId, client, { secondFactor: 'totp' }),
+  };
 }
 
 /**

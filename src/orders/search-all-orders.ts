@@ -1,7 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { FoundOrder } from './find-orders.ts';
-import { ordersWithUtr } from './find-orders.ts';
-import type { SearchCriterion } from './search-text.ts';
+import { criterionCondition } from './search-orders.ts';
 import { recogniseSearch } from './search-text.ts';
 
 /** An operator's search in the orders of all merchants; an absent field matches all. */
@@ -49,7 +48,7 @@ function partsOf(sql: Sql, { text = '', merchantId, before = '' }: OperatorSearc
   };
   if (text.trim() !== '') {
     return recogniseSearch(text).map((criterion) => ({
-      condition: sql`${conditionOf(sql, criterion)} ${ofMerchant}`,
+      condition: sql`${criterionCondition(sql, criterion)} ${ofMerchant}`,
       ...byTime,
     }));
   }
@@ -62,19 +61,4 @@ function partsOf(sql: Sql, { text = '', merchantId, before = '' }: OperatorSearc
   // Order numbers sort by their time, and no other index has all orders in the order of time.
   const byNumber = { order: sql`order_number DESC`, older: sql`AND order_number < ${before}` };
   return [{ condition: sql`true`, ...byNumber }];
-}
-
-function conditionOf(sql: Sql, { kind, value }: SearchCriterion) {
-  switch (kind) {
-    case 'orderNumber':
-      return sql`order_number = ${value}`;
-    case 'merchantOrderId':
-      return sql`merchant_order_id = ${value}`;
-    case 'email':
-      return sql`lower(buyer_email) = lower(${value})`;
-    case 'phone':
-      return sql`buyer_phone = ${value}`;
-    case 'utr':
-      return sql`order_number IN (${ordersWithUtr(sql, value)})`;
-  }
 }

@@ -58,7 +58,7 @@ export function searchQuery(
   // Each criterion has its own index, which an OR of them would not use.
   const found = recogniseSearch(text).reduce(
     (others, criterion) => sql`${others} UNION (SELECT created_at, order_number FROM orders
-      WHERE ${conditions} AND ${conditionOf(sql, criterion)} ${newest})`,
+      WHERE ${conditions} AND ${criterionCondition(sql, criterion)} ${newest})`,
     sql`SELECT NULL::timestamptz AS created_at, NULL::text AS order_number WHERE false`,
   );
   return sql`
@@ -90,7 +90,8 @@ function conditionsOf(
     ${before === undefined ? sql`` : sql`AND (created_at, order_number) < ${key}`}`;
 }
 
-function conditionOf(sql: Sql, { kind, value }: SearchCriterion) {
+/** The condition of one thing that identifies an order; each has its index. */
+export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
   switch (kind) {
     case 'orderNumber':
       return sql`order_number = ${value}`;

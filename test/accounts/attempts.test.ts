@@ -215,6 +215,17 @@ test('a day after its last attempt a count is deleted', async ({
   expect(row.rows).toBe(0);
 });
 
+test('refused attempts leave no rows behind', async ({ database: { serviceSql: sql }, at }) => {
+  const attempt = (index: number) =>
+    waitOf(admitAttempt(sql, passwordLimits(`a${index}@shop.example`, ADDRESS)));
+  for (let index = 0; index < 60; index += 1) await attempt(index);
+  await at(20 * MINUTE_SECONDS);
+  await admitAttempt(sql, passwordLimits('other@shop.example', OTHER_ADDRESS));
+  const [row] = await sql<[{ rows: number }]>`
+    SELECT count(*)::int AS rows FROM account_attempts WHERE attempts = 0`;
+  expect(row.rows).toBe(0);
+});
+
 test('no e-mail address is stored', async ({ database: { serviceSql: sql }, email }) => {
   await admitAttempt(sql, passwordLimits(email, ADDRESS));
   const rows = await sql`SELECT a::text AS stored FROM account_attempts a`;

@@ -263,3 +263,24 @@ test('a user belongs to a merchant or is an operator, never both or neither', as
     sql`UPDATE users SET operator_role = NULL WHERE user_id = ${operator.userId}`,
   ).rejects.toEqual(refused);
 });
+
+test('of one user the 20 latest sessions stay', async ({ deps, newMerchant }) => {
+  const { userId } = await newMerchant();
+  for (let count = 1; count <= 25; count += 1) await createSession(deps, userId, CLIENT);
+  expect(await listSessions(deps, userId)).toHaveLength(20);
+});
+
+test('a password that was changed after it was verified starts no session', async ({
+  deps,
+  newMerchant,
+}) => {
+  const { userId } = await newMerchant();
+  const [user] = await deps.sql<[{ passwordHash: string }]>`
+    SELECT password_hash FROM users WHERE user_id = ${userId}`;
+  const { passwordHash } = user;
+  await createSession(deps, userId, CLIENT, { passwordHash });
+  await deps.sql`UPDATE users SET password_hash = 'another' WHERE user_id = ${userId}`;
+  await expect(createSession(deps, userId, CLIENT, { passwordHash })).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+  });
+});

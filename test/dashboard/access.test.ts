@@ -25,6 +25,7 @@ const FORM_PERMISSIONS: Readonly<Record<string, OperatorAction | 'own account'>>
   '/operator/orders/{order}/decide': 'dispute.decide',
   '/operator/orders/{order}/refund': 'order.refund',
   '/operator/orders/{order}/settle': 'order.settle',
+  '/operator/orders/{order}/deliveries/{delivery}/retry': 'delivery.retry',
   '/operator/alerts/{alert}/clear': 'alert.clear',
   '/operator/merchants/{merchant}/linked-account': 'merchant.linkedAccount',
   '/operator/merchants/{merchant}/account-number': 'merchant.linkedAccount',
@@ -34,6 +35,9 @@ const FORM_PERMISSIONS: Readonly<Record<string, OperatorAction | 'own account'>>
   '/operator/operators/{id}/disable': 'operator.manage',
   '/operator/operators/{id}/reset-two-factor': 'operator.manage',
 };
+
+/** The buyer of the file's merchant's order. */
+const BUYER = 'meera@buyers.example';
 
 const kindOf = ({ path }: Route) => {
   if (path.startsWith('/operator')) return 'operator';
@@ -67,6 +71,7 @@ async function objectsOf(service: TestService, merchantId: string) {
 const test = dashboardTest({ time: 'real' })
   .extend('objects', { scope: 'file' }, async ({ service, merchant }) => {
     const order = await ordersOf(service, merchant).in('DISPUTE_UNDER_REVIEW');
+    await service.sql`UPDATE orders SET buyer_email = ${BUYER}`;
     return {
       order: order.orderNumber,
       merchant: merchant.merchantId,
@@ -88,6 +93,7 @@ const test = dashboardTest({ time: 'real' })
         .replace('{order}', objects.order)
         .replace('/deliveries/{id}', `/deliveries/${objects.delivery}`)
         .replace('/operators/{id}', `/operators/${someOperator.userId}`)
+        .replace('{delivery}', objects.delivery)
         .replace('{merchant}', objects.merchant)
         .replace('{document}', objects.document)
         .replace('{alert}', objects.alert)
@@ -139,7 +145,7 @@ test("another merchant's user gets 404 for every object, and sees nothing of it 
   stranger,
 }) => {
   const words = [objects.order, objects.delivery, objects.document, objects.merchant];
-  const canaries = [...words, 'asha@example.com', 'Asha Textiles Private Limited', 'AAGCB7383J'];
+  const canaries = [...words, BUYER, 'Asha Textiles Private Limited', 'AAGCB7383J'];
   for (const page of pages.filter(({ kind }) => kind === 'merchant')) {
     const { status, body } = await request(page, stranger);
     if (page.hasObject) expect([page.name, status]).toEqual([page.name, 404]);

@@ -3,11 +3,11 @@ import { simpleParser } from 'mailparser';
 import { expect } from 'vitest';
 import { SESSION_COOKIE } from '../../src/accounts/public.ts';
 import { launchBrowser, phonesOf } from '../checkout/browser.ts';
-import { A_COMPANY, AN_ACCOUNT, pdf } from '../support/applications.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
 import { operatorUser } from '../support/users.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { finishApplication, typeBusiness } from './application-form.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
 const smtp = await startSmtpReceiver();
@@ -63,34 +63,9 @@ async function apply(page: Page): Promise<void> {
     .click();
   await follow(page, 'Edit the business');
   await page.getByLabel('Kind of business').selectOption('Company');
-  for (const [label, value] of [
-    ['Legal name', A_COMPANY.legalName],
-    ['PAN', A_COMPANY.pan],
-    ['GSTIN', A_COMPANY.gstin],
-    ['Phone number', A_COMPANY.phone],
-    ['Registered address', A_COMPANY.street],
-    ['City', A_COMPANY.city],
-    ['PIN code', A_COMPANY.pinCode],
-  ] as const) {
-    await page.getByLabel(label, { exact: label === 'PAN' }).fill(value);
-  }
-  await page.getByLabel('State').selectOption('Karnataka');
+  await typeBusiness(page);
   await press(page, 'Save and continue');
-  await page.getByLabel("Account holder's name").fill(AN_ACCOUNT.accountHolder);
-  await page.getByLabel('Bank account number', { exact: true }).fill(AN_ACCOUNT.accountNumber);
-  await page.getByLabel('Bank account number again').fill(AN_ACCOUNT.accountNumber);
-  await page.getByLabel('IFSC').fill(AN_ACCOUNT.ifsc);
-  await press(page, 'Save and continue');
-  for (const kind of ['identity', 'business', 'bank'] as const) {
-    await page.getByLabel('What it proves').selectOption(kind);
-    const file = { name: `${kind}.pdf`, mimeType: 'application/pdf', buffer: pdf(kind) };
-    await page.getByLabel('File').setInputFiles(file);
-    await press(page, 'Upload');
-    await page.getByText('The document is stored.').waitFor();
-  }
-  await follow(page, 'Continue to the review');
-  await press(page, 'Submit for review');
-  await page.getByText('Your application is submitted.').waitFor();
+  await finishApplication(page);
 }
 
 async function approve(operator: Page): Promise<void> {

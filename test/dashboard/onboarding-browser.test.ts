@@ -7,11 +7,12 @@ import { readApplication } from '../../src/onboarding/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { launchBrowser, phonesOf, violationsOf } from '../checkout/browser.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
-import { A_COMPANY, AN_ACCOUNT, complete, pdf, submit } from '../support/applications.ts';
+import { complete, submit } from '../support/applications.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser } from '../support/users.ts';
+import { finishApplication, typeBusiness } from './application-form.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
 const PATH = '/dashboard/production/onboarding';
@@ -50,19 +51,8 @@ test('without JavaScript and on a phone, a merchant applies and an operator appr
   const { page } = await signedIn(applicant.user, { javaScriptEnabled: false });
   await page.goto(PATH);
   await page.getByRole('link', { name: 'Edit the business' }).click();
-  for (const [label, value] of [
-    ['Legal name', A_COMPANY.legalName],
-    ['PAN', A_COMPANY.pan],
-    ['GSTIN', A_COMPANY.gstin],
-    ['Phone number', A_COMPANY.phone],
-    ['Registered address', A_COMPANY.street],
-    ['City', A_COMPANY.city],
-    ['PIN code', A_COMPANY.pinCode],
-  ] as const) {
-    await page.getByLabel(label, { exact: label === 'PAN' }).fill(value);
-  }
+  await typeBusiness(page);
   await page.getByLabel('Kind of business').selectOption('Individual');
-  await page.getByLabel('State').selectOption('Karnataka');
   await page.getByRole('button', { name: 'Save and continue' }).click();
   await page
     .getByText('The fourth letter of this PAN is C; for "Individual" it must be P')
@@ -70,22 +60,7 @@ test('without JavaScript and on a phone, a merchant applies and an operator appr
   await page.getByLabel('Kind of business').selectOption('Company');
   await page.getByRole('button', { name: 'Save and continue' }).click();
 
-  await page.getByLabel("Account holder's name").fill(AN_ACCOUNT.accountHolder);
-  await page.getByLabel('Bank account number', { exact: true }).fill(AN_ACCOUNT.accountNumber);
-  await page.getByLabel('Bank account number again').fill(AN_ACCOUNT.accountNumber);
-  await page.getByLabel('IFSC').fill('hdfc0001234');
-  await page.getByRole('button', { name: 'Save and continue' }).click();
-
-  for (const kind of ['identity', 'business', 'bank'] as const) {
-    await page.getByLabel('What it proves').selectOption(kind);
-    const file = { name: `${kind}.pdf`, mimeType: 'application/pdf', buffer: pdf(kind) };
-    await page.getByLabel('File').setInputFiles(file);
-    await page.getByRole('button', { name: 'Upload' }).click();
-    await page.getByText('The document is stored.').waitFor();
-  }
-  await page.getByRole('link', { name: 'Continue to the review' }).click();
-  await page.getByRole('button', { name: 'Submit for review' }).click();
-  await page.getByText('Your application is submitted.').waitFor();
+  await finishApplication(page);
 
   const admin = await operatorUser(service.sql, 'admin');
   const { page: review } = await signedIn(admin, { javaScriptEnabled: false });

@@ -90,6 +90,8 @@ CREATE TABLE account_attempts (
   PRIMARY KEY (purpose, subject, address)
 );
 CREATE INDEX account_attempts_by_time ON account_attempts (last_at);
+-- Of attempts that another limit has refused.
+CREATE INDEX account_attempts_unused ON account_attempts (last_at) WHERE attempts = 0;
 
 -- Counts an attempt against limits, or refuses it. The attempt counts before its outcome is known:
 -- of 100 parallel guesses only the free ones are made. After its free attempts within 15 minutes a
@@ -130,15 +132,19 @@ BEGIN
   JOIN jsonb_to_recordset(p_limits) AS l (purpose text, subject text, address text, free integer)
     ON (a.purpose, a.subject, a.address) = (l.purpose, decode(l.subject, 'hex'), l.address)
   WHERE a.attempts >= l.free;
-  IF wait_seconds > 0 THEN
-    RETURN wait_seconds;
+  wait_seconds := greatest(coalesce(wait_seconds, 0), 0);
+  IF wait_seconds = 0 THEN
+    UPDATE account_attempts a SET attempts = a.attempts + 1, last_at = now_at
+    FROM jsonb_to_recordset(p_limits) AS l (purpose text, subject text, address text)
+    WHERE (a.purpose, a.subject, a.address) = (l.purpose, decode(l.subject, 'hex'), l.address);
   END IF;
 
-  UPDATE account_attempts a SET attempts = a.attempts + 1, last_at = now_at
-  FROM jsonb_to_recordset(p_limits) AS l (purpose text, subject text, address text)
-  WHERE (a.purpose, a.subject, a.address) = (l.purpose, decode(l.subject, 'hex'), l.address);
+  -- Last, so that this call does not delete what it counts, and waits for no other call.
   DELETE FROM account_attempts WHERE (purpose, subject, address) IN (
     SELECT purpose, subject, address FROM account_attempts
     WHERE last_at <= now_at - kept_for LIMIT 20 FOR UPDATE SKIP LOCKED);
-  RETURN 0;
+  DELETE FROM account_attempts WHERE (purpose, subject, address) IN (
+    SELECT purpose, subject, address FROM account_attempts
+    WHERE attempts = 0 AND last_at <= now_at - time_window LIMIT 20 FOR UPDATE SKIP LOCKED);
+  RETURN wait_seconds;
 END $$;
