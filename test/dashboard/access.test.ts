@@ -3,17 +3,10 @@ import { expect } from 'vitest';
 import type { OperatorAction, OperatorRole } from '../../src/accounts/public.ts';
 import { PERMISSIONS } from '../../src/accounts/permissions.ts';
 import type { Route } from '../../src/http/define-route.ts';
-import { createSecretBox } from '../../src/secret-box.ts';
-import { createMailWorkflows } from '../../src/temporal/mail-workflows.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
-import { complete } from '../support/applications.ts';
-import { ordersOf } from '../support/orders.ts';
-import { SECRET_KEYS } from '../support/secret-keys.ts';
-import type { TestService } from '../support/service.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser, signIn } from '../support/users.ts';
+import { allPagesTest, BUYER } from './all-pages.ts';
 import { browserOf } from './browsing.ts';
-import { dashboardTest } from './dashboard-test.ts';
 
 const ROLES = ['support', 'finance', 'admin'] as const satisfies OperatorRole[];
 
@@ -36,77 +29,13 @@ const FORM_PERMISSIONS: Readonly<Record<string, OperatorAction | 'own account'>>
   '/operator/operators/{id}/reset-two-factor': 'operator.manage',
 };
 
-/** The buyer of the file's merchant's order. */
-const BUYER = 'meera@buyers.example';
-
-const kindOf = ({ path }: Route) => {
-  if (path.startsWith('/operator')) return 'operator';
-  return /^\/dashboard\/(sandbox|production)(\/|$|\.)/.test(path) ? 'merchant' : 'anyone';
-};
-
-/** Everything of the file's merchant that a page may name, and the words that only its pages show. */
-async function objectsOf(service: TestService, merchantId: string) {
-  const { sql } = service;
-  const dataBox = createSecretBox(SECRET_KEYS);
-  const mails = createMailWorkflows(service.temporal.client);
-  const { publicBaseUrl } = service.config;
-  const deps = { sql, dataBox, mailBox: dataBox, mails, publicBaseUrl, actor: TEST_ACTOR };
-  await sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
-  await complete(deps, merchantId);
-  await sql`UPDATE merchants SET status = 'APPROVED' WHERE merchant_id = ${merchantId}`;
-  const [document] = await sql<{ documentId: string }[]>`
-    SELECT document_id FROM merchant_documents WHERE merchant_id = ${merchantId} LIMIT 1`;
-  const [delivery] = await sql<{ deliveryId: string }[]>`
-    SELECT delivery_id FROM webhook_deliveries WHERE merchant_id = ${merchantId} LIMIT 1`;
-  const [alert] = await sql<{ alertId: number }[]>`
-    INSERT INTO alerts (kind, subject, details) VALUES ('gateway_refused', 'ORD', '{}')
-    RETURNING alert_id`;
-  return {
-    document: document!.documentId,
-    delivery: delivery!.deliveryId,
-    alert: String(alert!.alertId),
-  };
-}
-
-const test = dashboardTest({ time: 'real' })
-  .extend('objects', { scope: 'file' }, async ({ service, merchant }) => {
-    const order = await ordersOf(service, merchant).in('DISPUTE_UNDER_REVIEW');
-    await service.sql`UPDATE orders SET buyer_email = ${BUYER}`;
-    return {
-      order: order.orderNumber,
-      merchant: merchant.merchantId,
-      ...(await objectsOf(service, merchant.merchantId)),
-    };
-  })
+const test = allPagesTest()
   .extend('stranger', { scope: 'file' }, async ({ service }) => {
     const other = await service.newMerchant({ webhooks: false });
     // Its application may be changed, so that forms about documents look for the document.
     await service.sql`
       UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${other.merchantId}`;
     return merchantUser(service.sql, other.merchantId);
-  })
-  .extend('someOperator', { scope: 'file' }, ({ service }) => operatorUser(service.sql, 'support'))
-  .extend('pages', ({ service, objects, someOperator }) => {
-    const fill = (path: string) =>
-      path
-        .replace('/orders/{id}', `/orders/${objects.order}`)
-        .replace('{order}', objects.order)
-        .replace('/deliveries/{id}', `/deliveries/${objects.delivery}`)
-        .replace('/operators/{id}', `/operators/${someOperator.userId}`)
-        .replace('{delivery}', objects.delivery)
-        .replace('{merchant}', objects.merchant)
-        .replace('{document}', objects.document)
-        .replace('{alert}', objects.alert)
-        .replace('{action}', 'deliverOrder')
-        .replace('{token}', 'A'.repeat(43));
-    const routes = service.pages.filter(({ path }) => !path.startsWith('/dashboard/files/'));
-    return routes.map((route) => ({
-      route,
-      kind: kindOf(route),
-      name: `${route.method} ${route.path}`,
-      hasObject: route.path.includes('{'),
-      url: fill(route.path),
-    }));
   })
   /** Requests a page with a session of its own: a page may end the session. */
   .extend('request', ({ service }) => {

@@ -117,7 +117,7 @@ describe('what an API process leaves when it dies', () => {
     expect(swept.reduce((sum, { started }) => sum + started, 0)).toBeGreaterThanOrEqual(1);
     await order.untilStep('ORDER_CREATED');
     const { runId } = await order.handle.describe();
-    expect(await sweep(service)).toEqual({ started: 0 });
+    expect(await sweep(service)).toEqual({ started: 0, mails: 0 });
     const replay = await merchant.sandbox.post('/orders', anOrder(), withKey(key));
     expect([replay.status, replay.body.data.order_number]).toEqual([201, order.orderNumber]);
 
@@ -238,7 +238,7 @@ describe('an order whose workflow Temporal has deleted', () => {
     expect(replay.status).toBe(201);
     expect(replay.headers.get('Idempotent-Replayed')).toBe('true');
     expect(replay.body.data).toEqual(forgotten);
-    expect(await sweep(service)).toEqual({ started: 0 });
+    expect(await sweep(service)).toEqual({ started: 0, mails: 0 });
     expect(await isUnknown(service, forgotten.order_number)).toBe(true);
   });
 

@@ -10,7 +10,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
-import { moment } from '../view/parts.ts';
+import { moment, section } from '../view/parts.ts';
 import { pager } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -35,7 +35,7 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     const next = hasMore ? String(alerts.at(-1)?.alertId) : undefined;
     const content = [
       doneNotice(query.done),
-      alertList(alerts, viewer.role),
+      section('open', 'Open alerts', alertList(alerts, viewer.role)),
       pager('/operator/alerts', {}, { before: query.before, next }),
     ];
     return { view: { title: 'Alerts', content } };
@@ -75,7 +75,7 @@ const notOpen = () =>
 function clearView(alert: Alert, state: FormState) {
   const reason = { name: 'reason', label: 'Reason', hint: 'For the audit log.', required: true };
   const content = [
-    h('div', { class: 'card' }, alertFacts(alert)),
+    section('alert', 'The alert', ...alertFacts(alert)),
     form(
       `/operator/alerts/${alert.alertId}/clear`,
       {},
