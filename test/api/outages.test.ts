@@ -84,6 +84,16 @@ async function expectFault(asked: Promise<ApiAnswer>): Promise<void> {
   expect(ms).toBeLessThan(WITHIN_MS);
 }
 
+/**
+ * Waits for all of them before it throws the first failure: an outage ends with its test, and what is
+ * still under way then would fail during the next one.
+ */
+async function allOf(expectations: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(expectations);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
 /** The one order of a key, once its row and its workflow exist. */
 async function expectOneOrder(service: TestService, key: string): Promise<void> {
   const rows = await rowsOf(service, key);
@@ -110,7 +120,7 @@ describe.each(Object.entries(OUTAGES))('Temporal %s', TIMED, (_how, cut) => {
     const path = `/orders/${order.order_number}`;
     await cut(temporal);
     const cancel = () => expectFault(api.post(`${path}/cancel`, undefined, withKey('cancel')));
-    await Promise.all([
+    await allOf([
       expectFault(api.post('/orders', anOrder(), withKey(key))),
       // More than may run at the same time: those that wait also get their response in time.
       ...Array.from({ length: 10 }, cancel),
@@ -138,7 +148,7 @@ describe.each(Object.entries(OUTAGES))('PostgreSQL %s', TIMED, (_how, cut) => {
     const order = await api.create();
     const key = randomUUID();
     await cut(postgres);
-    await Promise.all([
+    await allOf([
       expectFault(api.post('/orders', anOrder(), withKey(key))),
       expectFault(api.get('/orders')),
       expectFault(api.get('/nothing')),
