@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import Koa from 'koa';
 import { Router } from '@koa/router';
-import { TOKENS } from '../../src/pages/tokens.ts';
+import { BASE_STYLE } from '../../src/pages/base-style.ts';
 import type { SignInCode } from './pages.ts';
 import { listPage, mailPage, problemPage, STYLE_PATH } from './pages.ts';
 import type { MailStore } from './store.ts';
 
-const STYLE = TOKENS + readFileSync(new URL('./mailbox.css', import.meta.url), 'utf8');
+const STYLE = BASE_STYLE + readFileSync(new URL('./mailbox.css', import.meta.url), 'utf8');
 const SHOWN_MAILS = 50;
 
 const HEADERS = {

@@ -41,7 +41,10 @@ export async function requirePassword(
   return user;
 }
 
-/** The statements after a password was set: all who knew the old one are signed out. */
+/**
+ * The statements after a password was set or a second factor added: every session and every login that
+ * waits for its code ends.
+ */
 export const endingAccess = (sql: Sql) => sql`
   sessions AS (DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id),
   logins AS (DELETE FROM pending_logins p USING changed WHERE p.user_id = changed.user_id)`;

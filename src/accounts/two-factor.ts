@@ -15,7 +15,7 @@ import {
 } from './second-factor.ts';
 import type { SignedInUser } from './sessions.ts';
 import { createSession } from './sessions.ts';
-import { requirePassword } from './set-password.ts';
+import { endingAccess, requirePassword } from './set-password.ts';
 import type { UserRow } from './users.ts';
 import { auditNameOf, requireUser } from './users.ts';
 
@@ -128,9 +128,7 @@ export async function confirmTwoFactor(
       WHERE user_id = ${userId} AND totp_confirmed_at IS NULL
         AND totp_secret_sealed = ${row.totpSecretSealed}
       RETURNING *
-    ), ${replacingCodes(sql, recoveryCodes)}, sessions AS (
-      DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id
-    ), audited AS (${auditing(sql, 'two_factor.enable', client)})
+    ), ${replacingCodes(sql, recoveryCodes)}, ${endingAccess(sql)}, audited AS (${auditing(sql, 'two_factor.enable', client)})
     SELECT FROM changed`;
   if (confirmed.length === 0) return refuseSetUp();
   await deps.sendMail(noticeMail(deps, email, 'two_factor.enable'));

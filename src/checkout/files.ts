@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Route } from '../http/define-route.ts';
 import { createAsset } from '../http/asset.ts';
-import { TOKENS } from '../pages/tokens.ts';
+import { BASE_STYLE } from '../pages/base-style.ts';
 import type { Files } from './pages/layout.ts';
 
 const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
@@ -13,7 +13,7 @@ const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.
  */
 export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
   const asset = (name: string, before = '') => createAsset('/pay/files', name, before + read(name));
-  const style = asset('checkout.css', TOKENS);
+  const style = asset('checkout.css', BASE_STYLE);
   const island = asset('island.js');
   const icon = asset('icon.svg');
   return {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createAsset } from '../http/asset.ts';
 import type { Route } from '../http/define-route.ts';
-import { TOKENS } from '../pages/tokens.ts';
+import { BASE_STYLE } from '../pages/base-style.ts';
 import type { Files } from './view/layout.ts';
 
 const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
@@ -14,7 +14,7 @@ const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.
 export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
   const asset = (name: string, before = '') =>
     createAsset('/dashboard/files', name, before + read(name));
-  const style = asset('dashboard.css', TOKENS);
+  const style = asset('dashboard.css', BASE_STYLE);
   const island = asset('island.js');
   const icon = asset('icon.svg');
   return {

@@ -12,7 +12,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
-import { facts, moment, notice, section, tag } from '../view/parts.ts';
+import { doneNotice, facts, moment, notice, section, tag } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { text } from './fields.ts';
@@ -45,10 +45,9 @@ export function accountPages(
       listSessions(accounts, user.userId),
     ]);
     const path = accountPath(viewer);
-    const done = DONE[query.done as keyof typeof DONE];
     const mustSetUp = user.role !== null && !user.hasTwoFactor;
     const content = [
-      done !== undefined && notice('good', done, 'status'),
+      doneNotice(DONE, query.done),
       mustSetUp &&
         notice('wait', 'Operators log in with two-factor authentication: set it up to continue.'),
       section('login', 'Login', loginFacts(user, twoFactor, path)),

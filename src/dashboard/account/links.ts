@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { AccountDeps, OpenLink } from '../../accounts/public.ts';
+import type { AccountDeps, Client, OpenLink } from '../../accounts/public.ts';
 import {
   acceptInvitation,
   findLink,
@@ -12,6 +12,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { cookieText } from '../cookies.ts';
 import { definePage } from '../page.ts';
+import type { PageReply } from '../reply.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { notice } from '../view/parts.ts';
@@ -77,72 +78,72 @@ const sentView: View = {
   ],
 };
 
-function resetPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const page = {
-    audience: 'anyone',
-    path: '/reset-password/{token}',
-    params: tokenParams,
-  } as const;
-  const again = [FORGOT, 'request another link'] as const;
-  const viewOf = async (token: string, state: RefusedForm = {}) => ({
+const resetPages = (context: PageContext, accounts: AccountDeps) =>
+  passwordPages(context, accounts, {
+    kind: 'reset_password',
+    path: '/reset-password',
     title: 'Set a new password',
-    content: newPasswordForm(
-      `/dashboard/reset-password/${token}`,
-      await findLink(accounts, token, 'reset_password'),
-      state,
-      'Set the password',
-    ),
-  });
-  const show = definePage(context, { ...page, method: 'GET' }).handledBy(
-    async ({ params: { token } }) => orDeadLink(async () => ({ view: await viewOf(token) }), again),
-  );
-  const reset = definePage(context, {
-    ...page,
-    method: 'POST',
-    body: z.object({ newPassword: text }),
-  }).handledBy(async (request) => {
-    const { token } = request.params;
-    const set = async () => {
-      await resetPassword(accounts, token, request.body.newPassword, clientOf(request));
+    button: 'Set the password',
+    again: 'request another link',
+    async set(token, password, client) {
+      await resetPassword(accounts, token, password, client);
       return { seeOther: '/dashboard/login?done=reset' };
-    };
-    return orDeadLink(() => orShowAgain(set, (state) => viewOf(token, state)), again);
+    },
   });
-  return [...show, ...reset];
+
+const invitationPages = (context: PageContext, accounts: AccountDeps) =>
+  passwordPages(context, accounts, {
+    kind: 'invitation',
+    path: '/invitation',
+    title: 'Welcome',
+    lead: 'Choose a password for your account.',
+    button: 'Continue',
+    again: 'set a new password',
+    async set(token, password, client) {
+      const session = await acceptInvitation(accounts, token, password, client);
+      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
+    },
+  });
+
+/** What the pages of a link that sets a password say and do. */
+interface PasswordLink {
+  kind: Parameters<typeof findLink>[2];
+  path: `/${string}`;
+  title: string;
+  lead?: string;
+  button: string;
+  /** What the reader can do when the link no longer works. */
+  again: string;
+  set(token: string, password: string, client: Client): Promise<PageReply>;
 }
 
-function invitationPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const page = { audience: 'anyone', path: '/invitation/{token}', params: tokenParams } as const;
-  const again = [FORGOT, 'set a new password'] as const;
-  const viewOf = async (token: string, state: RefusedForm = {}) => ({
-    title: 'Welcome',
-    content: [
-      h('p', null, 'Choose a password for your account.'),
-      ...newPasswordForm(
-        `/dashboard/invitation/${token}`,
-        await findLink(accounts, token, 'invitation'),
-        state,
-        'Continue',
-      ),
-    ],
-  });
+/** The page of a link that sets a password, and its form. */
+function passwordPages(
+  context: PageContext,
+  accounts: AccountDeps,
+  { kind, path, title, lead, button, again, set }: PasswordLink,
+): Route[] {
+  const page = { audience: 'anyone', path: `${path}/{token}`, params: tokenParams } as const;
+  const dead = [FORGOT, again] as const;
+  const viewOf = async (token: string, state: RefusedForm = {}) => {
+    const found = await findLink(accounts, token, kind);
+    const action = `/dashboard${path}/${token}`;
+    const content = [lead && h('p', null, lead), ...newPasswordForm(action, found, state, button)];
+    return { title, content };
+  };
   const show = definePage(context, { ...page, method: 'GET' }).handledBy(
-    async ({ params: { token } }) => orDeadLink(async () => ({ view: await viewOf(token) }), again),
+    async ({ params: { token } }) => orDeadLink(async () => ({ view: await viewOf(token) }), dead),
   );
-  const accept = definePage(context, {
+  const change = definePage(context, {
     ...page,
     method: 'POST',
     body: z.object({ newPassword: text }),
   }).handledBy(async (request) => {
     const { token } = request.params;
-    const set = async () => {
-      const client = clientOf(request);
-      const session = await acceptInvitation(accounts, token, request.body.newPassword, client);
-      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
-    };
-    return orDeadLink(() => orShowAgain(set, (state) => viewOf(token, state)), again);
+    const setPassword = () => set(token, request.body.newPassword, clientOf(request));
+    return orDeadLink(() => orShowAgain(setPassword, (state) => viewOf(token, state)), dead);
   });
-  return [...show, ...accept];
+  return [...show, ...change];
 }
 
 function newPasswordForm(

@@ -18,7 +18,7 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { notice } from '../view/parts.ts';
+import { doneNotice } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { clientOf } from './client.ts';
@@ -60,7 +60,7 @@ export function logInPages(context: PageContext, accounts: AccountDeps): Route[]
     query,
   }).handledBy(async ({ viewer, query: { next, done } }) => {
     if (viewer.user) return { seeOther: pageAfterLogin(next) };
-    return { view: logInView({ values: { next } }, DONE[done as keyof typeof DONE]) };
+    return { view: logInView({ values: { next } }, done) };
   });
   const check = definePage(context, {
     audience: 'anyone',
@@ -85,7 +85,7 @@ export function logInPages(context: PageContext, accounts: AccountDeps): Route[]
 
 function logInView(state: RefusedForm, done?: string): View {
   const content = [
-    done !== undefined && notice('good', done, 'status'),
+    doneNotice(DONE, done),
     refusal(state),
     form(
       LOG_IN,

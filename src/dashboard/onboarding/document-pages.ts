@@ -19,7 +19,7 @@ import type { PageReply } from '../reply.ts';
 import { documentReply, documentTable } from '../view/application.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, fileField, submit } from '../view/fields.ts';
-import { notice, section } from '../view/parts.ts';
+import { doneNotice, notice, section } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -49,12 +49,11 @@ function showDocuments(context: PageContext, deps: OnboardingPageDeps): Route[] 
     audience: 'merchant',
     method: 'GET',
     path: '/onboarding/documents',
-    query: z.object({ done: z.enum(['added', 'removed']).optional().catch(undefined) }),
+    query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, query: { done } }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
     if (!mayEdit(application.state)) return { seeOther: pathOf(viewer) };
-    const message = done && notice('good', DONE[done], 'status');
-    return documentsReply(viewer, application, message);
+    return documentsReply(viewer, application, doneNotice(DONE, done));
   });
 }
 
@@ -116,7 +115,7 @@ function download(context: PageContext, deps: OnboardingPageDeps): Route[] {
 function documentsReply(
   viewer: MerchantViewer,
   application: Application,
-  message: ReturnType<typeof notice> | undefined,
+  message: ReturnType<typeof doneNotice>,
   state: FormState = {},
 ): Extract<PageReply, { view: unknown }> {
   const missing = missingOf(application).documents;

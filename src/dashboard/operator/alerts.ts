@@ -15,7 +15,7 @@ import { pager } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
-import { doneNotice, orderLink } from './parts.ts';
+import { actionNotice, orderLink } from './parts.ts';
 
 const MAX_REASON_LENGTH = 1000;
 
@@ -34,7 +34,7 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     const { alerts, hasMore } = await listAlerts(sql, { before }, ROWS_PER_PAGE);
     const next = hasMore ? String(alerts.at(-1)?.alertId) : undefined;
     const content = [
-      doneNotice(query.done),
+      actionNotice(query.done),
       section('open', 'Open alerts', alertList(alerts, viewer.role)),
       pager('/operator/alerts', {}, { before: query.before, next }),
     ];

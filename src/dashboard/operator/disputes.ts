@@ -27,7 +27,7 @@ import { disputeRecords } from './dispute-records.ts';
 import { disputeTable } from './dispute-table.ts';
 import { decisionForm } from './order-actions.ts';
 import { timelinePart } from './order-view.ts';
-import { doneNotice, merchantIn, moreNote, orderLink } from './parts.ts';
+import { actionNotice, merchantIn, moreNote, orderLink } from './parts.ts';
 
 /** The earlier disputes of a buyer and a merchant that the page shows. */
 const EARLIER_ORDERS = 10;
@@ -71,7 +71,7 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
   }).handledBy(async ({ params, query, viewer }) => {
     const order = await findOrderAnywhere(deps.sql, params.order);
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
-    const content = [doneNotice(query.done), ...(await disputeContent(deps, order, mayDecide))];
+    const content = [actionNotice(query.done), ...(await disputeContent(deps, order, mayDecide))];
     return { view: { title: `Dispute of ${order.orderNumber}`, content } };
   });
   return [...list, ...one];

@@ -9,7 +9,7 @@ import { definePage } from '../page.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { actionLinks } from './order-actions.ts';
 import { orderContent } from './order-view.ts';
-import { doneNotice } from './parts.ts';
+import { actionNotice } from './parts.ts';
 
 /** The page waits no longer for the attempt, which continues after that. */
 const RETRY_WAIT_MS = 3000;
@@ -60,7 +60,7 @@ async function orderPageView(
     readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
   ]);
   const content = [
-    doneNotice(done),
+    actionNotice(done),
     ...orderContent(view, workflows, actionLinks({ order, view, workflows }, role), role),
   ];
   return { title: `Order ${orderNumber}`, content };

@@ -4,7 +4,7 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import { submit } from '../view/fields.ts';
-import { facts, moment, money, orderStatus, section, tag } from '../view/parts.ts';
+import { deliveryState, facts, moment, money, orderStatus, section } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { disputeRecords } from './dispute-records.ts';
@@ -231,8 +231,6 @@ function detailsOf(details: Readonly<Record<string, unknown>>) {
   );
 }
 
-const DELIVERY_TONES = { PENDING: 'wait', DELIVERED: 'good', FAILED: 'bad' } as const;
-
 function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRole) {
   return section(
     'deliveries',
@@ -244,7 +242,7 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
       columns: [
         { title: 'Delivery', cell: ({ deliveryId }) => h('code', null, deliveryId) },
         { title: 'Event', cell: ({ event }) => event },
-        { title: 'State', cell: ({ state }) => tag(DELIVERY_TONES[state], state) },
+        { title: 'State', cell: ({ state }) => deliveryState(state) },
         { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },
         {
           title: 'Last answer',

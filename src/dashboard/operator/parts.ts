@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
-import { notice } from '../view/parts.ts';
+import { doneNotice } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 
 /** A link to the operators' page of an order. */
@@ -40,11 +40,8 @@ const DONE = {
 /** A code in the query of the page that is shown after a change. */
 export type DoneCode = keyof typeof DONE;
 
-/** What was just done, if the query names something. */
-export function doneNotice(code: string | undefined) {
-  if (code === undefined || !Object.hasOwn(DONE, code)) return null;
-  return notice('good', DONE[code as DoneCode], 'status');
-}
+/** What an operator has just done, if the query names something. */
+export const actionNotice = (code: string | undefined) => doneNotice(DONE, code);
 
 /** Says that a list is longer than what is shown. */
 export function moreNote(hasMore: boolean, to: ComponentChildren = null) {

@@ -15,7 +15,7 @@ import { link } from '../view/url.ts';
 import { alertList } from './alerts.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { disputeTable } from './dispute-table.ts';
-import { doneNotice, moreNote } from './parts.ts';
+import { actionNotice, moreNote } from './parts.ts';
 import { failingTable, reviewTable, stuckTable, unprocessedTable } from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */
@@ -34,7 +34,7 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
   }).handledBy(async ({ query, viewer: { role } }) => {
     const { alerts, stuck, disputes, reviews, failing, unprocessed, proof } = await readWork(deps);
     const content = [
-      doneNotice(query.done),
+      actionNotice(query.done),
       proofNotice(proof),
       section(
         'alerts',

@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import type { OrderRow, TimelineRow } from '../../orders/public.ts';
-import { moment, section, tag, written } from '../view/parts.ts';
-import type { Tone } from '../view/parts.ts';
+import { deliveryState, moment, section, written } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { pathOf } from './deps.ts';
 
@@ -31,12 +30,6 @@ const LABELS = {
 
 /** A long order has thousands of entries, such as failed payments. */
 const MOST_SHOWN = 50;
-
-const DELIVERY_TONES = {
-  PENDING: 'wait',
-  DELIVERED: 'good',
-  FAILED: 'bad',
-} as const satisfies Record<NonNullable<TimelineRow['state']>, Tone>;
 
 /** What happened to an order, the latest first, with the state of each webhook. */
 export function timelineSection(order: OrderRow, rows: readonly TimelineRow[], now: Date) {
@@ -81,7 +74,7 @@ function webhookLine({ environment }: OrderRow, row: TimelineRow, now: Date) {
     null,
     link(to, `Webhook ${row.kind}`),
     ' ',
-    tag(DELIVERY_TONES[state], state),
+    deliveryState(state),
     ` after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
     state === 'PENDING' && nextAttemptAt && [', next ', moment(nextAttemptAt, now)],
   );

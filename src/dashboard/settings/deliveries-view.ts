@@ -6,10 +6,10 @@ import { DELIVERY_STATES } from '../../webhooks/public.ts';
 import { choice, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
-import { moment, notice, section } from '../view/parts.ts';
+import { deliveryState, moment, notice, section } from '../view/parts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
-import { deliveryState, resultText } from './delivery-parts.ts';
+import { resultText } from './delivery-parts.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the list of deliveries shows. */

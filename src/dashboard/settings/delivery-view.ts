@@ -9,10 +9,18 @@ import type {
 } from '../../webhooks/public.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { copyable, facts, moment, notice, section } from '../view/parts.ts';
+import {
+  copyable,
+  deliveryState,
+  doneNotice,
+  facts,
+  moment,
+  notice,
+  section,
+} from '../view/parts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
-import { deliveryState, resultText } from './delivery-parts.ts';
+import { resultText } from './delivery-parts.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the page of a delivery shows. */
@@ -38,17 +46,15 @@ const DONE = {
   started: { tone: 'wait', text: 'It is being sent again. Reload this page to see the answer.' },
 } as const satisfies Record<RetryOutcome['outcome'], unknown>;
 
-const isOutcome = (done: string): done is keyof typeof DONE => Object.hasOwn(DONE, done);
-
 /** The page of one delivery. */
 export function deliveryView(content: DeliveryContent): View {
-  const { environment, delivery, shown, done = '', refusal } = content;
+  const { environment, delivery, shown, done, refusal } = content;
   const path = pathOf(environment, `/deliveries/${delivery.deliveryId}`);
   return {
     title: `Delivery of ${delivery.event}`,
     content: [
       refusal !== undefined && notice('bad', refusal, 'alert'),
-      isOutcome(done) && notice(DONE[done].tone, DONE[done].text, 'status'),
+      doneNotice(DONE, done),
       deliverySection(content, path),
       attemptsSection(content, path),
       shown && attemptSection(shown),

@@ -10,7 +10,7 @@ import { testEventTypesOf } from '../../webhooks/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { facts, moment, notice, section } from '../view/parts.ts';
+import { doneNotice, facts, moment, notice, section } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
@@ -27,20 +27,22 @@ export interface WebhooksContent {
   tested?: TestEventResult & { event: TestEventType };
 }
 
-const DONE: Readonly<Record<string, string>> = {
+const DONE = {
   url: 'The URL is saved. The next webhook goes there; the secret is unchanged.',
-  unresolved:
-    'The URL is saved, but its host name cannot be resolved now. Webhooks fail until it can.',
-  removed: 'The URL is removed. No webhooks are sent.',
-};
+  unresolved: {
+    tone: 'wait',
+    text: 'The URL is saved, but its host name cannot be resolved now. Webhooks fail until it can.',
+  },
+  removed: { tone: 'wait', text: 'The URL is removed. No webhooks are sent.' },
+} as const;
 
 /** The page of the webhook settings. */
 export function webhooksView(content: WebhooksContent): View {
-  const { environment, endpoint, figures, done = '', tested } = content;
+  const { environment, endpoint, figures, done, tested } = content;
   return {
     title: 'Webhooks',
     content: [
-      DONE[done] !== undefined && notice(done === 'url' ? 'good' : 'wait', DONE[done], 'status'),
+      doneNotice(DONE, done),
       tested && testResult(tested),
       urlSection(content),
       endpoint.url !== null && figuresSection(environment, figures),

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
+import type { ListedDelivery } from '../../webhooks/public.ts';
 
 /** How a notice or a tag is coloured; its text says the same. */
 export type Tone = 'plain' | 'good' | 'bad' | 'wait';
@@ -13,6 +14,18 @@ export type Tone = 'plain' | 'good' | 'bad' | 'wait';
  */
 export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'status') {
   return h('div', { class: `notice ${tone}`, role }, text);
+}
+
+/** What forms can have done, by the code in the query of the page that is shown then. */
+export type Outcomes = Readonly<Record<string, string | { tone: Tone; text: string }>>;
+
+/** Says what was just done; a code that is none of `outcomes` says nothing. */
+export function doneNotice(outcomes: Outcomes, code: string | undefined) {
+  const outcome = code !== undefined && Object.hasOwn(outcomes, code) && outcomes[code];
+  if (!outcome) return null;
+  const { tone, text } =
+    typeof outcome === 'string' ? { tone: 'good' as const, text: outcome } : outcome;
+  return notice(tone, text, 'status');
 }
 
 /** A short state, such as that of an order or a delivery. */
@@ -34,6 +47,17 @@ const ORDER_TONES = {
 /** The status of an order. */
 export function orderStatus(status: OrderStatus) {
   return tag(ORDER_TONES[status], status);
+}
+
+const DELIVERY_TONES = {
+  PENDING: 'wait',
+  DELIVERED: 'good',
+  FAILED: 'bad',
+} as const satisfies Record<ListedDelivery['state'], Tone>;
+
+/** The state of a webhook's delivery. */
+export function deliveryState(state: ListedDelivery['state']) {
+  return tag(DELIVERY_TONES[state], state);
 }
 
 /** A part of a page with a heading. @param id unique on the page */

@@ -12,7 +12,7 @@ import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
 import { documentReply } from '../../view/application.ts';
-import { notice } from '../../view/parts.ts';
+import { doneNotice, notice } from '../../view/parts.ts';
 import { pathWith } from '../../view/table.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import type { MerchantReviewDeps } from './deps.ts';
@@ -29,7 +29,6 @@ const DONE = {
   activate: 'The merchant is active again.',
   linkedAccount: 'The linked account is set.',
 } as const;
-const doneCodes = Object.keys(DONE) as (keyof typeof DONE)[];
 
 /** The page of one merchant, its downloads, and what an operator may do with it. */
 export function merchantPages(context: PageContext, deps: MerchantReviewDeps): Route[] {
@@ -74,11 +73,10 @@ function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
     method: 'GET',
     path: '/merchants/{merchant}',
     params: merchantParams,
-    query: z.object({ done: z.enum(doneCodes).optional().catch(undefined) }),
-  }).handledBy(async ({ viewer, params: { merchant }, query: { done } }) => {
-    const message = done && notice('good', DONE[done], 'status');
-    return merchantReply(deps, viewer, merchant, { message });
-  });
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ viewer, params: { merchant }, query: { done } }) =>
+    merchantReply(deps, viewer, merchant, { message: doneNotice(DONE, done) }),
+  );
 }
 
 function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route[] {

@@ -6,7 +6,7 @@ import type { FormState } from '../../view/fields.ts';
 import { choice, submit, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
-import { facts, moment, notice, section, tag } from '../../view/parts.ts';
+import { doneNotice, facts, moment, notice, section, tag } from '../../view/parts.ts';
 import { dataTable } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 
@@ -73,9 +73,8 @@ export function operatorView(
   viewerId: string,
   done: string | undefined,
 ): View {
-  const message = DONE[done as keyof typeof DONE];
   const content = [
-    message !== undefined && notice('good', message, 'status'),
+    doneNotice(DONE, done),
     facts({
       Role: operator.role,
       State: stateTag(operator),
