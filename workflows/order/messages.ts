@@ -131,7 +131,7 @@ function elsewhere(type: Command['type']): string {
     case 'refund':
       return 'Cannot refund from here; use admin order refund';
     default:
-      return `${REFUSALS[type]}; no queued says who asks for it`;
+      return `${REFUSALS[type]}; no recorded command says who asks for it`;
   }
 }
 
