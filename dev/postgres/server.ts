@@ -33,6 +33,7 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly port: number;
   readonly logFile: string;
+  readonly continueLog?: boolean | undefined;
   /** The cache for a copy of the binaries if they cannot run in place. */
   readonly cacheRoot: string;
   readonly log: (line: string) => void;
@@ -40,6 +41,8 @@ export interface EmbeddedPostgresOptions {
   readonly settings?: Readonly<Record<string, string | number>>;
   readonly signal?: AbortSignal | undefined;
   readonly guard?: Guard | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** A running server. */
@@ -114,6 +117,7 @@ async function startWithRetry(
   const deadline = Date.now() + DATA_DIR_RELEASE_TIMEOUT_MS;
   for (;;) {
     const server = await start();
+    options.onSpawn?.(server);
     if (await waitUntilReady(server, options)) return server;
     const lines = lastLines(options.logFile);
     const stillHeld = lines.some((line) => line.includes('is still in use'));
@@ -138,7 +142,7 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   const options = { ...given, dataDir: resolve(given.dataDir) };
   const { dataDir, port, log, logFile, signal, guard } = options;
-  const { settings = {} } = options;
+  const { settings = {}, continueLog } = options;
   const account = postgresAccount(dataDir);
   const binaries = await preparePostgresBinaries(options.cacheRoot, account, log);
   await stopOrphanedPostgres(dataDir, log);
@@ -166,6 +170,7 @@ export async function startEmbeddedPostgres(
       env: POSTGRES_ENVIRONMENT,
       cwd: dataDir,
       logFile,
+      continueLog,
       stopSteps: STOP_STEPS,
       guard,
     }),

@@ -121,6 +121,33 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** The process and its descendants, each after its parent. */
+export function processTree(root: number): number[] {
+  const running = listProcesses();
+  const tree = new Set([root]);
+  // A set yields also what is added to it meanwhile.
+  for (const member of tree) {
+    for (const { pid, parentPid } of running) if (parentPid === member) tree.add(pid);
+  }
+  return [...tree];
+}
+
+/**
+ * Sends a signal to a process and its descendants. The process is stopped before they are listed, so
+ * that it starts no other one meanwhile.
+ *
+ * @returns those that got the signal
+ */
+export function signalTree(
+  root: number,
+  signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT',
+): readonly number[] {
+  if (signal !== 'SIGCONT') sendSignal(root, 'SIGSTOP');
+  const tree = processTree(root);
+  for (const pid of tree) sendSignal(pid, signal);
+  return tree;
+}
+
 /**
  * Ends a process that is not a child of this one: sends the signals one after the other, then
  * SIGKILL, and waits until it has ended.

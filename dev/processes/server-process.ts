@@ -27,8 +27,10 @@ export interface ServerProcessOptions {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Receives standard output and error; the log of the run before is renamed to `.previous`. */
+  /** Receives standard output and error. */
   readonly logFile: string;
+  /** Continues the log; otherwise the log of the run before is renamed to `.previous`. */
+  readonly continueLog?: boolean | undefined;
   readonly stopSteps: readonly StopStep[];
   readonly cwd?: string;
   readonly uid?: number;
@@ -50,9 +52,9 @@ export function describeExit({ code, signal }: ProcessExit): string {
   return signal === null ? `exit code ${code ?? 'unknown'}` : `killed by ${signal}`;
 }
 
-function openLog(file: string): number {
+function openLog(file: string, continueLog: boolean): number {
   makePrivateFolder(dirname(file));
-  if (existsSync(file)) renameSync(file, `${file}.previous`);
+  if (existsSync(file) && !continueLog) renameSync(file, `${file}.previous`);
   return openSync(file, 'a', 0o600);
 }
 
@@ -90,8 +92,8 @@ async function stopChild(
  * @throws the system's error when the file cannot be executed.
  */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
-  const { guard, stopSteps } = options;
-  const log = openLog(options.logFile);
+  const { guard, stopSteps, continueLog = false } = options;
+  const log = openLog(options.logFile, continueLog);
   const child = spawn(options.file, options.args, {
     detached: true,
     env: options.env,

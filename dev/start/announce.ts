@@ -47,7 +47,7 @@ function addresses(facts: DevFacts, { dataDir, webhookAllowedCidrsGiven }: DevCo
   ];
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+export function table(rows: readonly (readonly string[])[]): string {
   const width = Math.max(...rows.map(([name = '']) => name.length));
   return rows
     .map(([name = '', value = '']) => `  ${name.padEnd(width)}  ${value}`.trimEnd())
@@ -55,7 +55,7 @@ function table(rows: readonly (readonly string[])[]): string {
 }
 
 /** How to log in to the dashboard as each demo user. */
-function logins({ demoUsers, mailboxUrl }: DevFacts) {
+export function logins({ demoUsers, mailboxUrl }: DevFacts) {
   const { merchant, operator } = demoUsers;
   const code =
     mailboxUrl === undefined

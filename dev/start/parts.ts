@@ -9,6 +9,7 @@ import { SetupError } from '../../src/setup-error.ts';
 /** Where the mailbox listens, wherever the API does. */
 export const LOOPBACK = '127.0.0.1';
 
+/** The folder of this checkout. */
 const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** A process that `npm start` runs beside the servers. */
@@ -75,6 +76,14 @@ export interface Launcher {
   readonly guard: Guard;
 }
 
+/** Where an entry point is and what receives its output, when that differs from `npm start`. */
+interface EntryPlace {
+  /** The folder of another checkout. */
+  readonly repository?: string | undefined;
+  readonly logFile?: string;
+  readonly continueLog?: boolean;
+}
+
 /** An argument of each process of this run, by which the next run finds orphans. */
 export function runMarker(dataDir: string): string {
   return `--run-of=${dataDir}`;
@@ -89,12 +98,14 @@ export function logFileOf(dataDir: string, entry: string): string {
 export function launchEntry(
   { dataDir, env, guard }: Launcher,
   entry: string,
+  { repository = REPOSITORY, logFile = logFileOf(dataDir, entry), continueLog }: EntryPlace = {},
 ): Promise<ServerProcess> {
   return startServerProcess({
     file: process.execPath,
-    args: [join(REPOSITORY, entry), runMarker(dataDir)],
+    args: [join(repository, entry), runMarker(dataDir)],
     env,
-    logFile: logFileOf(dataDir, entry),
+    logFile,
+    continueLog,
     stopSteps: STOP_STEPS,
     reportsReady: true,
     guard,
@@ -108,9 +119,10 @@ export function localUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-async function statusOf(url: string): Promise<string> {
+/** The status with which a server responds to GET. */
+export async function statusOf(url: string, timeoutMs = 3000): Promise<string> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(3000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
     await response.body?.cancel();
     return String(response.status);
   } catch {

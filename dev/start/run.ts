@@ -17,7 +17,7 @@ class StopRequest extends Error {
 }
 
 /** Turns signals, and the end of npm, into an abort. */
-function listenForStop(startedByNpm: boolean, onSecondRequest: () => void): AbortController {
+export function listenForStop(startedByNpm: boolean, onSecondRequest: () => void): AbortController {
   const controller = new AbortController();
   const request = (reason: string) => {
     if (controller.signal.aborted) onSecondRequest();
@@ -33,7 +33,7 @@ function listenForStop(startedByNpm: boolean, onSecondRequest: () => void): Abor
 }
 
 /** Rejects with the reason of an abort. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const aborted = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => aborted.reject(signal.reason), { once: true });
   aborted.promise.catch(() => undefined); // Not an unhandled rejection before it is awaited.
@@ -41,7 +41,7 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 }
 
 /** Ignores write errors: a closed terminal must not prevent the shutdown. */
-function createLog(): (line: string) => void {
+export function createLog(): (line: string) => void {
   process.stdout.on('error', () => undefined);
   process.stderr.on('error', () => undefined);
   return (line) => process.stdout.write(`${line}\n`);
@@ -56,7 +56,7 @@ async function stopAll(supervisor: Supervisor, starting: Promise<void>): Promise
 }
 
 /** Prints why the run ends. @returns the exit code. */
-function report(error: unknown, log: (line: string) => void): number {
+export function report(error: unknown, log: (line: string) => void): number {
   if (error instanceof StopRequest) {
     log(`Stopping (${error.message}) …`);
     return 0;

@@ -4,10 +4,10 @@ import { cacheRoot } from '../files/cache.ts';
 import type { Guard } from '../processes/guard.ts';
 import type { ListenAddress } from '../../src/main/listen.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
-import { startEmbeddedPostgres } from '../postgres/server.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgresOptions } from '../postgres/server.ts';
 import { findTemporalServer, findTemporalUi } from '../temporal/programs.ts';
-import { startTemporalServer } from '../temporal/server.ts';
-import { startTemporalUi } from '../temporal/ui.ts';
+import { startTemporalServer, type TemporalServerOptions } from '../temporal/server.ts';
+import { startTemporalUi, type TemporalUiOptions } from '../temporal/ui.ts';
 import type { Supervisor } from './supervisor.ts';
 import { postgresFolder, temporalFolder } from './data-dir.ts';
 import type { Secrets } from './secrets.ts';
@@ -28,15 +28,19 @@ export interface Servers {
   readonly temporalUiUrl: string | undefined;
 }
 
-/** How to start the servers of this run. */
-export interface ServersOptions {
+/** What the options of every server are made of. */
+export interface ServerContext {
   readonly config: DevConfig;
   readonly env: NodeJS.ProcessEnv;
   readonly secrets: Secrets;
   readonly guard: Guard;
-  readonly supervisor: Supervisor;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal;
+}
+
+/** How to start the servers of this run. */
+export interface ServersOptions extends ServerContext {
+  readonly supervisor: Supervisor;
 }
 
 /** The ports of the servers that this run starts itself. */
@@ -58,26 +62,81 @@ function needsPostgres({ databaseUrl: given, temporalAddress }: DevConfig): bool
   return given === undefined || temporalAddress === undefined;
 }
 
+const serverLog = ({ config }: ServerContext, name: string) =>
+  join(config.dataDir, 'logs', `${name}.log`);
+
+/** How to run the PostgreSQL of a data directory. */
+export function postgresOptions(context: ServerContext): EmbeddedPostgresOptions {
+  const { config, log, signal, guard } = context;
+  return {
+    log,
+    signal,
+    guard,
+    dataDir: postgresFolder(config.dataDir),
+    port: config.postgresPort,
+    cacheRoot: cacheRoot(config.cacheHome),
+    logFile: serverLog(context, 'postgres'),
+    settings: { max_connections: MAX_CONNECTIONS },
+  };
+}
+
+/** How to run the Temporal server of a data directory. @param adminUrl PostgreSQL's superuser */
+export async function temporalOptions(
+  context: ServerContext,
+  adminUrl: string,
+): Promise<TemporalServerOptions> {
+  const { config, secrets, env, log, signal, guard } = context;
+  return {
+    env,
+    log,
+    signal,
+    guard,
+    programs: await findTemporalServer(programOptions(context)),
+    adminUrl,
+    login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
+    folder: temporalFolder(config.dataDir),
+    port: config.temporalPort,
+    logFile: serverLog(context, 'temporal'),
+  };
+}
+
+/** How to run the Temporal Web UI; undefined when it cannot be installed. */
+export async function temporalUiOptions(
+  context: ServerContext,
+  temporalAddress: string,
+): Promise<TemporalUiOptions | undefined> {
+  const { config, env, signal, guard } = context;
+  const program = await findTemporalUi(programOptions(context));
+  if (program === undefined) return undefined;
+  return {
+    env,
+    signal,
+    guard,
+    program,
+    folder: temporalFolder(config.dataDir),
+    temporalAddress,
+    namespace: config.temporalNamespace,
+    port: config.temporalUiPort,
+    logFile: serverLog(context, 'temporal-ui'),
+  };
+}
+
 /** @returns the connection URL of the superuser */
-async function startPostgres({ config, supervisor, ...shared }: ServersOptions): Promise<string> {
-  const logFile = join(config.dataDir, 'logs', 'postgres.log');
+async function startPostgres({ supervisor, ...context }: ServersOptions): Promise<string> {
+  const options = postgresOptions(context);
+  const { logFile } = options;
   const { adminUrl } = await supervisor.start(
     { name: 'PostgreSQL', kind: 'database', logFile },
-    () =>
-      startEmbeddedPostgres({
-        ...shared,
-        dataDir: postgresFolder(config.dataDir),
-        port: config.postgresPort,
-        cacheRoot: cacheRoot(config.cacheHome),
-        logFile,
-        settings: { max_connections: MAX_CONNECTIONS },
-      }),
+    () => startEmbeddedPostgres(options),
   );
   return adminUrl;
 }
 
 /** The service's database, with an owner for migrations and a login for everything else. */
-async function serviceDatabase({ config, secrets }: ServersOptions, adminUrl: string) {
+export async function serviceDatabase(
+  { config, secrets }: Pick<ServerContext, 'config' | 'secrets'>,
+  adminUrl: string,
+) {
   if (config.databaseUrl !== undefined) {
     const { databaseUrl: url, migrationDatabaseUrl } = config;
     return { databaseUrl: url, migrationDatabaseUrl };
@@ -93,47 +152,29 @@ async function serviceDatabase({ config, secrets }: ServersOptions, adminUrl: st
   };
 }
 
-async function temporalUi(options: ServersOptions, temporalAddress: string) {
-  const { config, supervisor, ...shared } = options;
-  const program = await findTemporalUi(programOptions(options));
-  if (program === undefined) return undefined;
-  const logFile = join(config.dataDir, 'logs', 'temporal-ui.log');
+async function temporalUi({ supervisor, ...context }: ServersOptions, temporalAddress: string) {
+  const options = await temporalUiOptions(context, temporalAddress);
+  if (options === undefined) return undefined;
+  const { logFile } = options;
   const { url } = await supervisor.start({ name: 'Temporal Web UI', kind: 'server', logFile }, () =>
-    startTemporalUi({
-      ...shared,
-      program,
-      folder: temporalFolder(config.dataDir),
-      temporalAddress,
-      namespace: config.temporalNamespace,
-      port: config.temporalUiPort,
-      logFile,
-    }),
+    startTemporalUi(options),
   );
   return url;
 }
 
-function programOptions({ config, env, log, signal, guard }: ServersOptions) {
+function programOptions({ config, env, log, signal, guard }: ServerContext) {
   const { temporalProgramsDir, cacheHome } = config;
   return { temporalProgramsDir, cacheRoot: cacheRoot(cacheHome), env, log, signal, guard };
 }
 
 async function temporal(options: ServersOptions, adminUrl: string) {
-  const { config, supervisor, secrets, ...shared } = options;
-  if (config.temporalAddress !== undefined) {
-    return { temporalAddress: config.temporalAddress, temporalUiUrl: undefined };
-  }
-  const programs = await findTemporalServer(programOptions(options));
-  const logFile = join(config.dataDir, 'logs', 'temporal.log');
+  const { supervisor, ...context } = options;
+  const { temporalAddress } = context.config;
+  if (temporalAddress !== undefined) return { temporalAddress, temporalUiUrl: undefined };
+  const server = await temporalOptions(context, adminUrl);
+  const { logFile } = server;
   const { address } = await supervisor.start({ name: 'Temporal', kind: 'server', logFile }, () =>
-    startTemporalServer({
-      ...shared,
-      programs,
-      adminUrl,
-      login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
-      folder: temporalFolder(config.dataDir),
-      port: config.temporalPort,
-      logFile,
-    }),
+    startTemporalServer(server),
   );
   return { temporalAddress: address, temporalUiUrl: await temporalUi(options, address) };
 }

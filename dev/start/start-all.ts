@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { DevConfig } from '../config.ts';
 import {
   readDemoMerchant,
@@ -8,13 +7,13 @@ import {
   type DevFacts,
 } from '../dev-facts.ts';
 import type { Guard } from '../processes/guard.ts';
-import { cacheRoot } from '../files/cache.ts';
 import { requireFreePorts } from '../processes/ports.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { requireTemporalProgramsDir } from '../temporal/programs.ts';
 import { readyText } from './announce.ts';
 import type { Supervisor } from './supervisor.ts';
 import { stopOrphans } from './data-dir.ts';
+import { compileCache, sharedEnvironment } from './environment.ts';
 import { followErrors } from './error-follower.ts';
 import {
   keepsMails,
@@ -22,16 +21,12 @@ import {
   localUrl,
   LOOPBACK,
   logFileOf,
-  simulatesGateway,
   waitUntilReady,
   wantedParts,
   type Launcher,
 } from './parts.ts';
-import { loadOrCreateSecrets, type Secrets } from './secrets.ts';
+import { loadOrCreateSecrets } from './secrets.ts';
 import { serverPorts, startServers, type Servers } from './servers.ts';
-
-/** Allows webhook receivers on this machine. */
-const LOOPBACK_CIDRS = '127.0.0.0/8,::1/128';
 
 /** What the start of a run needs. */
 export interface Run {
@@ -44,77 +39,9 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** The ports of the servers of this machine, which no webhook may reach. */
-function ownPorts(config: DevConfig): number[] {
-  const { gatewaySimulatorPort, mailboxPort, mailboxSmtpPort } = config;
-  const { temporalUiPort, temporalPort, postgresPort } = config;
-  return [
-    gatewaySimulatorPort,
-    mailboxPort,
-    mailboxSmtpPort,
-    temporalUiPort,
-    temporalPort,
-    postgresPort,
-  ];
-}
-
-/** The settings that all processes of the service must agree on. */
-function sharedEnvironment(
-  config: DevConfig,
-  servers: Servers,
-  secrets: Secrets,
-): Record<string, string> {
-  return {
-    DATA_DIR: config.dataDir,
-    HOST: config.host,
-    PORT: String(config.port),
-    GATEWAY_SIMULATOR_PORT: String(config.gatewaySimulatorPort),
-    PUBLIC_BASE_URL: config.publicBaseUrl,
-    DATABASE_URL: servers.databaseUrl,
-    TEMPORAL_ADDRESS: servers.temporalAddress,
-    TEMPORAL_NAMESPACE: config.temporalNamespace,
-    TEMPORAL_HOUSEKEEPING_NAMESPACE: config.temporalHousekeepingNamespace,
-    API_SECRET_PEPPER: config.apiSecretPepper ?? secrets.API_SECRET_PEPPER,
-    WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? secrets.WEBHOOK_SECRET_KEYS,
-    DATA_ENCRYPTION_KEYS: config.dataEncryptionKeys ?? secrets.DATA_ENCRYPTION_KEYS,
-    WEBHOOK_ALLOWED_CIDRS: config.webhookAllowedCidrsGiven
-      ? config.webhookAllowedCidrs.join(',')
-      : LOOPBACK_CIDRS,
-    WEBHOOK_DENIED_PORTS: [...config.webhookDeniedPorts, ...ownPorts(config)].join(','),
-    ...(servers.temporalUiUrl !== undefined && { TEMPORAL_UI_URL: servers.temporalUiUrl }),
-    ...(keepsMails(config) && mailboxEnvironment(config)),
-    ...(simulatesGateway(config) && simulatorEnvironment(config, secrets)),
-  };
-}
-
-/** The service sends its mails to the mailbox, without encryption on this machine. */
-function mailboxEnvironment(config: DevConfig): Record<string, string> {
-  return {
-    MAILBOX_PORT: String(config.mailboxPort),
-    MAILBOX_SMTP_PORT: String(config.mailboxSmtpPort),
-    SMTP_URL: `smtp://${LOOPBACK}:${config.mailboxSmtpPort}?ignoreTLS=true`,
-    MAIL_FROM: 'Merchant Payments <no-reply@localhost>',
-  };
-}
-
-/** The settings of the sandbox's gateway, shared by the service and the simulator. */
-function simulatorEnvironment(config: DevConfig, secrets: Secrets): Record<string, string> {
-  return {
-    SANDBOX_RAZORPAY_BASE_URL: localUrl(config.host, config.gatewaySimulatorPort),
-    SANDBOX_RAZORPAY_KEY_ID: 'rzp_test_simulator',
-    SANDBOX_RAZORPAY_KEY_SECRET: secrets.SIMULATOR_KEY_SECRET,
-    SANDBOX_RAZORPAY_WEBHOOK_SECRET: secrets.SIMULATOR_WEBHOOK_SECRET,
-  };
-}
-
 function runTask({ supervisor, config }: Run, launcher: Launcher, name: string, entry: string) {
   const logFile = logFileOf(config.dataDir, entry);
   return supervisor.runTask({ name, kind: 'part', logFile }, () => launchEntry(launcher, entry));
-}
-
-/** Keeps Node's compiled code for the next start, which saves about one second of six. */
-function compileCache({ cacheHome }: DevConfig): NodeJS.ProcessEnv {
-  return { NODE_COMPILE_CACHE: join(cacheRoot(cacheHome), 'node-compile-cache') };
 }
 
 /** Only migrations receive the login that may change tables. */
@@ -150,7 +77,8 @@ async function prepareStart({ config, log }: Run): Promise<void> {
   await requireFreePorts([...partPorts, ...serverPorts(config)]);
 }
 
-function factsOf(
+/** What a run publishes when it is ready. @throws SetupError without a demo merchant */
+export function factsOf(
   config: DevConfig,
   servers: Servers,
   environment: Record<string, string>,

@@ -25,6 +25,9 @@ const STOP_STEPS: readonly StopStep[] = [{ signal: 'SIGTERM', waitMs: 3000 }];
 /** Long enough for a busy machine. */
 const START_TIMEOUT_MS = 60_000;
 
+/** A server that is frozen accepts calls and does not respond. */
+const CALL_TIMEOUT_MS = 3000;
+
 /** How to run the server. */
 export interface TemporalServerOptions extends TemporalDatabase {
   readonly programs: TemporalServerPrograms;
@@ -34,10 +37,13 @@ export interface TemporalServerOptions extends TemporalDatabase {
   /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
   readonly immediateSearchAttributes?: boolean;
   readonly logFile: string;
+  readonly continueLog?: boolean | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
   readonly signal?: AbortSignal | undefined;
   readonly guard?: Guard | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** A running server. */
@@ -70,17 +76,19 @@ export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessE
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
-/** Whether the server responds to the first call of a client. */
-async function isServing(port: number): Promise<boolean> {
+/** Whether the server on a port of this machine responds to the first call of a client. */
+export async function isTemporalServing(port: number): Promise<boolean> {
   // A gRPC channel waits a second after a refused connection, a plain socket does not.
   if (!(await acceptsConnections(TEMPORAL_HOST, port))) return false;
   let connection: Connection | undefined;
   try {
-    connection = await Connection.connect({
+    const { workflowService } = (connection = await Connection.connect({
       address: `${TEMPORAL_HOST}:${port}`,
       connectTimeout: 1000,
-    });
-    await connection.workflowService.describeNamespace({ namespace: 'temporal-system' });
+    }));
+    await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+      workflowService.describeNamespace({ namespace: 'temporal-system' }),
+    );
     return true;
   } catch {
     return false;
@@ -97,7 +105,7 @@ async function waitUntilReady(
   let ended = false;
   void server.exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await isServing(port))) {
+  while (!(await isTemporalServing(port))) {
     signal?.throwIfAborted();
     if (ended) {
       throw new SetupError(
@@ -144,33 +152,46 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
 }
 
 /**
- * Starts the Temporal server on the loopback interface, with two databases on a PostgreSQL, and waits
- * until it responds. It has only the system namespace: see `ensureNamespace`. First stops a server
- * that a killed run left there.
+ * Creates Temporal's databases on a PostgreSQL and writes the settings of a server, with ports that it
+ * has at every start. First stops a server that a killed run left there.
  *
  * The caller ensures that only one process at a time does this with a folder.
  *
  * @throws SetupError with the cause and a remedy.
  */
-export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
-  const { programs, folder, port, log, logFile, guard } = options;
-  const env = withoutTemporalSettings(options.env);
+export async function prepareTemporalServer(options: TemporalServerOptions): Promise<void> {
+  const { programs, folder, port, log } = options;
   await stopOrphanedTemporal(folder, log);
   if (await acceptsConnections(TEMPORAL_HOST, port)) {
     // Another Temporal on this port would respond instead of the new server.
     throw new SetupError(`Temporal cannot start: port ${port} is already in use`);
   }
+  const env = withoutTemporalSettings(options.env);
   await ensureTemporalSchema({ ...options, sqlTool: programs.sqlTool, env });
   await clearClusterMembership(options);
   await writeConfig(options);
+}
+
+/**
+ * Starts a prepared server on the loopback interface, and waits until it responds. It has only the
+ * system namespace: see `ensureNamespace`.
+ *
+ * @throws SetupError when it ends instead, or does not respond within a minute.
+ */
+export async function launchTemporalServer(
+  options: TemporalServerOptions,
+): Promise<TemporalServer> {
+  const { programs, folder, port, logFile, continueLog, guard } = options;
   const server = await startServerProcess({
     file: programs.server,
     args: [...configArguments(folder, 'server'), '--allow-no-auth', 'start'],
-    env,
+    env: withoutTemporalSettings(options.env),
     logFile,
+    continueLog,
     stopSteps: STOP_STEPS,
     guard,
   });
+  options.onSpawn?.(server);
   try {
     await waitUntilReady(server, options);
   } catch (error) {
@@ -179,4 +200,10 @@ export async function startTemporalServer(options: TemporalServerOptions): Promi
   }
   const { pid, exited, stop } = server;
   return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+}
+
+/** Prepares and starts the Temporal server: see the two functions above. */
+export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
+  await prepareTemporalServer(options);
+  return launchTemporalServer(options);
 }

@@ -34,9 +34,12 @@ export interface TemporalUiOptions {
   readonly namespace: string;
   readonly port: number;
   readonly logFile: string;
+  readonly continueLog?: boolean | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
   readonly guard?: Guard | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** A running Web UI. */
@@ -65,16 +68,18 @@ function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): stri
  * @throws SetupError with the cause and a remedy.
  */
 export async function startTemporalUi(options: TemporalUiOptions): Promise<TemporalUi> {
-  const { program, folder, port, logFile, env, signal, guard } = options;
+  const { program, folder, port, logFile, continueLog, env, signal, guard } = options;
   writePrivateFile(join(folder, 'ui.yaml'), uiConfig(options));
   const server = await startServerProcess({
     file: program,
     args: [...configArguments(folder, 'ui'), 'start'],
     env: withoutTemporalSettings(env),
     logFile,
+    continueLog,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
     guard,
   });
+  options.onSpawn?.(server);
   let ended = false;
   void server.exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;

@@ -9,8 +9,8 @@ import { startApiProcess } from '../support/api-process.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import type { TcpProxy } from '../support/tcp-proxy.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import type { TcpProxy } from '../../dev/processes/tcp-proxy.ts';
+import { startTcpProxy } from '../../dev/processes/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
 

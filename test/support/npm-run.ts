@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readDevFacts, type DevFacts } from '../../dev/dev-facts.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import { describeProcess, findProcesses, isRunning } from '../../dev/processes/process-table.ts';
+import { isRunning, processTree } from '../../dev/processes/process-table.ts';
 
 /** The repository's folder, in which a developer runs the commands. */
 export const REPOSITORY = join(import.meta.dirname, '../..');
@@ -32,16 +32,6 @@ export async function freePorts(): Promise<PortSettings> {
   while (ports.size < PORT_SETTINGS.length) ports.add(await freePort());
   const settings = [...ports].map((port, index) => [PORT_SETTINGS[index], String(port)]);
   return Object.fromEntries(settings) as PortSettings;
-}
-
-/** The ids of a process and of all its descendants. */
-function withDescendants(pid: number): number[] {
-  const parents = new Map(findProcesses().map((id) => [id, describeProcess(id)?.parentPid]));
-  const family = new Set([pid]);
-  for (const member of family) {
-    for (const [id, parentPid] of parents) if (parentPid === member) family.add(id);
-  }
-  return [...family];
 }
 
 /** A running npm command. */
@@ -80,7 +70,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
     /** The lines that the command wrote to standard error, without npm's own. */
     errorLines: () => stderr.split('\n').filter((line) => line !== '' && !line.startsWith('npm ')),
     /** The ids of npm and all processes that currently run under it. */
-    family: () => withDescendants(pid),
+    family: () => processTree(pid),
   };
 }
 

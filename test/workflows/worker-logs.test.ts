@@ -7,7 +7,7 @@ import { reconcile, simulator } from '../support/gateway.ts';
 import type { PartLine } from '../support/log-lines.ts';
 import { linesIn } from '../support/log-lines.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy } from '../../dev/processes/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A TCP proxy between two programs that a test can interrupt. */
+/** A TCP proxy between two programs that its user can interrupt. */
 export interface TcpProxy {
   /** host:port on which the proxy listens. */
   readonly address: string;
@@ -13,13 +13,25 @@ export interface TcpProxy {
   refuse(): Promise<void>;
   /** Forwards again, also what was held back. */
   forward(): Promise<void>;
+  /** Closes every connection; new ones go to another server. @param target its host:port */
+  retarget(target: string): void;
   stop(): Promise<void>;
 }
 
-/** @param target host:port of the server behind the proxy */
-export async function startTcpProxy(target: string): Promise<TcpProxy> {
-  const { hostname: host, port: targetPort } = new URL(`tcp://${target}`);
+function placeOf(target: string): { host: string; port: number } {
+  const { hostname, port } = new URL(`tcp://${target}`);
+  return { host: hostname, port: Number(port) };
+}
+
+/**
+ * Starts a proxy on the loopback interface.
+ *
+ * @param target host:port of the server behind the proxy
+ * @param wantedPort any free port by default
+ */
+export async function startTcpProxy(target: string, wantedPort = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  let place = placeOf(target);
   let hanging = false;
 
   function adopt(socket: Socket, peer: Socket): void {
@@ -35,17 +47,20 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const upstream = connect({ host, port: Number(targetPort), noDelay: true });
+    const upstream = connect({ ...place, noDelay: true });
     adopt(client, upstream);
     adopt(upstream, client);
-  }).listen(0, '127.0.0.1');
+  }).listen(wantedPort, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
+  const closeConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const closeAll = async () => {
     const closed = server.listening ? once(server, 'close') : undefined;
     server.close();
-    for (const socket of sockets) socket.destroy();
+    closeConnections();
     await closed;
   };
   return {
@@ -62,6 +77,10 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       if (server.listening) return;
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
+    },
+    retarget(newTarget) {
+      place = placeOf(newTarget);
+      closeConnections();
     },
     stop: closeAll,
   };

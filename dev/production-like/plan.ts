@@ -1,0 +1,104 @@
+import { inheritedEnvironment } from '../../src/settings.ts';
+import { loadDevConfig, type DevConfig } from '../config.ts';
+import { freePort } from '../processes/ports.ts';
+import { compileCache } from '../start/environment.ts';
+import { LOOPBACK } from '../start/parts.ts';
+import type { MemberName } from './member.ts';
+import { MACHINE_SETTINGS, serviceSettingNames } from './setting-names.ts';
+
+/** Each is a free port unless the settings give it. */
+const PORT_SETTINGS = [
+  'PORT',
+  'POSTGRES_PORT',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'GATEWAY_SIMULATOR_PORT',
+  'MAILBOX_PORT',
+  'MAILBOX_SMTP_PORT',
+] as const;
+
+/** What every API and worker has, unless the settings say otherwise. */
+const SHAPE_SETTINGS = { RATE_LIMIT_STORE: 'postgres' };
+
+/** How the members are configured. */
+export interface Plan {
+  /** The settings; `port` is the balancer's. */
+  readonly config: DevConfig;
+  /** The environment to which each process's own settings are added. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly apis: readonly MemberName[];
+  readonly workers: readonly MemberName[];
+  /** Where each API listens. */
+  readonly apiPorts: ReadonlyMap<MemberName, number>;
+  /** Where each API and worker serves its metrics. */
+  readonly metricsPorts: ReadonlyMap<MemberName, number>;
+  /** Another free port at each call. */
+  readonly nextPort: () => Promise<number>;
+}
+
+/** A function that returns a free port, each time another one. */
+function distinctPorts(): () => Promise<number> {
+  const taken = new Set<number>();
+  return async () => {
+    for (;;) {
+      const port = await freePort();
+      if (taken.has(port)) continue;
+      taken.add(port);
+      return port;
+    }
+  };
+}
+
+/** The inherited environment without the settings of another service on this machine. */
+function machineEnvironment(): NodeJS.ProcessEnv {
+  const settings = new Set(serviceSettingNames());
+  return Object.fromEntries(
+    Object.entries(inheritedEnvironment()).filter(
+      ([name]) => MACHINE_SETTINGS.includes(name) || !settings.has(name),
+    ),
+  );
+}
+
+const numbered = <Kind extends 'api' | 'worker'>(kind: Kind, count: number) =>
+  Array.from({ length: count }, (_, index) => `${kind}-${index + 1}` as const);
+
+/** Chooses ports and reads the settings. @throws ConfigError when a setting is wrong */
+export async function makePlan(options: {
+  readonly dataDir: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly apis: number;
+  readonly workers: number;
+}): Promise<Plan> {
+  const nextPort = distinctPorts();
+  const ports: Record<string, string> = {};
+  for (const name of PORT_SETTINGS) ports[name] = String(await nextPort());
+  const env = {
+    ...machineEnvironment(),
+    ...ports,
+    ...SHAPE_SETTINGS,
+    ...options.settings,
+    DATA_DIR: options.dataDir,
+  };
+  const apis = numbered('api', options.apis);
+  const workers = numbered('worker', options.workers);
+  const portEach = async (names: readonly MemberName[]) => {
+    const chosen = new Map<MemberName, number>();
+    for (const name of names) chosen.set(name, await nextPort());
+    return chosen;
+  };
+  const config = loadDevConfig(env);
+  return {
+    config,
+    env: { ...compileCache(config), ...env },
+    apis,
+    workers,
+    apiPorts: await portEach(apis),
+    metricsPorts: await portEach([...apis, ...workers]),
+    nextPort,
+  };
+}
+
+/** Where the APIs listen. */
+export function apiPlaces({ apiPorts }: Plan): { host: string; port: number }[] {
+  return [...apiPorts.values()].map((port) => ({ host: LOOPBACK, port }));
+}
