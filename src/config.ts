@@ -68,7 +68,7 @@ export const SERVICE_SETTINGS = {
   PORT: port(8080, 'the API listens here'),
   METRICS_PORT: port(
     undefined,
-    "serves this process's metrics to Prometheus at `GET /metrics`, on `HOST`. API and worker need one each, so not for `npm start`. Not set: nowhere",
+    "serves this process's metrics to Prometheus at `GET /metrics`, and its health at `/livez` and `/readyz`, on `HOST`. API and worker need one each, so not for `npm start`. Not set: nowhere",
   ),
   DATABASE_URL: databaseAddress(
     'a PostgreSQL of your own: the login of the service',

@@ -5,6 +5,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
 import { ENVIRONMENTS, type Environment } from '../domain/order.ts';
+import { publishAnswered } from './answered-requests.ts';
 import { createClientIp } from './client-ip.ts';
 import { createDeadline } from './deadline.ts';
 import type { Route } from './define-route.ts';
@@ -54,10 +55,12 @@ function assertWellFormed({ headers, httpVersion, url = '' }: IncomingMessage): 
   }
 }
 
-function logRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: number): void {
+function reportRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: number): void {
   const { method, status, state } = ctx;
   const { log, operationId, route } = state;
-  const durationMs = Math.round(performance.now() - startedAtMs);
+  const elapsedMs = performance.now() - startedAtMs;
+  publishAnswered({ method, route, status, durationMs: elapsedMs });
+  const durationMs = Math.round(elapsedMs);
   const isCutOff = ctx.req.destroyed && !ctx.req.complete;
   const line = { method, operationId, route, status, durationMs, ...(isCutOff && { isCutOff }) };
   // Load balancers probe every few seconds: successful probes are logged at level debug only.
@@ -75,7 +78,7 @@ function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middle
       logError(log, error);
       send(ctx, errorReply(error, now()));
     }
-    logRequest(ctx, startedAtMs);
+    reportRequest(ctx, startedAtMs);
   };
   return (ctx, next) => {
     const requestId = requestIdFrom(ctx.req.headers['x-request-id']);

@@ -17,7 +17,8 @@ await runMain({ name: 'api', load: loadConfig }, async (config, log) => {
   const server = await listenOn(wanted, (place) =>
     startHttpServer(app, { ...place, readiness, log }),
   );
-  const metrics = await startMetrics(config, databaseUrl, log);
+  const measured = { name: 'api', readiness, databaseUrl, temporal, log };
+  const metrics = await startMetrics(config, measured);
   log.info({ port: server.port }, 'The API accepts requests');
   await stopRequested();
   await server.stop();

@@ -1,5 +1,5 @@
 import { asyncLocalStorage } from '@temporalio/activity';
-import type { LogLevel, Logger as TemporalLogger } from '@temporalio/worker';
+import type { LogLevel, Logger as TemporalLogger, MetricsExporterConfig } from '@temporalio/worker';
 import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { requestFields } from '../http/request-context.ts';
@@ -35,9 +35,10 @@ export function activityFields(): Record<string, unknown> {
  * Forwards the log lines of Temporal's SDK to the log: those of its native core, which it would
  * print as plain text, and those of workflows, with the order number.
  *
+ * @param metrics how the SDK exports its own metrics; absent: not at all
  * @returns the SDK's logger, for SDK functions that take it as an argument
  */
-export function logTemporalTo(log: Logger): TemporalLogger {
+export function logTemporalTo(log: Logger, metrics?: MetricsExporterConfig): TemporalLogger {
   const write = (level: LogLevel, message: string, meta: Record<string, unknown> = {}) => {
     const { error: err, taskToken: _token, ...fields } = meta;
     log[LEVELS[level]]({ ...orderOf(fields['workflowId']), ...fields, err }, message);
@@ -51,7 +52,10 @@ export function logTemporalTo(log: Logger): TemporalLogger {
       warn: (message, meta) => write('WARN', message, meta),
       error: (message, meta) => write('ERROR', message, meta),
     },
-    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
+    telemetryOptions: {
+      logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } },
+      ...(metrics && { metrics }),
+    },
   });
   // The SDK buffers lines to sort them.
   process.once('exit', () => Runtime.instance().flushLogs());

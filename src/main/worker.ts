@@ -10,7 +10,9 @@ import { MAX_UNANSWERED_SENDS } from '../webhooks/sender.ts';
 import { composeActivities } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
+import { chooseSdkMetrics } from './sdk-metrics.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
+import { createWorkerHealth } from './worker-health.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 
 /** Longer than a webhook's 15 s, so that a running attempt is recorded before the worker stops. */
@@ -74,11 +76,20 @@ await runMain(
     const databaseUrl = required(config, 'DATABASE_URL');
     const address = required(config, 'TEMPORAL_ADDRESS');
     const { temporalNamespace: namespace } = config;
-    const logger = logTemporalTo(log);
+    const sdkMetrics = config.metricsPort === undefined ? undefined : await chooseSdkMetrics();
+    const logger = logTemporalTo(log, sdkMetrics?.exporter);
     const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
     const temporal = connectTemporal({ address, namespace });
     const { deps, close } = await composeActivities({ config, sql, temporal, log });
-    const metrics = await startMetrics(config, databaseUrl, log);
+    const health = createWorkerHealth({ sql, temporal });
+    const metrics = await startMetrics(config, {
+      name: 'worker',
+      ...health,
+      databaseUrl,
+      temporal,
+      sdkMetricsAddress: sdkMetrics?.address,
+      log,
+    });
     const declared = declareWorkers(config);
     const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
     const shared = {
@@ -96,6 +107,7 @@ await runMain(
         }),
       ),
     );
+    health.watch(workers);
     // The SDK's runtime handles SIGINT and SIGTERM: run() resolves when the running tasks have ended.
     const running = Promise.all(workers.map((worker) => worker.run()));
     const { workerTaskQueues: taskQueues, workerVersion } = config;

@@ -21,14 +21,24 @@ export interface Metrics {
  */
 export const metricName = (name: string) => `payment_order_service_${name}`;
 
-/** Collects the metrics of this process: Node's own, and those of each family. */
-export function createMetrics(families: readonly MetricFamily[]): Metrics {
+/**
+ * Collects the metrics of this process: Node's own, and those of each family.
+ *
+ * @param readMore metrics that another library of the process already has as text
+ */
+export function createMetrics(
+  families: readonly MetricFamily[],
+  readMore: () => Promise<string> = async () => '',
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const closers = families.map((addTo) => addTo(registry));
   return {
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    async text() {
+      const parts = await Promise.all([registry.metrics(), readMore()]);
+      return parts.join('');
+    },
     close() {
       for (const close of closers) close();
       registry.clear();

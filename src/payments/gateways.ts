@@ -5,6 +5,7 @@ import type { Settings, WholeOf } from '../settings.ts';
 import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayUnavailable } from './gateway.ts';
+import { observedGateway } from './observed-gateway.ts';
 
 /** The gateway and environment of an order and of its payments, sessions and refunds. */
 export interface OrderGateway {
@@ -53,8 +54,9 @@ export async function createGateways(
     for (const adapter of adapters) {
       const given = settings[environment][adapter.name];
       if (given === undefined) continue;
-      const port = await adapter.create(given, options);
-      all.push({ gateway: adapter.name, environment, port });
+      const at = { gateway: adapter.name, environment };
+      const port = observedGateway(await adapter.create(given, options), at);
+      all.push({ ...at, port });
     }
   }
   const find = ({ gateway, environment }: OrderGateway) =>

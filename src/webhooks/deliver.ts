@@ -11,6 +11,7 @@ import type {
   DeliveryState,
 } from './attempt-log.ts';
 import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
+import { publishAttempt } from './attempts-made.ts';
 import { assertClockAgrees } from './clock.ts';
 import { WebhookNotAttemptedError } from './faults.ts';
 import type { SecretBox } from '../secret-box.ts';
@@ -204,6 +205,7 @@ async function makeAttempt(
   const result = await sender.send({ ...request, ...limit });
   const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'delivered');
   const { retryAfterMs } = after;
+  publishAttempt(result, after.state === 'FAILED');
   await attempts.record({
     ...identity,
     ...result,

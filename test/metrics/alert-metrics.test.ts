@@ -5,9 +5,11 @@ import { clearAlert, raiseAlert } from '../../src/alerts/alerts.ts';
 import { ALERT_KINDS } from '../../src/alerts/kinds.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { COLUMN_NAMES } from '../../src/db/client.ts';
+import { createReadiness } from '../../src/http/readiness.ts';
 import { startMetrics } from '../../src/main/metrics.ts';
 import { alertMetrics } from '../../src/metrics/alerts.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';
+import { connectTemporal } from '../../src/temporal/client.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
 const OPEN = 'payment_order_service_alerts_open';
@@ -19,7 +21,14 @@ const test = databaseTest();
 /** The metrics of this process, over HTTP. */
 async function serve(databaseUrl: string) {
   const metricsPort = await freePort();
-  const metrics = await startMetrics({ host: '127.0.0.1', metricsPort }, databaseUrl, log);
+  const measured = {
+    name: 'api',
+    readiness: createReadiness({}),
+    databaseUrl,
+    temporal: connectTemporal({ address: '127.0.0.1:1', namespace: 'none' }),
+    log,
+  };
+  const metrics = await startMetrics({ host: '127.0.0.1', metricsPort }, measured);
   onTestFinished(() => metrics.stop());
   return `http://127.0.0.1:${metricsPort}`;
 }

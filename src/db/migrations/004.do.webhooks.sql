@@ -34,6 +34,9 @@ CREATE TABLE webhook_deliveries (
 -- A list reads the newest of each type and state; a delivery's id is a ULID of its event's time.
 CREATE INDEX webhook_deliveries_by_merchant
   ON webhook_deliveries (merchant_id, environment, event_type, state, delivery_id);
+-- The delivery that has been due for longest. A delivery that has settled is not in it.
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at)
+  WHERE state = 'PENDING';
 -- Which merchants must be warned; their pages count these rows.
 CREATE INDEX webhook_deliveries_one_attempt_left
   ON webhook_deliveries (merchant_id, environment, last_attempt_due_at)

@@ -1,0 +1,67 @@
+import { channel } from 'node:diagnostics_channel';
+import type { PaymentGateway } from './gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
+
+/**
+ * `done`: the gateway answered. `refused`: it refused, and would refuse a repeat. `unavailable`: it did
+ * not answer, or not in time. `stopped`: the service itself ended the call, before any money moved.
+ */
+export const GATEWAY_OUTCOMES = ['done', 'refused', 'unavailable', 'stopped'] as const;
+
+/** A call of the port that has ended; it may have been several HTTP requests. */
+export interface GatewayCallResult {
+  readonly gateway: string;
+  readonly environment: string;
+  /** The method of the port, such as `refund`. */
+  readonly operation: string;
+  readonly outcome: (typeof GATEWAY_OUTCOMES)[number];
+  readonly durationMs: number;
+}
+
+const ENDED = channel('merchant-payment-order-service:gateway-call-ended');
+
+/** Calls `listener` for each gateway call of this process. @returns a function that unsubscribes */
+export function onGatewayCallEnded(listener: (call: GatewayCallResult) => void): () => void {
+  const onMessage = (call: unknown) => listener(call as GatewayCallResult);
+  ENDED.subscribe(onMessage);
+  return () => ENDED.unsubscribe(onMessage);
+}
+
+function outcomeOf(error: unknown): GatewayCallResult['outcome'] {
+  if (error instanceof GatewayRefused) return 'refused';
+  return error instanceof GatewayUnavailable ? 'unavailable' : 'stopped';
+}
+
+/** The same gateway, which reports the result of each call to {@link onGatewayCallEnded}. */
+export function observedGateway(
+  port: PaymentGateway,
+  at: Pick<GatewayCallResult, 'gateway' | 'environment'>,
+): PaymentGateway {
+  async function observe(operation: string, call: Promise<unknown>): Promise<unknown> {
+    const startedAtMs = performance.now();
+    const report = (outcome: GatewayCallResult['outcome']) => {
+      const durationMs = performance.now() - startedAtMs;
+      ENDED.publish({ ...at, operation, outcome, durationMs } satisfies GatewayCallResult);
+    };
+    try {
+      const result = await call;
+      report('done');
+      return result;
+    } catch (error) {
+      report(outcomeOf(error));
+      throw error;
+    }
+  }
+
+  return new Proxy(port, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function' || typeof name !== 'string') return member;
+      return (...args: unknown[]) => {
+        const result: unknown = member.apply(target, args);
+        // `parseCallback` sends no request: it returns its result directly.
+        return result instanceof Promise ? observe(name, result) : result;
+      };
+    },
+  });
+}

@@ -1,0 +1,45 @@
+import { channel } from 'node:diagnostics_channel';
+import type { SendResult } from './send-result.ts';
+
+/**
+ * `rejected`: the endpoint answered with another status than 2xx. `timed_out` and `no_answer`: it did
+ * not answer within the limits, or the connection failed. `url_refused`: the address guard refused the
+ * URL, so no request was made.
+ */
+export const ATTEMPT_OUTCOMES = [
+  'delivered',
+  'rejected',
+  'timed_out',
+  'no_answer',
+  'url_refused',
+] as const;
+
+/** An attempt that this process made, scheduled or by hand. */
+export interface AttemptMade {
+  readonly outcome: (typeof ATTEMPT_OUTCOMES)[number];
+  readonly durationMs: number;
+  /** It was the last attempt of its delivery, which is FAILED now. */
+  readonly isGivenUp: boolean;
+}
+
+const MADE = channel('merchant-payment-order-service:webhook-attempt-made');
+
+/** Calls `listener` for each attempt of this process. @returns a function that unsubscribes */
+export function onAttemptMade(listener: (attempt: AttemptMade) => void): () => void {
+  const onMessage = (attempt: unknown) => listener(attempt as AttemptMade);
+  MADE.subscribe(onMessage);
+  return () => MADE.unsubscribe(onMessage);
+}
+
+/** Reports an attempt of this process. It costs nothing while there is no listener. */
+export function publishAttempt(result: SendResult, isGivenUp: boolean): void {
+  const { durationMs } = result;
+  MADE.publish({ outcome: outcomeOf(result), durationMs, isGivenUp } satisfies AttemptMade);
+}
+
+function outcomeOf(result: SendResult): AttemptMade['outcome'] {
+  if (result.outcome === 'delivered') return 'delivered';
+  if (result.isUrlRefused) return 'url_refused';
+  if (result.isTimedOut) return 'timed_out';
+  return result.statusCode === null ? 'no_answer' : 'rejected';
+}
