@@ -99,6 +99,16 @@ export const SERVICE_SETTINGS = {
       'the task queues that a worker process polls: orders with their webhooks, calls that move money, or both',
     byDefault: `\`${TASK_QUEUES.join(',')}\``,
   }),
+  WORKER_MAX_CACHED_WORKFLOWS: setting(
+    z.coerce.number<string>().int().min(2).max(1_000_000),
+    undefined,
+    {
+      accepts: 'a whole number from 2 to 1000000',
+      description:
+        "the orders that a worker process keeps in memory, about 0.25 MB each. An order's history is read again when it has been dropped",
+      byDefault: 'by the heap limit of Node: 600 for each GiB',
+    },
+  ),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),

@@ -46,8 +46,10 @@ const HOUSEKEEPING = {
 function declareWorkers(config: Config) {
   const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
   const version = versioningOf(config);
+  const { workerMaxCachedWorkflows: maxCachedWorkflows } = config;
+  const cache = maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows };
   const declared = [
-    { namespace, ...ORDERS, ...version },
+    { namespace, ...ORDERS, ...version, ...cache },
     { namespace, ...MONEY, ...version },
     // If both namespaces are the same, the first worker serves it. Housekeeping has no version:
     // its workflows end within minutes, and any worker may run them.
@@ -111,7 +113,9 @@ await runMain(
     // The SDK's runtime handles SIGINT and SIGTERM: run() resolves when the running tasks have ended.
     const running = Promise.all(workers.map((worker) => worker.run()));
     const { workerTaskQueues: taskQueues, workerVersion } = config;
-    log.info({ taskQueues, ...workerVersion }, 'The worker polls for tasks');
+    const ordersWorker = workers.find(({ options }) => options.taskQueue === TASK_QUEUE);
+    const maxCachedWorkflows = ordersWorker?.options.maxCachedWorkflows;
+    log.info({ taskQueues, ...workerVersion, maxCachedWorkflows }, 'The worker polls for tasks');
     process.send?.('ready');
     await running;
     await close();

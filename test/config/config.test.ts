@@ -38,6 +38,12 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
     ['money', 'orders orders-money'],
     ['orders', 'orders-money, orders'],
   ],
+  [
+    'WORKER_MAX_CACHED_WORKFLOWS',
+    'a whole number from 2 to 1000000',
+    ['1', '2.5', 'many', '1000001'],
+    ['2', '1000000'],
+  ],
   ['PUBLIC_BASE_URL', WEB_ADDRESS, ['ftp://x', 'x'], ['http://x', 'https://x']],
   ['RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', '1.5'], ['1', '1000000']],
   ['RATE_LIMIT_STORE', 'memory or postgres', ['redis'], ['memory', 'postgres']],
