@@ -11,7 +11,7 @@ import { connectTemporal } from '../../src/temporal/client.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy } from '../../dev/processes/tcp-proxy.ts';
 import { samplesOf, valueOf } from './scraping.ts';
 
 /** The metrics of this process, in which the service under test runs. */

@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { freePort } from '../../dev/processes/ports.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy } from '../../dev/processes/tcp-proxy.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const test = serviceTest({ time: 'real', worker: false })
