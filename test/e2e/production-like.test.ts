@@ -1,0 +1,161 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isRunning, processTree, sendSignal } from '../../dev/processes/process-table.ts';
+import { startProductionLike, type ProductionLike } from '../../dev/production-like/start.ts';
+import { loadConfig } from '../../src/config.ts';
+import { connectDatabase } from '../../src/db/client.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { createApiClient, type OrderRef } from '../support/api-client.ts';
+import { createTestMerchant, type Merchant } from '../support/merchant.ts';
+import { moduleUrl, runScript } from '../support/script-process.ts';
+import { until } from '../support/until.ts';
+
+const SETTINGS = { RATE_LIMIT_PER_SECOND: '100000' };
+const DAY_SECONDS = 24 * 3600;
+
+let dataDir: string;
+let shape: ProductionLike;
+let merchant: Merchant;
+/** An order that has been completed. */
+let completed: OrderRef;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'merchant-orders-shape-'));
+  shape = await startProductionLike({ dataDir, settings: SETTINGS });
+  const config = loadConfig(shape.facts.environment);
+  const sql = connectDatabase(shape.databaseUrl, { name: 'test', maxConnections: 1 });
+  const now = async () => Date.now();
+  merchant = await createTestMerchant({ config, sql, origin: shape.apiBaseUrl, now }, {});
+  await sql.end();
+});
+
+afterAll(async () => {
+  await shape?.stop();
+  await merchant?.receiver.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** Repeats a call until the order has the status: an answer can be lost with a process. */
+async function untilStatus(order: OrderRef, status: OrderStatus, call: () => Promise<unknown>) {
+  await until(async () => {
+    try {
+      await call();
+      return (await merchant.sandbox.read(order)).status === status;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const statusOf = async (url: string) => {
+  const response = await fetch(url, { headers: { connection: 'close' } });
+  return response.status;
+};
+
+test('an order passes its lifecycle through the balancer while processes are killed', async () => {
+  const { sandbox, receiver } = merchant;
+  const order = await sandbox.create();
+
+  shape.member('api-1').signal('SIGKILL');
+  await untilStatus(order, 'PAID', () => sandbox.help(order, 'pay'));
+
+  shape.member('worker-1').signal('SIGKILL');
+  await untilStatus(order, 'DELIVERED', () => sandbox.command(order, 'deliver'));
+
+  const postgres = shape.member('postgres');
+  // Only the postmaster: its backends still use the data directory when it is started again.
+  sendSignal(postgres.pid ?? 0, 'SIGKILL');
+  await untilStatus(order, 'DISPUTE_OPEN', () =>
+    sandbox.help(order, 'dispute', { reason: 'The parcel has not arrived.' }),
+  );
+
+  shape.member('temporal').signal('SIGKILL');
+  await untilStatus(order, 'DELIVERED', () =>
+    sandbox.command(order, 'dispute/resolve', { resolution: 'Sent again' }),
+  );
+  await untilStatus(order, 'COMPLETED', () =>
+    sandbox.help(order, 'advance', { seconds: DAY_SECONDS }),
+  );
+
+  await receiver.until(1, ({ event }) => event === 'ORDER_COMPLETED');
+  const events = new Map(receiver.received.map(({ body }) => [body.sequence, body.event]));
+  expect([...events].toSorted(([a], [b]) => a - b)).toEqual([
+    [1, 'ORDER_CREATED'],
+    [2, 'PAYMENT_SUCCESS'],
+    [3, 'DELIVERY_CONFIRMED'],
+    [4, 'DISPUTE_RAISED'],
+    [5, 'DISPUTE_RESOLVED'],
+    [6, 'ORDER_COMPLETED'],
+  ]);
+  await Promise.all(shape.members.map((member) => member.untilReady()));
+  const restarts = shape.members.map(({ name, restarts: count }) => [name, count] as const);
+  expect(Object.fromEntries(restarts.filter(([, count]) => count > 0))).toMatchObject({
+    'api-1': 1,
+    'worker-1': 1,
+    postgres: 1,
+    temporal: 1,
+  });
+  completed = order;
+});
+
+test('a frozen API leaves the rotation within about a second, and returns', async () => {
+  const [first = '', second = ''] = shape.apiUrls;
+  await until(() => shape.rotation().length === 2);
+  shape.member('api-1').signal('SIGSTOP');
+  const frozenAt = performance.now();
+  await until(() => !shape.rotation().includes(first));
+  expect(performance.now() - frozenAt).toBeLessThan(2000);
+  const answers = Array.from({ length: 6 }, () => statusOf(`${shape.apiBaseUrl}/healthz`));
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 6 }, () => 200));
+  expect(shape.rotation()).toEqual([second]);
+  shape.member('api-1').signal('SIGCONT');
+  await until(() => shape.rotation().includes(first));
+});
+
+test('an API that is cut off from Temporal leaves the rotation, and returns', async () => {
+  const [first = ''] = shape.apiUrls;
+  const link = shape.link('api-1', 'temporal');
+  await link.refuse();
+  await until(() => !shape.rotation().includes(first));
+  expect(await statusOf(`${first}/readyz`)).toBe(503);
+  await link.forward();
+  await until(() => shape.rotation().includes(first));
+});
+
+test('each API and worker serves its metrics, and all write their logs into the folder', async () => {
+  expect(Object.keys(shape.metricsUrls)).toEqual(['api-1', 'api-2', 'worker-1', 'worker-2']);
+  const statuses = Object.values(shape.metricsUrls).map(statusOf);
+  expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200]);
+  for (const { name, logFile } of shape.members) {
+    expect(logFile).toBe(join(dataDir, 'logs', `${name}.log`));
+    expect(await readFile(logFile, 'utf8'), name).not.toBe('');
+  }
+});
+
+test('a second start continues from the folder; kill -9 of the supervisor leaves nothing', async () => {
+  await shape.stop();
+  const supervisor = runScript(`
+    import { startProductionLike } from '${moduleUrl('dev/production-like/start.ts')}';
+    const options = { dataDir: '${dataDir}', settings: ${JSON.stringify(SETTINGS)}, apis: 1, workers: 1 };
+    const shape = await startProductionLike(options);
+    process.on('SIGUSR2', () => {
+      shape.member('postgres').signal('SIGSTOP');
+      console.log('frozen');
+    });
+    console.log(shape.apiBaseUrl);
+  `);
+  const origin = await supervisor.nextLine();
+  const { status } = await createApiClient(origin, merchant.keys.sandbox, 'sandbox').read(
+    completed,
+  );
+  expect(status).toBe('COMPLETED');
+  sendSignal(supervisor.pid, 'SIGUSR2');
+  expect(await supervisor.nextLine()).toBe('frozen');
+  const pids = processTree(supervisor.pid);
+  // The supervisor, its guard, six members and PostgreSQL's own processes.
+  expect(pids.length).toBeGreaterThan(12);
+  await supervisor.kill();
+  await expect.poll(() => pids.filter(isRunning), { timeout: 30_000 }).toEqual([]);
+});
