@@ -1,4 +1,5 @@
 import type { PendingOperation, CommandType, Step } from '../../src/domain/index.ts';
+import { recordedSteps } from '../../dev/temporal/recorded-steps.ts';
 import { ORDER_STATUSES, REFUSALS, transitionOf } from '../../src/domain/index.ts';
 
 type Place = Pick<Step, 'status' | 'pendingOperation'>;
@@ -45,28 +46,4 @@ function targetOf(before: Place, { status, pendingOperation }: Place): string {
   return pendingOperation && !before.pendingOperation
     ? causeOf(pendingOperation)
     : nameOf({ status, pendingOperation });
-}
-
-interface Recorded {
-  step?: Step;
-}
-
-/** The steps in the results of activities, local and others, and of the workflow, each once. */
-function recordedSteps(history: object): Step[] {
-  const steps = new Map<number, Step>();
-  JSON.stringify(history, (key, value: unknown) => {
-    if (key !== 'data' || typeof value !== 'string') return value;
-    const text = Buffer.from(value, 'base64').toString();
-    const result = (text.startsWith('{') ? JSON.parse(text) : {}) as {
-      recorded?: Recorded | Recorded[];
-      steps?: Recorded[];
-      run?: { steps: Recorded[] };
-    };
-    const found = [result.recorded, result.steps, result.run?.steps].flat();
-    for (const { step } of found.filter((one) => one !== undefined)) {
-      if (step && step.number > 1) steps.set(step.number, step);
-    }
-    return value;
-  });
-  return [...steps.values()].toSorted((a, b) => a.number - b.number);
 }

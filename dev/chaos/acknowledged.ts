@@ -1,0 +1,49 @@
+import type { OrderStatus, StepKind } from '../../src/domain/index.ts';
+
+/** A command of a merchant, a buyer or an operator, with the answer that its sender got. */
+export interface AcknowledgedCommand {
+  /** The end of the command's path, of which its id is made: `deliver`, `dispute/accept`. */
+  readonly operation: string;
+  readonly idempotencyKey: string;
+  /** The step that carries it out. */
+  readonly step: StepKind;
+  /** Whether the answer was 2xx or 4xx. */
+  readonly result: 'carried out' | 'refused';
+}
+
+/** An order as its merchant knows it: only what was answered. */
+export interface AcknowledgedOrder {
+  readonly merchantId: string;
+  /** Of its creation. */
+  readonly idempotencyKey: string;
+  /** Each order number that an answer to this key named: more than one is a duplicate. */
+  readonly orderNumbers: Set<string>;
+  readonly commands: AcknowledgedCommand[];
+  /** The status in which it must end; undefined if its merchant does not know. */
+  finalStatus?: OrderStatus;
+  /** The most captures that its buyer's payments can have caused; undefined if that is not known. */
+  mostCaptures?: number;
+}
+
+/** What a merchant's endpoint received of one event, in any number of attempts. */
+export interface ReceivedEvent {
+  readonly orderNumber: string;
+  /** SHA-256 of each different body, in hexadecimal. */
+  readonly bodyHashes: Set<string>;
+  attempts: number;
+  /** The attempts that were answered with 2xx. */
+  accepted: number;
+}
+
+/** Everything that merchants, buyers and endpoints remember of a run. */
+export interface Acknowledged {
+  readonly orders: AcknowledgedOrder[];
+  /** By event id. Undefined if no endpoint listened: then webhooks are compared with nothing. */
+  readonly received?: Map<string, ReceivedEvent>;
+  /** Answers and webhooks that must not be: each with its order number, if it has one. */
+  readonly surprises: { readonly subject: string; readonly fault: string }[];
+}
+
+/** The memory of a run that begins. */
+export const newAcknowledged = () =>
+  ({ orders: [], received: new Map(), surprises: [] }) satisfies Acknowledged;

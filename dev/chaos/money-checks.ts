@@ -1,0 +1,149 @@
+import type { Sql } from '../../src/db/client.ts';
+import { STATUSES } from '../../src/domain/index.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import type { Acknowledged } from './acknowledged.ts';
+import type { GatewayMoney, SimulatorAccess } from './gateway.ts';
+import { askSimulator, moneyAtGateway } from './gateway.ts';
+import type { Violation } from './report.ts';
+
+/** A payment in the database. */
+interface KnownPayment {
+  readonly gatewayPaymentId: string;
+  readonly orderNumber: string;
+  readonly amountPaise: number;
+  readonly status: OrderStatus;
+  /** True if its order is paid with it; otherwise it is surplus. */
+  readonly isOwn: boolean;
+  readonly isHeld: boolean;
+}
+
+/** The ledger's own proof: zero in sum, and no contradiction to orders and payments. */
+export async function ledgerViolations(
+  sql: Sql,
+): Promise<{ lines: number; violations: Violation[] }> {
+  const { lineCount, sums, faults, faultCount } = await verifyLedger(sql);
+  const violations = faults.map(({ rule, subject, fault }): Violation => ({
+    check: 'ledger',
+    subject,
+    fault: `${rule}: ${fault}`,
+  }));
+  const isListed = faultCount === faults.length;
+  const unlisted = isListed ? [] : [`${faultCount} faults, of which ${faults.length} are listed`];
+  const notZero = sums
+    .filter(({ sumPaise }) => sumPaise !== 0)
+    .map(({ environment, sumPaise }) => `${environment} sums to ${sumPaise} paise`);
+  return {
+    lines: lineCount,
+    violations: [
+      ...violations,
+      ...[...unlisted, ...notZero].map((fault): Violation => ({
+        check: 'ledger',
+        subject: 'ledger',
+        fault,
+      })),
+    ],
+  };
+}
+
+/** The gateway's captures, refunds and transfers: one of each, and equal to the ledger's. */
+export async function gatewayViolations(
+  sql: Sql,
+  access: SimulatorAccess,
+  { orders }: Acknowledged,
+): Promise<{ captures: number; movements: number; violations: Violation[] }> {
+  const money = await moneyAtGateway(access);
+  const rows = await sql<KnownPayment[]>`
+    SELECT p.gateway_payment_id, p.order_number, p.amount_paise, o.status,
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_own,
+      p.held_at IS NOT NULL AS is_held
+    FROM payments p JOIN orders o USING (order_number)`;
+  const known = new Map(rows.map((row) => [row.gatewayPaymentId, row]));
+  const capturedIds = new Set(money.map(({ paymentId }) => paymentId));
+  const invented = rows
+    .filter(({ gatewayPaymentId }) => !capturedIds.has(gatewayPaymentId))
+    .map(({ gatewayPaymentId, orderNumber }): Violation => ({
+      check: 'gateway',
+      subject: orderNumber,
+      fault: `the gateway has not captured ${gatewayPaymentId}`,
+    }));
+  const movements = money.reduce(
+    (sum, { refunds, transfers }) => sum + refunds.length + transfers.length,
+    0,
+  );
+  return {
+    captures: money.length,
+    movements,
+    violations: [
+      ...invented,
+      ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
+      ...captureCounts(money, orders),
+      ...(await totalViolations(sql, access)),
+    ],
+  };
+}
+
+function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined): Violation[] {
+  const { paymentId, orderNumber = paymentId, amountPaise, refunds, transfers } = money;
+  if (!known) {
+    const fault = `captured ${paymentId} at the gateway, and the service does not have it`;
+    return [{ check: 'lost', subject: orderNumber, fault }];
+  }
+  const made = `${paymentId}: ${refunds.length} refunds, ${transfers.length} transfers`;
+  if (refunds.length > 1 || transfers.length > 1) {
+    return [{ check: 'duplicate', subject: orderNumber, fault: made }];
+  }
+  const funds = known.isOwn ? STATUSES[known.status].funds : 'refunded';
+  const refundedPaise = refunds.reduce((sum, { amount }) => sum + amount, 0);
+  const [transfer] = transfers;
+  const transferredPaise = transfer ? transfer.amount - transfer.amount_reversed : 0;
+  const isHeld = transfer !== undefined && transfer.on_hold;
+  const isRight = {
+    none: false,
+    held:
+      refundedPaise === 0 &&
+      transferredPaise === (known.isHeld ? amountPaise : 0) &&
+      isHeld === known.isHeld,
+    released: refundedPaise === 0 && transferredPaise === amountPaise && !isHeld,
+    refunded: refundedPaise === amountPaise && transferredPaise === 0,
+  }[funds];
+  if (isRight && known.amountPaise === amountPaise) return [];
+  const what = known.isOwn ? `the order is ${known.status}` : 'surplus';
+  const fault = `${made}, ${refundedPaise} paise refunded, ${transferredPaise} transferred of ${amountPaise}; ${what}`;
+  return [{ check: 'gateway', subject: orderNumber, fault }];
+}
+
+/** A repeated command must not let the buyer pay twice. */
+function captureCounts(
+  money: readonly GatewayMoney[],
+  orders: Acknowledged['orders'],
+): Violation[] {
+  const captures = Map.groupBy(money, ({ orderNumber }) => orderNumber);
+  return orders.flatMap(({ orderNumbers, mostCaptures }) =>
+    [...orderNumbers].flatMap((subject): Violation[] => {
+      const count = captures.get(subject)?.length ?? 0;
+      if (mostCaptures === undefined || count <= mostCaptures) return [];
+      const fault = `its buyer paid ${mostCaptures} times at most, and ${count} payments were captured`;
+      return [{ check: 'duplicate', subject, fault }];
+    }),
+  );
+}
+
+/** The totals of the gateway against those of the ledger. */
+async function totalViolations(sql: Sql, access: SimulatorAccess): Promise<Violation[]> {
+  const totals = await askSimulator<Record<string, number> & { isBalanced: boolean }>(
+    access,
+    'GET',
+    '/simulator/totals',
+  );
+  const [ledger] = await sql<Record<string, number>[]>`
+    SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS "capturedPaise",
+      coalesce(sum(amount_paise) FILTER (WHERE operation = 'refund'), 0)::bigint AS "refundedPaise",
+      coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0)::bigint AS "releasedPaise"
+    FROM ledger_transfers`;
+  const faults = Object.entries(ledger ?? {})
+    .filter(([name, paise]) => totals[name] !== paise)
+    .map(([name, paise]) => `${name}: ${totals[name]} at the gateway, ${paise} in the ledger`);
+  if (!totals.isBalanced) faults.push('the gateway itself does not add up');
+  return faults.map((fault) => ({ check: 'gateway', subject: 'totals', fault }));
+}

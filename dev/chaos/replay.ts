@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Command, CommandType, OrderState, OrderTerms, Step } from '../../src/domain/index.ts';
+import { createOrder, decide, REFUSALS, stateAfter } from '../../src/domain/index.ts';
+
+/** A recorded step, with the time at which the database received its command, if it has one. */
+export interface RecordedStep {
+  readonly step: Step;
+  readonly receivedAtMs: number | null;
+}
+
+const COMMAND_TYPES = Object.keys(REFUSALS) as CommandType[];
+
+/**
+ * Replays the steps of an order with the domain's rules: each must be what a legal command makes of the
+ * state before it.
+ *
+ * @param steps of one order, by number
+ * @returns the state after them and the first illegal step, undefined if all are legal
+ */
+export function replay(
+  terms: OrderTerms,
+  steps: readonly RecordedStep[],
+): { state: OrderState | undefined; fault: string | undefined } {
+  let state: OrderState | undefined;
+  for (const recorded of steps) {
+    const { step } = recorded;
+    const next = state === undefined ? created(terms, step) : after(state, recorded);
+    if (next === undefined) {
+      const before = state === undefined ? 'nothing' : placeOf(state);
+      const fault = `step ${step.number}, ${step.kind} to ${placeOf(step)}, is not legal after ${before}`;
+      return { state, fault };
+    }
+    state = next;
+  }
+  return { state, fault: undefined };
+}
+
+const placeOf = ({ status, pendingOperation }: Pick<Step, 'status' | 'pendingOperation'>) =>
+  pendingOperation ? `${status} (${pendingOperation.kind})` : status;
+
+function created(terms: OrderTerms, step: Step): OrderState | undefined {
+  const change = createOrder(terms, step.atMs, step.deadline?.atMs ?? Number.NaN);
+  return isDeepStrictEqual(change.step, step) ? change.state : undefined;
+}
+
+function after(state: OrderState, { step, receivedAtMs }: RecordedStep): OrderState | undefined {
+  const isLegal = COMMAND_TYPES.some((type) =>
+    stepsOf(state, commandOf(type, step, receivedAtMs), step.atMs).some((legal) =>
+      isDeepStrictEqual(legal, step),
+    ),
+  );
+  return isLegal ? stateAfter(state, step) : undefined;
+}
+
+function commandOf(type: CommandType, step: Step, receivedAtMs: number | null): Command {
+  switch (type) {
+    case 'advance':
+      return { type, seconds: step.details?.seconds ?? 0 };
+    case 'dispute':
+      return { type, receivedAtMs: receivedAtMs ?? step.atMs };
+    default:
+      return { type };
+  }
+}
+
+/**
+ * The step of a command; of one that closes the payment session also the step that is recorded instead
+ * if no session is open.
+ */
+function stepsOf(state: OrderState, command: Command, atMs: number): Step[] {
+  const decided = decide(state, command, atMs);
+  if (decided.outcome === 'refused') return [];
+  const { step } = decided;
+  if (step.kind !== 'CLOSING_PAYMENT') return [step];
+  const closing = { ...state, pendingOperation: step.pendingOperation };
+  const closed = decide(closing, { type: 'sessionClosed' }, atMs);
+  return closed.outcome === 'refused' ? [step] : [step, closed.step];
+}

@@ -1,0 +1,85 @@
+import type { Acknowledged } from './acknowledged.ts';
+import type { Violation } from './report.ts';
+import type { ComparedEvent, Rows } from './rows.ts';
+
+/** An event that is not delivered by then is FAILED. Source: the specification's "Retry policy". */
+const MOST_ATTEMPTS = 5;
+
+/** The events of each order: one for each step that has one, numbered without gaps. */
+export function eventViolations(rows: Rows): Violation[] {
+  const seen = new Set<string>();
+  return [...rows.orders.keys()].flatMap((orderNumber) => {
+    const events = rows.events.get(orderNumber) ?? [];
+    const expected = (rows.steps.get(orderNumber) ?? []).flatMap(({ step }) =>
+      step.event ? [`${step.event.sequence} ${step.event.type} of step ${step.number}`] : [],
+    );
+    const found = events.map(
+      ({ sequence, type, stepNumber }) => `${sequence} ${type} of step ${stepNumber}`,
+    );
+    const faults = events.flatMap((event) => bodyFaults(event, seen));
+    const isGapless = events.every(({ sequence }, index) => sequence === index + 1);
+    if (!isGapless || expected.join() !== found.join()) {
+      faults.push(
+        `its steps have the events ${expected.join(', ')}; there are ${found.join(', ')}`,
+      );
+    }
+    return faults.map((fault): Violation => ({ check: 'event', subject: orderNumber, fault }));
+  });
+}
+
+function bodyFaults(
+  { eventId, sequence, type, orderNumber, named }: ComparedEvent,
+  seen: Set<string>,
+) {
+  const isSeen = seen.has(eventId);
+  seen.add(eventId);
+  const expected = [eventId, sequence, type, orderNumber].join(' ');
+  return [
+    ...(isSeen ? [`the event id ${eventId} is used twice`] : []),
+    ...(named === expected ? [] : [`the body of ${expected} names ${named}`]),
+  ];
+}
+
+/** Each due event was delivered, or is FAILED after exactly five attempts; its bytes never changed. */
+export function deliveryViolations({ received }: Acknowledged, rows: Rows): Violation[] {
+  const events = [...rows.events.values()].flat();
+  const known = new Set(events.map(({ eventId }) => eventId));
+  const strange = [...(received ?? [])]
+    .filter(([eventId]) => !known.has(eventId))
+    .map(([eventId, { orderNumber }]) => ({
+      check: 'lost' as const,
+      subject: orderNumber,
+      fault: `its endpoint received ${eventId}, which the database does not have`,
+    }));
+  const faults = events.flatMap((event) => {
+    const fault = deliveryFault(event, received);
+    const subject = event.orderNumber;
+    return fault ? [{ check: 'delivery' as const, subject, fault: `${event.type} ${fault}` }] : [];
+  });
+  return [...strange, ...faults];
+}
+
+function deliveryFault(
+  event: ComparedEvent,
+  received: Acknowledged['received'],
+): string | undefined {
+  const { eventId, state, hasUrl, bodyHash } = event;
+  if (state === null) return hasUrl ? 'has no delivery' : undefined;
+  const arrived = received?.get(eventId);
+  const others = [...(arrived?.bodyHashes ?? [])].filter((hash) => hash !== bodyHash);
+  if (others.length > 0) return 'arrived with other bytes than the database has';
+  const counts = `after ${event.scheduled} scheduled attempts, ${event.delivered} delivered`;
+  switch (state) {
+    case 'DELIVERED':
+      if (event.delivered === 0) return `is DELIVERED ${counts}`;
+      return received && !arrived?.accepted
+        ? 'is DELIVERED, but its endpoint accepted none'
+        : undefined;
+    case 'FAILED':
+      return event.scheduled === MOST_ATTEMPTS && event.delivered === 0
+        ? undefined
+        : `is FAILED ${counts}`;
+    default:
+      return `is ${state} ${counts}`;
+  }
+}
