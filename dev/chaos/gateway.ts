@@ -26,7 +26,7 @@ const PAGE = 100;
 const PAYMENTS_AT_ONCE = 8;
 
 /** An answer of 4xx: the simulator refuses the call. */
-export class SimulatorRefused extends Error {}
+class SimulatorRefused extends Error {}
 
 /** Calls the simulator without the service's adapter: Razorpay's API, or a control route. */
 export async function askSimulator<Answer>(

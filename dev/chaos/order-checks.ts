@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { commandIdOf } from '../../src/orders/command-ids.ts';
-import type { OrderRow } from '../../src/orders/rows.ts';
 import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
 import { replay } from './replay.ts';
 import type { Check, Violation } from './report.ts';
@@ -55,8 +54,7 @@ function violationOfCommand(
   { steps }: Rows,
 ): Violation | false {
   const { orderNumber } = row;
-  // An id is made of the token alone.
-  const commandId = commandIdOf(row as OrderRow, operation, idempotencyKey);
+  const commandId = commandIdOf(row, operation, idempotencyKey);
   const kinds = (steps.get(orderNumber) ?? [])
     .filter((one) => one.commandId === commandId)
     .map(({ kind }) => kind);
@@ -78,14 +76,14 @@ function violationOfCommand(
 /** The steps of each order, replayed with the domain's rules, and the row against the last of them. */
 export function transitionViolations(rows: Rows): Violation[] {
   return [...rows.orders.values()].flatMap((row) => {
-    const { orderNumber, terms, stepNumber } = row;
+    const { orderNumber, stepNumber } = row;
     const steps = rows.steps.get(orderNumber) ?? [];
     const isGapless = steps.every((step, index) => step.stepNumber === index + 1);
     if (!isGapless || steps.length !== stepNumber) {
       const numbers = steps.map((step) => step.stepNumber).join(', ');
       return violation('illegal', orderNumber, `has step ${stepNumber}, and the steps ${numbers}`);
     }
-    const { state, fault } = replay(terms, steps);
+    const { state, fault } = replay(row, steps);
     if (fault !== undefined) return violation('illegal', orderNumber, fault);
     const differing = differenceOf(row, steps) ?? (state ? undefined : 'has no step');
     return differing === undefined ? [] : violation('illegal', orderNumber, differing);

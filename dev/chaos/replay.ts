@@ -1,6 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Command, CommandType, OrderState, OrderTerms, Step } from '../../src/domain/index.ts';
-import { createOrder, decide, REFUSALS, stateAfter } from '../../src/domain/index.ts';
+import type {
+  Command,
+  CommandType,
+  OrderState,
+  OrderTerms,
+  Settlement,
+  Step,
+} from '../../src/domain/index.ts';
+import {
+  createOrder,
+  decide,
+  REFUSALS,
+  SETTLE_COMMANDS,
+  stateAfter,
+} from '../../src/domain/index.ts';
 
 /** A recorded step, with the time at which the database received its command, if it has one. */
 export interface RecordedStep {
@@ -8,7 +21,22 @@ export interface RecordedStep {
   readonly receivedAtMs: number | null;
 }
 
+/** The facts about an order that never change, or that only an operator adds. */
+export interface ReplayedOrder {
+  readonly terms: OrderTerms;
+  /** How an operator has settled it outside the gateway, if so. */
+  readonly settlement: Settlement | null;
+}
+
 const COMMAND_TYPES = Object.keys(REFUSALS) as CommandType[];
+const SETTLEMENTS: readonly CommandType[] = Object.values(SETTLE_COMMANDS);
+
+/** The commands that such an order can have got: only an operator's settlement settles it. */
+const commandsOf = ({ settlement }: ReplayedOrder) =>
+  COMMAND_TYPES.filter(
+    (type) =>
+      !SETTLEMENTS.includes(type) || (settlement !== null && type === SETTLE_COMMANDS[settlement]),
+  );
 
 /**
  * Replays the steps of an order with the domain's rules: each must be what a legal command makes of the
@@ -18,13 +46,15 @@ const COMMAND_TYPES = Object.keys(REFUSALS) as CommandType[];
  * @returns the state after them and the first illegal step, undefined if all are legal
  */
 export function replay(
-  terms: OrderTerms,
+  order: ReplayedOrder,
   steps: readonly RecordedStep[],
 ): { state: OrderState | undefined; fault: string | undefined } {
+  const commands = commandsOf(order);
   let state: OrderState | undefined;
   for (const recorded of steps) {
     const { step } = recorded;
-    const next = state === undefined ? created(terms, step) : after(state, recorded);
+    const next =
+      state === undefined ? created(order.terms, step) : after(state, recorded, commands);
     if (next === undefined) {
       const before = state === undefined ? 'nothing' : placeOf(state);
       const fault = `step ${step.number}, ${step.kind} to ${placeOf(step)}, is not legal after ${before}`;
@@ -43,8 +73,12 @@ function created(terms: OrderTerms, step: Step): OrderState | undefined {
   return isDeepStrictEqual(change.step, step) ? change.state : undefined;
 }
 
-function after(state: OrderState, { step, receivedAtMs }: RecordedStep): OrderState | undefined {
-  const isLegal = COMMAND_TYPES.some((type) =>
+function after(
+  state: OrderState,
+  { step, receivedAtMs }: RecordedStep,
+  commands: readonly CommandType[],
+): OrderState | undefined {
+  const isLegal = commands.some((type) =>
     stepsOf(state, commandOf(type, step, receivedAtMs), step.atMs).some((legal) =>
       isDeepStrictEqual(legal, step),
     ),

@@ -1,5 +1,5 @@
 /** The checks of the reconciliation, each with what it says when it finds nothing. */
-export const CHECKS = {
+const CHECKS = {
   lost: 'acknowledged orders, commands and captures lost',
   duplicate: 'duplicates: orders of a key, steps, events, money movements',
   illegal: 'illegal transitions',

@@ -1,5 +1,11 @@
 import type { Sql } from '../../src/db/client.ts';
-import type { PendingOperation, OrderStatus, OrderTerms, Step } from '../../src/domain/index.ts';
+import type {
+  PendingOperation,
+  OrderStatus,
+  OrderTerms,
+  Settlement,
+  Step,
+} from '../../src/domain/index.ts';
 
 /** An order's row, as far as the reconciliation compares it. */
 export interface ComparedOrder {
@@ -17,6 +23,7 @@ export interface ComparedOrder {
   readonly completesAt: Date | null;
   readonly disputeRespondBy: Date | null;
   readonly terms: OrderTerms;
+  readonly settlement: Settlement | null;
 }
 
 /** A row of `order_steps`. */
@@ -60,8 +67,8 @@ export async function readRows(sql: Sql): Promise<Rows> {
   const orders = await sql<ComparedOrder[]>`
     SELECT order_number, merchant_id, idempotency_key, payment_token, status, pending_operation,
       step_number, dispute_count, gateway_payment_id, waiting_dispute_id, payment_link_expires_at,
-      completes_at, dispute_respond_by, terms
-    FROM orders ORDER BY order_number`;
+      completes_at, dispute_respond_by, terms, outcome AS settlement
+    FROM orders LEFT JOIN outside_settlements USING (order_number) ORDER BY order_number`;
   const steps = await sql<ComparedStep[]>`
     SELECT s.order_number, s.step_number, s.kind, s.status, s.step, s.command_id,
       floor(extract(epoch FROM c.received_at) * 1000)::double precision AS received_at_ms

@@ -13,7 +13,12 @@ export interface VerifiedWebhook {
 const MAX_AGE_SECONDS = 300;
 
 /** Verifies a webhook. Source: the specification's "Signature verification rules". */
-function isAuthentic(secret: string, timestamp: string, rawBody: Buffer, signature: string) {
+export function isAuthentic(
+  secret: string,
+  timestamp: string,
+  rawBody: Buffer,
+  signature: string,
+): boolean {
   const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(rawBody).digest();
   const given = Buffer.from(signature, 'hex');
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(timestamp));

@@ -10,7 +10,7 @@ import type { OrderRow } from './rows.ts';
  * @param operation keeps apart the commands of different routes that have the same key
  */
 export function commandIdOf(
-  { paymentToken: secret }: OrderRow,
+  { paymentToken: secret }: Pick<OrderRow, 'paymentToken'>,
   operation: string,
   idempotencyKey: string | undefined,
 ): string {

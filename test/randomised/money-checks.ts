@@ -1,18 +1,9 @@
 import type { GatewayComparison } from '../../src/payments/compare-gateway.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
-import { askGateway, simulator } from '../support/gateway.ts';
+import { capturedAtGateway, type GatewayCapture } from '../../dev/chaos/gateway.ts';
+import { simulator } from '../support/gateway.ts';
 import type { OpenAlerts } from './alerts.ts';
 import type { System } from './system.ts';
-
-const PAGE = 100;
-
-/** A payment as the gateway shows it. */
-interface PaymentAtGateway {
-  id: string;
-  amount: number;
-  captured: boolean;
-  notes: { order_number?: string };
-}
 
 /** A payment in the service's database. */
 interface KnownPayment {
@@ -23,30 +14,11 @@ interface KnownPayment {
   isSettled: boolean;
 }
 
-/** Every payment that was captured at the gateway, whether the service has it or not. */
-async function capturedAtGateway(system: System): Promise<PaymentAtGateway[]> {
-  const captured: PaymentAtGateway[] = [];
-  for (let skip = 0; ; skip += PAGE) {
-    const path = `/v1/payments/qr_codes?count=${PAGE}&skip=${skip}`;
-    const { items } = await askGateway<{
-      items: { id: string; payments_count_received: number }[];
-    }>(system, 'GET', path);
-    for (const { id } of items.filter((code) => code.payments_count_received > 0)) {
-      const payments = await askGateway<{ items: PaymentAtGateway[] }>(
-        system,
-        'GET',
-        `/v1/payments/qr_codes/${id}/payments?count=${PAGE}`,
-      );
-      captured.push(...payments.items.filter((payment) => payment.captured));
-    }
-    if (items.length < PAGE) return captured;
-  }
-}
-
 /** Money at the gateway that belongs to no order, has not been refunded, and has no alert. */
 export async function captureProblems(system: System, alerts: OpenAlerts): Promise<string[]> {
-  const { sql } = system;
-  const captured = await capturedAtGateway(system);
+  const { sql, config } = system;
+  const { baseUrl = '', keyId = '', keySecret = '' } = config.gateways.sandbox.razorpay ?? {};
+  const captured = await capturedAtGateway({ baseUrl, keyId, keySecret });
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.is_whole,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id
@@ -61,7 +33,7 @@ export async function captureProblems(system: System, alerts: OpenAlerts): Promi
 }
 
 function problemOf(
-  { id, amount, notes }: PaymentAtGateway,
+  { id, amount, notes }: GatewayCapture,
   known: KnownPayment | undefined,
   alerts: OpenAlerts,
 ): string | undefined {
@@ -79,7 +51,7 @@ function problemOf(
 /** Compares the totals of gateway and ledger. */
 async function totalProblems(
   system: System,
-  captured: readonly PaymentAtGateway[],
+  captured: readonly GatewayCapture[],
   known: ReadonlyMap<string, KnownPayment>,
 ): Promise<string[]> {
   const totals = await simulator<{ isBalanced: boolean; capturedPaise: number }>(
@@ -87,7 +59,7 @@ async function totalProblems(
     'GET',
     '/totals',
   );
-  const sumOf = (payments: readonly PaymentAtGateway[]) =>
+  const sumOf = (payments: readonly GatewayCapture[]) =>
     payments.reduce((sum, { amount }) => sum + amount, 0);
   const [ledger] = await system.sql<{ paise: number }[]>`
     SELECT coalesce(sum(amount_paise), 0)::bigint AS paise FROM ledger_transfers

@@ -1,0 +1,72 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { reportText } from './chaos/report.ts';
+import { BACK_WITHIN_MS, CHAOS_SETTINGS, runChaos, type ChaosOptions } from './chaos/run.ts';
+import { testReconciliation } from './chaos/self-test.ts';
+import { startProductionLike } from './production-like/start.ts';
+
+const { values } = parseArgs({
+  options: {
+    orders: { type: 'string', default: '500' },
+    faults: { type: 'string', default: '20' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    'self-test': { type: 'boolean', default: false },
+  },
+});
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+/** What the run says against the service; nothing if it passed. */
+async function chaos(dataDir: string, options: ChaosOptions): Promise<string[]> {
+  const cluster = await startProductionLike({ dataDir, settings: CHAOS_SETTINGS });
+  try {
+    print(`${cluster.members.map(({ name }) => name).join(', ')} run`);
+    const { report, backMs, failures, acknowledged } = await runChaos(cluster, options, print);
+    print(reportText(report));
+    const latest = Math.max(0, ...backMs);
+    print(`${backMs.length} faults; served again after ${(latest / 1000).toFixed(1)} s at most`);
+    const late = backMs.filter((ms) => ms > BACK_WITHIN_MS).length;
+    const untested = values['self-test']
+      ? await testReconciliation(cluster, acknowledged, print)
+      : [];
+    return [
+      ...failures,
+      ...untested,
+      ...(late > 0 ? [`${late} times later than ${BACK_WITHIN_MS / 1000} s after a fault`] : []),
+      ...(report.violations.length > 0 ? [`${report.violations.length} violations`] : []),
+    ];
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** `npm run chaos`: exits with 0 if nothing was lost, doubled or illegal, and each fault was survived. */
+async function main(): Promise<number> {
+  const startedAt = performance.now();
+  const options = {
+    orders: Number(values.orders),
+    faults: Number(values.faults),
+    seed: Number(values.seed),
+  };
+  const { orders, faults, seed } = options;
+  print(
+    `${orders} orders, ${faults} faults: npm run chaos -- --orders ${orders} --faults ${faults} --seed ${seed}`,
+  );
+  const dataDir = await mkdtemp(join(tmpdir(), 'merchant-orders-chaos-'));
+  // PostgreSQL does not run as root: its account must be able to enter the folder.
+  await chmod(dataDir, 0o755);
+  const failures = await chaos(join(dataDir, 'data'), options);
+  const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
+  if (failures.length === 0) {
+    await rm(dataDir, { recursive: true, force: true });
+    print(`passed in ${minutes} minutes`);
+    return 0;
+  }
+  for (const failure of failures) print(failure);
+  print(`failed after ${minutes} minutes; the logs are in ${join(dataDir, 'data', 'logs')}`);
+  return 1;
+}
+
+process.exit(await main());

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { registerMerchant } from '../demo/merchant.ts';
+import { createRandom } from '../gateway-simulator/random.ts';
+import type { ProductionLike } from '../production-like/start.ts';
+import { newAcknowledged } from './acknowledged.ts';
+import { createMerchantClient } from './client.ts';
+import { BEHAVIOURS, startEndpoint, type Endpoint } from './endpoints.ts';
+import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
+import { inflict } from './faults.ts';
+import { simulatorAccessOf } from './gateway.ts';
+import { planOrders, type OrderPlan } from './order-plan.ts';
+import { runOrder, type OrderRunDeps, type RunMerchant } from './order-run.ts';
+import { untilServed } from './probe.ts';
+import { reconcile } from './reconcile.ts';
+import type { Report } from './report.ts';
+import { untilSettled } from './settle.ts';
+
+/**
+ * What a run sets, beside the defaults of the product: a client may send as fast as it likes, and the
+ * five attempts of a webhook fit into the run.
+ */
+export const CHAOS_SETTINGS = {
+  RATE_LIMIT_PER_SECOND: '100000',
+  BUYER_RATE_LIMIT_PER_SECOND: '100000',
+  WEBHOOK_RETRY_DELAYS_SECONDS: '2,4,8,16',
+} as const;
+
+/** The service must be back by then after a fault has ended. */
+export const BACK_WITHIN_MS = 30_000;
+/** Between the service being back and the next fault. */
+const PAUSE_MS = 5000;
+/** An estimate, by which the orders are distributed over the run. */
+const BACK_AFTER_MS = 5000;
+/** The service waits up to ten minutes before it attempts a delivery to an endpoint that was full. */
+const SETTLED_WITHIN_MS = 15 * 60_000;
+/** An alert may be cleared by a Schedule of every minute. */
+const RECONCILED_AGAIN_AFTER_MS = 30_000;
+const RECONCILIATIONS = 4;
+
+/** The size of a run, and what determines it. */
+export interface ChaosOptions {
+  readonly orders: number;
+  readonly faults: number;
+  readonly seed: number;
+}
+
+/** The result of a run. */
+export interface ChaosResult {
+  readonly report: Report;
+  /** Of each fault: how long the service was away after its end, in milliseconds. */
+  readonly backMs: readonly number[];
+  /** Reasons why the run failed, beside the report's. */
+  readonly failures: readonly string[];
+}
+
+type Log = (line: string) => void;
+
+const secondsText = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+/** Runs orders and faults against the service, lets it settle, and reconciles everything. */
+export async function runChaos(
+  cluster: ProductionLike,
+  { orders, faults, seed }: ChaosOptions,
+  log: Log,
+): Promise<ChaosResult & Pick<OrderRunDeps, 'acknowledged'>> {
+  const acknowledged = newAcknowledged();
+  const random = createRandom(seed);
+  const orderPlans = planOrders(orders, BEHAVIOURS.length, random);
+  const faultPlans = planFaults(faults, random);
+  const endpoints: Endpoint[] = [];
+  const merchants: RunMerchant[] = [];
+  for (const behaviour of BEHAVIOURS) {
+    const endpoint = await startEndpoint(behaviour, acknowledged, random);
+    endpoints.push(endpoint);
+    merchants.push(await newMerchant(cluster, endpoint));
+  }
+  const { environment } = cluster.facts;
+  const simulator = simulatorAccessOf(cluster);
+  try {
+    const deps = { merchants, simulator, environment, acknowledged };
+    const overMs = faultPlans.reduce((sum, plan) => sum + cycleMsOf(plan), 0);
+    const allOrders = runOrders(deps, orderPlans, overMs);
+    const backMs = await runFaults(cluster, deps, faultPlans, log);
+    const failures = await allOrders;
+    log('the faults are over, and the merchants and buyers have done everything');
+    for (const endpoint of endpoints) endpoint.recover();
+    const report = await reconcileOnceSettled(cluster, acknowledged, log);
+    return { report, backMs, failures, acknowledged };
+  } finally {
+    for (const endpoint of endpoints) endpoint.stop();
+  }
+}
+
+async function newMerchant(cluster: ProductionLike, endpoint: Endpoint): Promise<RunMerchant> {
+  const { environment } = cluster.facts;
+  const { merchantId, keys, webhookSecret } = await registerMerchant(
+    environment,
+    endpoint.url,
+    'chaos',
+  );
+  endpoint.useSecret(webhookSecret);
+  return { merchantId, client: createMerchantClient(cluster.apiBaseUrl, keys) };
+}
+
+const cycleMsOf = (faults: readonly Fault[]) => durationOf(faults) + BACK_AFTER_MS + PAUSE_MS;
+
+/** Runs all orders, begun evenly over the time. @returns the errors of those that could not be ended */
+async function runOrders(
+  deps: OrderRunDeps,
+  plans: readonly OrderPlan[],
+  overMs: number,
+): Promise<string[]> {
+  const ended = await Promise.allSettled(
+    plans.map(async (plan, index) => {
+      await delay((overMs * index) / plans.length);
+      await runOrder(deps, plan);
+    }),
+  );
+  return ended
+    .filter((one) => one.status === 'rejected')
+    .map(({ reason }) => `an order was given up: ${String(reason)}`);
+}
+
+/** Inflicts the faults one after the other. @returns how long the service was away after each */
+async function runFaults(
+  cluster: ProductionLike,
+  { merchants, acknowledged }: OrderRunDeps,
+  plans: readonly Fault[][],
+  log: Log,
+): Promise<number[]> {
+  const [probed] = merchants;
+  if (!probed) throw new Error('A run has merchants');
+  await untilServed(probed, acknowledged);
+  const backMs: number[] = [];
+  for (const [index, faults] of plans.entries()) {
+    await delay(PAUSE_MS);
+    const at = new Date().toISOString().slice(11, 19);
+    await Promise.all(faults.map((fault) => inflict(cluster, fault)));
+    const endedAt = performance.now();
+    const outcome = await untilServed(probed, acknowledged);
+    const ms = outcome === 'served' ? performance.now() - endedAt : Infinity;
+    backMs.push(ms);
+    const what = faults.map(faultText).join(' and ');
+    log(`${at} fault ${index + 1}: ${what}; ${outcome} after ${secondsText(ms)}`);
+  }
+  return backMs;
+}
+
+/** Reconciles, and again while there are violations: the service may not have settled completely. */
+async function reconcileOnceSettled(
+  cluster: ProductionLike,
+  acknowledged: OrderRunDeps['acknowledged'],
+  log: Log,
+): Promise<Report> {
+  for (let count = 1; ; count += 1) {
+    await untilSettled(cluster, SETTLED_WITHIN_MS, log);
+    const report = await reconcile(cluster, acknowledged);
+    if (report.violations.length === 0 || count === RECONCILIATIONS) return report;
+    log(`${report.violations.length} violations; reconciled again in half a minute`);
+    await delay(RECONCILED_AGAIN_AFTER_MS);
+  }
+}

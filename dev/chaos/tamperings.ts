@@ -1,0 +1,159 @@
+import type { Check } from './report.ts';
+
+/** A change of the database that a check must find. */
+export interface Tampering {
+  readonly name: string;
+  readonly finds: Check;
+  /** A part of what the check says. */
+  readonly says: string;
+  /** Statements, run without triggers and foreign keys. */
+  readonly statements: string;
+}
+
+const COMPLETED = `(SELECT min(order_number) FROM orders WHERE status = 'COMPLETED')`;
+const EVENT = `(SELECT min(event_id) FROM order_events WHERE order_number = ${COMPLETED})`;
+const DELIVERY = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = 'DELIVERED')`;
+const FAILED = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = 'FAILED')`;
+
+/** Changes of the database, each of which one check must find. */
+export const TAMPERINGS: readonly Tampering[] = [
+  {
+    name: 'an order is deleted',
+    finds: 'lost',
+    says: 'its creation was acknowledged',
+    statements: `DELETE FROM order_steps WHERE order_number = ${COMPLETED};
+      DELETE FROM order_events WHERE order_number = ${COMPLETED};
+      DELETE FROM orders WHERE order_number = ${COMPLETED}`,
+  },
+  {
+    name: 'a command has no step',
+    finds: 'lost',
+    says: 'deliver was acknowledged, and has no step',
+    statements: `UPDATE order_steps SET command_id = 'cmd_other'
+      WHERE order_number = ${COMPLETED} AND kind = 'DELIVERY_CONFIRMED'`,
+  },
+  {
+    name: 'a payment is deleted',
+    finds: 'lost',
+    says: 'the service does not have it',
+    statements: `DELETE FROM payments WHERE order_number = ${COMPLETED}`,
+  },
+  {
+    name: 'a key has another order',
+    finds: 'duplicate',
+    says: 'never sent its key',
+    statements: `CREATE TEMP TABLE twin AS SELECT * FROM orders WHERE order_number = ${COMPLETED};
+      UPDATE twin SET order_number = 'ORD00000000000000000000000', payment_token = 'twin',
+        idempotency_key = 'twin';
+      INSERT INTO orders SELECT * FROM twin; DROP TABLE twin`,
+  },
+  {
+    name: 'a command has two steps',
+    finds: 'duplicate',
+    says: 'deliver has the steps',
+    statements: `DROP INDEX order_steps_by_command; UPDATE order_steps SET command_id =
+      (SELECT command_id FROM order_steps WHERE order_number = ${COMPLETED} AND kind = 'DELIVERY_CONFIRMED')
+      WHERE order_number = ${COMPLETED} AND kind = 'RELEASE_STARTED'`,
+  },
+  {
+    name: 'a step is missing',
+    finds: 'illegal',
+    says: 'and the steps',
+    statements: `DELETE FROM order_steps
+      WHERE order_number = ${COMPLETED} AND kind = 'DELIVERY_CONFIRMED'`,
+  },
+  {
+    name: 'a paid order was cancelled',
+    finds: 'illegal',
+    says: 'is not legal after',
+    statements: `UPDATE order_steps SET kind = 'ORDER_CANCELLED', status = 'CANCELLED',
+        step = step || '{"kind": "ORDER_CANCELLED", "status": "CANCELLED"}'
+      WHERE order_number = ${COMPLETED} AND kind = 'ORDER_COMPLETED';
+      UPDATE orders SET status = 'CANCELLED' WHERE order_number = ${COMPLETED}`,
+  },
+  {
+    name: 'a row is not at its last step',
+    finds: 'illegal',
+    says: 'its row says',
+    statements: `UPDATE orders SET status = 'DELIVERED' WHERE order_number = ${COMPLETED}`,
+  },
+  {
+    name: 'an order is in another status',
+    finds: 'status',
+    says: 'and must be COMPLETED',
+    statements: `UPDATE orders SET status = 'REFUNDED' WHERE order_number = ${COMPLETED}`,
+  },
+  {
+    name: 'an event is missing',
+    finds: 'event',
+    says: 'its steps have the events',
+    statements: `DELETE FROM webhook_deliveries WHERE event_id = ${EVENT};
+      DELETE FROM order_events WHERE event_id = ${EVENT}`,
+  },
+  {
+    name: 'the sequence of events has a gap',
+    finds: 'event',
+    says: 'its steps have the events',
+    statements: `UPDATE order_events SET sequence = 99 WHERE event_id = ${EVENT}`,
+  },
+  {
+    name: 'the bytes of an event have changed',
+    finds: 'delivery',
+    says: 'other bytes',
+    statements: `UPDATE order_events SET body = body || ' ' WHERE event_id =
+      (SELECT event_id FROM webhook_deliveries WHERE delivery_id = ${DELIVERY})`,
+  },
+  {
+    name: 'a delivery is still pending',
+    finds: 'delivery',
+    says: 'is PENDING',
+    statements: `UPDATE webhook_deliveries SET state = 'PENDING' WHERE delivery_id = ${DELIVERY}`,
+  },
+  {
+    name: 'a delivery is DELIVERED, and its endpoint never accepted it',
+    finds: 'delivery',
+    says: 'its endpoint accepted none',
+    statements: `UPDATE webhook_attempts SET error = NULL WHERE delivery_id = ${FAILED};
+      UPDATE webhook_deliveries SET state = 'DELIVERED' WHERE delivery_id = ${FAILED}`,
+  },
+  {
+    name: 'a delivery is FAILED after four attempts',
+    finds: 'delivery',
+    says: 'is FAILED after 4',
+    statements: `DELETE FROM webhook_attempts WHERE delivery_id = ${FAILED} AND attempt_id =
+      (SELECT max(attempt_id) FROM webhook_attempts WHERE delivery_id = ${FAILED})`,
+  },
+  {
+    name: 'a ledger line has another amount',
+    finds: 'ledger',
+    says: 'account',
+    statements: `UPDATE ledger_transfers SET amount_paise = amount_paise + 1
+      WHERE order_number = ${COMPLETED} AND operation = 'release'`,
+  },
+  {
+    name: 'a release is missing in the ledger',
+    finds: 'gateway',
+    says: 'releasedPaise',
+    statements: `DELETE FROM ledger_transfers
+      WHERE order_number = ${COMPLETED} AND operation = 'release'`,
+  },
+  {
+    name: 'a refund is recorded that the gateway has not made',
+    finds: 'gateway',
+    says: '0 refunds, 1 transfers',
+    statements: `UPDATE orders SET status = 'REFUNDED' WHERE order_number = ${COMPLETED}`,
+  },
+  {
+    name: 'the row has another step number than its workflow',
+    finds: 'workflow',
+    says: 'its workflow PAID at step',
+    statements: `UPDATE orders SET step_number = step_number + 1
+      WHERE order_number = (SELECT min(order_number) FROM orders WHERE status = 'PAID')`,
+  },
+  {
+    name: 'an alert is open',
+    finds: 'alert',
+    says: 'clock_skew',
+    statements: `INSERT INTO alerts (kind, subject, details) VALUES ('clock_skew', 'x', '{"message": "x"}')`,
+  },
+];
