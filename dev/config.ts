@@ -2,7 +2,14 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { razorpay } from '../src/payments/razorpay/adapter.ts';
-import { inheritedEnvironment, port, readSettings, text, webAddress } from '../src/settings.ts';
+import {
+  inheritedEnvironment,
+  overridden,
+  port,
+  readSettings,
+  text,
+  webAddress,
+} from '../src/settings.ts';
 
 /** Where the sandbox's gateway sends its callbacks, at the API. */
 const CALLBACK_PATH = `${razorpay.callback.path}/sandbox`;
@@ -90,5 +97,5 @@ export function environmentOver(
   const given = Object.entries(env).filter(
     ([name, value]) => value !== '' || name === 'WEBHOOK_ALLOWED_CIDRS',
   );
-  return { ...service, ...Object.fromEntries(given) };
+  return overridden(service, Object.fromEntries(given));
 }

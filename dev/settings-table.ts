@@ -7,7 +7,7 @@ import {
   VERSION_SETTINGS,
 } from '../src/config.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
-import { prefixed, type Setting, type Settings } from '../src/settings.ts';
+import { fileVariable, prefixed, type Setting, type Settings } from '../src/settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
 /** The file with the tables of settings. */
@@ -26,9 +26,11 @@ export const SETTINGS_TABLES: Record<string, Settings> = {
   "A developer's machine, with what `npm start` runs beside the service:": DEV_SETTINGS,
 };
 
-function rowOf([name, { accepts, description, fallback, byDefault }]: [string, Setting]): string {
+function rowOf([name, entry]: [string, Setting]): string {
+  const { accepts, description, fallback, byDefault, secret = false } = entry;
+  const names = secret ? `\`${name}\` or \`${fileVariable(name)}\`` : `\`${name}\``;
   const whenNotSet = byDefault ?? (fallback ? `\`${fallback}\`` : '');
-  return `| \`${name}\` | ${whenNotSet} | ${description} | ${accepts} |`;
+  return `| ${names} | ${whenNotSet} | ${description} | ${accepts} |`;
 }
 
 function tableOf([title, settings]: [string, Settings]): string {

@@ -46,6 +46,7 @@ const encryptionKeys = (description: string) =>
         'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',
       description,
       byDefault: 'required; made by `npm start`',
+      secret: true,
     },
   );
 
@@ -119,6 +120,7 @@ export const SERVICE_SETTINGS = {
     accepts: 'at least 32 characters',
     description: "keys the hashes of the merchants' API secrets",
     byDefault: 'required; made by `npm start`',
+    secret: true,
   }),
   WEBHOOK_SECRET_KEYS: encryptionKeys("encrypt the secrets of the merchants' webhooks"),
   DATA_ENCRYPTION_KEYS: encryptionKeys(
@@ -183,6 +185,7 @@ export const MAIL_SETTINGS = {
     description:
       'the server that sends mails. In production smtp:// must upgrade to TLS, unless the URL ends with `?requireTLS=false`. Not set: mails wait up to 24 hours for it',
     byDefault: '`npm start` sets its own, which keeps mails',
+    secret: true,
   }),
   MAIL_FROM: text(undefined, {
     matches: /^([^<>\p{Cc}]{1,100} <[^\s@<>,;]+@[^\s@<>,;]+>|[^\s@<>,;]+@[^\s@<>,;]+)$/u,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** A setting that cannot be used: its message is the one line to print before exit 1. */
@@ -15,6 +16,8 @@ interface Texts {
   readonly byDefault?: string;
   /** The README leaves it out. */
   readonly hidden?: boolean;
+  /** It can also be given as a file, whose path is in the variable of {@link fileVariable}. */
+  readonly secret?: boolean;
 }
 
 /** One variable of the environment. */
@@ -104,7 +107,9 @@ export function webAddress(description: string, more: Partial<Texts> & { secure?
 /** The address of a PostgreSQL database, with a login. */
 export function databaseAddress(description: string, byDefault: string) {
   const schema = z.url({ protocol: /^postgres(ql)?$/ });
-  return setting(schema, undefined, { accepts: 'a postgres:// address', description, byDefault });
+  const accepts = 'a postgres:// address';
+  // The address contains the password of the login.
+  return setting(schema, undefined, { accepts, description, byDefault, secret: true });
 }
 
 /** Items separated by commas, of which empty ones do not count. */
@@ -169,8 +174,53 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
+/** The variable with the path of a file that contains the secret `name`. */
+export function fileVariable(name: string): string {
+  return `${name}_FILE`;
+}
+
+function readSecretFile(variable: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new ConfigError(`${variable} cannot be read: ${(error as Error).message}`);
+  }
+}
+
 /**
- * The values of a group of variables; one that is set to nothing is not given.
+ * What the environment has for a variable, or the content of the file that it names; undefined if
+ * that is nothing.
+ *
+ * @throws ConfigError if a secret is given in both ways, or its file cannot be read
+ */
+function givenText(
+  name: string,
+  { secret = false }: Setting,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const value = env[name] || undefined;
+  const variable = fileVariable(name);
+  const path = secret ? env[variable] : undefined;
+  if (!path) return value;
+  if (value === undefined) return readSecretFile(variable, path) || undefined;
+  throw new ConfigError(`${name} and ${variable} are both given: set only one of them`);
+}
+
+/**
+ * An environment with other values for some variables. A secret that `env` gives in the other way, by
+ * its value or by a file, is removed.
+ */
+export function overridden(env: NodeJS.ProcessEnv, values: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const inTheOtherWay = (name: string) =>
+    name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : fileVariable(name);
+  const replaced = new Set(Object.keys(values).map(inTheOtherWay));
+  const kept = Object.entries(env).filter(([name]) => !replaced.has(name));
+  return { ...Object.fromEntries(kept), ...values };
+}
+
+/**
+ * The values of a group of variables; one that is set to nothing is not given. A secret can also be
+ * given as a file, without the newline at its end.
  *
  * @param prefix what the environment has before each name
  * @throws ConfigError about the first that is wrong
@@ -181,7 +231,7 @@ export function readSettings<Group extends Settings>(
   prefix = '',
 ): ValuesOf<Group> {
   const values = Object.entries(group).map(([name, entry]) => {
-    const parsed = entry.schema.safeParse(env[prefix + name] || undefined);
+    const parsed = entry.schema.safeParse(givenText(prefix + name, entry, env));
     if (!parsed.success) throw faulty(prefix + name, entry, 'wrong');
     return [valueNameOf(name), parsed.data];
   });
@@ -199,7 +249,9 @@ export function readAllOrNone<Group extends Settings>(
   prefix = '',
 ): WholeOf<Group> | undefined {
   const values = readSettings(group, env, prefix);
-  const missing = Object.entries(group).filter(([name]) => !env[prefix + name]);
+  const missing = Object.entries(group).filter(
+    ([name, entry]) => givenText(prefix + name, entry, env) === undefined,
+  );
   const [first] = missing;
   if (first === undefined) return values as ValuesOf<Group> & WholeOf<Group>;
   if (missing.length === Object.keys(group).length) return undefined;

@@ -8,6 +8,7 @@ import {
 } from '../dev-facts.ts';
 import type { Guard } from '../processes/guard.ts';
 import { requireFreePorts } from '../processes/ports.ts';
+import { overridden } from '../../src/settings.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { requireTemporalProgramsDir } from '../temporal/programs.ts';
 import { readyText } from './announce.ts';
@@ -47,7 +48,8 @@ function runTask({ supervisor, config }: Run, launcher: Launcher, name: string, 
 /** Only migrations receive the login that may change tables. */
 function migrationLauncher(launcher: Launcher, { migrationDatabaseUrl }: Servers): Launcher {
   if (migrationDatabaseUrl === undefined) return launcher;
-  return { ...launcher, env: { ...launcher.env, MIGRATION_DATABASE_URL: migrationDatabaseUrl } };
+  const env = overridden(launcher.env, { MIGRATION_DATABASE_URL: migrationDatabaseUrl });
+  return { ...launcher, env };
 }
 
 /** Starts all parts and waits until each of them is ready. */
@@ -121,7 +123,7 @@ export async function startAll(run: Run): Promise<void> {
   const environment = sharedEnvironment(config, servers, secrets);
   const launcher = {
     dataDir,
-    env: { ...compileCache(config), ...env, ...environment },
+    env: overridden({ ...compileCache(config), ...env }, environment),
     guard,
   };
   await runTask(run, migrationLauncher(launcher, servers), 'Migration', 'src/main/migrate.ts');

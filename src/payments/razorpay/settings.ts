@@ -14,9 +14,11 @@ export const razorpaySettings = (environment: Environment) => ({
   KEY_SECRET: text(undefined, {
     accepts: 'the secret of that key',
     description: 'the secret of the API key',
+    secret: true,
   }),
   WEBHOOK_SECRET: text(undefined, {
     accepts: 'the secret that the gateway signs its callbacks with',
     description: 'the key of the signatures of callbacks',
+    secret: true,
   }),
 });
