@@ -110,6 +110,11 @@ export const SERVICE_SETTINGS = {
       byDefault: 'by the heap limit of Node: 600 for each GiB',
     },
   ),
+  WORKFLOW_BUNDLE: text(undefined, {
+    accepts: 'the path of a file that `npm run build:workflows` wrote from the same code',
+    description:
+      'the workflow code of a worker, bundled before it starts. Not set: bundled at each start',
+  }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),

@@ -1,8 +1,9 @@
 import type { Client, HistoryAndWorkflowId } from '@temporalio/client';
 import type { ReplayResult } from '@temporalio/worker';
 import { Runtime, Worker } from '@temporalio/worker';
+import type { Config } from '../config.ts';
 import { isGrpcNotFound } from '../temporal/grpc-errors.ts';
-import { bundleWorkflows } from './workflow-bundle.ts';
+import { loadWorkflows } from './workflow-bundle.ts';
 
 const FETCH_TIMEOUT_MS = 30_000;
 /** The results contain the failures; the runtime's log lines would repeat them. */
@@ -29,9 +30,10 @@ export async function* fetchHistories(
 /** Replays histories with this checkout's workflow code, without a server. */
 export async function* replayHistories(
   histories: AsyncIterable<HistoryAndWorkflowId>,
+  config: Pick<Config, 'workflowBundle'>,
 ): AsyncIterable<ReplayResult> {
   const telemetryOptions = { logging: { filter: 'ERROR', forward: {} } };
   Runtime.install({ logger: SILENT, telemetryOptions, shutdownSignals: [] });
-  const workflowBundle = await bundleWorkflows(SILENT);
+  const workflowBundle = await loadWorkflows(config, SILENT);
   yield* Worker.runReplayHistories({ workflowBundle }, histories);
 }

@@ -13,7 +13,7 @@ import { runMain } from './process.ts';
 import { chooseSdkMetrics } from './sdk-metrics.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { createWorkerHealth } from './worker-health.ts';
-import { bundleWorkflows } from './workflow-bundle.ts';
+import { loadWorkflows } from './workflow-bundle.ts';
 
 /** Longer than a webhook's 15 s, so that a running attempt is recorded before the worker stops. */
 const SHUTDOWN_GRACE_MS = 20_000;
@@ -99,7 +99,7 @@ await runMain(
       activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
       shutdownGraceTime: SHUTDOWN_GRACE_MS,
     };
-    const workflows = runsWorkflows ? { workflowBundle: await bundleWorkflows(logger) } : {};
+    const workflows = runsWorkflows ? { workflowBundle: await loadWorkflows(config, logger) } : {};
     const workers = await Promise.all(
       declared.map((placement) =>
         Worker.create({

@@ -45,7 +45,8 @@ async function replayAll(
   const orderNumbers = sample.map(({ orderNumber }) => orderNumber);
   const replayed: Replayed[] = [];
   const histories = fetchHistories(await service.temporal(), orderNumbers);
-  for await (const result of replayHistories(histories)) replayed.push(result);
+  const results = replayHistories(histories, service.config);
+  for await (const result of results) replayed.push(result);
   return { replayed, gone: sample.length - replayed.length };
 }
 
