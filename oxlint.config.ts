@@ -13,7 +13,7 @@ const FEATURES = [
   'onboarding',
   'dashboard',
 ] as const;
-const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal'] as const;
+const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal', 'tracing'] as const;
 const FILES = [
   'config.ts',
   'settings.ts',
@@ -42,6 +42,7 @@ const FEATURE_MAY_IMPORT: readonly Part[] = [
   'pages',
   'db',
   'temporal',
+  'tracing',
   'tokens.ts',
   'secret-box.ts',
   'for-each-order.ts',
@@ -57,6 +58,7 @@ const ARROWS: Record<string, readonly Part[]> = {
   'src/db': ['domain', ...PLATFORM],
   'src/metrics': ['domain', ...PLATFORM],
   'src/temporal': ['domain', 'contracts', ...PLATFORM],
+  'src/tracing': [],
   ...Object.fromEntries(FEATURES.map((feature) => [`src/${feature}`, FEATURE_MAY_IMPORT])),
   'src/payments': [...FEATURE_MAY_IMPORT, 'settings.ts'],
   'src/main': PARTS.filter((part) => part !== 'dev'),

@@ -4,6 +4,7 @@ import {
   gatewaySettings,
   MAIL_SETTINGS,
   SERVICE_SETTINGS,
+  TRACING_SETTINGS,
   VERSION_SETTINGS,
 } from '../src/config.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
@@ -16,6 +17,7 @@ export const README = new URL('../README.md', import.meta.url);
 /** The README's tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
+  'Traces:': TRACING_SETTINGS,
   'Durations:': DURATION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(

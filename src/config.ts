@@ -5,6 +5,7 @@ import type { Environment } from './domain/index.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from './domain/webhook-retries.ts';
 import type { GatewayAdapter } from './payments/adapter.ts';
 import { GATEWAY_ADAPTERS } from './payments/adapters.ts';
+import { SAMPLERS } from './tracing/options.ts';
 import {
   databaseAddress,
   faulty,
@@ -49,6 +50,25 @@ const encryptionKeys = (description: string) =>
       secret: true,
     },
   );
+
+/** The headers of a request, as the specification of OpenTelemetry writes them. */
+const headers = z
+  .string()
+  .regex(/^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/)
+  .transform((value, check) => {
+    try {
+      const pairs = value.split(',').map((pair) => pair.split('='));
+      return Object.fromEntries(
+        pairs.map(([name = '', ...rest]) => [
+          name.trim(),
+          decodeURIComponent(rest.join('=').trim()),
+        ]),
+      );
+    } catch {
+      check.addIssue('The values are not percent-encoded');
+      return z.NEVER;
+    }
+  });
 
 /** The variables of the service, in the order of the README's table. */
 export const SERVICE_SETTINGS = {
@@ -168,6 +188,28 @@ export const SERVICE_SETTINGS = {
   }),
 };
 
+/** Where traces go, by the names of OpenTelemetry's specification. */
+export const TRACING_SETTINGS = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: webAddress(
+    'a collector of OpenTelemetry: receives traces at `/v1/traces`, as OTLP over HTTP in JSON. Not set: none are made',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(headers, undefined, {
+    accepts: 'name=value, several separated by commas, the values percent-encoded',
+    description: 'sent to the collector, such as its API key',
+  }),
+  OTEL_SERVICE_NAME: text(undefined, {
+    matches: /^[\w.-]{1,100}$/,
+    accepts: 'up to 100 letters, digits, points, - and _',
+    description: 'the name of the process in traces',
+    byDefault: '`payment-order-service-api` or `-worker`',
+  }),
+  OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on', 'which traces are kept'),
+  OTEL_TRACES_SAMPLER_ARG: setting(z.coerce.number<string>().min(0).max(1), '1', {
+    accepts: 'a number from 0 to 1',
+    description: 'the share of traces that the samplers by ratio keep',
+  }),
+};
+
 /** The version of a worker's code. Temporal joins the two by a colon or a point, of which the name is free. */
 export const VERSION_SETTINGS = {
   TEMPORAL_DEPLOYMENT_NAME: text(undefined, {
@@ -282,6 +324,7 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
     },
     /** Undefined when no SMTP server is configured. */
     mail: readAllOrNone(MAIL_SETTINGS, env),
+    tracing: readSettings(TRACING_SETTINGS, env),
     durations: readSettings(DURATION_SETTINGS, env),
     gateways: {
       sandbox: readGateways('sandbox', env, adapters),

@@ -16,10 +16,16 @@ import { COMMON_HEADERS } from './headers.ts';
 import { BASE_PATHS, createMerchantGate, environmentOf } from './merchant-gate.ts';
 import type { Authenticate, MerchantGate } from './merchant-gate.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import { healthRoutes } from './readiness.ts';
+import { HEALTH_PATHS, healthRoutes } from './readiness.ts';
 import type { Readiness } from './readiness.ts';
-import { addRequestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
+import {
+  addRequestFields,
+  requestFields,
+  requestIdFrom,
+  runWithRequestId,
+} from './request-context.ts';
 import { send } from './send.ts';
+import { inServerSpan } from '../tracing/spans.ts';
 import { createVersionRegistry } from './versions.ts';
 import type { VersionRegistry } from './versions.ts';
 
@@ -84,8 +90,24 @@ function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middle
     const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
     Object.assign(ctx.state, { requestId, log });
     ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version, 'X-Request-Id': requestId });
-    return runWithRequestId(requestId, () => handle(ctx, next));
+    return runWithRequestId(requestId, () => inRequestSpan(ctx, () => handle(ctx, next)));
   };
+}
+
+/** Load balancers probe every few seconds: their requests have no span. */
+function inRequestSpan(
+  ctx: Koa.ParameterizedContext<RequestState>,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (HEALTH_PATHS.includes(ctx.req.url ?? '')) return work();
+  const { method } = ctx;
+  const { traceparent } = ctx.req.headers;
+  return inServerSpan({ method, traceparent }, work, () => {
+    const { merchantId, orderNumber } = requestFields();
+    const { route, environment } = ctx.state;
+    const attributes = { environment, 'merchant.id': merchantId, 'order.number': orderNumber };
+    return { method, route, status: ctx.status, attributes };
+  });
 }
 
 /** The environments that a route exists in; `undefined` for a public route. */

@@ -36,6 +36,7 @@ export interface RequestState {
   /** The declared path. The path of the request can contain a buyer's token and is never logged. */
   route?: string;
   isHealthCheck?: boolean;
+  environment?: Environment | undefined;
 }
 
 /** The Koa context of a matched route. */
@@ -134,6 +135,7 @@ export function createDispatch({
       operationId: route.operationId,
       route: (environment ? BASE_PATHS[environment] : '') + route.path,
       isHealthCheck: route.isHealthCheck ?? false,
+      environment,
     });
     const within = createDeadline(route.responseTimeoutMs ?? responseTimeoutMs);
     const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));

@@ -63,6 +63,9 @@ const facts = {
   isHealthCheck: true,
 } as const;
 
+/** The paths that load balancers probe. */
+export const HEALTH_PATHS: readonly string[] = ['/healthz', '/readyz'];
+
 /** Declares `/healthz` (the process runs) and `/readyz` (it can serve, or which check failed). */
 export function healthRoutes(readiness: Readiness): Route[] {
   const health = defineRoute({

@@ -6,12 +6,17 @@ import { connectTemporal } from '../temporal/client.ts';
 import { composeApi } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain, stopRequested } from './process.ts';
+import { startTracing } from './tracing.ts';
 
 await runMain({ name: 'api', load: loadConfig }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');
   const address = required(config, 'TEMPORAL_ADDRESS');
   const sql = connectDatabase(databaseUrl, { name: 'api' });
-  const temporal = connectTemporal({ address, namespace: config.temporalNamespace });
+  const tracing = await startTracing(config, 'api', log);
+  const temporal = connectTemporal(
+    { address, namespace: config.temporalNamespace },
+    tracing.client,
+  );
   const { app, readiness } = await composeApi({ config, sql, temporal, log });
   const wanted = { host: config.host, port: config.port, variable: 'PORT' };
   const server = await listenOn(wanted, (place) =>
@@ -23,6 +28,7 @@ await runMain({ name: 'api', load: loadConfig }, async (config, log) => {
   await stopRequested();
   await server.stop();
   await metrics.stop();
+  await tracing.stop();
   await sql.end({ timeout: 1 });
   // The Temporal connection is not closed: closing would raise an error in any call that is waiting
   // for its next retry.

@@ -12,6 +12,7 @@ import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
 import { chooseSdkMetrics } from './sdk-metrics.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
+import { startTracing } from './tracing.ts';
 import { createWorkerHealth } from './worker-health.ts';
 import { loadWorkflows } from './workflow-bundle.ts';
 
@@ -81,7 +82,8 @@ await runMain(
     const sdkMetrics = config.metricsPort === undefined ? undefined : await chooseSdkMetrics();
     const logger = logTemporalTo(log, sdkMetrics?.exporter);
     const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
-    const temporal = connectTemporal({ address, namespace });
+    const tracing = await startTracing(config, 'worker', log);
+    const temporal = connectTemporal({ address, namespace }, tracing.client);
     const { deps, close } = await composeActivities({ config, sql, temporal, log });
     const health = createWorkerHealth({ sql, temporal });
     const metrics = await startMetrics(config, {
@@ -98,8 +100,11 @@ await runMain(
       connection: await connect(address),
       activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
       shutdownGraceTime: SHUTDOWN_GRACE_MS,
+      ...tracing.worker,
     };
-    const workflows = runsWorkflows ? { workflowBundle: await loadWorkflows(config, logger) } : {};
+    const workflows = runsWorkflows
+      ? { workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }) }
+      : {};
     const workers = await Promise.all(
       declared.map((placement) =>
         Worker.create({
@@ -120,6 +125,7 @@ await runMain(
     await running;
     await close();
     await metrics.stop();
+    await tracing.stop();
     await sql.end({ timeout: 1 });
     process.exit(0);
   },

@@ -14,11 +14,18 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 /** What workflow code may import of this repository (the arrows of ARCHITECTURE.md), and this file. */
 const SOURCES = ['workflows', 'src/domain', 'src/contracts', 'src/main/workflow-bundle.ts'];
 
-/** The file of a prebuilt bundle. */
+/** Makes the spans of workflows. */
+const TRACING = createRequire(import.meta.url).resolve(
+  '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors',
+);
+
+/** The file of prebuilt bundles. */
 const prebuilt = z.object({
   /** {@link sourcesHash} when it was built. */
   sources: z.string(),
   code: z.string(),
+  /** With the interceptors that make spans. */
+  tracedCode: z.string(),
 });
 
 function filesOf(path: string): string[] {
@@ -41,18 +48,27 @@ function sourcesHash(): string {
   return hash.digest('hex');
 }
 
-async function bundle(logger: Logger): Promise<{ code: string }> {
-  const workflowsPath = join(REPOSITORY, 'workflows/index.ts');
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger });
+/**
+ * @param isTraced adds the interceptors that make spans. They change no command of a workflow: both
+ *   bundles replay the histories of each other.
+ */
+async function bundle(logger: Logger, isTraced: boolean): Promise<{ code: string }> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(REPOSITORY, 'workflows/index.ts'),
+    workflowInterceptorModules: isTraced ? [TRACING] : [],
+    logger,
+  });
   return { code };
 }
 
-/** Bundles the workflow code into a file for WORKFLOW_BUNDLE. */
+/** Bundles the workflow code, with traces and without, into a file for WORKFLOW_BUNDLE. */
 export async function buildWorkflowBundle(file: string, logger: Logger): Promise<void> {
   const sources = sourcesHash();
-  const { code } = await bundle(logger);
+  const { code } = await bundle(logger, false);
+  const { code: tracedCode } = await bundle(logger, true);
+  const built: z.infer<typeof prebuilt> = { sources, code, tracedCode };
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify({ sources, code } satisfies z.infer<typeof prebuilt>));
+  writeFileSync(file, JSON.stringify(built));
 }
 
 function readBundle(file: string): z.infer<typeof prebuilt> {
@@ -68,15 +84,17 @@ function readBundle(file: string): z.infer<typeof prebuilt> {
  * This checkout's workflow code, for workers and for replays: the prebuilt bundle if there is one,
  * else bundled now, which takes some seconds and the development tools of Temporal's SDK.
  *
+ * @param isTraced whether it makes spans
  * @throws SetupError if the prebuilt bundle cannot be read, or is of other code
  */
 export async function loadWorkflows(
   { workflowBundle: file }: Pick<Config, 'workflowBundle'>,
   logger: Logger,
+  { isTraced = false } = {},
 ): Promise<{ code: string }> {
-  if (file === undefined) return bundle(logger);
-  const { sources, code } = readBundle(file);
-  if (sources === sourcesHash()) return { code };
+  if (file === undefined) return bundle(logger, isTraced);
+  const { sources, code, tracedCode } = readBundle(file);
+  if (sources === sourcesHash()) return { code: isTraced ? tracedCode : code };
   throw new SetupError(
     `WORKFLOW_BUNDLE is of other workflow code than this checkout's, ${file}: npm run build:workflows`,
   );

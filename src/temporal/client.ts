@@ -1,3 +1,4 @@
+import type { ClientOptions } from '@temporalio/client';
 import { Client, Connection } from '@temporalio/client';
 
 /** A Temporal server and namespace. */
@@ -12,8 +13,15 @@ const RECONNECT = {
   'grpc.max_reconnect_backoff_ms': 1000,
 };
 
-/** A client that connects on first use, and reconnects within about a second of the server's return. */
-export function connectTemporal({ address, namespace }: TemporalTarget): Client {
+/**
+ * A client that connects on first use, and reconnects within about a second of the server's return.
+ *
+ * @param options interceptors, such as those of traces
+ */
+export function connectTemporal(
+  { address, namespace }: TemporalTarget,
+  options: Pick<ClientOptions, 'interceptors'> = {},
+): Client {
   const connection = Connection.lazy({ address, channelArgs: RECONNECT });
-  return new Client({ connection, namespace });
+  return new Client({ connection, namespace, ...options });
 }

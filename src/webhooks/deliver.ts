@@ -15,7 +15,8 @@ import { publishAttempt } from './attempts-made.ts';
 import { assertClockAgrees } from './clock.ts';
 import { WebhookNotAttemptedError } from './faults.ts';
 import type { SecretBox } from '../secret-box.ts';
-import type { SendResult, WebhookSender } from './sender.ts';
+import { inClientSpan } from '../tracing/spans.ts';
+import type { SendResult, WebhookRequest, WebhookSender } from './sender.ts';
 import { signedRequest } from './signed-request.ts';
 
 /** An attempt may be made this much before it is due. */
@@ -202,7 +203,7 @@ async function makeAttempt(
   const request = requestOf(deps, context, at);
   // Time-outs of the endpoint do not limit an operator's retry.
   const limit = attempt.kind === 'scheduled' ? { maxConnections: context.slots } : {};
-  const result = await sender.send({ ...request, ...limit });
+  const result = await sendInSpan(sender, { ...request, ...limit }, context);
   const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'delivered');
   const { retryAfterMs } = after;
   publishAttempt(result, after.state === 'FAILED');
@@ -221,6 +222,30 @@ async function makeAttempt(
   if (context.isWatched || result.isTimedOut) await recordEndpointResult(deps, context, result);
   if (result.error !== null) logFailure(deps.log, context, attempt.kind, { ...result, ...after });
   return { after, error: result.error };
+}
+
+/** The span names no URL, and the merchant's endpoint receives no trace context. */
+function sendInSpan(
+  sender: WebhookSender,
+  request: WebhookRequest,
+  { type, deliveryId, orderNumber, merchantId, environment }: AttemptContext,
+): Promise<SendResult> {
+  const attributes = {
+    'webhook.event': type,
+    'webhook.delivery_id': deliveryId,
+    'order.number': orderNumber,
+    'merchant.id': merchantId,
+    environment,
+  };
+  return inClientSpan(
+    `webhook ${type}`,
+    attributes,
+    () => sender.send(request),
+    ({ outcome, statusCode }) => ({
+      isError: outcome !== 'delivered',
+      attributes: { outcome, 'http.response.status_code': statusCode ?? undefined },
+    }),
+  );
 }
 
 /** Never throws: the attempt itself is recorded, and an error here must not repeat it. */

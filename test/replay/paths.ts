@@ -289,3 +289,17 @@ export const PATHS: Record<string, Path> = {
 
 /** Paths whose workflows wait for refused webhooks, so that their histories stay open. */
 export const STILL_RUNNING = ['capture-too-late-given-back', 'webhook-refused-and-still-waiting'];
+
+/** Those that are also saved as a worker with tracing writes them: with messages, timers and activities at the same time. */
+export const TRACED_PATHS = [
+  'cancel-finds-the-session-paid',
+  'cancelled-with-a-session-open',
+  'clock-advanced-in-every-status',
+  'completed',
+  'dispute-found-at-the-release',
+  'disputed-twice',
+  'paid-before-the-first-task',
+  'payment-fails-while-its-session-is-closed',
+  'several-messages-in-one-activation',
+  'webhook-refused-and-still-waiting',
+];

@@ -4,26 +4,32 @@
  * is intended to be incompatible with the saved histories (and with no running order):
  *
  *   npx vitest run --config test/replay/record.config.ts
+ *
+ * With RECORD_TRACED=1 it saves `histories-traced`, of a worker with tracing.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, test } from 'vitest';
 import { withoutCallbacks } from '../support/gateway.ts';
 import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
+import { tracedWorker } from '../support/traced-worker.ts';
 import { until } from '../support/until.ts';
 import type { PathContext } from './paths.ts';
-import { PATHS, STILL_RUNNING } from './paths.ts';
+import { PATHS, STILL_RUNNING, TRACED_PATHS } from './paths.ts';
 
-const FOLDER = join(import.meta.dirname, 'histories');
+const IS_TRACED = env['RECORD_TRACED'] === '1';
+const FOLDER = join(import.meta.dirname, IS_TRACED ? 'histories-traced' : 'histories');
 let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;
 let context: PathContext;
 
 const startWorker = async () => {
-  worker = await service.startWorker({}, { stickyQueueScheduleToStartTimeout: 200 });
+  const traced = IS_TRACED ? await tracedWorker() : {};
+  worker = await service.startWorker({}, { stickyQueueScheduleToStartTimeout: 200, ...traced });
 };
 
 async function countDueDeliveries(): Promise<number> {
@@ -73,7 +79,9 @@ function textOf(history: History): string {
   return `{"events":[\n${lines.join(',\n')}\n]}\n`;
 }
 
-test.each(Object.entries(PATHS))('%s', async (name, walk) => {
+const paths = Object.entries(PATHS).filter(([name]) => !IS_TRACED || TRACED_PATHS.includes(name));
+
+test.each(paths)('%s', async (name, walk) => {
   const { handle } = await walk(context);
   if (!STILL_RUNNING.includes(name)) await handle.result();
   await writeFile(join(FOLDER, `${name}.json`), textOf(await handle.fetchHistory()));

@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
+import { inClientSpan } from '../../tracing/spans.ts';
 import type { CallLog } from '../adapter.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway.ts';
 import { errorSchema } from './schemas.ts';
@@ -43,6 +44,8 @@ interface ClientOptions {
   dispatcher: Dispatcher;
   log?: CallLog | undefined;
 }
+
+const GATEWAY = 'razorpay';
 
 /** The connection failed: no part of the request was sent. */
 const CONNECT_FAILURES = new Set([
@@ -124,7 +127,7 @@ function logCall(
   answer: Answer<unknown>,
 ): void {
   const durationMs = Math.round(performance.now() - startedAtMs);
-  const call = { gateway: 'razorpay', method, route: templateOf(path), status, durationMs };
+  const call = { gateway: GATEWAY, method, route: templateOf(path), status, durationMs };
   if (answer.kind === 'done') log.info(call, 'gateway call');
   else log.warn({ ...call, outcome: answer.kind, reason: reasonOf(answer) }, 'gateway call failed');
 }
@@ -150,13 +153,31 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
     return { status: statusCode, text: await body.text() };
   }
 
+  async function exchange<Value>(
+    call: Call,
+    schema: z.ZodType<Value>,
+  ): Promise<{ answer: Answer<Value>; status: number | undefined }> {
+    const startedAtMs = performance.now();
+    const result = await send(call).catch((error: unknown) => failureOf(error));
+    const answer = 'kind' in result ? result : answerOf(result.status, result.text, schema);
+    const status = 'kind' in result ? undefined : result.status;
+    if (log) logCall(log, call, { status, startedAtMs }, answer);
+    return { answer, status };
+  }
+
   return {
     async call(call, schema) {
-      const startedAtMs = performance.now();
-      const result = await send(call).catch((error: unknown) => failureOf(error));
-      const answer = 'kind' in result ? result : answerOf(result.status, result.text, schema);
-      const status = 'kind' in result ? undefined : result.status;
-      if (log) logCall(log, call, { status, startedAtMs }, answer);
+      const operation = `${call.method} ${templateOf(call.path)}`;
+      const attributes = { gateway: GATEWAY, 'gateway.operation': operation };
+      const { answer } = await inClientSpan(
+        `${GATEWAY} ${operation}`,
+        attributes,
+        () => exchange(call, schema),
+        ({ answer: { kind }, status }) => ({
+          isError: kind !== 'done',
+          attributes: { outcome: kind, 'http.response.status_code': status },
+        }),
+      );
       return answer;
     },
   };

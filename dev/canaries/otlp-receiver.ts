@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+/** A span as OTLP over HTTP in JSON has it. */
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  /** 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  readonly attributes: Readonly<Record<string, string | number | undefined>>;
+}
+
+interface Attribute {
+  key: string;
+  value: { stringValue?: string; intValue?: number };
+}
+
+interface OtlpSpan extends Omit<ReceivedSpan, 'service' | 'attributes' | 'parentSpanId'> {
+  parentSpanId?: string;
+  attributes: Attribute[];
+}
+
+interface OtlpRequest {
+  resourceSpans: {
+    resource: { attributes: Attribute[] };
+    scopeSpans: { spans: OtlpSpan[] }[];
+  }[];
+}
+
+const valuesOf = (attributes: readonly Attribute[]) =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]),
+  );
+
+function spansOf({ resourceSpans }: OtlpRequest): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const service = String(valuesOf(resource.attributes)['service.name']);
+    return scopeSpans.flatMap(({ spans }) =>
+      spans.map((span) => ({
+        service,
+        name: span.name,
+        traceId: span.traceId,
+        spanId: span.spanId,
+        parentSpanId: span.parentSpanId ?? '',
+        kind: span.kind,
+        attributes: valuesOf(span.attributes),
+      })),
+    );
+  });
+}
+
+/** See {@link startOtlpReceiver}. */
+export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
+
+/** Receives traces as a collector of OpenTelemetry does, OTLP over HTTP in JSON, and keeps them. */
+export async function startOtlpReceiver() {
+  const texts: string[] = [];
+  const spans: ReceivedSpan[] = [];
+  const server = createServer((request, response) => {
+    void json(request).then((body) => {
+      texts.push(JSON.stringify(body));
+      spans.push(...spansOf(body as OtlpRequest));
+      response.setHeader('Content-Type', 'application/json').end('{}');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    /** The value of OTEL_EXPORTER_OTLP_ENDPOINT. */
+    endpoint: `http://127.0.0.1:${port}`,
+    /** Everything that was received, as JSON texts. */
+    texts: () => texts as readonly string[],
+    spans: () => spans as readonly ReceivedSpan[],
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
