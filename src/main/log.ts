@@ -3,11 +3,8 @@ import type { DestinationStream, Logger } from 'pino';
 import { pino } from 'pino';
 import type { Config } from '../config.ts';
 import { requestFields } from '../http/request-context.ts';
-
-/** Personal data and secrets are removed from log lines, up to two levels deep. */
-const REDACTED = ['secret', 'apiSecret', 'apiKey', 'buyer', 'buyerEmail', 'buyerPhone'].flatMap(
-  (name) => [name, `*.${name}`, `*.*.${name}`],
-);
+import { traceFields } from '../tracing/spans.ts';
+import { safeFields, safeLine } from './log-content.ts';
 
 /** The maximum backlog while the log cannot be written. Further lines are dropped and counted. */
 const MAX_BACKLOG_BYTES = 256 * 1024;
@@ -15,7 +12,7 @@ const RETRY_MS = 250;
 const STANDARD_OUTPUT = 1;
 
 /**
- * Creates the log of one process: JSON lines on standard output.
+ * Creates the log of one process: JSON lines on standard output, without secrets and personal data.
  *
  * @param fields returns the fields that every line has beside its own; by default those of the
  *   current request
@@ -24,7 +21,16 @@ export function createLog({ logLevel }: Config, name: string, fields = requestFi
   const destination = createDestination(STANDARD_OUTPUT, (droppedLines) => {
     log.warn({ droppedLines }, 'Log lines were dropped: the log could not be written');
   });
-  const log = pino({ name, level: logLevel, redact: REDACTED, mixin: fields }, destination);
+  const log = pino(
+    {
+      name,
+      level: logLevel,
+      mixin: () => ({ ...fields(), ...traceFields() }),
+      formatters: { log: safeFields },
+      hooks: { streamWrite: safeLine },
+    },
+    destination,
+  );
   return log;
 }
 
