@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { bundleWorkflows } from '../../src/main/workflow-bundle.ts';
+import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
 import { installQuietRuntime } from '../support/quiet-runtime.ts';
 import { TRACED_PATHS } from './paths.ts';
 
@@ -18,7 +18,7 @@ let traced: { code: string };
 
 beforeAll(async () => {
   installQuietRuntime();
-  traced = await bundleWorkflows(silent, { isTraced: true });
+  traced = await loadWorkflows({ workflowBundle: undefined }, silent, { isTraced: true });
 });
 
 const read = async (folder: string, file: string) =>

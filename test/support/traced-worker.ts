@@ -1,5 +1,5 @@
 import type { WorkerOptions } from '@temporalio/worker';
-import { bundleWorkflows } from '../../src/main/workflow-bundle.ts';
+import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
 import { startSdk } from '../../src/tracing/sdk.ts';
 import { interceptorsOf } from '../../src/tracing/temporal.ts';
 import { once } from './fixtures.ts';
@@ -16,6 +16,6 @@ export const tracedWorker = once(async (): Promise<Partial<WorkerOptions>> => {
     samplerRatio: 1,
     onFailure: () => {},
   });
-  const workflowBundle = await bundleWorkflows(silent, { isTraced: true });
+  const workflowBundle = await loadWorkflows({ workflowBundle: undefined }, silent, { isTraced: true });
   return { ...interceptorsOf(sdk).worker, workflowBundle };
 });
