@@ -27,8 +27,8 @@ function withoutTexts(span: ReadableSpan): ReadableSpan {
 }
 
 /**
- * Lets only named attributes leave the process, whoever made the span: Temporal's interceptors record
- * the message of each error and everything that a workflow's info contains.
+ * Lets only named attributes leave the process, also of spans that this service did not make: Temporal's
+ * interceptors record the message of each error and everything that a workflow's info contains.
  */
 export function createSafeExporter(exporter: SpanExporter): SpanExporter {
   return {

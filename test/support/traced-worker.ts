@@ -16,6 +16,8 @@ export const tracedWorker = once(async (): Promise<Partial<WorkerOptions>> => {
     samplerRatio: 1,
     onFailure: () => {},
   });
-  const workflowBundle = await loadWorkflows({ workflowBundle: undefined }, silent, { isTraced: true });
+  const workflowBundle = await loadWorkflows({ workflowBundle: undefined }, silent, {
+    isTraced: true,
+  });
   return { ...interceptorsOf(sdk).worker, workflowBundle };
 });
