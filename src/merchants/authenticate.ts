@@ -1,9 +1,11 @@
 import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { Authenticate } from '../http/merchant-gate.ts';
 import { verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
 import { findKeyHolder } from './queries.ts';
+import { createSharedReads } from './shared-reads.ts';
 
 /**
  * Checks both credential headers against the database, then the merchant, then the Origin.
@@ -14,9 +16,13 @@ export function createAuthenticate(deps: {
   pepper: string;
   recordKeyUse?: RecordKeyUse;
 }): Authenticate {
+  // A merchant sends many requests at the same time; one read serves those that wait.
+  const readerOf = (environment: Environment) =>
+    createSharedReads((apiKey) => findKeyHolder(deps.sql, environment, apiKey));
+  const readers = { sandbox: readerOf('sandbox'), production: readerOf('production') };
   return async ({ environment, apiKey = '', apiSecret = '', origin }) => {
     // PostgreSQL text cannot contain NUL, and no key has one: with the replacement it is unknown.
-    const holder = await findKeyHolder(deps.sql, environment, apiKey.replaceAll('\0', '?'));
+    const holder = await readers[environment](apiKey.replaceAll('\0', '?'));
     const isVerified = verifySecret(deps.pepper, apiSecret, holder.secretHmac);
     if (!isVerified || !holder.isKnown) throw errorOf('UNAUTHORIZED');
     deps.recordKeyUse?.(apiKey);

@@ -35,8 +35,8 @@ export interface KeyHolder {
 const UNKNOWN_MERCHANT_ID = 'mer_00000000000000000000000000';
 
 /**
- * Reads a key from the database for each request, without a cache: a rotation takes effect on the
- * next request.
+ * Reads a key from the database, without a cache: a rotation takes effect on the next request.
+ * Requests that come at the same time share a read that begins after they have come.
  *
  * An unknown key takes the same look-ups and returns a row of the same size, so that it cannot be
  * told from a wrong secret by its time: an empty result was measurably faster (4 %).
