@@ -1,153 +1,99 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { pino } from 'pino';
-import { EMBEDDED_USER } from '../dev/postgres/cluster.ts';
-import { loadConfig } from '../src/config.ts';
-import type { Sql } from '../src/db/client.ts';
-import { connectDatabase } from '../src/db/client.ts';
 import { createOrder, decide } from '../src/domain/index.ts';
 import { SetupError } from '../src/setup-error.ts';
 import { compareOrders } from '../src/orders/compare-orders.ts';
-import { createOrderPresenter } from '../src/orders/presenter.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import { findOrderByNumber } from '../src/orders/find-orders.ts';
-import { orderInputOf } from '../src/orders/recovery.ts';
 import { createStepRecorder } from '../src/orders/record-step.ts';
-import { connectTemporal } from '../src/temporal/client.ts';
-import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
-import type { WholeService } from '../test/conformance/whole-service.ts';
-import { startWholeService } from '../test/conformance/whole-service.ts';
 import { backUp } from '../test/support/backup.ts';
 import { writeOrder } from './fixtures.ts';
-import { timed } from './load.ts';
+import type { Benchmark } from './harness/benchmark.ts';
+import { openOrders } from './orders.ts';
+import type { BenchService } from './servers.ts';
+import { withService } from './servers.ts';
 
-const CONCURRENCY = 32;
-const ORDERS_PER_BATCH = 500;
 const COMPARISONS = 3;
 const ROUNDS = 3;
+/** The kinds of damage, in the order of {@link damageAndWait}. */
+const DAMAGES = ['terminated', 'not started', 'row ahead', 'row behind'];
 /** Orders with each kind of damage, in each round. */
 const DAMAGED = 10;
 const POLL_MS = 250;
 const TARGET_SECONDS = 60;
 /** Longer than the target, to measure how far it was missed. */
 const GIVE_UP_SECONDS = 300;
-const PAYMENT_LINK_MS = 24 * 3_600_000;
 
-/**
- * Measures how soon the service repairs orders whose row and workflow differ, among many open
- * orders: terminated workflows, workflows that were never started, and rows ahead of or behind their
- * workflow. Starts a separate service, whose Schedule compares them. Also measures the duration of
- * one comparison of all open orders.
- *
- * @param args `--orders 10000`: the number of open orders
- */
-export async function run(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { orders: { type: 'string', default: '10000' } },
-  });
-  const count = Number(values.orders);
-  if (!(count >= 100)) throw new SetupError('--orders accepts a whole number from 100 on');
-  const service = await startWholeService({ RATE_LIMIT_PER_SECOND: '1000000' });
-  const bench = openBench(service);
-  try {
-    const orders = await openOrders(bench, count);
-    await timeComparisons(bench);
-    console.log(
-      '\nround   terminated   not started   row ahead   row behind   (the slowest of 10)',
-    );
-    const slowest: number[] = [];
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const seconds = await damageAndWait(bench, orders);
-      console.log(`${round}${seconds.map((one) => `${one.toFixed(1)} s`.padStart(13)).join('')}`);
-      slowest.push(...seconds);
-    }
-    const worst = Math.max(...slowest);
-    console.log(
-      `\nEverything is repaired within ${worst.toFixed(1)} s (at most ${TARGET_SECONDS})`,
-    );
-    if (worst > TARGET_SECONDS) process.exitCode = 1;
-  } finally {
-    await bench.close();
-    await service.stop();
-  }
-}
-
-type Bench = ReturnType<typeof openBench>;
-
-/** The parts of the service that create and compare orders, on the same database. */
-function openBench({ facts, dataDir, sandbox }: WholeService) {
-  const config = loadConfig(facts.environment);
-  const sql = connectDatabase(config.databaseUrl ?? '', {
-    name: 'bench',
-    maxConnections: CONCURRENCY,
-  });
-  const { temporalAddress: address = '', temporalNamespace: namespace } = config;
-  const client = connectTemporal({ address, namespace });
-  const ownerSql = connectDatabase(superuserUrl(dataDir, config.databaseUrl ?? ''));
-  const present = createOrderPresenter(config.publicBaseUrl);
-  return {
-    sql,
-    /** The login that restores a backup. */
-    ownerSql,
-    client,
-    sandbox,
-    present,
-    merchantId: facts.demoMerchant.merchantId,
-    durations: config.durations,
-    paymentLinkMs: PAYMENT_LINK_MS,
-    workflows: createOrderWorkflows(client),
-    recordStep: createStepRecorder({ sql, present }),
-    log: pino({ level: 'fatal' }),
-    async close() {
-      await Promise.all([sql.end({ timeout: 1 }), ownerSql.end({ timeout: 1 })]);
-    },
-  };
-}
-
-function superuserUrl(dataDir: string, databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  url.username = EMBEDDED_USER;
-  url.password = readFileSync(join(dataDir, 'postgres/superuser-password'), 'utf8');
-  return url.href;
-}
-
-/**
- * Creates orders with running workflows, as POST /orders does. Waits for the worker after each batch:
- * the sweep would start waiting orders again.
- */
-async function openOrders(bench: Bench, count: number): Promise<OrderRow[]> {
-  const orders: OrderRow[] = [];
-  const startedAt = performance.now();
-  while (orders.length < count) {
-    const batch = Math.min(ORDERS_PER_BATCH, count - orders.length);
-    await timed({ count: batch, concurrency: CONCURRENCY }, async () => {
-      const order = await writeOrder(bench.merchantId, bench);
-      await bench.workflows.start(orderInputOf(order));
-      orders.push(order);
+/** How soon the service repairs orders whose row and workflow differ. `--orders` sets their number. */
+export const benchmark: Benchmark = {
+  description:
+    'How soon the service repairs orders whose row and workflow differ, among 10,000 open orders: terminated workflows, workflows that were never started, and rows ahead of or behind their workflow, ten of each in a round. The Schedule of the service compares them. Also the duration of one comparison of all open orders.',
+  async run({ quick, args }) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { orders: { type: 'string', default: quick ? '500' : '10000' } },
     });
-    await waitUntilStarted(bench.sql);
-  }
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-  console.log(`${count} orders created, and their workflows started, in ${seconds} s`);
-  return orders;
-}
+    const count = Number(values.orders);
+    if (!(count >= 100)) throw new SetupError('--orders accepts a whole number from 100 on');
+    return withService({}, async (service) => {
+      const bench = { ...service, ...partsOf(service) };
+      const orders = await openOrders(service, count);
+      const comparisons = await timeComparisons(bench);
+      const repaired: number[][] = DAMAGES.map(() => []);
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        const seconds = await damageAndWait(bench, orders);
+        console.log(
+          `round ${round}${seconds.map((one) => `${one.toFixed(1)} s`.padStart(10)).join('')}`,
+        );
+        seconds.forEach((one, kind) => repaired[kind]?.push(one));
+      }
+      const slowest = repaired[0]?.map((_, round) =>
+        Math.max(...repaired.map((ofKind) => ofKind[round] ?? Number.NaN)),
+      );
+      return {
+        measurements: [
+          {
+            id: 'comparison',
+            title: `a comparison of ${count} open orders`,
+            unit: 'seconds',
+            rounds: comparisons,
+          },
+          ...DAMAGES.map((title, kind) => ({
+            id: title,
+            title: `repaired: ${title}, the slowest of ${DAMAGED}`,
+            unit: 'seconds',
+            rounds: repaired[kind] ?? [],
+          })),
+          { id: 'slowest', title: 'the slowest of all', unit: 'seconds', rounds: slowest ?? [] },
+        ],
+        targets: [{ of: 'slowest', atMost: TARGET_SECONDS }],
+      };
+    });
+  },
+};
 
-async function waitUntilStarted(sql: Sql): Promise<void> {
-  while ((await sql`SELECT 1 FROM unstarted_orders LIMIT 1`).length > 0) await delay(POLL_MS);
-}
+type Bench = BenchService & ReturnType<typeof partsOf>;
+
+/** The parts of the service that compare orders, on the same database. */
+const partsOf = ({ sql, present, config }: BenchService) => ({
+  durations: config.durations,
+  paymentLinkMs: config.durations.paymentLinkMs,
+  recordStep: createStepRecorder({ sql, present }),
+  log: pino({ level: 'fatal' }),
+});
 
 /** Compares intact orders. Once Temporal's visibility is up to date, no order differs. */
-async function timeComparisons(bench: Bench): Promise<void> {
+async function timeComparisons(bench: Bench): Promise<number[]> {
+  const times: number[] = [];
   for (let index = 1; index <= COMPARISONS; index += 1) {
     const startedAt = performance.now();
     const { compared, recovered } = await compareOrders(bench);
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(2);
-    console.log(`a comparison of ${compared} open orders: ${seconds} s, ${recovered} differed`);
+    times.push((performance.now() - startedAt) / 1000);
+    console.log(`${compared} open orders compared, of which ${recovered} differed`);
   }
+  return times;
 }
 
 /** A damaged order, and whether the service has repaired it. */

@@ -1,18 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { loadDevConfig } from '../dev/config.ts';
-import { cacheRoot } from '../dev/files/cache.ts';
-import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
 import { startGuard } from '../dev/processes/guard.ts';
 import { freePort } from '../dev/processes/ports.ts';
 import { loadConfig } from '../src/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
-import { migrate } from '../src/db/migrate.ts';
 import { startHttpServer } from '../src/http/server.ts';
 import { composeApi } from '../src/main/compose.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
@@ -21,54 +15,55 @@ import { merchantUser, operatorUser, signIn } from '../test/support/users.ts';
 import { loadAudit } from './dashboard/audit.ts';
 import { loadOrders, orderNumberOf, settle } from './dashboard/data.ts';
 import { deliveryIdOf, loadDeliveries, loadWholeOrder } from './dashboard/deliveries.ts';
-import type { MeasuredPage, Samples } from './dashboard/pages.ts';
+import type { Samples } from './dashboard/pages.ts';
 import { PAGES } from './dashboard/pages.ts';
 import { registerMerchant } from './fixtures.ts';
-import { percentile } from './load.ts';
+import type { Benchmark, Measurement, Outcome, Target } from './harness/benchmark.ts';
+import { ROUNDS } from './harness/rounds.ts';
+import { median, percentile } from './harness/statistics.ts';
+import type { Workplace } from './servers.ts';
+import { startDatabase, withWorkplace } from './servers.ts';
 
-const READS = 50;
+const READS_PER_ROUND = 20;
 const WARM_UPS = 5;
 const TARGET_MS = 100;
 const TARGET_BYTES = 50_000;
 const FIRST_BYTES = 50_000_000;
 
 /**
- * Measures every page of the dashboard against a merchant with a million orders and 100,000
- * deliveries, on a separate PostgreSQL: the time until the whole response is there, one request at a
- * time over one connection, and its bytes.
- *
- * With `--data FOLDER` the loaded data stays in that folder for the next run; `--orders` loads fewer.
+ * Every page of the dashboard. With `--data FOLDER` the loaded data stays in that folder for the next
+ * run; `--orders` loads fewer.
  */
-export async function run(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { data: { type: 'string' }, orders: { type: 'string', default: '1000000' } },
-  });
-  const folder = values.data ?? (await mkdtemp(join(tmpdir(), 'merchant-orders-bench-')));
-  const guard = await startGuard(values.data === undefined ? [folder] : []);
-  const dataDir = join(folder, 'postgres');
-  const isLoaded = existsSync(dataDir);
-  const server = await startEmbeddedPostgres({
-    dataDir,
-    port: await freePort(),
-    logFile: join(folder, 'postgres.log'),
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
-    log: console.log,
-    guard,
-    settings: { shared_buffers: '1GB', max_wal_size: '8GB', fsync: 'off' },
-  });
-  try {
-    await migrate(server.adminUrl);
-    const sql = connectDatabase(server.adminUrl, { name: 'bench', statementTimeoutMs: 300_000 });
-    if (!isLoaded) await load(sql, Number(values.orders));
-    await settle(server.adminUrl, sql);
-    if (!(await measure(server.adminUrl, sql))) process.exitCode = 1;
-    await sql.end();
-  } finally {
-    await server.stop();
+export const benchmark: Benchmark = {
+  description:
+    'Every page of the dashboard, of a merchant with a million orders and 100,000 deliveries, on a PostgreSQL of its own: the time until the whole response is there, one request at a time over one connection, and its bytes.',
+  async run({ quick, args }) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        data: { type: 'string' },
+        orders: { type: 'string', default: quick ? '50000' : '1000000' },
+      },
+    });
+    const orders = Number(values.orders);
+    if (values.data === undefined) return withWorkplace((place) => measureIn(place, orders));
+    const guard = await startGuard();
+    const outcome = await measureIn({ folder: values.data, guard }, orders);
     await guard.release();
-    if (values.data === undefined) await rm(folder, { recursive: true, force: true });
-  }
+    return outcome;
+  },
+};
+
+async function measureIn(place: Workplace, orders: number): Promise<Outcome> {
+  const isLoaded = existsSync(join(place.folder, 'postgres'));
+  const server = await startDatabase(place, { fsync: 'off' });
+  const sql = connectDatabase(server.adminUrl, { name: 'bench', statementTimeoutMs: 300_000 });
+  if (!isLoaded) await load(sql, orders);
+  await settle(server.adminUrl, sql);
+  const outcome = await measure(server.adminUrl, sql);
+  await sql.end();
+  await server.stop();
+  return outcome;
 }
 
 async function load(sql: Sql, orders: number): Promise<void> {
@@ -115,7 +110,7 @@ async function startPages(url: string, sql: Sql) {
   return startHttpServer(app, { host: '127.0.0.1', port, readiness, readinessGraceMs: 0, log });
 }
 
-async function measure(url: string, sql: Sql): Promise<boolean> {
+async function measure(url: string, sql: Sql): Promise<Outcome> {
   const samples = await samplesOf(sql);
   const sessions = {
     merchant: await sessionOfMerchant(sql, samples.merchantId),
@@ -125,29 +120,35 @@ async function measure(url: string, sql: Sql): Promise<boolean> {
   const service = connectDatabase(url);
   const server = await startPages(url, service);
   const origin = `http://127.0.0.1:${server.port}`;
-  console.log(
-    `${'page'.padEnd(34)}${'p50 ms'.padStart(8)}${'p95 ms'.padStart(8)}${'bytes'.padStart(8)}`,
-  );
-  let isGood = true;
+  const measurements: Measurement[] = [];
+  const targets: Target[] = [];
+  const failures: string[] = [];
   for (const page of PAGES) {
     const { p50, p95, bytes, status } = await measurePage(
       origin + page.path(samples),
       sessions[page.as],
     );
-    const isMet = status === 200 && p95 <= TARGET_MS && bytes <= TARGET_BYTES;
-    isGood &&= isMet;
-    console.log(lineOf(page, { p50, p95, bytes }) + (isMet ? '' : `  MISSED, status ${status}`));
+    const { name } = page;
+    console.log(`${name.padEnd(40)}${median(p95).toFixed(1).padStart(8)} ms`);
+    if (status !== 200) failures.push(`${name}: status ${status}`);
+    measurements.push(
+      { id: `${name}-p50`, title: `${name}, half within`, unit: 'ms', rounds: p50 },
+      { id: `${name}-p95`, title: `${name}, 95 of 100 within`, unit: 'ms', rounds: p95 },
+      { id: `${name}-bytes`, title: name, unit: 'bytes', rounds: [bytes] },
+    );
+    targets.push(
+      { of: `${name}-p95`, atMost: TARGET_MS },
+      { of: `${name}-bytes`, atMost: TARGET_BYTES },
+    );
   }
-  console.log(`\np95 ≤ ${TARGET_MS} ms, ${TARGET_BYTES} bytes: ${isGood ? 'met' : 'MISSED'}`);
-  await measureCsv(`${origin}/dashboard/sandbox/orders.csv`, sessions.merchant);
+  const csv = await measureCsv(`${origin}/dashboard/sandbox/orders.csv`, sessions.merchant);
   await server.stop();
   await service.end();
-  return isGood;
+  return { measurements: [...measurements, ...csv], targets, failures };
 }
 
 /** Reads all orders as one file, and shows what the process needs for it: reader and server are one. */
-async function measureCsv(url: string, cookie: string): Promise<void> {
-  const megabytes = (bytes: number) => Math.round(bytes / 1e6);
+async function measureCsv(url: string, cookie: string): Promise<Measurement[]> {
   const before = process.memoryUsage.rss();
   const startedAt = performance.now();
   const { body } = await fetch(url, { headers: { Cookie: cookie } });
@@ -159,11 +160,24 @@ async function measureCsv(url: string, cookie: string): Promise<void> {
     most = Math.max(most, process.memoryUsage.rss());
     if (bytes < FIRST_BYTES) mostAfterFirst = most;
   }
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`CSV of all orders: ${megabytes(bytes)} MB in ${seconds} s`);
-  console.log(
-    `memory: + ${megabytes(mostAfterFirst - before)} MB after the first ${megabytes(FIRST_BYTES)} MB, + ${megabytes(most - before)} MB at the end`,
-  );
+  const figure = (id: string, title: string, unit: string, value: number) => ({
+    id,
+    title,
+    unit,
+    rounds: [value],
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  return [
+    figure('csv-bytes', 'CSV of all orders', 'MB', bytes / 1e6),
+    figure('csv-seconds', 'CSV of all orders', 'seconds', seconds),
+    figure(
+      'csv-first',
+      'added by the first 50 MB of it',
+      'MB of memory',
+      (mostAfterFirst - before) / 1e6,
+    ),
+    figure('csv-all', 'added by all of it', 'MB of memory', (most - before) / 1e6),
+  ];
 }
 
 /** A merchant has one user, which an earlier run may have made. */
@@ -173,20 +187,23 @@ async function sessionOfMerchant(sql: Sql, merchantId: string): Promise<string> 
   return user ? signIn(sql, user.userId) : (await merchantUser(sql, merchantId)).cookie;
 }
 
-const lineOf = ({ name }: MeasuredPage, { p50, p95, bytes }: Record<string, number>) =>
-  name.padEnd(34) +
-  [p50?.toFixed(1), p95?.toFixed(1), bytes].map((text) => String(text).padStart(8)).join('');
-
 async function measurePage(url: string, cookie: string) {
-  const times: number[] = [];
+  const p50: number[] = [];
+  const p95: number[] = [];
   let bytes = 0;
   let status = 0;
-  for (let read = 0; read < WARM_UPS + READS; read += 1) {
-    const startedAt = performance.now();
-    const response = await fetch(url, { headers: { Cookie: cookie }, redirect: 'manual' });
-    ({ byteLength: bytes } = await response.arrayBuffer());
-    ({ status } = response);
-    if (read >= WARM_UPS) times.push(performance.now() - startedAt);
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const times: number[] = [];
+    for (let read = 0; read < (round === 0 ? WARM_UPS : READS_PER_ROUND); read += 1) {
+      const startedAt = performance.now();
+      const response = await fetch(url, { headers: { Cookie: cookie }, redirect: 'manual' });
+      ({ byteLength: bytes } = await response.arrayBuffer());
+      ({ status } = response);
+      times.push(performance.now() - startedAt);
+    }
+    if (round === 0) continue;
+    p50.push(percentile(times, 0.5));
+    p95.push(percentile(times, 0.95));
   }
-  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95), bytes, status };
+  return { p50, p95, bytes, status };
 }

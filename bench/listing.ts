@@ -1,87 +1,80 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import postgres from 'postgres';
-import { loadDevConfig } from '../dev/config.ts';
 import type { Sql } from '../src/db/client.ts';
 import { connectDatabase, jsonRow } from '../src/db/client.ts';
-import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
-import { migrate } from '../src/db/migrate.ts';
 import type { OrderStatus } from '../src/domain/index.ts';
-import { cacheRoot } from '../dev/files/cache.ts';
-import { startGuard } from '../dev/processes/guard.ts';
-import { freePort } from '../dev/processes/ports.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { listOrders, orderPageQuery } from '../src/orders/list-orders.ts';
 import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
 import { newSandboxOrder, registerMerchant, writeOrder } from './fixtures.ts';
-import { percentile, timed } from './load.ts';
+import type { Benchmark, Measurement } from './harness/benchmark.ts';
+import { alternate, ratioOf, ROUNDS } from './harness/rounds.ts';
+import { median, percentile } from './harness/statistics.ts';
+import { ratePerSecond } from './load.ts';
+import { startDatabase, withWorkplace } from './servers.ts';
 
-const FEW = 10_000;
-const MANY = 1_000_000;
+/** The orders of the two merchants. */
+const ORDERS = { full: { few: 10_000, many: 1_000_000 }, quick: { few: 2000, many: 40_000 } };
 const ORDERS_PER_STATEMENT = 20_000;
 const PAGE_SIZE = 100;
-const READS = 300;
+const READS_PER_ROUND = { full: 100, quick: 20 };
 const CONCURRENCY = 16;
-const ORDERS_PER_ROUND = 2000;
-const ROUNDS = 8;
+const ORDERS_PER_ROUND = { full: 2000, quick: 500 };
 const DAY_MS = 24 * 3_600_000;
 const DURATIONS = { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS };
 
 const TARGET_MS = 25;
 const TARGET_RATIO = 3;
+const TARGET_CREATING = 0.9;
 
 interface Merchants {
   few: string;
   many: string;
 }
 
-/**
- * Compares GET /orders and the creation of orders between a merchant with a million orders and one
- * with ten thousand, in alternation, on a separate PostgreSQL. The statements are the service's; the
- * time of a page is PostgreSQL's planning and execution time.
- */
-export async function run(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-bench-'));
-  const guard = await startGuard([folder]);
-  const server = await startEmbeddedPostgres({
-    dataDir: join(folder, 'postgres'),
-    port: await freePort(),
-    logFile: join(folder, 'postgres.log'),
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
-    log: console.log,
-    guard,
-    settings: { shared_buffers: '1GB', max_wal_size: '8GB' },
-  });
-  try {
-    await migrate(server.adminUrl);
-    const sql = connectDatabase(server.adminUrl, { maxConnections: CONCURRENCY, name: 'bench' });
-    const merchants = { few: await registerMerchant(sql), many: await registerMerchant(sql) };
-    await load(server.adminUrl, sql, merchants);
-    const areGood = [await comparePages(sql, merchants), await compareCreating(sql, merchants)];
-    await sql.end();
-    if (areGood.includes(false)) process.exitCode = 1;
-  } finally {
-    await server.stop();
-    await guard.release();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+/** Lists, and the creation of orders, of a merchant with a million orders and of one with ten thousand. */
+export const benchmark: Benchmark = {
+  description:
+    "GET /orders and the creation of orders, of a merchant with a million orders against one with ten thousand, in one PostgreSQL. The statements are the service's; the time of a page of 100 orders is PostgreSQL's planning and execution time. A list's first, middle and last page are read in alternation.",
+  run: ({ quick }) =>
+    withWorkplace(async (place) => {
+      const size = quick ? 'quick' : 'full';
+      const server = await startDatabase(place);
+      const sql = connectDatabase(server.adminUrl, { maxConnections: CONCURRENCY, name: 'bench' });
+      const merchants = { few: await registerMerchant(sql), many: await registerMerchant(sql) };
+      await load(server.adminUrl, sql, { merchants, orders: ORDERS[size] });
+      const pages = await measurePages(sql, merchants, READS_PER_ROUND[size]);
+      const creating = await measureCreating(sql, merchants, ORDERS_PER_ROUND[size]);
+      await sql.end();
+      await server.stop();
+      return {
+        measurements: [...pages, ...creating],
+        targets: [
+          { of: 'slowest', atMost: TARGET_MS },
+          { of: 'ratio-p50', atMost: TARGET_RATIO },
+          { of: 'ratio-p99', atMost: TARGET_RATIO },
+          { of: 'creating-ratio', atLeast: TARGET_CREATING },
+          { of: 'trigger-ratio', atLeast: TARGET_CREATING },
+        ],
+        notes: ['The ratios of pages are those of the page where they are largest.'],
+      };
+    }),
+};
 
-async function load(url: string, sql: Sql, { few, many }: Merchants): Promise<void> {
+async function load(
+  url: string,
+  sql: Sql,
+  { merchants, orders }: { merchants: Merchants; orders: Record<keyof Merchants, number> },
+): Promise<void> {
   const startedAt = performance.now();
-  await loadOrders(sql, few, FEW);
-  await loadOrders(sql, many, MANY);
-  const loadedAt = performance.now();
+  await loadOrders(sql, merchants.few, orders.few);
+  await loadOrders(sql, merchants.many, orders.many);
   const blocks = await sealOrderBlocks(sql);
-  const sealedAt = performance.now();
   // The service's connections have a statement time-out.
   const withoutTimeout = postgres(url, { max: 1 });
   await withoutTimeout`VACUUM ANALYZE`;
   await withoutTimeout.end();
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(0)} s`;
-  console.log(`\n${FEW + MANY} orders loaded in ${seconds(loadedAt - startedAt)}`);
-  console.log(`${blocks} blocks of them sealed in ${seconds(sealedAt - loadedAt)}\n`);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+  console.log(`${orders.few + orders.many} orders loaded, ${blocks} blocks sealed in ${seconds} s`);
 }
 
 /** Inserts one order for each second until an hour ago: most COMPLETED, the newest PAID. */
@@ -107,44 +100,80 @@ async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise
   }
 }
 
-async function comparePages(sql: Sql, merchants: Merchants): Promise<boolean> {
-  console.log('milliseconds in PostgreSQL    10,000 orders       1,000,000 orders    ratio of');
-  console.log('list       page               p50       p99       p50       p99       p50   p99');
-  let isGood = true;
+/** The times of one page, by round. */
+interface PageTimes {
+  readonly name: string;
+  readonly few: { readonly p50: number[]; readonly p99: number[] };
+  readonly many: { readonly p50: number[]; readonly p99: number[] };
+}
+
+async function measurePages(sql: Sql, merchants: Merchants, reads: number): Promise<Measurement[]> {
+  const pages: PageTimes[] = [];
   for (const status of [undefined, 'COMPLETED', 'REFUNDED', 'PAID'] as const) {
     for (const place of ['first', 'middle', 'last'] as const) {
-      const { few, many } = await measurePage(sql, merchants, place, status);
-      const ratios = [many.p50 / few.p50, many.p99 / few.p99];
-      const times = [few.p50, few.p99, many.p50, many.p99].map((ms) => ms.toFixed(2).padEnd(10));
-      const name = `${(status ?? 'all').padEnd(11)}${place.padEnd(19)}`;
-      console.log(`${name}${times.join('')}${ratios.map((ratio) => ratio.toFixed(2)).join('  ')}`);
-      isGood &&= many.p99 <= TARGET_MS && ratios.every((ratio) => ratio <= TARGET_RATIO);
+      const name = `${status ?? 'all'}, ${place} page`;
+      const times = await measurePage(sql, merchants, { place, status, reads });
+      pages.push({ name, ...times });
+      console.log(`${name.padEnd(26)}${median(times.many.p50).toFixed(2)} ms`);
     }
   }
-  console.log(`\np99 ≤ ${TARGET_MS} ms, ratio ≤ ${TARGET_RATIO}: ${isGood ? 'met' : 'MISSED'}\n`);
-  return isGood;
+  const ms = (id: string, title: string, rounds: number[]) => ({ id, title, unit: 'ms', rounds });
+  const perPage = pages.flatMap(({ name, few, many }) => [
+    ms(`few-${name}`, `${name}, few orders, half within`, few.p50),
+    ms(`many-${name}`, `${name}, many orders, half within`, many.p50),
+    ms(`many-p99-${name}`, `${name}, many orders, 99 of 100 within`, many.p99),
+  ]);
+  const worst = (measurements: Measurement[], id: string, title: string) => {
+    const sorted = measurements.toSorted((a, b) => median(b.rounds) - median(a.rounds));
+    const [largest] = sorted as [Measurement];
+    return { ...largest, id, title };
+  };
+  const ratios = (share: 'p50' | 'p99') =>
+    pages.map((page) => ratioOf({ id: '', title: '' }, page.many[share], page.few[share]));
+  return [
+    ...perPage,
+    worst(
+      pages.map(({ many }) => ms('', '', many.p99)),
+      'slowest',
+      'the slowest page, 99 of 100 within',
+    ),
+    worst(ratios('p50'), 'ratio-p50', 'many against few orders, half within'),
+    worst(ratios('p99'), 'ratio-p99', 'many against few orders, 99 of 100 within'),
+  ];
 }
 
 /** Measures the same page of both merchants in alternation, so that other load affects both. */
 async function measurePage(
   sql: Sql,
   merchants: Merchants,
-  place: 'first' | 'middle' | 'last',
-  status: OrderStatus | undefined,
-) {
-  const listOf = async (merchantId: string) => {
-    const filter = { merchantId, environment: 'sandbox' as const, status };
+  page: { place: 'first' | 'middle' | 'last'; status: OrderStatus | undefined; reads: number },
+): Promise<Omit<PageTimes, 'name'>> {
+  const queryOf = async (merchantId: string) => {
+    const filter = { merchantId, environment: 'sandbox' as const, status: page.status };
     const { totalElements } = await listOrders(sql, filter, { number: 0, size: 1 });
     const last = Math.ceil(totalElements / PAGE_SIZE) - 1;
-    const number = { first: 0, middle: Math.floor(last / 2), last }[place];
-    const query = orderPageQuery(sql, filter, { number, size: PAGE_SIZE });
-    return { query, times: [] as number[] };
+    const number = { first: 0, middle: Math.floor(last / 2), last }[page.place];
+    // An object, because awaiting a query would send it.
+    return { query: orderPageQuery(sql, filter, { number, size: PAGE_SIZE }) };
   };
-  const [few, many] = [await listOf(merchants.few), await listOf(merchants.many)];
-  for (let read = 0; read < READS; read += 1) {
-    for (const { query, times } of [few, many]) times.push(await databaseTime(sql, query));
+  const sides = ['few', 'many'] as const;
+  const queries = { few: await queryOf(merchants.few), many: await queryOf(merchants.many) };
+  const times = { few: { p50: [], p99: [] }, many: { p50: [], p99: [] } } as Omit<
+    PageTimes,
+    'name'
+  >;
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const read = { few: [] as number[], many: [] as number[] };
+    for (let count = 0; count < page.reads; count += 1) {
+      for (const side of sides) read[side].push(await databaseTime(sql, queries[side].query));
+    }
+    if (round === 0) continue;
+    for (const side of sides) {
+      times[side].p50.push(percentile(read[side], 0.5));
+      times[side].p99.push(percentile(read[side], 0.99));
+    }
   }
-  return { few: percentiles(few.times), many: percentiles(many.times) };
+  return times;
 }
 
 /** PostgreSQL's planning and execution time of a query, in milliseconds. */
@@ -156,39 +185,41 @@ async function databaseTime(sql: Sql, query: ReturnType<typeof orderPageQuery>):
   return timeOf('Planning') + timeOf('Execution');
 }
 
-/** Compares both merchants, and the larger one also without the trigger that counts orders. */
-async function compareCreating(sql: Sql, { few, many }: Merchants): Promise<boolean> {
-  console.log(
-    `orders created per second, concurrency ${CONCURRENCY}, best of ${ROUNDS} rounds each\n`,
-  );
+/** Creates orders of both merchants, and of the larger one also without the trigger that counts orders. */
+async function measureCreating(
+  sql: Sql,
+  { few, many }: Merchants,
+  count: number,
+): Promise<Measurement[]> {
   const present = createOrderPresenter('http://localhost');
+  const options = { sql, durations: DURATIONS, present, paymentLinkMs: DAY_MS };
   const create = (merchantId: string) =>
-    writeOrder(merchantId, { sql, durations: DURATIONS, present, paymentLinkMs: DAY_MS });
-  const rates = { few: 0, many: 0, without: 0 };
-  const measure = async (name: keyof typeof rates, merchantId: string) => {
-    rates[name] = Math.max(rates[name], await ratePerSecond(() => create(merchantId)));
-  };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    await measure('few', few);
-    await measure('many', many);
-    await sql`ALTER TABLE orders DISABLE TRIGGER count_new_order`;
-    await measure('without', many);
-    await sql`ALTER TABLE orders ENABLE TRIGGER count_new_order`;
-  }
-  console.log(`10,000 orders before            ${rates.few.toFixed(0)}`);
-  console.log(`1,000,000 orders before         ${rates.many.toFixed(0)}`);
-  console.log(`1,000,000, nothing for lists    ${rates.without.toFixed(0)}`);
-  const isGood = rates.many >= 0.9 * Math.min(rates.few, rates.without);
-  console.log(`\nno slower than nine tenths of either: ${isGood ? 'met' : 'MISSED'}`);
-  return isGood;
-}
-
-async function ratePerSecond(work: () => Promise<unknown>): Promise<number> {
-  return (
-    ORDERS_PER_ROUND / (await timed({ count: ORDERS_PER_ROUND, concurrency: CONCURRENCY }, work))
-  );
-}
-
-function percentiles(numbers: readonly number[]) {
-  return { p50: percentile(numbers, 0.5), p99: percentile(numbers, 0.99) };
+    ratePerSecond({ count, concurrency: CONCURRENCY }, () => writeOrder(merchantId, options));
+  const rates = await alternate({
+    few: () => create(few),
+    many: () => create(many),
+    async 'without counts'() {
+      await sql`ALTER TABLE orders DISABLE TRIGGER count_new_order`;
+      const rate = await create(many);
+      await sql`ALTER TABLE orders ENABLE TRIGGER count_new_order`;
+      return rate;
+    },
+  });
+  const without = rates['without counts'];
+  const unit = 'rows of orders per second';
+  return [
+    { id: 'creating-few', title: 'created after few orders', unit, rounds: rates.few },
+    { id: 'creating-many', title: 'created after many orders', unit, rounds: rates.many },
+    { id: 'creating-without', title: 'the same without counting for lists', unit, rounds: without },
+    ratioOf(
+      { id: 'creating-ratio', title: 'creating, many against few orders' },
+      rates.many,
+      rates.few,
+    ),
+    ratioOf(
+      { id: 'trigger-ratio', title: 'creating, with against without counts' },
+      rates.many,
+      without,
+    ),
+  ];
 }

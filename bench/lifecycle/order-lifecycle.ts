@@ -95,7 +95,10 @@ export function createLifecycleClient(merchant: Merchant, receiver: Receiver, co
     await call(seen, 'pay', `/test-helpers/orders/${id}/pay`, {});
     await call(seen, 'deliver', `/orders/${id}/deliver`, {});
     await call(seen, 'advance', `/test-helpers/orders/${id}/advance`, { seconds: WINDOW_SECONDS });
-    await withinTimeout(receiver.untilCompleted(id), `ORDER_COMPLETED of ${id} did not arrive`);
+    await withinTimeout(
+      receiver.until(id, 'ORDER_COMPLETED'),
+      `ORDER_COMPLETED of ${id} did not arrive`,
+    );
     seen.ms.lifecycle.push(performance.now() - startedAt);
     await withinTimeout(receiver.untilAll(id), `One of the four webhooks of ${id} did not arrive`);
   };

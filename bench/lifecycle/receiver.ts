@@ -8,7 +8,8 @@ const WEBHOOKS_PER_ORDER = 4;
 /** The webhooks of one order that have arrived. */
 interface Arrivals {
   readonly eventIds: Set<string>;
-  readonly completed: PromiseWithResolvers<void>;
+  /** By the event's name. */
+  readonly events: Map<string, PromiseWithResolvers<void>>;
   readonly all: PromiseWithResolvers<void>;
 }
 
@@ -20,12 +21,17 @@ export async function startReceiver() {
     if (known) return known;
     const arrivals = {
       eventIds: new Set<string>(),
-      completed: Promise.withResolvers<void>(),
+      events: new Map<string, PromiseWithResolvers<void>>(),
       all: Promise.withResolvers<void>(),
     };
     // The first webhook may arrive before the response to POST /orders.
     orders.set(orderNumber, arrivals);
     return arrivals;
+  };
+  const eventOf = ({ events }: Arrivals, event: string) => {
+    const arrival = events.get(event) ?? Promise.withResolvers<void>();
+    events.set(event, arrival);
+    return arrival;
   };
   const server = createServer(async (incoming, answer) => {
     const chunks: Buffer[] = [];
@@ -36,16 +42,16 @@ export async function startReceiver() {
       event_id: string;
       data: { order_number: string };
     };
-    const { eventIds, completed, all } = arrivalsOf(data.order_number);
-    eventIds.add(event_id);
-    if (event === 'ORDER_COMPLETED') completed.resolve();
-    if (eventIds.size === WEBHOOKS_PER_ORDER) all.resolve();
+    const arrivals = arrivalsOf(data.order_number);
+    arrivals.eventIds.add(event_id);
+    eventOf(arrivals, event).resolve();
+    if (arrivals.eventIds.size === WEBHOOKS_PER_ORDER) arrivals.all.resolve();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
-    /** Resolves when ORDER_COMPLETED has arrived. */
-    untilCompleted: (orderNumber: string) => arrivalsOf(orderNumber).completed.promise,
+    /** Resolves when this event of the order has arrived. */
+    until: (orderNumber: string, event: string) => eventOf(arrivalsOf(orderNumber), event).promise,
     /** Resolves when all four have arrived. */
     untilAll: (orderNumber: string) => arrivalsOf(orderNumber).all.promise,
     stop() {

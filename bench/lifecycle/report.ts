@@ -1,6 +1,8 @@
-import type { CallName, Observations } from './order-lifecycle.ts';
+import type { Measurement } from '../harness/benchmark.ts';
+import { ratioOf } from '../harness/rounds.ts';
+import { percentile } from '../harness/statistics.ts';
+import type { Observations } from './order-lifecycle.ts';
 import { CALLS } from './order-lifecycle.ts';
-import { percentile } from '../load.ts';
 import type { ProcessKind } from './side.ts';
 import { PROCESS_KINDS } from './side.ts';
 
@@ -8,99 +10,90 @@ import { PROCESS_KINDS } from './side.ts';
 export interface RoundResult {
   readonly seen: Observations;
   readonly lifecyclesPerSecond: number;
-  /** CPU time of everything else on the machine. If it is high, the figures are not meaningful. */
-  readonly othersCpuMsPerSecond: number;
   readonly cpuMsPerLifecycle: Record<ProcessKind, number>;
   /** CPU time of the benchmark's process, which runs the clients and the receiver. */
   readonly ownCpuMsPerLifecycle: number;
-  /** CPU time of the other side, which is idle. */
-  readonly waitingCpuMsPerSecond: number;
+}
+
+/** The rounds of one side, and its name in the report; '' when it is the only one. */
+export interface SideRounds {
+  readonly name: string;
+  readonly rounds: readonly RoundResult[];
 }
 
 /** The processes of the service, without the simulated gateway. */
 const SERVICE_KINDS = PROCESS_KINDS.filter((kind) => kind !== 'gateway simulator');
 
-/** Prints the figures of one side, or of two with the ratio of the first to the second. */
-export function printReport(names: readonly string[], sides: readonly RoundResult[][]): void {
-  const line = (title: string, pick: (rounds: RoundResult[]) => number, digits = 0) => {
-    const figures = sides.map(pick);
-    const cells = figures.map((figure) => figure.toFixed(digits).padStart(10));
-    console.log(`${title.padEnd(26)}${cells.join('')}${ratioOf(figures)}`);
-  };
-  const heading = (title: string) => {
-    const cells = names.map((name) => name.padStart(10));
-    console.log(`\n${title.padEnd(26)}${cells.join('')}${names.length > 1 ? '     ratio' : ''}`);
-  };
-
-  heading('median of the rounds');
-  const rate = ({ lifecyclesPerSecond }: RoundResult) => lifecyclesPerSecond;
-  line('lifecycles per second', medianOf(rate), 2);
-  const [these = [], those] = sides;
-  if (those) {
-    const ratios = these.map((round, index) => rate(round) / rate(those[index] ?? round));
-    const text = `${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(' ')})`;
-    console.log(`The median of each round's own ratio: ${text}`);
-  }
-
-  heading('milliseconds of all rounds');
-  for (const call of [...CALLS, 'lifecycle'] as const) {
-    line(`${call} p50`, percentileOf(call, 0.5));
-    line(`${call} p99`, percentileOf(call, 0.99));
-  }
-
-  heading('CPU ms per lifecycle');
-  const ofKind = (kind: ProcessKind) =>
-    medianOf(({ cpuMsPerLifecycle }) => cpuMsPerLifecycle[kind]);
-  for (const kind of SERVICE_KINDS) line(kind, ofKind(kind), 1);
-  line('the service', medianOf(serviceCpuMs), 1);
-  line('gateway simulator', ofKind('gateway simulator'), 1);
-  const ownCpuMs = ({ ownCpuMsPerLifecycle }: RoundResult) => ownCpuMsPerLifecycle;
-  line('this benchmark', medianOf(ownCpuMs), 1);
-
-  if (sides.length > 1) {
-    const waiting = medianOf(({ waitingCpuMsPerSecond }) => waitingCpuMsPerSecond);
-    const shares = sides.map((rounds) => `${(waiting(rounds) / 10).toFixed(1)} %`).join(' and ');
-    console.log(`\nThe side without load used ${shares} of one processor.`);
-  }
-  const others = Math.max(...sides.flat().map(({ othersCpuMsPerSecond: ms }) => ms / 10));
-  console.log(
-    `Everything else on this machine used up to ${others.toFixed(0)} % of one processor.`,
+/** The quantities of one round: id, title, unit and value. */
+function quantitiesOf(round: RoundResult): [string, string, string, number][] {
+  const { seen, cpuMsPerLifecycle, lifecyclesPerSecond, ownCpuMsPerLifecycle } = round;
+  const times = [...CALLS, 'lifecycle' as const].flatMap((call) =>
+    ([50, 99] as const).map((share): [string, string, string, number] => [
+      `${call}-p${share}`,
+      `${call}, ${share} of 100 within`,
+      'ms',
+      percentile(seen.ms[call], share / 100),
+    ]),
   );
-  names.forEach((name, index) => printErrors(name, sides[index] ?? []));
+  const cpu = PROCESS_KINDS.map((kind): [string, string, string, number] => [
+    `cpu-${kind}`,
+    kind,
+    'CPU ms per lifecycle',
+    cpuMsPerLifecycle[kind],
+  ]);
+  const serviceCpuMs = SERVICE_KINDS.reduce((sum, kind) => sum + cpuMsPerLifecycle[kind], 0);
+  return [
+    ['rate', 'whole lifecycles', 'per second', lifecyclesPerSecond],
+    ...times,
+    ...cpu,
+    ['cpu-service', 'the service without the simulator', 'CPU ms per lifecycle', serviceCpuMs],
+    ['cpu-benchmark', 'clients and receiver', 'CPU ms per lifecycle', ownCpuMsPerLifecycle],
+  ];
 }
 
-function serviceCpuMs({ cpuMsPerLifecycle }: RoundResult): number {
-  return SERVICE_KINDS.reduce((sum, kind) => sum + cpuMsPerLifecycle[kind], 0);
+/**
+ * The measurements of all sides, and the ratio of the first side's rate to that of each other one.
+ *
+ * @param sides the first one's measurements keep their ids; those of others are followed by the name
+ */
+export function lifecycleMeasurements(sides: readonly SideRounds[]): Measurement[] {
+  const rateOf = ({ rounds }: SideRounds) =>
+    rounds.map(({ lifecyclesPerSecond }) => lifecyclesPerSecond);
+  const [first] = sides;
+  const perSide = sides.map(({ name, rounds }, side) => {
+    const values = rounds.map(quantitiesOf);
+    return (values[0] ?? []).map(([id, title, unit], index) => ({
+      id: side === 0 ? id : `${id}-${name}`,
+      title: name === '' ? title : `${title}, ${name}`,
+      unit,
+      rounds: values.map((round) => round[index]?.[3] ?? Number.NaN),
+    }));
+  });
+  const interleaved = (perSide[0] ?? []).flatMap((_, index) =>
+    perSide.flatMap((measurements) => measurements[index] ?? []),
+  );
+  const ratios = sides
+    .slice(1)
+    .map((side) =>
+      ratioOf(
+        { id: `ratio-${side.name}`, title: `lifecycles, ${first?.name} against ${side.name}` },
+        first ? rateOf(first) : [],
+        rateOf(side),
+      ),
+    );
+  return [...interleaved, ...ratios];
 }
 
-function printErrors(name: string, rounds: readonly RoundResult[]): void {
+/** What failed: lifecycles that did not complete. Responses other than 2xx, which clients repeat, are counted. */
+export function lifecycleFailures(sides: readonly SideRounds[]) {
+  const seen = sides.flatMap(({ rounds }) => rounds.map((round) => round.seen));
   const counts = new Map<string, number>();
-  for (const { seen } of rounds) {
-    for (const [error, count] of seen.errors) counts.set(error, (counts.get(error) ?? 0) + count);
+  for (const { errors } of seen) {
+    for (const [error, count] of errors) counts.set(error, (counts.get(error) ?? 0) + count);
   }
   const text = [...counts].map(([error, count]) => `${count} × ${error}`).join(', ');
-  console.log(`Responses other than 2xx, ${name}: ${text === '' ? 'none' : text}`);
-  for (const { seen } of rounds) seen.failures.forEach((failure) => console.log(`  ${failure}`));
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
-}
-
-function medianOf(pick: (round: RoundResult) => number) {
-  return (rounds: readonly RoundResult[]) => median(rounds.map(pick));
-}
-
-function percentileOf(call: CallName | 'lifecycle', share: number) {
-  return (rounds: readonly RoundResult[]) =>
-    percentile(
-      rounds.flatMap(({ seen }) => seen.ms[call]),
-      share,
-    );
-}
-
-function ratioOf([first = Number.NaN, second]: readonly number[]): string {
-  return second === undefined ? '' : (first / second).toFixed(2).padStart(10);
+  return {
+    failures: seen.flatMap(({ failures }) => failures),
+    notes: [`Responses other than 2xx, which the clients repeat: ${text || 'none'}.`],
+  };
 }

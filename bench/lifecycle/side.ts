@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findProcesses } from '../../dev/processes/process-table.ts';
 import { startWholeService } from '../../test/conformance/whole-service.ts';
-import { cpuMsOf, HAS_CPU_TIMES } from './cpu-time.ts';
+import { cpuMsOf, HAS_CPU_TIMES } from '../harness/cpu-time.ts';
 import { createLifecycleClient } from './order-lifecycle.ts';
 import { startReceiver } from './receiver.ts';
 
@@ -32,10 +32,17 @@ const IDLE_TIMEOUT_MS = 15_000;
  * separate processes, and a merchant with a webhook endpoint.
  *
  * @param folder the real path of a checkout with `node_modules`
+ * @param settings of the service, beside the rate limit's
  */
-export async function startSide(folder: string, concurrency: number) {
-  const settings = { RATE_LIMIT_PER_SECOND: '1000000' };
-  const service = await startWholeService(settings, folder);
+export async function startSide(
+  folder: string,
+  concurrency: number,
+  settings: Record<string, string> = {},
+) {
+  const service = await startWholeService(
+    { RATE_LIMIT_PER_SECOND: '1000000', ...settings },
+    folder,
+  );
   const receiver = await startReceiver();
   const stop = async () => {
     receiver.stop();
@@ -65,7 +72,12 @@ export async function startSide(folder: string, concurrency: number) {
 export type Side = Awaited<ReturnType<typeof startSide>>;
 
 /** Uses the checkout's admin command, because checkouts may store the URL differently. */
-async function saveWebhookUrl(folder: string, dataDir: string, merchantId: string, url: string) {
+export async function saveWebhookUrl(
+  folder: string,
+  dataDir: string,
+  merchantId: string,
+  url: string,
+) {
   const ownAdmin = join(folder, 'dev/admin.ts');
   const admin = existsSync(ownAdmin) ? ownAdmin : join(folder, 'src/main/admin.ts');
   const options = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
@@ -73,7 +85,8 @@ async function saveWebhookUrl(folder: string, dataDir: string, merchantId: strin
   await run(process.execPath, [admin, 'webhook', 'set', ...options], { env });
 }
 
-function findPids(folder: string, dataDir: string): Record<ProcessKind, number> {
+/** The processes of the service that runs on this data directory. */
+export function findPids(folder: string, dataDir: string): Record<ProcessKind, number> {
   const one = (name: string, ...found: number[]) => {
     const [pid] = found;
     if (pid === undefined) throw new Error(`The process of ${name} was not found`);
@@ -95,7 +108,7 @@ function findPids(folder: string, dataDir: string): Record<ProcessKind, number> 
 }
 
 /** Waits until the side is idle, so that the rest of its round does not slow the other side. */
-async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void> {
+export async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void> {
   const total = () => Object.values(cpuMs()).reduce((sum, ms) => sum + ms, 0);
   const deadline = performance.now() + IDLE_TIMEOUT_MS;
   let before = total();

@@ -1,8 +1,8 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 
-const { EventType } = temporal.api.enums.v1;
-type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+const { EventType } = proto.temporal.api.enums.v1;
+type HistoryEvent = proto.temporal.api.history.v1.IHistoryEvent;
 
 /** The names of a workflow's history events, in their order. */
 export async function eventNames(handle: WorkflowHandle): Promise<string[]> {

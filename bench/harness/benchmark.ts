@@ -1,0 +1,50 @@
+/** One measured quantity: a value for each round. */
+export interface Measurement {
+  /** Names it in targets and documents; unique in its benchmark. */
+  readonly id: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly rounds: readonly number[];
+}
+
+/** The bound that the median of a measurement must keep. */
+export interface Target {
+  /** The id of the measurement. */
+  readonly of: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+/** A line of a plot: one quantity as another one grows. */
+export interface Curve {
+  readonly title: string;
+  readonly x: string;
+  readonly y: string;
+  readonly points: readonly (readonly [number, number])[];
+}
+
+/** What a benchmark has measured. */
+export interface Outcome {
+  readonly measurements: readonly Measurement[];
+  readonly targets?: readonly Target[];
+  readonly curves?: readonly Curve[];
+  /** What a reader must know to understand the figures, in whole sentences. */
+  readonly notes?: readonly string[];
+  /** What went wrong without ending the benchmark, such as a response other than 2xx. */
+  readonly failures?: readonly string[];
+}
+
+/** How a benchmark was asked to run. */
+export interface BenchmarkOptions {
+  /** Smaller numbers, to try the benchmark; its figures are not for documents. */
+  readonly quick: boolean;
+  /** The arguments after the benchmark's name, without `--quick`. */
+  readonly args: readonly string[];
+}
+
+/** A benchmark: a file of `bench` exports one. It starts what it needs, and removes it. */
+export interface Benchmark {
+  /** What is compared, and what a round does, in a sentence or two. */
+  readonly description: string;
+  run(options: BenchmarkOptions): Promise<Outcome>;
+}

@@ -1,0 +1,41 @@
+import { cpuMsOf, machineCpuMs } from './cpu-time.ts';
+import type { Benchmark, BenchmarkOptions } from './benchmark.ts';
+import { describeMachine } from './machine.ts';
+import type { Result } from './results.ts';
+import { resultsFolder, writeResult } from './results.ts';
+
+/**
+ * Runs a benchmark and writes its result. The processes that it starts are descendants of this one:
+ * what the machine's CPU time has beyond theirs is other load, which disturbs the figures.
+ */
+export async function runBenchmark(
+  name: string,
+  benchmark: Benchmark,
+  options: BenchmarkOptions,
+): Promise<Result> {
+  const { quick, args } = options;
+  const before = readTimes();
+  const startedAt = new Date().toISOString();
+  const outcome = await benchmark.run(options);
+  const after = readTimes();
+  const ms = after.time - before.time;
+  const result = {
+    name,
+    description: benchmark.description,
+    command: ['npm run bench --', name, ...(quick ? ['--quick'] : []), ...args].join(' '),
+    startedAt,
+    seconds: ms / 1000,
+    machine: describeMachine(),
+    othersPercent:
+      (100 * Math.max(0, after.machine - before.machine - (after.own - before.own))) / ms,
+    ...outcome,
+  };
+  writeResult(resultsFolder(options), result);
+  return result;
+}
+
+/** Milliseconds so far: the time, and the CPU time of the machine and of this process's family. */
+function readTimes() {
+  const { own } = cpuMsOf({ own: process.pid });
+  return { time: performance.now(), machine: machineCpuMs(), own };
+}

@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { payAsBuyer } from '../dev/demo/buyer.ts';
+import type { OrderRef } from '../test/support/api-client.ts';
+import { billableActions, eventNames } from '../test/support/history.ts';
+import type { Benchmark, Measurement } from './harness/benchmark.ts';
+import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
+import type { Receiver } from './lifecycle/receiver.ts';
+import { startReceiver } from './lifecycle/receiver.ts';
+import { saveWebhookUrl } from './lifecycle/side.ts';
+import { timed } from './load.ts';
+import { CONCURRENCY } from './orders.ts';
+import { growthOf, readStorage, unitOf } from './storage.ts';
+import type { BenchService } from './servers.ts';
+import { withService } from './servers.ts';
+
+const ORDERS_OF_EACH_KIND = 5;
+const LIFECYCLES_PER_ROUND = { full: 300, quick: 60 };
+const ROUNDS = { full: 5, quick: 2 };
+/** Longer than a webhook takes, so that each has arrived before the next step, as in production. */
+const COMPLETION_WINDOW_SECONDS = 3;
+/** PostgreSQL's connections report what they have written at the latest 10 s after they are idle. */
+const STATISTICS_DELAY_MS = 11_000;
+const POLL_MS = 100;
+const PAYMENT_TIMEOUT_MS = 60_000;
+const REASON = 'The parcel never arrived, says the buyer.';
+
+/** What one order costs Temporal and PostgreSQL. */
+export const benchmark: Benchmark = {
+  description:
+    'What one order costs: history events, billable actions and bytes of history in Temporal, for orders that complete, that are disputed and refunded, and that are cancelled, with their webhooks delivered; and rows, disk space, write-ahead log and transactions in PostgreSQL, for whole lifecycles.',
+  run: ({ quick }) =>
+    withService(
+      { COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS) },
+      async (service) => {
+        const receiver = await startReceiver();
+        const size = quick ? 'quick' : 'full';
+        try {
+          const repository = join(import.meta.dirname, '..');
+          await saveWebhookUrl(repository, service.dataDir, service.merchantId, receiver.url);
+          const histories = await measureHistories(service, receiver);
+          const rounds = { count: ROUNDS[size], lifecycles: LIFECYCLES_PER_ROUND[size] };
+          return {
+            measurements: [...histories, ...(await measureStorage(service, receiver, rounds))],
+          };
+        } finally {
+          receiver.stop();
+        }
+      },
+    ),
+};
+
+/** Runs an order of one kind to its end. */
+type Run = (service: BenchService, receiver: Receiver, order: OrderRef) => Promise<void>;
+
+const KINDS: Record<string, Run> = {
+  async completed(service, receiver, order) {
+    await payAndDeliver(service, receiver, order);
+    await receiver.until(order.order_number, 'ORDER_COMPLETED');
+  },
+  async disputed({ sandbox, ...service }, receiver, order) {
+    await payAndDeliver({ sandbox, ...service }, receiver, order);
+    succeed(await sandbox.help(order, 'dispute', { reason: REASON }));
+    await receiver.until(order.order_number, 'DISPUTE_RAISED');
+    succeed(await sandbox.command(order, 'dispute/accept'));
+    await receiver.until(order.order_number, 'REFUND_PROCESSED');
+  },
+  async cancelled({ sandbox }, receiver, order) {
+    succeed(await sandbox.command(order, 'cancel'));
+    await receiver.until(order.order_number, 'ORDER_CANCELLED');
+  },
+};
+
+async function payAndDeliver(service: BenchService, receiver: Receiver, order: OrderRef) {
+  const { sandbox } = service;
+  const { payment_url } = await sandbox.read(order);
+  await payAsBuyer(payment_url, AbortSignal.timeout(PAYMENT_TIMEOUT_MS));
+  await receiver.until(order.order_number, 'PAYMENT_SUCCESS');
+  succeed(await sandbox.command(order, 'deliver'));
+  await receiver.until(order.order_number, 'DELIVERY_CONFIRMED');
+}
+
+function succeed({ status, body }: { status: number; body: unknown }): void {
+  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
+}
+
+/** The histories of orders of each kind; a round is one order. */
+async function measureHistories(service: BenchService, receiver: Receiver): Promise<Measurement[]> {
+  const measurements: Measurement[] = [];
+  for (const [kind, run] of Object.entries(KINDS)) {
+    const figures = { events: [] as number[], actions: [] as number[], bytes: [] as number[] };
+    for (let index = 0; index < ORDERS_OF_EACH_KIND; index += 1) {
+      const order = await service.sandbox.create();
+      await receiver.until(order.order_number, 'ORDER_CREATED');
+      await run(service, receiver, order);
+      const handle = service.client.workflow.getHandle(order.order_number);
+      await handle.result();
+      const names = await eventNames(handle);
+      figures.events.push(names.length);
+      figures.actions.push(billableActions(names));
+      figures.bytes.push((await handle.describe()).historySize ?? Number.NaN);
+    }
+    console.log(`${kind}: ${JSON.stringify(figures)}`);
+    measurements.push(
+      { id: `events-${kind}`, title: kind, unit: 'history events', rounds: figures.events },
+      { id: `actions-${kind}`, title: kind, unit: 'billable actions', rounds: figures.actions },
+      { id: `bytes-${kind}`, title: kind, unit: 'bytes of history', rounds: figures.bytes },
+    );
+  }
+  return measurements;
+}
+
+/** What PostgreSQL writes for whole lifecycles of orders. */
+async function measureStorage(
+  { sandboxUrl, keys, ownerSql, config, sql }: BenchService,
+  receiver: Receiver,
+  rounds: { count: number; lifecycles: number },
+): Promise<Measurement[]> {
+  const run = createLifecycleClient({ url: sandboxUrl, ...keys }, receiver, CONCURRENCY);
+  const grown: Record<string, number>[] = [];
+  for (let round = 0; round <= rounds.count; round += 1) {
+    const before = await readStorage(ownerSql, config.databaseUrl ?? '');
+    const seen = newObservations();
+    await timed({ count: rounds.lifecycles, concurrency: CONCURRENCY }, () => run(seen));
+    await waitUntilClosed(sql);
+    await delay(STATISTICS_DELAY_MS);
+    const after = await readStorage(ownerSql, config.databaseUrl ?? '');
+    if (round > 0) grown.push(growthOf(before, after, rounds.lifecycles));
+  }
+  const [body] = await sql<[{ bytes: number }]>`
+    SELECT avg(octet_length(body::text))::float8 AS bytes FROM order_events`;
+  const storage = Object.keys(grown[0] ?? {}).map((title) => ({
+    id: title,
+    title,
+    unit: unitOf(title),
+    rounds: grown.map((one) => one[title] ?? Number.NaN),
+  }));
+  const title = 'the body of a webhook';
+  return [...storage, { id: 'webhook-body', title, unit: 'bytes', rounds: [body.bytes] }];
+}
+
+/** Waits until every order is final and every delivery is settled. */
+async function waitUntilClosed(sql: BenchService['sql']): Promise<void> {
+  for (;;) {
+    const [row] = await sql<[{ open: boolean }]>`
+      SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE state = 'PENDING') AS open`;
+    if (!row.open) return;
+    await delay(POLL_MS);
+  }
+}

@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import type { OrderRow } from '../src/orders/rows.ts';
+import { orderInputOf } from '../src/orders/recovery.ts';
+import { ORDER, writeOrder } from './fixtures.ts';
+import { timed } from './load.ts';
+import type { BenchService } from './servers.ts';
+
+const POLL_MS = 50;
+
+/** The concurrent requests of a merchant, or starts of workflows. */
+export const CONCURRENCY = 32;
+
+/** @returns a function that creates an order over HTTP. It throws unless the response is 201 */
+export function createPost({ sandboxUrl, keys }: BenchService): () => Promise<void> {
+  const dispatcher = new Agent({ connections: CONCURRENCY });
+  const headers = {
+    'content-type': 'application/json',
+    'x-api-key': keys.apiKey,
+    'x-api-secret': keys.apiSecret,
+  };
+  const body = JSON.stringify(ORDER);
+  return async () => {
+    const url = `${sandboxUrl}/orders`;
+    const response = await request(url, { method: 'POST', dispatcher, headers, body });
+    const text = await response.body.text();
+    if (response.statusCode !== 201) {
+      throw new Error(`POST /orders: ${response.statusCode} ${text}`);
+    }
+  };
+}
+
+/** Inserts the rows of orders as POST /orders does, without their workflows. */
+export async function writeOrders(
+  { sql, present, config, merchantId }: BenchService,
+  count: number,
+): Promise<OrderRow[]> {
+  const { durations } = config;
+  const options = { sql, present, durations, paymentLinkMs: durations.paymentLinkMs };
+  const orders: OrderRow[] = [];
+  await timed({ count, concurrency: CONCURRENCY }, async () => {
+    orders.push(await writeOrder(merchantId, options));
+  });
+  return orders;
+}
+
+/** Starts the workflows of orders. @returns the seconds until the last start has returned */
+export function startWorkflows(service: BenchService, orders: readonly OrderRow[]) {
+  const batch = { count: orders.length, concurrency: CONCURRENCY };
+  return timed(batch, (index) => service.workflows.start(orderInputOf(orders[index] as OrderRow)));
+}
+
+/** Waits until the worker has begun every order, so that one side does not slow the next one. */
+export async function waitUntilStarted({ sql }: BenchService): Promise<void> {
+  while ((await sql`SELECT 1 FROM unstarted_orders LIMIT 1`).length > 0) await delay(POLL_MS);
+}
+
+/**
+ * Opens orders with running workflows, as POST /orders does. Waits for the worker after each batch:
+ * the sweep would start waiting orders again.
+ *
+ * @param onBatch gets the number of orders so far
+ */
+export async function openOrders(
+  service: BenchService,
+  count: number,
+  onBatch: (opened: number) => void = () => {},
+): Promise<OrderRow[]> {
+  const orders: OrderRow[] = [];
+  while (orders.length < count) {
+    const batch = await writeOrders(service, Math.min(1000, count - orders.length));
+    await startWorkflows(service, batch);
+    await waitUntilStarted(service);
+    orders.push(...batch);
+    onBatch(orders.length);
+  }
+  return orders;
+}
