@@ -11,6 +11,7 @@ const FEATURES = [
   'accounts',
   'mail',
   'onboarding',
+  'privacy',
   'dashboard',
 ] as const;
 const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal', 'tracing'] as const;

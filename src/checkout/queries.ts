@@ -85,6 +85,7 @@ type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
  * Reads the order of a payment link in one statement, so that everything is of one moment.
  *
  * @param token the unguessable part of the link
+ * @returns undefined for an unknown token, and for an order whose buyer's data was erased
  */
 export async function findCheckout(sql: Sql, token: string): Promise<Checkout | undefined> {
   const [row] = await sql<CheckoutRow[]>`
@@ -112,7 +113,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
           AND t.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
           AND (x.found_at IS NOT NULL OR t.command_id IS NOT NULL)) AS settlement
     FROM orders o JOIN merchants m USING (merchant_id)
-    WHERE o.payment_token = ${token}`;
+    WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;
   const { merchantName, merchantStatus, session, lastStep, steps, surplus, ...rest } = row;
   const { settlement, now, ...order } = rest;

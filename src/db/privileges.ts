@@ -7,7 +7,9 @@ const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
 const MAY_DELETE = [
   'account_attempts',
   'dashboard_sessions',
+  'gateway_callbacks',
   'ledger_proofs',
+  'mails',
   'merchant_documents',
   'one_time_links',
   'order_commands',
@@ -16,6 +18,12 @@ const MAY_DELETE = [
   'recovery_codes',
   'sign_ups',
   'unstarted_orders',
+];
+
+/** Functions that change append-only tables with the privileges of the tables' owner. */
+const OWNERS_FUNCTIONS = [
+  'erase_order(text, text, text, text)',
+  'erase_old_answers(timestamptz, integer)',
 ];
 
 /** Only migrations write to it. */
@@ -38,6 +46,7 @@ export async function grantServicePrivileges(ownerUrl: string, login: string): P
       GRANT USAGE ON SCHEMA public TO ${role};
       GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ${role};
       GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role};
+      GRANT EXECUTE ON FUNCTION ${OWNERS_FUNCTIONS.join(', ')} TO ${role};
       GRANT DELETE ON ${MAY_DELETE.join(', ')} TO ${role};
       REVOKE UPDATE ON ${APPEND_ONLY.join(', ')} FROM ${role};
       REVOKE INSERT, UPDATE ON ${READ_ONLY.join(', ')} FROM ${role};`);

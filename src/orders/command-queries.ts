@@ -36,7 +36,9 @@ export async function writeCommand(
     INSERT INTO order_commands AS kept (order_number, command_id, body, actor, reason)
     VALUES (${orderNumber}, ${commandId}, ${sql.json(body)}, ${actor}, ${reason})
     ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
-    RETURNING kept.xmax <> 0 AS replayed, kept.body <> ${sql.json(body)} AS mismatch`;
+    RETURNING kept.xmax <> 0 AS replayed,
+      kept.body <> ${sql.json(body)} AND NOT EXISTS (SELECT FROM orders o
+        WHERE o.order_number = kept.order_number AND o.erased_at IS NOT NULL) AS mismatch`;
   return row;
 }
 
@@ -46,16 +48,16 @@ export interface CommandRef {
   commandId: string;
 }
 
-/** @returns true when this command was recorded with another body */
+/** @returns true when this command was recorded with another body; false once the bodies are erased */
 export async function isMismatch(
   sql: Sql,
   { orderNumber, commandId }: CommandRef,
   body: CommandBody,
 ): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM order_commands
+    SELECT FROM order_commands JOIN orders USING (order_number)
     WHERE order_number = ${orderNumber} AND command_id = ${commandId}
-      AND body <> ${sql.json(body)}`;
+      AND body <> ${sql.json(body)} AND erased_at IS NULL`;
   return rows.length > 0;
 }
 

@@ -52,7 +52,9 @@ export async function createOrder(
   // A repeat starts no workflow after the first has begun: after Temporal's retention period the
   // workflow id is free again, and a second workflow would run.
   if (isUnstarted) await workflows.start(orderInputOf(order));
-  const mismatch = !isInserted && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
+  // An erased order has nothing left to compare with.
+  const isComparable = !isInserted && order.erasedAt === null;
+  const mismatch = isComparable && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
   if (mismatch) {
     request.log.warn({ orderNumber: order.orderNumber }, 'Idempotency-Key used for another body');
   }

@@ -24,9 +24,11 @@ export interface DisputedOrder {
  */
 export async function findDisputeHistory(
   sql: Sql,
-  { orderNumber, merchantId, environment, buyerEmail, buyerPhone }: OrderRow,
+  { orderNumber, merchantId, environment, buyerEmail, buyerPhone, erasedAt }: OrderRow,
   limit: number,
 ): Promise<{ orders: DisputedOrder[]; hasMore: boolean }> {
+  // Its buyer is not known any more, and every erased order has the same empty address.
+  if (erasedAt !== null) return { orders: [], hasMore: false };
   const most = limit + 2;
   const disputed = sql`dispute_count > 0 AND merchant_id = ${merchantId} AND environment = ${environment}`;
   // Each part reads the newest of its own index; this order may be in both.

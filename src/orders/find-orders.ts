@@ -28,6 +28,8 @@ export interface FoundOrder {
   amountPaise: number;
   buyerEmail: string;
   buyerPhone: string;
+  /** When the buyer's data was erased. */
+  erasedAt: Date | null;
   createdAt: Date;
 }
 
@@ -78,7 +80,7 @@ export async function findOrders(
   }
   const rows = await sql<FoundOrder[]>`
     SELECT order_number, merchant_id, environment, merchant_order_id, status, amount_paise,
-      buyer_email, buyer_phone, created_at
+      buyer_email, buyer_phone, erased_at, created_at
     FROM orders
     WHERE true
       ${orderNumber === undefined ? sql`` : sql`AND order_number = ${orderNumber}`}

@@ -2,6 +2,7 @@ import type postgres from 'postgres';
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import { createOrder } from '../domain/index.ts';
+import { erasedKeyOf } from './erased-key.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { OrderRow } from './rows.ts';
@@ -72,7 +73,7 @@ async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: 
       u.order_number IS NOT NULL AS is_unstarted, m.gateway AS chosen
     FROM merchants m
     LEFT JOIN orders o ON o.merchant_id = m.merchant_id AND o.environment = ${environment}
-      AND o.idempotency_key = ${idempotencyKey}
+      AND o.idempotency_key IN (${idempotencyKey}, ${erasedKeyOf(merchantId, idempotencyKey)})
     LEFT JOIN unstarted_orders u ON u.order_number = o.order_number
     WHERE m.merchant_id = ${merchantId}`;
   const { now, isUnstarted: isWaiting, chosen: gateway, ...order } = row;
@@ -148,6 +149,7 @@ function newRow(
     cancelReason: null,
     cancelledAt: null,
     openSessionId: null,
+    erasedAt: null,
     updatedAt: order.createdAt,
   };
 }

@@ -1,5 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import { csvOf } from '../http/csv.ts';
+import { markErased } from './erased.ts';
 import type { OrderRow } from './rows.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { searchOrders } from './search-orders.ts';
@@ -59,4 +60,4 @@ export async function* ordersCsv(
   }
 }
 
-const cellsOf = (row: OrderRow) => Object.values(COLUMNS).map((cell) => cell(row));
+const cellsOf = (row: OrderRow) => Object.values(COLUMNS).map((cell) => cell(markErased(row)));

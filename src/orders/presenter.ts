@@ -16,7 +16,8 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
     dispute_count: row.disputeCount,
     buyer: { email: row.buyerEmail, name: row.buyerName, phone: row.buyerPhone },
     description: row.description,
-    payment_url: `${publicBaseUrl}/pay/${row.paymentToken}`,
+    // The page of an erased order is not found.
+    payment_url: row.erasedAt === null ? `${publicBaseUrl}/pay/${row.paymentToken}` : '',
     payment_link_expires_at: row.paymentLinkExpiresAt.toISOString(),
     completes_at: STATUSES[row.status].deadline === 'completion' ? iso(row.completesAt) : null,
     dispute: presentDispute(row),

@@ -2,6 +2,8 @@
 export { authorizeOrder, orderErrors } from './authorize-order.ts';
 export { curlOfFirstOrder } from './curl.ts';
 export { exampleEventBody, NO_ORDER } from './example-event.ts';
+export { erasedKeyOf } from './erased-key.ts';
+export { ERASED, markErased } from './erased.ts';
 export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export { findOrder } from './queries.ts';
 export type { DisputeEnding, DisputeRecord, RunningDispute } from './disputes.ts';

@@ -53,6 +53,8 @@ export interface OrderRow {
   waitingDisputeReceivedAt: Date | null;
   openSessionId: string | null;
   terms: OrderTerms;
+  /** When the buyer's data was erased. */
+  erasedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }

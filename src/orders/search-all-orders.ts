@@ -29,7 +29,7 @@ export async function searchAllOrders(
   const newest = parts.map(
     ({ condition, older, order }) => sql`
       (SELECT order_number, merchant_id, environment, merchant_order_id, status, amount_paise,
-        buyer_email, buyer_phone, created_at
+        buyer_email, buyer_phone, erased_at, created_at
       FROM orders WHERE ${condition} ${search.before === undefined ? sql`` : older}
       ORDER BY ${order} LIMIT ${most})`,
   );

@@ -13,7 +13,9 @@ const REVERSAL_KINDS = [
   'CHARGEBACK_WON',
   'CHARGEBACK_LOST',
 ] as const;
-const ENTRY_KINDS = [...STEP_KINDS, ...SURPLUS_KINDS, ...REVERSAL_KINDS] as const;
+/** The erasure of the buyer's data. */
+const ERASED_KIND = 'ORDER_ERASED';
+const ENTRY_KINDS = [...STEP_KINDS, ...SURPLUS_KINDS, ...REVERSAL_KINDS, ERASED_KIND] as const;
 
 const dateTime = z.iso.datetime();
 const delivery = z.object({
@@ -77,8 +79,8 @@ export interface TimelineRow {
 }
 
 /**
- * Reads each step with its webhook event. Surplus refunds and reversals at the gateway stand between the
- * steps in the order of time, with the order's status at that time.
+ * Reads each step with its webhook event. Surplus refunds, reversals at the gateway and the erasure of
+ * the buyer's data stand between the steps in the order of time, with the order's status at that time.
  */
 export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
   return sql<TimelineRow[]>`
@@ -110,11 +112,14 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
         (${REVERSAL_KINDS[2]}, 'won', r.ended_at), (${REVERSAL_KINDS[3]}, 'lost', r.ended_at))
         m (kind, state, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL AND m.state = r.state
+    ), erasure AS (
+      SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details FROM orders
+      WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
     ), entries AS (
       SELECT * FROM steps
       UNION ALL
       SELECT step.step_number, s.kind, s.at, step.status, s.details
-      FROM (TABLE surplus UNION ALL TABLE reversals) s CROSS JOIN LATERAL (
+      FROM (TABLE surplus UNION ALL TABLE reversals UNION ALL TABLE erasure) s CROSS JOIN LATERAL (
         SELECT step_number, status FROM steps WHERE steps.at <= s.at
         ORDER BY step_number DESC LIMIT 1) step
     )

@@ -3,6 +3,7 @@ import { jsonRow } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
+import { idsNamedIn } from './callback-ids.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
@@ -58,15 +59,27 @@ export async function writeFailure(
     VALUES (${gateway}, ${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING`;
 }
 
-/** Stores a callback as received, before it is processed. */
+/**
+ * Stores a callback as received, before it is processed, with the ids by which it is found when the
+ * buyer's data is erased. A callback about an erased order is stored without its body.
+ */
 export async function writeCallback(
   sql: Sql,
   callback: OrderGateway & { eventId: string; event: string; body: string },
 ): Promise<void> {
   const { gateway, environment, eventId, event, body } = callback;
+  const ids = idsNamedIn(body);
   await sql`
-    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body)
-    VALUES (${gateway}, ${environment}, ${eventId}, ${event}, ${body})`;
+    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids)
+    SELECT ${gateway}, ${environment}, ${eventId}, ${event},
+      CASE WHEN EXISTS (
+        SELECT FROM orders WHERE erased_at IS NOT NULL AND order_number IN (
+          SELECT unnest(${ids}::text[])
+          UNION SELECT order_number FROM payments
+            WHERE gateway = ${gateway} AND gateway_payment_id = ANY (${ids})
+          UNION SELECT order_number FROM payment_sessions
+            WHERE gateway = ${gateway} AND gateway_session_id = ANY (${ids}))
+      ) THEN '' ELSE ${body} END, ${ids}`;
 }
 
 /** A recorded capture that its order has not applied and that is not refunded. Amounts in paise. */

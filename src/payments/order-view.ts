@@ -3,7 +3,13 @@ import type { Sql } from '../db/client.ts';
 import { WAITING_FOR } from '../domain/index.ts';
 import { showLedger } from '../ledger/public.ts';
 import type { OrderRow } from '../orders/public.ts';
-import { presentTimeline, readDisputes, readTimeline } from '../orders/public.ts';
+import {
+  ERASED,
+  markErased,
+  presentTimeline,
+  readDisputes,
+  readTimeline,
+} from '../orders/public.ts';
 import { listDeliveries } from '../webhooks/public.ts';
 import type { GatewayCall, GatewayCallDeps } from './gateway-calls.ts';
 import { gatewayCallsOf, inspectOrder } from './gateway-calls.ts';
@@ -53,7 +59,8 @@ export async function readOrderView(sql: Sql, order: OrderRow) {
   };
 }
 
-function presentRow(order: OrderRow) {
+function presentRow(row: OrderRow) {
+  const order = markErased(row);
   return {
     orderNumber: order.orderNumber,
     merchantId: order.merchantId,
@@ -63,7 +70,11 @@ function presentRow(order: OrderRow) {
     status: order.status,
     amountPaise: order.amountPaise,
     description: order.description,
-    buyer: { email: order.buyerEmail, phone: order.buyerPhone, name: order.buyerName },
+    buyer:
+      order.erasedAt === null
+        ? { email: order.buyerEmail, phone: order.buyerPhone, name: order.buyerName }
+        : { email: '', phone: '', name: ERASED },
+    erasedAt: order.erasedAt,
     createdAt: order.createdAt,
     updatedAt: order.updatedAt,
     refund:

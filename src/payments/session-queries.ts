@@ -1,5 +1,6 @@
 import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
+import { erasedKeyOf } from '../orders/public.ts';
 import type { OrderGateway } from './gateways.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
@@ -126,7 +127,8 @@ export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: 
   return findOne(
     sql,
     sql`s.session_id = (SELECT session_id FROM payment_session_keys
-      WHERE order_number = ${orderNumber} AND idempotency_key = ${idempotencyKey})`,
+      WHERE order_number = ${orderNumber}
+        AND idempotency_key IN (${idempotencyKey}, ${erasedKeyOf(orderNumber, idempotencyKey)}))`,
   );
 }
 

@@ -86,8 +86,8 @@ export function createAttemptLog(sql: Sql) {
      * Leases the delivery for one attempt. No other attempt can begin until this one is recorded or
      * its lease expires.
      *
-     * @returns undefined while another attempt holds the lease, or when a scheduled attempt is too
-     *   early or its delivery is no longer PENDING
+     * @returns undefined while another attempt holds the lease, when a scheduled attempt is too early
+     *   or its delivery is no longer PENDING, or when the event is erased
      */
     begin: createBatches<Attempt, AttemptContext | undefined>((attempts) => begin(sql, attempts)),
 
@@ -140,7 +140,7 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
       FROM jsonb_to_recordset(${sql.json(wanted)})
         AS wanted ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz)
       WHERE d.delivery_id = wanted."deliveryId" AND d.delivery_id = ANY (${idsOf(attempts)})
-        AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
+        AND NOT d.is_erased AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
         AND (wanted.kind = 'manual' OR d.state = 'PENDING')
         AND (wanted."dueBy" IS NULL OR d.next_attempt_at IS NULL
           OR d.next_attempt_at <= wanted."dueBy")

@@ -99,6 +99,12 @@ export async function showDelivery(sql: Sql, deliveryId: string): Promise<Delive
   return { ...delivery, attempts };
 }
 
+/** The error for a delivery whose event is erased: there is nothing to send. */
+export function deliveryErased(deliveryId: string): DomainError {
+  const message = `The event of ${deliveryId} cannot be sent again: the buyer's data was erased`;
+  return new DomainError('INVALID_STATE', message);
+}
+
 /** The error for an unknown delivery id. */
 export function deliveryNotFound(deliveryId: string): DomainError {
   return new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);

@@ -3,7 +3,7 @@ import type { DeliveryFilter } from './delivery-list.ts';
 
 /**
  * Ids of the deliveries that became FAILED at or after `since`, and of PENDING ones with a failed
- * attempt since then. The earliest failure comes first.
+ * attempt since then. The earliest failure comes first. Erased events cannot be sent.
  */
 export async function findFailing(
   sql: Sql,
@@ -21,7 +21,7 @@ export async function findFailing(
       GROUP BY a.delivery_id
     )
     SELECT delivery_id FROM failing JOIN webhook_deliveries USING (delivery_id)
-    WHERE true
+    WHERE NOT is_erased
       ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
       ${environment ? sql`AND environment = ${environment}` : sql``}
     ORDER BY failed_at, delivery_id`;

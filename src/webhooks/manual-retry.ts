@@ -4,7 +4,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
 import type { DeliveryFilter } from './delivery-list.ts';
-import { deliveryNotFound } from './delivery-list.ts';
+import { deliveryErased, deliveryNotFound } from './delivery-list.ts';
 import { findFailing } from './failing-deliveries.ts';
 
 /** Longer than an attempt's 15 s; `admin` does not wait longer when no worker runs. */
@@ -31,14 +31,15 @@ const NO_URL = 'No webhook URL is configured: set one, then retry';
  *
  * @param waitMs how long to wait for its result; the attempt continues after that
  * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of the delivery is under way,
- *   or when no webhook URL is configured
+ *   when no webhook URL is configured, or when the event is erased
  */
 export async function retryDelivery(
   deps: ManualRetryDeps,
   deliveryId: string,
   waitMs = WAIT_MS,
 ): Promise<RetryOutcome> {
-  const { isRunning, hasUrl } = await auditRetry(deps, deliveryId);
+  const { isRunning, hasUrl, isErased } = await auditRetry(deps, deliveryId);
+  if (isErased) throw deliveryErased(deliveryId);
   if (isRunning) throw attemptUnderWay(deliveryId);
   if (!hasUrl) throw new DomainError('INVALID_STATE', NO_URL);
   const result = await deps.retries.retry(deliveryId, waitMs);
@@ -90,10 +91,10 @@ async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promis
 async function auditRetry(
   { sql, actor }: ManualRetryDeps,
   deliveryId: string,
-): Promise<{ isRunning: boolean; hasUrl: boolean }> {
-  const [row] = await sql<{ isRunning: boolean; hasUrl: boolean }[]>`
+): Promise<{ isRunning: boolean; hasUrl: boolean; isErased: boolean }> {
+  const [row] = await sql<{ isRunning: boolean; hasUrl: boolean; isErased: boolean }[]>`
     WITH delivery AS (
-      SELECT d.merchant_id, coalesce(d.attempt_until > service_now(), false) AS is_running,
+      SELECT d.merchant_id, d.is_erased, coalesce(d.attempt_until > service_now(), false) AS is_running,
         e.webhook_url IS NOT NULL AS has_url
       FROM webhook_deliveries d
       LEFT JOIN merchant_environments e USING (merchant_id, environment)
@@ -101,9 +102,9 @@ async function auditRetry(
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject)
       SELECT ${actor.name}, ${actor.address}, 'delivery.retry', merchant_id, ${deliveryId}
-      FROM delivery WHERE has_url AND NOT is_running
+      FROM delivery WHERE has_url AND NOT is_running AND NOT is_erased
     )
-    SELECT is_running, has_url FROM delivery`;
+    SELECT is_running, has_url, is_erased FROM delivery`;
   if (!row) throw deliveryNotFound(deliveryId);
   return row;
 }

@@ -40,7 +40,9 @@ export interface MerchantDelivery {
   nextAttemptAt: Date | null;
   /** An attempt is running now. */
   isUnderWay: boolean;
-  /** The exact text that every attempt sends. */
+  /** The buyer's data was erased, and with it the body: it cannot be sent again. */
+  isErased: boolean;
+  /** The exact text that every attempt sends; empty once it is erased. */
   body: string;
   /** The newest first, at most 25. */
   attempts: AttemptSummary[];
@@ -62,7 +64,8 @@ export async function findMerchantDelivery(
 ): Promise<MerchantDelivery> {
   const [delivery] = await sql<Omit<MerchantDelivery, 'attempts' | 'olderAttempts'>[]>`
     SELECT d.delivery_id, d.event_id, e.order_number, e.type AS event, d.state, d.created_at,
-      d.next_attempt_at, coalesce(d.attempt_until > service_now(), false) AS is_under_way, e.body
+      d.next_attempt_at, coalesce(d.attempt_until > service_now(), false) AS is_under_way,
+      d.is_erased, e.body
     FROM webhook_deliveries d JOIN order_events e USING (event_id)
     WHERE d.delivery_id = ${deliveryId}
       AND d.merchant_id = ${merchantId} AND d.environment = ${environment}`;

@@ -6,7 +6,7 @@ import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError, EVENT_TYPES } from '../domain/index.ts';
 import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
-import { deliveryNotFound } from './delivery-list.ts';
+import { deliveryErased, deliveryNotFound } from './delivery-list.ts';
 import type { DeliveryOwner } from './delivery-pages.ts';
 import { endpointNotConfigured } from './endpoints.ts';
 
@@ -43,7 +43,7 @@ export interface ResendProgress {
  * Sends deliveries of a merchant again, in any state, a few at a time, in a workflow.
  *
  * @throws DomainError `BAD_REQUEST`; `NOT_FOUND` when one of them is not the merchant's; `INVALID_STATE`
- *   without a webhook URL or while another resend runs
+ *   without a webhook URL, while another resend runs, or when one of the events is erased
  */
 export async function resendSelected(
   deps: ResendDeps,
@@ -57,13 +57,15 @@ export async function resendSelected(
   }
   const { sql } = deps;
   const { merchantId, environment } = owner;
-  const found = await sql<{ deliveryId: string }[]>`
-    SELECT delivery_id FROM webhook_deliveries
+  const found = await sql<{ deliveryId: string; isErased: boolean }[]>`
+    SELECT delivery_id, is_erased FROM webhook_deliveries
     WHERE delivery_id = ANY (${chosen})
       AND merchant_id = ${merchantId} AND environment = ${environment}`;
   const own = new Set(found.map(({ deliveryId }) => deliveryId));
   const missing = chosen.find((deliveryId) => !own.has(deliveryId));
   if (missing !== undefined) throw deliveryNotFound(missing);
+  const erased = found.find(({ isErased }) => isErased);
+  if (erased) throw deliveryErased(erased.deliveryId);
   return resend(deps, owner, sql`SELECT unnest(${chosen}::text[]) AS delivery_id`, {
     onlyUndelivered: false,
     details: {},
@@ -88,6 +90,7 @@ export async function resendSince(
     SELECT d.delivery_id FROM webhook_deliveries d
     WHERE d.merchant_id = ${merchantId} AND d.environment = ${environment}
       AND d.event_type = ANY (${[...EVENT_TYPES]}) AND d.state IN ('PENDING', 'FAILED')
+      AND NOT d.is_erased
       AND CASE d.state WHEN 'FAILED' THEN d.settled_at >= ${since}
         ELSE d.created_at >= ${since} OR EXISTS (
           SELECT FROM webhook_attempts a
@@ -179,7 +182,7 @@ export async function continueResend(
       ARRAY(
         SELECT d.delivery_id FROM webhook_deliveries d
         WHERE d.delivery_id = ANY (r.delivery_ids[r.done_count + 1 : r.done_count + ${PAGE_SIZE}])
-          AND NOT (r.only_undelivered AND d.state = 'DELIVERED')
+          AND NOT (r.only_undelivered AND d.state = 'DELIVERED') AND NOT d.is_erased
         ORDER BY d.delivery_id) AS delivery_ids
     FROM webhook_resends r WHERE resend_id = ${resendId} AND finished_at IS NULL`;
   return page ?? null;

@@ -88,6 +88,7 @@ describe('order find', () => {
           amountPaise: 507,
           buyerEmail: 'Buyer7@Example.com',
           buyerPhone: '+910000000007',
+          erasedAt: null,
           createdAt: '2026-11-20T00:00:07.000Z',
         },
       ],

@@ -44,6 +44,7 @@ export const EXAMPLE_ROW: OrderRow = {
   cancelReason: null,
   cancelledAt: null,
   openSessionId: null,
+  erasedAt: null,
   createdAt: AT,
   updatedAt: AT,
 };

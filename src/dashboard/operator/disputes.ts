@@ -7,6 +7,7 @@ import { DISPUTE_STATUSES } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
 import {
+  ERASED,
   findDisputeHistory,
   findOrderAnywhere,
   listRunningDisputes,
@@ -102,7 +103,9 @@ async function disputeContent(
         Buyer: h(
           'span',
           { dir: 'auto' },
-          [order.buyerName, order.buyerEmail, order.buyerPhone].filter(Boolean).join(', '),
+          order.erasedAt === null
+            ? [order.buyerName, order.buyerEmail, order.buyerPhone].filter(Boolean).join(', ')
+            : ERASED,
         ),
       }),
     ),

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { FoundOrder } from '../../orders/public.ts';
-import { searchAllOrders } from '../../orders/public.ts';
+import { markErased, searchAllOrders } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
@@ -52,7 +52,7 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
 function orderTable(orders: readonly FoundOrder[]) {
   return dataTable({
     caption: 'Orders, newest first',
-    rows: orders,
+    rows: orders.map(markErased),
     empty: 'No order matches.',
     columns: [
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },

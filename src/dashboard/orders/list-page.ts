@@ -3,6 +3,7 @@ import { h } from 'preact';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { OrderRow } from '../../orders/public.ts';
+import { markErased } from '../../orders/public.ts';
 import { shorten } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
@@ -74,7 +75,7 @@ function listView(
       dataTable({
         caption: 'Orders, newest first',
         columns: COLUMNS,
-        rows: orders,
+        rows: orders.map(markErased),
         empty: Object.values(filter).some(Boolean)
           ? 'No order matches.'
           : 'There are no orders yet.',

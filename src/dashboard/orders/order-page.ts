@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { RunningLine } from '../../ledger/public.ts';
 import type { OrderAction, OrderDetails, OrderRow } from '../../orders/public.ts';
-import { waitingOf } from '../../orders/public.ts';
+import { markErased, waitingOf } from '../../orders/public.ts';
 import type { View } from '../view/layout.ts';
 import { copyable, facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
 import type { RefusedAction } from './action-form.ts';
@@ -72,7 +72,8 @@ function actionsSection(
   );
 }
 
-function orderFacts(order: OrderRow, now: Date) {
+function orderFacts(row: OrderRow, now: Date) {
+  const order = markErased(row);
   return section(
     'order',
     'Order',
@@ -105,7 +106,9 @@ function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Da
       Cancelled: order.cancelledAt && moment(order.cancelledAt, now),
       'Link expires': isOpen && moment(order.paymentLinkExpiresAt, now),
     }),
-    h('p', { class: 'hint' }, "The buyer's page:"),
-    copyable('payment link', paymentUrlOf(order)),
+    order.erasedAt === null && [
+      h('p', { class: 'hint' }, "The buyer's page:"),
+      copyable('payment link', paymentUrlOf(order)),
+    ],
   );
 }

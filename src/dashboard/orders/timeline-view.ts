@@ -26,6 +26,7 @@ const LABELS = {
   CHARGEBACK_OPENED: "The buyer's bank opened a chargeback",
   CHARGEBACK_WON: 'The chargeback was won',
   CHARGEBACK_LOST: 'The chargeback was lost',
+  ORDER_ERASED: "The buyer's data was erased",
 } as const satisfies Record<TimelineRow['kind'], string>;
 
 /** A long order has thousands of entries, such as failed payments. */

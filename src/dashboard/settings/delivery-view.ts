@@ -7,6 +7,7 @@ import type {
   RetryOutcome,
   SentRequest,
 } from '../../webhooks/public.ts';
+import { ERASED } from '../../orders/public.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import {
@@ -57,7 +58,7 @@ export function deliveryView(content: DeliveryContent): View {
       doneNotice(DONE, done),
       deliverySection(content, path),
       attemptsSection(content, path),
-      shown && attemptSection(shown),
+      shown && attemptSection(shown, delivery),
       h('p', null, link(pathOf(environment, '/deliveries'), 'All deliveries')),
     ],
   };
@@ -66,7 +67,6 @@ export function deliveryView(content: DeliveryContent): View {
 function deliverySection({ environment, delivery }: DeliveryContent, path: string) {
   const { deliveryId, eventId, orderNumber, state, createdAt, nextAttemptAt, isUnderWay } =
     delivery;
-  const repeat = 'Your server gets the same event_id and the same bytes, with a new signature.';
   return section(
     'delivery',
     'The delivery',
@@ -80,15 +80,23 @@ function deliverySection({ environment, delivery }: DeliveryContent, path: strin
         ? 'Running now'
         : state === 'PENDING' && nextAttemptAt && moment(nextAttemptAt),
     }),
+    ...(delivery.isErased
+      ? [h('p', { class: 'hint' }, "The buyer's data was erased: it cannot be sent again.")]
+      : resendForm(environment, path)),
+  );
+}
+
+function resendForm(environment: Environment, path: string) {
+  return [
     h(
       'p',
       { class: 'hint' },
-      repeat,
+      'Your server gets the same event_id and the same bytes, with a new signature.',
       environment === 'production' &&
         ' This is production: if your server has handled the event already, it must recognise it.',
     ),
     form(`${path}/resend`, {}, submit(`Send it again ${IN_ENVIRONMENT[environment]}`, 'second')),
-  );
+  ];
 }
 
 function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
@@ -125,16 +133,8 @@ function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
   );
 }
 
-function attemptSection({
-  at,
-  kind,
-  url,
-  request,
-  answer,
-  statusCode,
-  error,
-  durationMs,
-}: AttemptDetails) {
+function attemptSection(attempt: AttemptDetails, { isErased }: MerchantDelivery) {
+  const { at, kind, url, statusCode, error, durationMs } = attempt;
   return section(
     'attempt',
     'The attempt in full',
@@ -147,16 +147,22 @@ function attemptSection({
       Duration: `${durationMs} ms`,
     }),
     h('h3', null, 'The request as it was sent'),
-    request === null
-      ? h('p', null, 'Nothing was sent, because the URL was refused.')
-      : copyable('request', requestText(request)),
+    isErased ? h('p', null, ERASED) : requestPart(attempt),
     h('h3', null, 'The body of the answer'),
-    answer === null
-      ? h('p', null, 'There was no answer.')
-      : answer === ''
-        ? h('p', null, 'It is empty.')
-        : h('pre', { tabIndex: 0, role: 'group', 'aria-label': 'answer', dir: 'auto' }, answer),
+    isErased ? h('p', null, ERASED) : answerPart(attempt),
   );
+}
+
+function requestPart({ request }: AttemptDetails) {
+  return request === null
+    ? h('p', null, 'Nothing was sent, because the URL was refused.')
+    : copyable('request', requestText(request));
+}
+
+function answerPart({ answer }: AttemptDetails) {
+  if (answer === null) return h('p', null, 'There was no answer.');
+  if (answer === '') return h('p', null, 'It is empty, or no longer kept.');
+  return h('pre', { tabIndex: 0, role: 'group', 'aria-label': 'answer', dir: 'auto' }, answer);
 }
 
 /** The request as HTTP/1.1 writes it. */

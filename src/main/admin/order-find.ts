@@ -1,3 +1,4 @@
+import { markErased } from '../../orders/erased.ts';
 import { findOrders } from '../../orders/find-orders.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf } from './command.ts';
 import { blocks, moreHint, rupees, table } from './text.ts';
@@ -24,17 +25,19 @@ export const findCommand = defineCommand({
   async run({ sql }, { order, merchant, 'merchant-order-id': merchantOrderId, limit, ...filters }) {
     const given = { ...filters, orderNumber: order, merchantOrderId, merchantId: merchant };
     const data = await findOrders(sql, given, limitOf(limit));
-    const rows = data.orders.map((found) => [
-      found.orderNumber,
-      found.createdAt,
-      found.status,
-      rupees(found.amountPaise),
-      found.buyerEmail,
-      found.buyerPhone,
-      found.merchantOrderId,
-      found.merchantId,
-      found.environment,
-    ]);
+    const rows = data.orders
+      .map(markErased)
+      .map((found) => [
+        found.orderNumber,
+        found.createdAt,
+        found.status,
+        rupees(found.amountPaise),
+        found.buyerEmail,
+        found.buyerPhone,
+        found.merchantOrderId,
+        found.merchantId,
+        found.environment,
+      ]);
     const titles = ['ORDER', 'CREATED', 'STATUS', 'INR', 'E-MAIL', 'PHONE'];
     const text = table([...titles, "MERCHANT'S ID", 'MERCHANT', 'ENVIRONMENT'], rows);
     return { data, text: blocks(text, moreHint(data.hasMore)) };

@@ -8,6 +8,7 @@ import { AUDIT_COMMANDS } from './audit.ts';
 import type { AdminCommand } from './command.ts';
 import { parseArguments, UsageError } from './command.ts';
 import { DELIVERY_COMMANDS } from './delivery.ts';
+import { ERASE_COMMANDS } from './erase.ts';
 import { helpOfAll, helpOfOne } from './help.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
@@ -25,6 +26,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...WEBHOOK_COMMANDS,
   ...DELIVERY_COMMANDS,
   ...ORDER_COMMANDS,
+  ...ERASE_COMMANDS,
   ...LEDGER_COMMANDS,
   ...ALERT_COMMANDS,
   ...AUDIT_COMMANDS,

@@ -1,0 +1,196 @@
+-- Erasure of a buyer's data, and the retention of what is kept for a time. test/privacy/columns.ts
+-- says of every column of the schema whether it has a buyer's data.
+--
+-- The functions that change append-only tables run with the privileges of the tables' owner, because
+-- the login of the service has none for it. They change what is named here, and nothing else.
+
+-- Set once by erase_order: no personal column has a value from then on.
+ALTER TABLE orders ADD COLUMN erased_at timestamptz;
+ALTER TABLE orders ADD CONSTRAINT erased_order_has_no_personal_data CHECK (erased_at IS NULL OR (
+  (buyer_email, buyer_phone, buyer_name, description) = ('', '', '', '')
+  AND num_nonnulls(dispute_reason, dispute_evidence, dispute_resolution, dispute_decision_reason,
+    cancel_reason) = 0));
+
+-- The event of an erased order has no body: it cannot be sent again.
+ALTER TABLE webhook_deliveries ADD COLUMN is_erased boolean NOT NULL DEFAULT false;
+
+-- The ids that a callback names, of the order, its sessions and its payments: erase_order finds the
+-- callbacks of an order by them.
+ALTER TABLE gateway_callbacks ADD COLUMN named_ids text[] NOT NULL DEFAULT '{}';
+CREATE INDEX gateway_callbacks_by_named_ids ON gateway_callbacks USING gin (named_ids);
+-- Callbacks of an unknown form are few, and are searched as text.
+CREATE INDEX gateway_callbacks_not_understood ON gateway_callbacks (callback_id)
+  WHERE event = 'not_understood';
+
+-- An Idempotency-Key may be a buyer's address. An erased order keeps a hash of it, by which a repeat
+-- is recognised. No client can send such a key, because a key has no space. erasedKeyOf in
+-- src/orders/erased-key.ts is the same.
+CREATE FUNCTION erased_key(scope text, key text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'erased ' || encode(sha256(convert_to(scope || ' ' || key, 'UTF8')), 'hex')
+$$;
+
+-- A command of an erased order is refused, but its row is written first: without its texts. The lock
+-- makes it wait for an erasure that is under way.
+CREATE FUNCTION blank_command_of_erased_order() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  order_erased_at timestamptz;
+BEGIN
+  SELECT erased_at INTO order_erased_at FROM orders
+  WHERE order_number = NEW.order_number FOR KEY SHARE;
+  IF order_erased_at IS NOT NULL THEN
+    NEW.body := '{}';
+    NEW.reason := left(NEW.reason, 0);
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER commands_of_erased_orders BEFORE INSERT ON order_commands
+  FOR EACH ROW EXECUTE FUNCTION blank_command_of_erased_order();
+
+-- The names under which callbacks, alerts and sessions know an order.
+CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
+  SELECT array_remove(array_agg(id), NULL) FROM (
+    SELECT o.order_number
+    UNION SELECT session_id FROM payment_sessions WHERE order_number = o.order_number
+    UNION SELECT gateway_session_id FROM payment_sessions WHERE order_number = o.order_number
+    UNION SELECT gateway_payment_id FROM payments WHERE order_number = o.order_number
+    UNION SELECT gateway_payment_id FROM failed_payments WHERE order_number = o.order_number
+    UNION SELECT reversal_id FROM gateway_reversals WHERE order_number = o.order_number
+  ) AS named (id)
+$$;
+
+-- The subjects of alerts about an order.
+CREATE FUNCTION alert_subjects_of(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
+  SELECT array_agg(subject) FROM (
+    SELECT unnest(ids_of_order(o))
+    UNION SELECT gateway_subject(o.gateway, unnest(ids_of_order(o)))
+    UNION SELECT delivery_id FROM order_events JOIN webhook_deliveries USING (event_id)
+      WHERE order_number = o.order_number
+  ) AS named (subject)
+$$;
+
+-- Why the buyer's data of an order is still needed; empty if it is not. Each is a kind with what it is
+-- about: src/privacy/erase-order.ts has the sentences.
+CREATE FUNCTION reasons_to_keep(o orders) RETURNS TABLE (kind text, subject text)
+LANGUAGE sql STABLE AS $$
+  SELECT 'not_final', o.status::text WHERE o.status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED')
+  UNION ALL SELECT 'pending_operation', o.pending_operation->>'kind'
+    WHERE o.pending_operation IS NOT NULL
+  UNION ALL SELECT 'not_started', NULL
+    WHERE EXISTS (SELECT FROM unstarted_orders u WHERE u.order_number = o.order_number)
+  UNION ALL SELECT 'step_unacknowledged', min(s.kind) FROM order_steps s
+    WHERE s.order_number = o.order_number AND s.unacknowledged HAVING count(*) > 0
+  UNION ALL SELECT 'delivery_pending', d.delivery_id
+    FROM order_events e JOIN webhook_deliveries d USING (event_id)
+    WHERE e.order_number = o.order_number AND d.state = 'PENDING'
+  -- An attempt that hung past its lease may still be recorded, with the answer.
+  UNION ALL SELECT 'attempt_under_way', d.delivery_id
+    FROM order_events e JOIN webhook_deliveries d USING (event_id)
+    WHERE e.order_number = o.order_number AND d.state <> 'PENDING' AND d.attempt_token IS NOT NULL
+      AND d.attempt_until > service_now() - interval '10 minutes'
+  UNION ALL SELECT 'session_opening', s.session_id FROM payment_sessions s
+    WHERE s.order_number = o.order_number AND s.state = 'OPENING'
+      AND s.created_at > service_now() - interval '10 minutes'
+  UNION ALL SELECT 'capture_unapplied', p.gateway_payment_id FROM payments p
+    WHERE p.order_number = o.order_number AND p.is_whole
+      AND p.gateway_payment_id IS DISTINCT FROM o.gateway_payment_id
+      AND NOT EXISTS (SELECT FROM surplus_refunds s
+        WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+  UNION ALL SELECT 'surplus_refund_pending', s.gateway_payment_id FROM surplus_refunds s
+    WHERE s.order_number = o.order_number AND s.processed_at IS NULL
+  UNION ALL SELECT 'reversal_open', r.reversal_id FROM gateway_reversals r
+    WHERE r.order_number = o.order_number AND r.state IN ('pending', 'open')
+  UNION ALL SELECT 'alert_open', a.kind FROM alerts a
+    WHERE a.cleared_at IS NULL AND a.subject = ANY (alert_subjects_of(o))
+$$;
+
+-- Erases the buyer's data of one order, in every table, or refuses it while the data is needed. Ids,
+-- amounts, times, the ledger and the audit log stay. A repeat erases what was written in the moment of
+-- the first call, and nothing else.
+CREATE FUNCTION erase_order(
+  p_order_number text, p_actor text, p_address text, p_reason text
+) RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  o orders;
+  reasons jsonb;
+  ids text[];
+  subjects text[];
+BEGIN
+  -- Other writers of the order wait, and then find it erased.
+  SELECT * INTO o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN '{"outcome": "unknown"}';
+  END IF;
+  -- No attempt begins meanwhile.
+  PERFORM FROM order_events e JOIN webhook_deliveries d USING (event_id)
+  WHERE e.order_number = p_order_number ORDER BY d.delivery_id FOR UPDATE OF d;
+  SELECT jsonb_agg(r) INTO reasons FROM reasons_to_keep(o) r;
+  IF o.erased_at IS NULL AND reasons IS NOT NULL THEN
+    RETURN jsonb_build_object('outcome', 'refused', 'reasons', reasons);
+  END IF;
+  ids := ids_of_order(o);
+  subjects := alert_subjects_of(o);
+
+  UPDATE orders SET
+    buyer_email = '', buyer_phone = '', buyer_name = '', description = '',
+    idempotency_key = erased_key(merchant_id, idempotency_key), request_hash = '',
+    dispute_reason = NULL, dispute_evidence = NULL, dispute_resolution = NULL,
+    dispute_decision_reason = NULL, cancel_reason = NULL, erased_at = service_now()
+  WHERE order_number = p_order_number AND erased_at IS NULL;
+  UPDATE order_steps SET details = (
+    SELECT jsonb_object_agg(key, value) FROM jsonb_each(details)
+    WHERE key IN ('gateway_payment_id', 'utr', 'recovered', 'by', 'for', 'seconds'))
+  WHERE order_number = p_order_number AND jsonb_typeof(details) = 'object';
+  UPDATE order_commands SET body = '{}', reason = left(reason, 0)
+  WHERE order_number = p_order_number;
+  UPDATE order_events SET body = '' WHERE order_number = p_order_number;
+  UPDATE webhook_deliveries d SET is_erased = true FROM order_events e
+  WHERE e.order_number = p_order_number AND d.event_id = e.event_id;
+  UPDATE webhook_attempts a SET response_body = NULL
+  FROM order_events e JOIN webhook_deliveries d USING (event_id)
+  WHERE e.order_number = p_order_number AND a.delivery_id = d.delivery_id;
+  -- A payment link and its code may contain the description.
+  UPDATE payment_sessions SET upi_intent = NULL, page_url = NULL
+  WHERE order_number = p_order_number;
+  UPDATE payment_session_keys SET idempotency_key = erased_key(order_number, idempotency_key)
+  WHERE order_number = p_order_number AND idempotency_key NOT LIKE 'erased %';
+  UPDATE outside_settlements SET reason = '' WHERE order_number = p_order_number;
+  UPDATE gateway_callbacks SET body = '' WHERE gateway = o.gateway AND named_ids && ids;
+  UPDATE gateway_callbacks SET body = ''
+  WHERE gateway = o.gateway AND event = 'not_understood'
+    AND EXISTS (SELECT FROM unnest(ids) AS id WHERE strpos(body, id) > 0);
+  -- The gateway's own words.
+  UPDATE alerts SET details = details - 'error' WHERE subject = ANY (subjects);
+
+  IF o.erased_at IS NOT NULL THEN
+    RETURN '{"outcome": "erased_before"}';
+  END IF;
+  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+  VALUES (p_actor, p_address, 'order.erase', o.merchant_id, p_order_number,
+    jsonb_build_object('reason', p_reason));
+  RETURN '{"outcome": "erased"}';
+END $$;
+REVOKE EXECUTE ON FUNCTION erase_order(text, text, text, text) FROM PUBLIC;
+
+-- Retention. Answers to webhooks are found by their time; an erased one is not in the index.
+CREATE INDEX webhook_attempts_with_answer ON webhook_attempts (at) WHERE response_body IS NOT NULL;
+
+CREATE INDEX mails_finished ON mails (created_at) WHERE sealed IS NULL;
+
+-- Erases the answers to webhooks that are older than a time, at most p_most of them. Returns how many.
+CREATE FUNCTION erase_old_answers(p_before timestamptz, p_most integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  erased integer;
+BEGIN
+  UPDATE webhook_attempts a SET response_body = NULL
+  FROM (SELECT delivery_id, attempt_id FROM webhook_attempts
+    WHERE response_body IS NOT NULL AND at < least(p_before, service_now() - interval '1 day')
+    ORDER BY at LIMIT p_most) AS old
+  WHERE a.delivery_id = old.delivery_id AND a.attempt_id = old.attempt_id;
+  GET DIAGNOSTICS erased = ROW_COUNT;
+  RETURN erased;
+END $$;
+REVOKE EXECUTE ON FUNCTION erase_old_answers(timestamptz, integer) FROM PUBLIC;
+
+-- Which pepper made an API secret's HMAC: see src/merchants/credentials.ts. NULL: not known.
+ALTER TABLE api_keys ADD COLUMN pepper_id text;

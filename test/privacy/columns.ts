@@ -1,0 +1,147 @@
+/**
+ * Every column of the schema, by whose data it can have.
+ *
+ * - `buyer`: a buyer's; `erase_order` empties it
+ * - `derived`: made from a buyer's data, such as a hash of it; `erase_order` empties it, too
+ * - `merchant`: of merchants, of their users and of operators, who are not buyers
+ * - `passing`: of requests and mails; deleted when it has passed its time (docs/runbook/retention.md)
+ * - `audit`: what operators have written, which stays
+ * - `none`: ids, amounts, times, states and codes
+ */
+export type ColumnClass = 'buyer' | 'derived' | 'merchant' | 'passing' | 'audit' | 'none';
+
+/** The columns of each table in each class. */
+export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string>>>> = {
+  account_attempts: { passing: 'subject address', none: 'purpose attempts first_at last_at' },
+  alerts: {
+    // The error of a gateway may name a buyer; the other details are ids and amounts.
+    buyer: 'details',
+    none: 'alert_id kind subject count first_at last_at cleared_at cleared_by',
+  },
+  api_keys: {
+    merchant: 'api_key secret_hmac',
+    none: 'merchant_id environment created_at rotated_at last_used_at pepper_id',
+  },
+  audit_log: { audit: 'actor address details', none: 'audit_id at action merchant_id subject' },
+  dashboard_sessions: {
+    passing: 'token_hash address user_agent',
+    none: 'session_id user_id created_at last_seen_at expires_at',
+  },
+  failed_payments: { none: 'gateway gateway_payment_id order_number at' },
+  gateway_callbacks: {
+    buyer: 'body',
+    none: 'callback_id gateway environment event_id event received_at named_ids',
+  },
+  gateway_reversals: {
+    none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left
+      blocks_release booked_paise recorded_at ended_at checked_at`,
+  },
+  ledger_days: { none: 'merchant_id environment day debit_account credit_account amount_paise' },
+  ledger_proofs: { none: 'proof_id at duration_ms ok figures fault_count faults' },
+  ledger_seal: { none: 'is_only_row sealed_to next_to next_at next_xid' },
+  ledger_transfers: {
+    none: `transfer_id gateway gateway_payment_id operation order_number merchant_id environment
+      debit_account credit_account amount_paise at reversal_id`,
+  },
+  linked_accounts: { merchant: 'linked_account_id', none: 'merchant_id environment gateway' },
+  mails: { passing: 'sealed failure', none: 'mail_id created_at sent_at failed_at sweep_at' },
+  merchant_applications: {
+    merchant: `legal_name business_kind pan gstin phone street city region pin_code account_holder
+      account_number_sealed account_last_four ifsc`,
+    none: 'merchant_id submitted_at',
+  },
+  merchant_documents: {
+    merchant: 'file_name sha256 content_sealed',
+    none: 'document_id merchant_id kind media_type size_bytes uploaded_at',
+  },
+  merchant_environments: {
+    merchant: 'allowed_origins webhook_url webhook_secret_sealed',
+    none: 'merchant_id environment updated_at',
+  },
+  merchants: {
+    merchant: 'name email status_reason',
+    none: 'merchant_id status gateway created_at submissions application_edits',
+  },
+  one_time_links: { passing: 'token_hash', none: 'user_id purpose expires_at' },
+  order_blocks: { none: 'merchant_id environment ends_at orders by_status' },
+  order_commands: {
+    buyer: 'body reason',
+    merchant: 'actor',
+    none: 'order_number command_id received_at',
+  },
+  order_events: { buyer: 'body', none: 'event_id order_number sequence step_number type at' },
+  order_steps: {
+    // `step` is what the workflow has, which is never personal: docs/adr/0011.
+    buyer: 'details',
+    none: 'order_number step_number kind at recorded_at status step unacknowledged command_id',
+  },
+  orders: {
+    buyer: `idempotency_key description buyer_email buyer_phone buyer_name dispute_reason
+      dispute_evidence dispute_resolution dispute_decision_reason cancel_reason`,
+    derived: 'request_hash',
+    // The UTR and the merchant's own id are references of the accounts, and the token a random number.
+    none: `order_number merchant_id environment gateway merchant_order_id amount_paise payment_token
+      status pending_operation step_number dispute_count gateway_payment_id payment_utr paid_at
+      payment_link_expires_at completes_at dispute_raised_at dispute_respond_by dispute_decided_for
+      dispute_decided_at dispute_ended_at refund_amount_paise refund_reason refund_processed_at
+      cancelled_by cancelled_at waiting_dispute_id waiting_dispute_received_at open_session_id terms
+      created_at updated_at erased_at`,
+  },
+  outside_settlements: {
+    buyer: 'reason',
+    audit: 'actor',
+    none: 'order_number outcome reference at found_at',
+  },
+  payment_session_keys: { buyer: 'idempotency_key', none: 'order_number session_id' },
+  payment_sessions: {
+    buyer: 'upi_intent page_url',
+    none: `session_id order_number environment gateway state gateway_session_id expires_at ended_at
+      pay_command_id created_at next_check_at looked_at`,
+  },
+  payments: {
+    none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
+      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at
+      hold_started_at hold_refused_at held_at`,
+  },
+  pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },
+  rate_limits: { passing: 'client', none: 'admitted_at' },
+  recovery_codes: { merchant: 'code_hash', none: 'user_id used_at' },
+  schema_version: { none: 'version name md5 run_at' },
+  sign_ups: { passing: 'token_hash email business_name password_hash', none: 'expires_at' },
+  surplus_refunds: {
+    none: 'gateway gateway_payment_id order_number amount_paise reason started_at processed_at',
+  },
+  unstarted_orders: { none: 'order_number created_at' },
+  users: {
+    merchant: 'email password_hash totp_secret_sealed',
+    none: `user_id merchant_id operator_role totp_confirmed_at totp_last_step created_at
+      disabled_at`,
+  },
+  webhook_attempts: {
+    buyer: 'response_body',
+    merchant: 'url signature',
+    none: `attempt_id delivery_id merchant_id environment kind at api_version status_code
+      duration_ms error is_delivered`,
+  },
+  webhook_deliveries: {
+    none: `delivery_id event_id merchant_id environment event_type state next_attempt_at
+      last_attempt_due_at has_reservation attempt_token attempt_until created_at settled_at
+      is_erased`,
+  },
+  webhook_endpoints: { merchant: 'origin', none: 'next_free_at attempt_ms timeouts' },
+  webhook_resends: {
+    none: `resend_id merchant_id environment delivery_ids total_count only_undelivered created_at
+      done_count delivered_count refused_count finished_at stop_cause`,
+  },
+  webhook_warnings: { none: 'merchant_id environment warned_at mailed_at' },
+};
+
+/** The columns of a class, as `table.column`. */
+export function columnsOf(wanted: ColumnClass): { table: string; column: string }[] {
+  return Object.entries(COLUMNS).flatMap(([table, classes]) =>
+    (classes[wanted] ?? '')
+      .split(/\s+/)
+      .filter((column) => column !== '')
+      .map((column) => ({ table, column })),
+  );
+}
