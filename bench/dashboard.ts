@@ -99,7 +99,7 @@ async function startPages(url: string, sql: Sql) {
   const config = loadConfig({
     DATABASE_URL: url,
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
-    API_SECRET_PEPPER: 'a pepper for the benchmark, at least 32 characters',
+    API_SECRET_PEPPER: 'a pepper for the benchmark of at least 32 characters',
     WEBHOOK_SECRET_KEYS: SECRET_KEYS,
     DATA_ENCRYPTION_KEYS: SECRET_KEYS,
     DASHBOARD_RATE_LIMIT_PER_SECOND: '100000',

@@ -141,8 +141,8 @@ export const SERVICE_SETTINGS = {
   TEMPORAL_UI_URL: webAddress("Temporal's Web UI, for links to an order's workflow", {
     byDefault: 'set by `npm start`',
   }),
-  API_SECRET_PEPPER: setting(z.string().min(32), undefined, {
-    accepts: 'at least 32 characters',
+  API_SECRET_PEPPER: setting(z.string().regex(/^[^,]{32,}(,[^,]{32,})*$/), undefined, {
+    accepts: 'at least 32 characters, several separated by commas, the newest first',
     description: "keys the hashes of the merchants' API secrets",
     byDefault: 'required; made by `npm start`',
     secret: true,

@@ -21,6 +21,8 @@ export interface SecretBox {
   openBytes(sealed: Uint8Array, context: readonly string[]): Buffer;
   /** False when the secret was sealed with an older key. */
   isCurrent(sealed: string): boolean;
+  /** The ids of the keys, the newest first. */
+  readonly keyIds: readonly string[];
 }
 
 /**
@@ -63,6 +65,7 @@ export function createSecretBox(keys: string): SecretBox {
       const end = bytes.indexOf('.');
       return decrypt(keyOf(bytes.toString('latin1', 0, end)), bytes.subarray(end + 1), context);
     },
+    keyIds: [...byId.keys()],
     isCurrent: (sealed) => sealed.startsWith(`${currentId}.`),
   };
 }

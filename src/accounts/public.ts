@@ -16,6 +16,7 @@ export {
 export { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 export type { OperatorAction, OperatorRole } from './permissions.ts';
 export { mayDo } from './permissions.ts';
+export { totpContext } from './second-factor.ts';
 export type { ListedSession, SignedInUser } from './sessions.ts';
 export {
   endOtherSessions,

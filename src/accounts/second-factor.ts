@@ -20,15 +20,15 @@ export const totpOf = (secret: string, email: string) =>
   new TOTP({ issuer: ISSUER, label: email, secret: Secret.fromBase32(secret) });
 
 /** What a sealed secret belongs to. */
-const placeOf = (userId: string) => [userId, 'totp_secret'];
+export const totpContext = (userId: string) => [userId, 'totp_secret'];
 
 /** Encrypts the secret of a user's two-factor codes. */
 export const sealTotpSecret = ({ dataBox }: AccountDeps, userId: string, secret: string) =>
-  dataBox.seal(secret, placeOf(userId));
+  dataBox.seal(secret, totpContext(userId));
 
 /** Decrypts the secret of a user's two-factor codes. */
 export const openTotpSecret = ({ dataBox }: AccountDeps, userId: string, sealed: string) =>
-  dataBox.open(sealed, placeOf(userId));
+  dataBox.open(sealed, totpContext(userId));
 
 /**
  * The 30-second step that a code belongs to.

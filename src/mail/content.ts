@@ -6,15 +6,16 @@ const contentSchema = z.object({ to: z.string(), subject: z.string(), text: z.st
 /** What is sealed of a mail: it is personal. */
 export type MailContent = z.infer<typeof contentSchema>;
 
-const contextOf = (mailId: string) => ['mail', mailId];
+/** What a sealed mail belongs to. */
+export const mailContext = (mailId: string) => ['mail', mailId];
 
 /** Seals a mail for its row. */
 export function sealMail(mailBox: SecretBox, mailId: string, content: MailContent): Buffer {
-  return mailBox.sealBytes(Buffer.from(JSON.stringify(content)), contextOf(mailId));
+  return mailBox.sealBytes(Buffer.from(JSON.stringify(content)), mailContext(mailId));
 }
 
 /** @throws SealError when no configured key opens it */
 export function openMail(mailBox: SecretBox, mailId: string, sealed: Uint8Array): MailContent {
-  const opened = mailBox.openBytes(sealed, contextOf(mailId)).toString('utf8');
+  const opened = mailBox.openBytes(sealed, mailContext(mailId)).toString('utf8');
   return contentSchema.parse(JSON.parse(opened));
 }

@@ -14,6 +14,7 @@ import { createVersionRegistry } from '../http/versions.ts';
 import { createMailer } from '../mail/mailer.ts';
 import { createAuthenticate } from '../merchants/authenticate.ts';
 import { createKeyUse } from '../merchants/key-use.ts';
+import { createRenewHmac } from '../merchants/renew-hmac.ts';
 import { createOrderCommands } from '../orders/commands.ts';
 import { createOrderPresenter } from '../orders/presenter.ts';
 import { createStepRecorder } from '../orders/record-step.ts';
@@ -111,7 +112,12 @@ export async function composeApi(resources: Resources) {
   const pages = composeDashboard(resources, { apiRoutes: routes, present, commands, workflows });
   const app = createApp({
     routes: [...routes, ...pages, ...documentationOf(routes, config.publicBaseUrl)],
-    authenticate: createAuthenticate({ sql, pepper, recordKeyUse: createKeyUse({ sql, log }) }),
+    authenticate: createAuthenticate({
+      sql,
+      pepper,
+      recordKeyUse: createKeyUse({ sql, log }),
+      renewHmac: createRenewHmac({ sql, pepper, log }),
+    }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     readiness,
     trustedProxies: config.trustedProxies,

@@ -4,6 +4,7 @@ import { errorOf } from '../http/errors.ts';
 import type { Authenticate } from '../http/merchant-gate.ts';
 import { verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
+import type { RenewHmac } from './renew-hmac.ts';
 import { findKeyHolder } from './queries.ts';
 import { createSharedReads } from './shared-reads.ts';
 
@@ -15,6 +16,8 @@ export function createAuthenticate(deps: {
   sql: Sql;
   pepper: string;
   recordKeyUse?: RecordKeyUse;
+  /** Called after each request with the right secret. */
+  renewHmac?: RenewHmac;
 }): Authenticate {
   // A merchant sends many requests at the same time; one read serves those that wait.
   const readerOf = (environment: Environment) =>
@@ -26,6 +29,7 @@ export function createAuthenticate(deps: {
     const isVerified = verifySecret(deps.pepper, apiSecret, holder.secretHmac);
     if (!isVerified || !holder.isKnown) throw errorOf('UNAUTHORIZED');
     deps.recordKeyUse?.(apiKey);
+    deps.renewHmac?.(apiKey, apiSecret, holder);
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');

@@ -19,12 +19,40 @@ export function generateKeyPair(environment: Environment): KeyPair {
   };
 }
 
-/** The HMAC of a secret, which the database stores instead of the secret. */
-export function hmacOfSecret(pepper: string, apiSecret: string): Buffer {
-  return createHmac('sha256', pepper).update(apiSecret).digest();
+/** What the database stores instead of a secret. */
+export interface StoredSecret {
+  secretHmac: Buffer;
+  /** Names the pepper of the HMAC: {@link pepperIdOf}. */
+  pepperId: string;
 }
 
-/** Whether the secret has the stored HMAC; compares in constant time. */
-export function verifySecret(pepper: string, apiSecret: string, storedHmac: Uint8Array): boolean {
-  return timingSafeEqual(hmacOfSecret(pepper, apiSecret), storedHmac);
+/** The peppers of API_SECRET_PEPPER, the newest first. */
+const peppersOf = (setting: string): string[] => setting.split(',');
+
+const hmacWith = (pepper: string, apiSecret: string) =>
+  createHmac('sha256', pepper).update(apiSecret).digest();
+
+/** A name of a pepper that does not tell the pepper: 8 hexadecimal digits of an HMAC with it. */
+const pepperIdOf = (pepper: string) => hmacWith(pepper, 'id of this pepper').toString('hex', 0, 4);
+
+/** The ids of the configured peppers, the newest first. @param setting API_SECRET_PEPPER */
+export const pepperIdsOf = (setting: string): string[] => peppersOf(setting).map(pepperIdOf);
+
+/** What to store of a secret: its HMAC with the newest pepper. @param setting API_SECRET_PEPPER */
+export function storedSecretOf(setting: string, apiSecret: string): StoredSecret {
+  const [newest = ''] = peppersOf(setting);
+  return { secretHmac: hmacWith(newest, apiSecret), pepperId: pepperIdOf(newest) };
+}
+
+/**
+ * Whether the secret has the stored HMAC, with any of the peppers. Every pepper is tried and compared
+ * in constant time, so the time tells neither which one fits nor whether one does.
+ *
+ * @param setting API_SECRET_PEPPER
+ */
+export function verifySecret(setting: string, apiSecret: string, storedHmac: Uint8Array): boolean {
+  const fits = peppersOf(setting).map((pepper) =>
+    timingSafeEqual(hmacWith(pepper, apiSecret), storedHmac),
+  );
+  return fits.includes(true);
 }

@@ -4,12 +4,12 @@ import { DomainError } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { MerchantAdminDeps } from './commands.ts';
 import type { KeyPair } from './credentials.ts';
-import { generateKeyPair, hmacOfSecret } from './credentials.ts';
+import { generateKeyPair, storedSecretOf } from './credentials.ts';
 import { requireMerchant } from './queries.ts';
 
 /** What changes of API keys need. */
 export interface KeyDeps extends MerchantAdminDeps {
-  /** The key of the HMACs of secrets. */
+  /** API_SECRET_PEPPER: the keys of the HMACs of secrets, the newest first. */
   pepper: string;
 }
 
@@ -35,10 +35,11 @@ export async function createKeyPair(
   environment: Environment,
 ): Promise<KeyPair> {
   const pair = generateKeyPair(environment);
+  const { secretHmac, pepperId } = storedSecretOf(pepper, pair.apiSecret);
   const rows = await sql`
     WITH created AS (
-      INSERT INTO api_keys (api_key, merchant_id, environment, secret_hmac)
-      SELECT ${pair.apiKey}, merchant_id, ${environment}, ${hmacOfSecret(pepper, pair.apiSecret)}
+      INSERT INTO api_keys (api_key, merchant_id, environment, secret_hmac, pepper_id)
+      SELECT ${pair.apiKey}, merchant_id, ${environment}, ${secretHmac}, ${pepperId}
       FROM merchants WHERE merchant_id = ${merchantId} AND status IN ('APPROVED', 'SUSPENDED')
       ON CONFLICT (merchant_id, environment) DO NOTHING
       RETURNING merchant_id, api_key
@@ -69,10 +70,11 @@ export async function rotateSecret(
   environment: Environment,
 ): Promise<KeyPair> {
   const { apiSecret } = generateKeyPair(environment);
+  const { secretHmac, pepperId } = storedSecretOf(pepper, apiSecret);
   const [row] = await sql<{ apiKey: string }[]>`
     WITH rotated AS (
       UPDATE api_keys
-      SET secret_hmac = ${hmacOfSecret(pepper, apiSecret)}, rotated_at = clock_timestamp()
+      SET secret_hmac = ${secretHmac}, pepper_id = ${pepperId}, rotated_at = clock_timestamp()
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
       RETURNING merchant_id, api_key
     ), audited AS (

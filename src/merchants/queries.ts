@@ -28,6 +28,8 @@ export interface KeyHolder {
   name: string;
   status: MerchantStatus;
   secretHmac: Uint8Array;
+  /** The pepper of the HMAC; zeros if it is not known. */
+  pepperId: string;
   allowedOrigins: string[];
 }
 
@@ -52,6 +54,7 @@ export async function findKeyHolder(
       coalesce(m.name, 'Unknown Company') AS name,
       coalesce(m.status, 'APPROVED') AS status,
       coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
+      coalesce(k.pepper_id, '00000000') AS pepper_id,
       coalesce(e.allowed_origins, '{}') AS allowed_origins
     FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) given
     LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment

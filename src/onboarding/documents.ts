@@ -12,7 +12,8 @@ export const MAX_DOCUMENTS = 10;
 /** Uploads at the same moment: each round, one of them is written. */
 const MAX_TRIES = 2 * MAX_DOCUMENTS;
 
-const documentContext = (merchantId: string, documentId: string) => [
+/** What a sealed document belongs to. */
+export const documentContext = (merchantId: string, documentId: string) => [
   merchantId,
   documentId,
   'document',

@@ -21,7 +21,13 @@ export {
 export type { BankForm, BusinessForm } from './details.ts';
 export { REGIONS } from './details.ts';
 export type { OpenedDocument, Upload } from './documents.ts';
-export { addDocument, MAX_DOCUMENTS, openDocument, removeDocument } from './documents.ts';
+export {
+  addDocument,
+  documentContext,
+  MAX_DOCUMENTS,
+  openDocument,
+  removeDocument,
+} from './documents.ts';
 export type { OnboardingDeps } from './edit.ts';
 export { readApplication } from './queries.ts';
 export type { ListedMerchant, MerchantSearch, PastDecision, Review } from './review-queries.ts';
@@ -33,5 +39,5 @@ export {
 } from './review-queries.ts';
 export type { Decision, ReviewDeps } from './review.ts';
 export { decideMerchant, decisionsOf } from './review.ts';
-export { saveBank, saveBusiness } from './save.ts';
+export { accountNumberContext, saveBank, saveBusiness } from './save.ts';
 export { submitApplication } from './submit.ts';

@@ -1,4 +1,5 @@
 /** What other features may import from the webhooks. */
+export { webhookSecretContext } from './deliver.ts';
 export type { CheckUrl, Endpoint } from './endpoints.ts';
 export {
   findEndpoint,

@@ -6,7 +6,7 @@ import { adminProcess } from '../support/admin-cli.ts';
 import { databaseTest } from '../support/fixtures.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const PEPPER = 'a pepper for the tests, at least 32 characters';
+const PEPPER = 'a pepper for the tests of at least 32 characters';
 const KEYS = { apiKey: '', apiSecret: '' };
 const USER = { email: '', password: '' };
 

@@ -52,7 +52,7 @@ describe('the demo merchant’s keys that a start prints', () => {
 
   test('work after the pepper has changed', async ({ service }) => {
     const dataDir = temporaryFolder();
-    await seed(service, dataDir, { API_SECRET_PEPPER: 'another pepper, also of 32 characters' });
+    await seed(service, dataDir, { API_SECRET_PEPPER: 'another pepper also of 32 characters' });
     expect(await statusWith(service, (await seed(service, dataDir)).sandbox)).toBe(200);
   });
 });

@@ -40,7 +40,7 @@ function settingsOf(servers: Servers, port: number, gatewayPort: number) {
     DATABASE_URL: servers.databaseUrl,
     TEMPORAL_ADDRESS: servers.temporalAddress,
     TEMPORAL_NAMESPACE: 'randomised',
-    API_SECRET_PEPPER: 'a pepper for the tests, at least 32 characters',
+    API_SECRET_PEPPER: 'a pepper for the tests of at least 32 characters',
     WEBHOOK_SECRET_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     DATA_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',

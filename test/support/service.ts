@@ -25,7 +25,7 @@ import { realTemporal, skippingTemporal } from './temporal.ts';
  */
 const ANSWER_WITHIN_MS = 20_000;
 
-const PEPPER = 'a pepper for the tests, at least 32 characters';
+const PEPPER = 'a pepper for the tests of at least 32 characters';
 
 /** What the sandbox's simulator and the service share. */
 export const SIMULATOR_KEYS = {

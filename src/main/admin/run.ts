@@ -10,6 +10,7 @@ import { parseArguments, UsageError } from './command.ts';
 import { DELIVERY_COMMANDS } from './delivery.ts';
 import { ERASE_COMMANDS } from './erase.ts';
 import { helpOfAll, helpOfOne } from './help.ts';
+import { KEYS_COMMANDS } from './keys.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
 import { OPERATOR_COMMANDS } from './operator.ts';
@@ -31,6 +32,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...ALERT_COMMANDS,
   ...AUDIT_COMMANDS,
   ...WORKER_COMMANDS,
+  ...KEYS_COMMANDS,
 ];
 
 /** The output and exit code of a command. */

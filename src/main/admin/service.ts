@@ -28,6 +28,8 @@ export interface AdminService {
   pepper(): string;
   /** @throws ConfigError if WEBHOOK_SECRET_KEYS is missing */
   secretBox(): SecretBox;
+  /** @throws ConfigError if DATA_ENCRYPTION_KEYS is missing */
+  dataBox(): SecretBox;
   /** To send a mail. @throws ConfigError if DATA_ENCRYPTION_KEYS or TEMPORAL_ADDRESS is missing */
   mails(): Promise<MailDeps>;
   /** The operator's terminal; undefined in scripts. */
@@ -68,6 +70,7 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
     log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
     pepper: () => required(config, 'API_SECRET_PEPPER'),
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
+    dataBox: () => createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
     async temporal() {
       const address = required(config, 'TEMPORAL_ADDRESS');
       const { connectTemporal } = await import('../../temporal/client.ts');

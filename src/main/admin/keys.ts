@@ -1,0 +1,84 @@
+import { pepperIdsOf } from '../../merchants/credentials.ts';
+import type { KeyReport, KeyUsage } from '../../privacy/key-usage.ts';
+import type { AdminCommand, CommandResult } from './command.ts';
+import { defineCommand } from './command.ts';
+import type { AdminService } from './service.ts';
+import { blocks, facts, table } from './text.ts';
+
+/** The report of all keys, and the boxes of the configured ones; the features are loaded on demand. */
+async function keysOf({ sql, secretBox, dataBox, pepper }: AdminService) {
+  const { reportKeys } = await import('../../privacy/key-usage.ts');
+  const boxes = { WEBHOOK_SECRET_KEYS: secretBox(), DATA_ENCRYPTION_KEYS: dataBox() };
+  const report = await reportKeys(sql, {
+    WEBHOOK_SECRET_KEYS: boxes.WEBHOOK_SECRET_KEYS.keyIds,
+    DATA_ENCRYPTION_KEYS: boxes.DATA_ENCRYPTION_KEYS.keyIds,
+    API_SECRET_PEPPER: pepperIdsOf(pepper()),
+  });
+  return { boxes, report };
+}
+
+const STATES = {
+  newest: () => 'newest',
+  older: (rows: number) => (rows === 0 ? 'can be removed' : 'still needed'),
+  missing: () => 'MISSING: configure it, or its rows cannot be read',
+} as const satisfies Record<KeyUsage['role'], (rows: number) => string>;
+
+function reportText({ keys, unusedApiKeys }: KeyReport): string {
+  const rows = keys.map((key) => [
+    key.setting,
+    key.keyId,
+    key.rows,
+    STATES[key.role](key.rows),
+    Object.entries(key.of)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', '),
+  ]);
+  const unused = unusedApiKeys.map((key) => [key.apiKey, key.merchantId, key.lastUsedAt]);
+  return blocks(
+    table(['SETTING', 'KEY', 'ROWS', 'STATE', 'OF'], rows),
+    unused.length > 0 && 'API keys whose secret was not used since the pepper was replaced:',
+    unused.length > 0 && table(['API KEY', 'MERCHANT', 'LAST USED'], unused),
+  );
+}
+
+const isMissing = ({ role }: KeyUsage) => role === 'missing';
+
+const listCommand = defineCommand({
+  name: 'keys list',
+  summary:
+    'Count what depends on each key of WEBHOOK_SECRET_KEYS, DATA_ENCRYPTION_KEYS and API_SECRET_PEPPER',
+  notes: `An older key may be removed once nothing depends on it. API_SECRET_PEPPER shows ids that are made from the
+peppers. Exit 1 if rows need a key that no setting has.`,
+  options: {},
+  async run(service) {
+    const { report } = await keysOf(service);
+    return { data: report, text: reportText(report), failed: report.keys.some(isMissing) };
+  },
+});
+
+const resealCommand = defineCommand({
+  name: 'keys reseal',
+  summary: 'Encrypt everything again that an older key has encrypted, with the newest key',
+  notes: `Of webhook secrets, two-factor secrets, bank account numbers, documents and mails. First put the new key in
+front of the old ones, for every process of the service: docs/runbook/key-rotation.md. It can be interrupted and run
+again. Exit 1 if a value cannot be decrypted. API secrets are not encrypted: each moves to the newest pepper when it
+is used.`,
+  options: {},
+  async run(service): Promise<CommandResult> {
+    const { resealAll } = await import('../../privacy/reseal.ts');
+    const { sql, actor } = service;
+    const { boxes } = await keysOf(service);
+    const { resealed, unreadable } = await resealAll({ sql, actor, boxes });
+    const { report } = await keysOf(service);
+    const rows = unreadable.map(({ what, row, reason }) => [what, row, reason]);
+    const text = blocks(
+      facts({ 'Encrypted again': resealed, 'Cannot be decrypted': unreadable.length }),
+      rows.length > 0 && table(['WHAT', 'ROW', 'REASON'], rows),
+      reportText(report),
+    );
+    return { data: { resealed, unreadable, ...report }, text, failed: unreadable.length > 0 };
+  },
+});
+
+/** The commands for the keys of the service. */
+export const KEYS_COMMANDS: readonly AdminCommand[] = [listCommand, resealCommand];
