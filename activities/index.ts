@@ -8,13 +8,20 @@ import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
 import { createRecordActivities } from './record.ts';
 import { createRecoveryActivities } from './recovery.ts';
+import type { RetentionActivityDeps } from './retention.ts';
+import { createRetentionActivities } from './retention.ts';
 import type { SweepDeps } from './sweep.ts';
 import { createSweepActivities } from './sweep.ts';
 import type { WebhookDeps } from './webhooks.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** The dependencies of all activities. */
-export type ActivityDeps = MoneyDeps & SweepDeps & WebhookDeps & LedgerDeps & MailActivityDeps;
+export type ActivityDeps = MoneyDeps &
+  SweepDeps &
+  WebhookDeps &
+  LedgerDeps &
+  MailActivityDeps &
+  RetentionActivityDeps;
 
 /** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
@@ -27,5 +34,6 @@ export function createActivities(deps: ActivityDeps): Activities {
     ...createMailActivities(deps),
     ...createSweepActivities(deps),
     ...createLedgerActivities(deps),
+    ...createRetentionActivities(deps),
   };
 }

@@ -3,6 +3,7 @@ import {
   DURATION_SETTINGS,
   gatewaySettings,
   MAIL_SETTINGS,
+  RETENTION_SETTINGS,
   SERVICE_SETTINGS,
   TRACING_SETTINGS,
   VERSION_SETTINGS,
@@ -19,6 +20,7 @@ export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
   'Traces:': TRACING_SETTINGS,
   'Durations:': DURATION_SETTINGS,
+  'Retention:': RETENTION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(
       ENVIRONMENTS.flatMap(gatewaySettings).flatMap(({ prefix, settings }) =>

@@ -257,6 +257,29 @@ export const DURATION_SETTINGS = {
   RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments without a callback'),
 };
 
+const days = (least: number, fallback: number, description: string) =>
+  setting(z.coerce.number<string>().int().min(least).max(3650), fallback, {
+    accepts: `a whole number of days from ${least} to 3650`,
+    description,
+  });
+
+/** How long data is kept that nothing needs any more: docs/runbook/retention.md. */
+export const RETENTION_SETTINGS = {
+  // Longer than Temporal keeps closed workflows, and than reconciliation looks back: 7 days.
+  CALLBACK_RETENTION_DAYS: days(8, 90, 'callbacks of the gateway are deleted then'),
+  WEBHOOK_ANSWER_RETENTION_DAYS: days(
+    1,
+    90,
+    "the answers of merchants' servers to webhooks are deleted then; the attempts stay",
+  ),
+  // Longer than a mail is tried: 24 hours.
+  MAIL_RETENTION_DAYS: days(
+    2,
+    30,
+    'the records of mails that were sent or have failed are deleted then',
+  ),
+};
+
 /** What is configured of the gateways of one environment: undefined where no variable is given. */
 type GatewaySettings<Adapters extends readonly GatewayAdapter[]> = {
   [Adapter in Adapters[number] as Adapter['name']]:
@@ -326,6 +349,7 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
     mail: readAllOrNone(MAIL_SETTINGS, env),
     tracing: readSettings(TRACING_SETTINGS, env),
     durations: readSettings(DURATION_SETTINGS, env),
+    retention: readSettings(RETENTION_SETTINGS, env),
     gateways: {
       sandbox: readGateways('sandbox', env, adapters),
       production: readGateways('production', env, adapters),

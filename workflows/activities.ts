@@ -8,6 +8,7 @@ import type {
   ReconcileActivities,
   RecordActivities,
   RecoveryActivities,
+  RetentionActivities,
   SurplusActivities,
   SweepActivities,
   WebhookActivities,
@@ -123,5 +124,12 @@ export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
 /** One try, because it reads every order, and the Schedule runs again within the hour. */
 export const { verifyLedger } = proxyActivities<LedgerActivities>({
   startToCloseTimeout: '6 minutes',
+  retry: { maximumAttempts: 1 },
+});
+
+/** It heartbeats after each batch. One try, because the Schedule continues within the hour. */
+export const { deleteExpiredData } = proxyActivities<RetentionActivities>({
+  startToCloseTimeout: '9 minutes',
+  heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 1 },
 });

@@ -43,3 +43,8 @@ export async function sealOrderBlocks(): Promise<{ sealed: number }> {
 export async function verifyLedger(): Promise<{ ok: boolean; faultCount: number }> {
   return activities.verifyLedger();
 }
+
+/** Deletes what has passed its time. */
+export async function deleteExpiredData(): Promise<Record<string, number>> {
+  return activities.deleteExpiredData();
+}

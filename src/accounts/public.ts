@@ -1,5 +1,6 @@
 /** What the dashboard may use of the accounts. */
 export type { AccountDeps, Client, OutgoingMail } from './context.ts';
+export { EXPIRED_ACCESS } from './expired.ts';
 export type { LinkPurpose, OpenLink } from './links.ts';
 export { acceptInvitation, findLink, requestReset, resetPassword } from './links.ts';
 export type { LogInResult } from './log-in.ts';

@@ -60,7 +60,7 @@ const limitOf = (sql: Sql, limit: 'idle' | 'absolute') => sql`
     ELSE ${LIMITS.operator[limit]}::interval END)`;
 
 /** The condition that session `s` of user `u` has not ended. */
-const isLive = (sql: Sql) => sql`
+export const isLive = (sql: Sql) => sql`
   s.expires_at > service_now() AND s.last_seen_at > service_now() - ${limitOf(sql, 'idle')}
   AND u.disabled_at IS NULL`;
 

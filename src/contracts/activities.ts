@@ -217,6 +217,12 @@ export interface LedgerActivities {
   verifyLedger(): Promise<{ ok: boolean; faultCount: number }>;
 }
 
+/** The retention of data. */
+export interface RetentionActivities {
+  /** Deletes what has passed its time, in batches. @returns how many rows, by what they are */
+  deleteExpiredData(): Promise<Record<string, number>>;
+}
+
 /** Every activity that workflows call. */
 export type Activities = RecordActivities &
   RecoveryActivities &
@@ -228,4 +234,5 @@ export type Activities = RecordActivities &
   ReconcileActivities &
   SweepActivities &
   ListingActivities &
-  LedgerActivities;
+  LedgerActivities &
+  RetentionActivities;

@@ -32,6 +32,9 @@ export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
 /** The workflow type that verifies the whole ledger. */
 export const VERIFY_LEDGER_WORKFLOW = 'verifyLedger';
 
+/** The workflow type that deletes what has passed its time. */
+export const RETENTION_WORKFLOW = 'deleteExpiredData';
+
 /** The ids of the Schedules, by the workflow types that they start. */
 export const SCHEDULE_IDS = {
   [SWEEP_WORKFLOW]: 'sweep-unstarted-orders',
@@ -39,6 +42,7 @@ export const SCHEDULE_IDS = {
   [COMPARE_WORKFLOW]: 'compare-orders',
   [SEAL_BLOCKS_WORKFLOW]: 'seal-order-blocks',
   [VERIFY_LEDGER_WORKFLOW]: 'verify-ledger',
+  [RETENTION_WORKFLOW]: 'delete-expired-data',
 } as const;
 
 /** The Signal that has an order compare its state with its row. */

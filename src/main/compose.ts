@@ -162,6 +162,7 @@ export async function composeActivities(resources: Resources) {
     retries: createDeliveryRetries(temporal),
     publicBaseUrl: config.publicBaseUrl,
     sweepAfterMs: config.durations.sweepAfterMs,
+    retention: config.retention,
     recordStep: createStepRecorder({
       sql,
       present: createOrderPresenter(config.publicBaseUrl),

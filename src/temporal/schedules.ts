@@ -3,6 +3,7 @@ import { ScheduleAlreadyRunning } from '@temporalio/client';
 import {
   COMPARE_WORKFLOW,
   RECONCILE_WORKFLOW,
+  RETENTION_WORKFLOW,
   SCHEDULE_IDS,
   SEAL_BLOCKS_WORKFLOW,
   SWEEP_WORKFLOW,
@@ -15,6 +16,9 @@ const SEAL_BLOCKS_MS = 5 * 60_000;
 
 /** A proof of the whole ledger reads every order. */
 const VERIFY_LEDGER_MS = 60 * 60_000;
+
+/** The data that passes its time in an hour is deleted in some seconds. */
+const RETENTION_MS = 60 * 60_000;
 
 /** A missing workflow must be found within a minute; the comparison itself may take half of it. */
 const COMPARE_MS = 30_000;
@@ -35,6 +39,7 @@ export async function ensureSchedules(
   await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
   await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
   await ensureSchedule(client, VERIFY_LEDGER_WORKFLOW, VERIFY_LEDGER_MS);
+  await ensureSchedule(client, RETENTION_WORKFLOW, RETENTION_MS);
 }
 
 async function ensureSchedule(

@@ -1,0 +1,22 @@
+import { heartbeat } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { RetentionActivities } from '../src/contracts/activities.ts';
+import type { RetentionDeps } from '../src/privacy/retention.ts';
+import { deleteExpiredData } from '../src/privacy/retention.ts';
+
+/** The dependencies of the retention activity. */
+export interface RetentionActivityDeps extends RetentionDeps {
+  log: Logger;
+}
+
+/** The activity that deletes what has passed its time. */
+export function createRetentionActivities(deps: RetentionActivityDeps): RetentionActivities {
+  return {
+    async deleteExpiredData() {
+      const deleted = await deleteExpiredData(deps, heartbeat);
+      const rows = Object.values(deleted).reduce((sum, count) => sum + count, 0);
+      if (rows > 0) deps.log.info({ deleted }, 'Data that has passed its time was deleted');
+      return deleted;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { EXPIRED_ACCESS } from '../accounts/public.ts';
+import type { Sql } from '../db/client.ts';
+
+/** For how many days data is kept; see the settings. */
+export interface RetentionDays {
+  callbackRetentionDays: number;
+  webhookAnswerRetentionDays: number;
+  mailRetentionDays: number;
+}
+
+/** What the retention needs. */
+export interface RetentionDeps {
+  sql: Sql;
+  retention: RetentionDays;
+}
+
+const BATCH = 1000;
+
+/** The next run continues; a run must not meet it. */
+const MAX_RUN_MS = 5 * 60_000;
+
+/** Deletes at most `most` rows. @returns how many */
+type DeleteBatch = (most: number) => Promise<number>;
+
+/** What is deleted, by its name. The oldest goes first, so that a run that ends early has the oldest. */
+function batchesOf({ sql, retention }: RetentionDeps): Record<string, DeleteBatch> {
+  const { callbackRetentionDays, webhookAnswerRetentionDays, mailRetentionDays } = retention;
+  const before = (days: number) => sql`service_now() - ${days} * interval '1 day'`;
+  const access = Object.entries(EXPIRED_ACCESS).map(
+    ([name, remove]) => [name, async (most: number) => (await remove(sql, most)).count] as const,
+  );
+  return {
+    // Ids are in the order of time: the condition on the oldest rows needs no other index.
+    callbacks: async (most) => {
+      const { count } = await sql`
+        DELETE FROM gateway_callbacks WHERE callback_id IN (
+          SELECT callback_id FROM (SELECT callback_id, received_at FROM gateway_callbacks
+            ORDER BY callback_id LIMIT ${most}) AS oldest
+          WHERE received_at < ${before(callbackRetentionDays)})`;
+      return count;
+    },
+    // The attempts themselves stay: merchants and operators see when what was sent.
+    webhookAnswers: async (most) => {
+      const [row] = await sql<{ erased: number }[]>`
+        SELECT erase_old_answers(${before(webhookAnswerRetentionDays)}, ${most}) AS erased`;
+      return row?.erased ?? 0;
+    },
+    mails: async (most) => {
+      const { count } = await sql`
+        DELETE FROM mails WHERE mail_id IN (
+          SELECT mail_id FROM mails
+          WHERE sealed IS NULL AND created_at < ${before(mailRetentionDays)}
+          ORDER BY created_at LIMIT ${most})`;
+      return count;
+    },
+    ...Object.fromEntries(access),
+  };
+}
+
+/**
+ * Deletes what has passed its time, a batch at a time, so that no statement holds locks for long.
+ *
+ * @param onBatch called after each batch
+ * @returns how many rows, by what they are
+ */
+export async function deleteExpiredData(
+  deps: RetentionDeps,
+  onBatch: () => void = () => {},
+): Promise<Record<string, number>> {
+  const endsAtMs = performance.now() + MAX_RUN_MS;
+  const deleted: Record<string, number> = {};
+  for (const [name, deleteBatch] of Object.entries(batchesOf(deps))) {
+    let count = BATCH;
+    deleted[name] = 0;
+    while (count === BATCH && performance.now() < endsAtMs) {
+      count = await deleteBatch(BATCH);
+      deleted[name] += count;
+      onBatch();
+    }
+  }
+  return deleted;
+}
