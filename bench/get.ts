@@ -37,7 +37,7 @@ export const benchmark: Benchmark = {
             throw new Error(`${base}: ${response.statusCode} ${text}`);
           return text;
         };
-        await assertSameBytes(await read(service.sandboxUrl, 0), await read(bare.url, 0));
+        assertSameBytes(await read(service.sandboxUrl, 0), await read(bare.url, 0));
         const batch = { count: READS[size], concurrency: CONCURRENCY };
         const pids = { ...findPids(REPOSITORY, service.dataDir), bare: bare.pid };
         const cpu = { API: [] as number[], bare: [] as number[], PostgreSQL: [] as number[] };

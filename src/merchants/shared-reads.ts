@@ -1,4 +1,6 @@
-/** A read that has run for this long may hang, as on a lost connection: callers read for themselves. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A read that has run for this long may hang, as on a lost connection: it is not waited for. */
 const MAX_WAIT_MS = 50;
 
 /** The read of one key that runs now. */
@@ -39,7 +41,7 @@ export function createSharedReads<Value>(
   return (key) => {
     const current = running.get(key);
     if (!current || nowMs() - current.startedAtMs > MAX_WAIT_MS) return start(key);
-    current.next ??= current.settled.then(() => start(key));
+    current.next ??= Promise.race([current.settled, delay(MAX_WAIT_MS)]).then(() => start(key));
     return current.next;
   };
 }

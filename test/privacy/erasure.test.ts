@@ -231,7 +231,7 @@ test('a webhook of an erased order cannot be sent again', async ({
   const deliveries = await service.sql<{ deliveryId: string }[]>`
     SELECT delivery_id FROM order_events JOIN webhook_deliveries USING (event_id)
     WHERE order_number = ${refunded.order_number}`;
-  const [{ deliveryId = '' } = {}] = deliveries;
+  const deliveryId = deliveries[0]?.deliveryId ?? '';
   const received = merchant.receiver.received.length;
   const refusal = `The event of ${deliveryId} cannot be sent again: the buyer's data was erased`;
   expect(await cli.refusal('delivery', 'retry', '--delivery', deliveryId)).toBe(refusal);

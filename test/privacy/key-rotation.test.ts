@@ -58,20 +58,21 @@ async function writeSealedValues({ sql }: TestDatabase, keys: string, secret: st
       ];
     }),
   );
-  const of = <Kind extends string | Buffer>(name: string) => sealed[name] as Kind;
+  const text = (name: string) => sealed[name] as string;
+  const bytes = (name: string) => sealed[name] as Buffer;
   await sql`
     INSERT INTO merchant_environments (merchant_id, environment, webhook_secret_sealed)
-    VALUES (${merchantId}, 'sandbox', ${of<string>('webhook secrets')})`;
+    VALUES (${merchantId}, 'sandbox', ${text('webhook secrets')})`;
   await sql`
     INSERT INTO users (user_id, email, merchant_id, totp_secret_sealed)
-    VALUES (${ids.userId}, ${`${randomUUID()}@example.com`}, ${merchantId}, ${of<string>('two-factor secrets')})`;
+    VALUES (${ids.userId}, ${`${randomUUID()}@example.com`}, ${merchantId}, ${text('two-factor secrets')})`;
   await sql`
     INSERT INTO merchant_applications (merchant_id, account_number_sealed, account_last_four)
-    VALUES (${merchantId}, ${of<string>('bank account numbers')}, '1234')`;
+    VALUES (${merchantId}, ${text('bank account numbers')}, '1234')`;
   await sql`
     INSERT INTO merchant_documents (document_id, merchant_id, kind, file_name, media_type, size_bytes, sha256, content_sealed)
-    VALUES (${ids.documentId}, ${merchantId}, 'bank', 'a.pdf', 'application/pdf', 1, ${Buffer.alloc(32)}, ${of<Buffer>('documents')})`;
-  await sql`INSERT INTO mails (mail_id, sealed) VALUES (${ids.mailId}, ${of<Buffer>('mails that wait')})`;
+    VALUES (${ids.documentId}, ${merchantId}, 'bank', 'a.pdf', 'application/pdf', 1, ${Buffer.alloc(32)}, ${bytes('documents')})`;
+  await sql`INSERT INTO mails (mail_id, sealed) VALUES (${ids.mailId}, ${bytes('mails that wait')})`;
   return ids;
 }
 
