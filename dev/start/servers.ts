@@ -76,7 +76,8 @@ export function postgresOptions(context: ServerContext): EmbeddedPostgresOptions
     port: config.postgresPort,
     cacheRoot: cacheRoot(config.cacheHome),
     logFile: serverLog(context, 'postgres'),
-    settings: { max_connections: MAX_CONNECTIONS },
+    // Terse: PostgreSQL's own log would show the whole row that a constraint refuses.
+    settings: { max_connections: MAX_CONNECTIONS, log_error_verbosity: 'terse' },
   };
 }
 

@@ -72,14 +72,14 @@ const QUOTES_NAMES = /^(08|28|3D|3F|42|53|55|57)[0-9A-Z]{3}$/;
  * The message of an error without quoted values: PostgreSQL and JSON.parse quote what they refuse,
  * a row's value or a part of a request.
  */
-function messageOf(error: Error & { code?: unknown }): string {
+export function safeMessage(error: Error & { code?: unknown }): string {
   const { name, code, message } = error;
   if (name === 'PostgresError' && QUOTES_NAMES.test(String(code))) return message;
   return message.replace(/".*"/s, '"…"');
 }
 
 /** The stack without the message that it begins with. */
-function framesOf(stack: unknown): string | undefined {
+export function framesOf(stack: unknown): string | undefined {
   if (typeof stack !== 'string') return undefined;
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
   return frames.length === 0 ? undefined : frames.join('\n');
@@ -95,7 +95,7 @@ export function describeError(error: Error, depth = 0): Record<string, unknown> 
   const { cause } = error;
   return {
     type: error.name === 'Error' ? error.constructor.name : error.name,
-    message: messageOf(error),
+    message: safeMessage(error),
     ...Object.fromEntries(fields),
     stack: framesOf(error.stack),
     ...(cause instanceof Error && depth < MAX_CAUSES && { cause: describeError(cause, depth + 1) }),

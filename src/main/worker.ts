@@ -10,6 +10,7 @@ import { MAX_UNANSWERED_SENDS } from '../webhooks/sender.ts';
 import { composeActivities } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
+import { storableFailures } from './storable-failures.ts';
 import { chooseSdkMetrics } from './sdk-metrics.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { startTracing } from './tracing.ts';
@@ -101,6 +102,9 @@ await runMain(
       activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
       shutdownGraceTime: SHUTDOWN_GRACE_MS,
       ...tracing.worker,
+      interceptors: {
+        activity: [...(tracing.worker.interceptors?.activity ?? []), storableFailures],
+      },
     };
     const workflows = runsWorkflows
       ? { workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }) }
