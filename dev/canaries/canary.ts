@@ -1,0 +1,78 @@
+import { randomInt } from 'node:crypto';
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+const BASE36 = `0123456789${LETTERS}`;
+const MARK = 'cnry';
+
+const random = (alphabet: string, length: number) =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+/** Canary values by what they identify themselves with: letters and digits, in lower case. */
+export interface Canaries {
+  /** A word that occurs nowhere else. @param place where the value is put, for the report */
+  word(place: string): string;
+  email(place: string): string;
+  /** A mobile number of India, in the form of E.164. */
+  phone(place: string): string;
+  /** A permanent account number of a company. */
+  pan(place: string): string;
+  digits(place: string, length: number): string;
+  /** A secret that the service has made. */
+  add(place: string, secret: string): void;
+  placeOf(core: string): string | undefined;
+  /** The number of values by place. */
+  counts(): ReadonlyMap<string, number>;
+}
+
+/** Creates a set of canary values, none of which is made twice. */
+export function createCanaries(): Canaries {
+  const places = new Map<string, string>();
+  function made(place: string, value: string, core = value): string {
+    places.set(core.toLowerCase(), place);
+    return value;
+  }
+  const word = (place: string) => made(place, MARK + random(BASE36, 14));
+  return {
+    word,
+    email: (place) => `${word(place)}@example.com`,
+    phone(place) {
+      const number = `9${random('0123456789', 9)}`;
+      return made(place, `+91${number}`, number);
+    },
+    // The fourth letter says what the holder is: C, a company.
+    pan: (place) =>
+      made(
+        place,
+        `${random(LETTERS, 3)}c${random(LETTERS, 1)}${random('0123456789', 4)}${random(LETTERS, 1)}`.toUpperCase(),
+      ),
+    digits: (place, length) => made(place, `7${random('0123456789', length - 1)}`),
+    add: (place, secret) => void made(place, secret, coreOf(secret)),
+    placeOf: (core) => places.get(core),
+    counts() {
+      const counts = new Map<string, number>();
+      for (const place of places.values()) counts.set(place, (counts.get(place) ?? 0) + 1);
+      return counts;
+    },
+  };
+}
+
+/** The longest part of a secret between its separators. */
+function coreOf(secret: string): string {
+  const parts = secret.split(/[^A-Za-z0-9]/);
+  return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), '');
+}
+
+const RUN = /[a-z0-9]{10,}/g;
+const MARKED = /cnry[a-z0-9]{14}/g;
+
+/** The canaries in a text that is in none of the encodings of `encodings.ts`. */
+export function canariesIn(text: string, { placeOf }: Canaries): string[] {
+  const found: string[] = [];
+  for (const [run] of text.toLowerCase().matchAll(RUN)) {
+    const candidates = [run, run.replace(/^91(?=9\d{9}$)/, ''), ...(run.match(MARKED) ?? [])];
+    for (const candidate of new Set(candidates)) {
+      if (placeOf(candidate) !== undefined) found.push(candidate);
+    }
+  }
+  return found;
+}

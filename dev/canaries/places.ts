@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import postgres from 'postgres';
+
+/** A place to search: its name, and its texts. */
+export interface Place {
+  readonly name: string;
+  texts(): AsyncIterable<string>;
+}
+
+const MAX_LINE = 1024 * 1024;
+
+async function* partsOf(text: string): AsyncGenerator<string> {
+  for (let start = 0; start < text.length; start += MAX_LINE) {
+    // Values at the seam are in both parts.
+    yield text.slice(Math.max(0, start - 4096), start + MAX_LINE);
+  }
+}
+
+/** Every file below a folder. */
+export function filesBelow(folder: string): Place[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => ({
+      name: relative(folder, path),
+      texts: () => partsOf(readFileSync(path, 'latin1')),
+    }));
+}
+
+/** A text in memory. */
+export const inMemory = (name: string, text: () => string): Place => ({
+  name,
+  texts: () => partsOf(text()),
+});
+
+/** Every table of a database with all columns, as `COPY` writes them. */
+export async function tablesOf(adminUrl: string, database: string): Promise<Place[]> {
+  const url = new URL(adminUrl);
+  url.pathname = `/${database}`;
+  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  try {
+    const tables = await sql<{ schema: string; name: string }[]>`
+      SELECT n.nspname AS schema, c.relname AS name FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind IN ('r', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+      ORDER BY 1, 2`;
+    return tables.map(({ schema, name }) => ({
+      name: `${database}.${name}`,
+      texts: () => copyOf(url.href, `"${schema}"."${name}"`),
+    }));
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** The rows of a table, in parts that end with a row. */
+async function* copyOf(url: string, table: string): AsyncGenerator<string> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    let rest = '';
+    const rows = await sql.unsafe(`COPY ${table} TO STDOUT`).readable();
+    for await (const chunk of rows) {
+      rest += (chunk as Buffer).toString('utf8');
+      if (rest.length < MAX_LINE) continue;
+      const end = rest.lastIndexOf('\n') + 1;
+      if (end === 0) continue;
+      yield rest.slice(0, end);
+      rest = rest.slice(end);
+    }
+    yield rest;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
