@@ -63,16 +63,21 @@ function coreOf(secret: string): string {
 }
 
 const RUN = /[a-z0-9]{10,}/g;
-const MARKED = /cnry[a-z0-9]{14}/g;
+/** What a value looks like inside of a longer run: a marked word, a number with its country code, a PAN. */
+const PARTS = [
+  /cnry[a-z0-9]{14}/g,
+  /\d{10,}/g,
+  /(?<=^91|[a-z]91)9\d{9}(?!\d)/g,
+  /[a-z]{5}\d{4}[a-z]/g,
+];
 
-/** The canaries in a text that is in none of the encodings of `encodings.ts`. */
+/** The canaries in a text, as it is: `search.ts` decodes what is encoded. */
 export function canariesIn(text: string, { placeOf }: Canaries): string[] {
-  const found: string[] = [];
+  const found = new Set<string>();
   for (const [run] of text.toLowerCase().matchAll(RUN)) {
-    const candidates = [run, run.replace(/^91(?=9\d{9}$)/, ''), ...(run.match(MARKED) ?? [])];
-    for (const candidate of new Set(candidates)) {
-      if (placeOf(candidate) !== undefined) found.push(candidate);
+    for (const candidate of [run, ...PARTS.flatMap((part) => run.match(part) ?? [])]) {
+      if (placeOf(candidate) !== undefined) found.add(candidate);
     }
   }
-  return found;
+  return [...found];
 }

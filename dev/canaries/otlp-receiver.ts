@@ -62,11 +62,12 @@ export async function startOtlpReceiver() {
   const texts: string[] = [];
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {
-    void json(request).then((body) => {
+    const received = json(request).then((body) => {
       texts.push(JSON.stringify(body));
       spans.push(...spansOf(body as OtlpRequest));
       response.setHeader('Content-Type', 'application/json').end('{}');
     });
+    received.catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

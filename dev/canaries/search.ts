@@ -1,7 +1,7 @@
 import { gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { canariesIn, type Canaries } from './canary.ts';
 
-const BASE64_RUN = /[A-Za-z0-9+/_-]{20,}/g;
+const BASE64_RUN = /[A-Za-z0-9+/_-]{16,}/g;
 /** As `COPY` writes a bytea, and as JSON or a log may write one. */
 const HEX_RUN = /(?<![0-9a-f])(?:[0-9a-f]{2}){8,}(?![0-9a-f])/gi;
 /** The starts of compressed data, and what reads it. */

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { once } from 'node:events';
@@ -79,7 +79,7 @@ async function sendCallbacks({ canaries, client, environment }: VisitorDeps): Pr
       body,
       headers: {
         'X-Razorpay-Signature': signature,
-        'X-Razorpay-Event-Id': canaries.word('event id of a callback').slice(4),
+        'X-Razorpay-Event-Id': `evt_${randomUUID()}`,
       },
     });
   const payload = () =>
