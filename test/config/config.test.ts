@@ -55,7 +55,12 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
     ['10.0.0.0/99', 'proxy'],
     ['10.0.0.1', '::1, 10.0.0.0/8'],
   ],
-  ['API_SECRET_PEPPER', 'at least 32 characters', ['short'], ['x'.repeat(32)]],
+  [
+    'API_SECRET_PEPPER',
+    'at least 32 characters, several separated by commas, the newest first',
+    ['short', `${'x'.repeat(32)},short`, `${'x'.repeat(32)},`],
+    ['x'.repeat(32), `${'x'.repeat(32)},${'y'.repeat(32)}`],
+  ],
   [
     'WEBHOOK_SECRET_KEYS',
     'id:base64 of 32 bytes, several with different ids separated by commas, the newest first',

@@ -94,7 +94,9 @@ test('an empty file is a secret that is not given, as an empty value is', () => 
 
 test('a wrong value in a file does not appear in the line about it', () => {
   const line = errorOf({ API_SECRET_PEPPER_FILE: fileWith('short-secret') });
-  expect(line).toBe('API_SECRET_PEPPER is wrong: it accepts at least 32 characters');
+  expect(line).toBe(
+    'API_SECRET_PEPPER is wrong: it accepts at least 32 characters, several separated by commas, the newest first',
+  );
 });
 
 test('what is no secret is not read from a file', () => {
