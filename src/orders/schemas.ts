@@ -13,7 +13,10 @@ export const orderSchema = z
     currency: z.literal('INR'),
     status: z.enum(ORDER_STATUSES),
     dispute_count: z.int().min(0),
-    buyer: z.object({ email: z.string(), name: z.string(), phone: z.string() }),
+    buyer: z.object({ email: z.string(), name: z.string(), phone: z.string() }).meta({
+      description:
+        "Empty texts once the buyer's data was erased, as are all texts about the order then",
+    }),
     description: z.string(),
     payment_url: z.string().meta({ description: "The buyer's payment page" }),
     payment_link_expires_at: dateTime,
