@@ -26,6 +26,11 @@ export const DEV_SETTINGS = {
   POSTGRES_PORT: port(15_432, 'PostgreSQL'),
   GATEWAY_SIMULATOR_PORT: port(8090, 'the gateway simulator'),
   MAILBOX_PORT: port(8025, 'the page that shows the mails of the service, unless SMTP_URL is set'),
+  MAILBOX_HOST: text('127.0.0.1', {
+    accepts: 'a host name or an address of this machine',
+    description:
+      'where these two listen, wherever the API does: the page shows every mail to its visitors',
+  }),
   MAILBOX_SMTP_PORT: port(1025, 'the SMTP server that keeps them, below `DATA_DIR`'),
   GATEWAY_SIMULATOR_PUBLIC_URL: webAddress('where buyers reach the gateway simulator', {
     byDefault: '`http://HOST:GATEWAY_SIMULATOR_PORT`',

@@ -9,21 +9,18 @@ import { createMailStore } from './mailbox/store.ts';
 import { createMailboxServer } from './mailbox/web.ts';
 import { currentCode } from './start/demo-users.ts';
 
-/** Mails are for this machine alone, wherever the API listens. */
-const HOST = '127.0.0.1';
-
 /** The SMTP server of `npm start`: it keeps the service's mails, and a page shows them. */
 await runMain({ name: 'mailbox', load: loadDevConfig }, async (config, log) => {
   const store = createMailStore(join(config.dataDir, 'mails'));
-  const { mailboxPort, mailboxSmtpPort } = config;
-  const smtpPlace = { host: HOST, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
+  const { mailboxHost: host, mailboxPort, mailboxSmtpPort } = config;
+  const smtpPlace = { host, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
   const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
   const readCodes = () => {
     const users = readDemoUsers(config.dataDir);
     return users ? [currentCode(users.operator)] : [];
   };
   const web = createMailboxServer(store, readCodes);
-  await listenOn({ host: HOST, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
+  await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
     web.listen(place);
     await once(web, 'listening');
   });
