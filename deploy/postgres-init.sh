@@ -3,10 +3,12 @@
 # Afterwards no process connects as the superuser.
 set -eu
 
-psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" \
-  -v owner_password="$DATABASE_OWNER_PASSWORD" \
-  -v service_password="$DATABASE_SERVICE_PASSWORD" \
-  -v temporal_password="$TEMPORAL_DATABASE_PASSWORD" <<'SQL'
+password() { cat "/run/secrets/$1"; }
+
+psql -v ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" \
+  -v owner_password="$(password database_owner_password)" \
+  -v service_password="$(password database_service_password)" \
+  -v temporal_password="$(password temporal_database_password)" <<'SQL'
 CREATE ROLE merchant_orders_owner LOGIN PASSWORD :'owner_password';
 CREATE ROLE merchant_orders_service LOGIN PASSWORD :'service_password';
 CREATE ROLE temporal LOGIN PASSWORD :'temporal_password';

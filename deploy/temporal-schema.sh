@@ -2,6 +2,9 @@
 # Migrates the schema of Temporal's two databases to the version of this tool. Idempotent.
 set -eu
 
+SQL_PASSWORD=$(cat /run/secrets/temporal_database_password)
+export SQL_PASSWORD
+
 for database in temporal temporal_visibility; do
   schema=postgresql/v12/temporal
   [ "$database" = temporal_visibility ] && schema=postgresql/v12/visibility
