@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { inheritedEnvironment } from '../../src/settings.ts';
+
+/**
+ * `npm run check:deploy`: checks the files of `deploy` and docker-compose.yml with the tools that read
+ * them. A tool that is not installed is named; with `--strict` that is a failure.
+ *
+ *   --schemas FOLDER   what deploy/checks/kubernetes-schemas.ts wrote; else kubeconform downloads them
+ */
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+const CHART = 'deploy/helm/merchant-payment-order-service';
+const EXAMPLES = join(CHART, 'examples');
+const SCRIPTS = ['make-secrets.sh', 'postgres-init.sh', 'temporal-schema.sh'];
+/** The version that Helm renders for and kubeconform checks against. */
+const KUBERNETES = '1.34.2';
+
+const { values: options } = parseArgs({
+  options: { strict: { type: 'boolean', default: false }, schemas: { type: 'string' } },
+});
+const { PATH, HOME, DOCKER_CONFIG } = inheritedEnvironment();
+const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-deploy-'));
+
+/** Fails with the command's output, unless it ends as expected. */
+type Run = (command: readonly string[], more?: RunOptions) => string;
+interface RunOptions {
+  readonly input?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** What the error says of a command that must fail. */
+  readonly refuses?: RegExp;
+}
+
+const run: Run = ([file = '', ...args], { input, env, refuses } = {}) => {
+  const { status, stdout, stderr } = spawnSync(file, args, {
+    cwd: REPOSITORY,
+    // A variable of this shell must not give what docker-compose.yml asks for.
+    env: { PATH, HOME, DOCKER_CONFIG, ...env },
+    encoding: 'utf8',
+    ...(input !== undefined && { input }),
+  });
+  const isExpected = refuses ? status !== 0 && refuses.test(stderr + stdout) : status === 0;
+  if (isExpected) return stdout;
+  const expected = refuses ? `a failure that says ${refuses}` : '0';
+  throw new Error(
+    `${file} ${args.join(' ')}\nends with ${status}, not ${expected}\n${stdout}${stderr}`,
+  );
+};
+
+interface Check {
+  readonly name: string;
+  /** The command that prints the version of the tool. */
+  readonly tool: readonly string[];
+  readonly check: () => void;
+}
+
+const COMPOSE = ['docker', 'compose', '--project-directory', '.'];
+const SANDBOX = ['--env-file', 'deploy/sandbox.env'];
+
+function checkCompose(): void {
+  const everything = ['--profile', '*', 'config', '--quiet'];
+  run([...COMPOSE, ...SANDBOX, ...everything]);
+  // Nothing that production must decide has a default.
+  run([...COMPOSE, ...everything], { refuses: /required variable \w+ is missing a value/ });
+}
+
+function checkCaddy(): void {
+  const users = join(folder, 'temporal_ui_users');
+  const hashed = run(['caddy', 'hash-password'], { input: 'password\n' }).trim();
+  writeFileSync(users, `operator ${hashed}\n`);
+  const env = { SITE_ADDRESS: 'pay.example.com', TEMPORAL_UI_USERS: users, HOME: folder };
+  const config = ['--config', 'deploy/Caddyfile', '--adapter', 'caddyfile'];
+  run(['caddy', 'validate', ...config], { env });
+  run(['caddy', 'fmt', '--diff', 'deploy/Caddyfile']);
+}
+
+/** The values of each example,. */
+const examples = () => readdirSync(join(REPOSITORY, EXAMPLES)).map((file) => join(EXAMPLES, file));
+
+function render(values: string): string {
+  return run(['helm', 'template', 'payments', CHART, '-f', values, '--kube-version', KUBERNETES]);
+}
+
+function checkHelm(): void {
+  for (const values of examples()) {
+    run(['helm', 'lint', CHART, '--strict', '-f', values, '--kube-version', KUBERNETES]);
+    render(values);
+  }
+  // Without the values that each operator must give, and with secrets among the settings.
+  run(['helm', 'lint', CHART], { refuses: /settings\/PUBLIC_BASE_URL/ });
+  const [values = ''] = examples();
+  const secret = ['--set', 'settings.API_SECRET_PEPPER=in-plain-text'];
+  run(['helm', 'template', CHART, '-f', values, ...secret], { refuses: /settings/ });
+}
+
+function checkManifests(): void {
+  const local = options.schemas;
+  const schemas = local
+    ? [`${local}/{{ .ResourceKind }}{{ .KindSuffix }}.json`]
+    : [
+        'default',
+        'https://raw.githubusercontent.com/datreeio/CRDs-catalog/main/{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json',
+      ];
+  const locations = schemas.flatMap((schema) => ['-schema-location', schema]);
+  const conform = ['kubeconform', '-strict', '-kubernetes-version', KUBERNETES, ...locations, '-'];
+  for (const values of examples()) {
+    const manifests = render(values);
+    run(conform, { input: manifests });
+    const broken = manifests.replace('readOnlyRootFilesystem', 'readOnlyRootFileSystem');
+    run(conform, { input: broken, refuses: /is invalid/ });
+  }
+}
+
+const CHECKS: readonly Check[] = [
+  { name: 'docker-compose.yml', tool: ['docker', 'compose', 'version'], check: checkCompose },
+  {
+    name: 'Dockerfile',
+    tool: ['hadolint', '--version'],
+    check: () => void run(['hadolint', 'deploy/Dockerfile']),
+  },
+  { name: 'Caddyfile', tool: ['caddy', 'version'], check: checkCaddy },
+  {
+    name: 'shell scripts',
+    tool: ['shellcheck', '--version'],
+    check: () => void run(['shellcheck', ...SCRIPTS.map((script) => join('deploy', script))]),
+  },
+  { name: 'Helm chart', tool: ['helm', 'version', '--short'], check: checkHelm },
+  { name: 'Kubernetes manifests', tool: ['kubeconform', '-v'], check: checkManifests },
+];
+
+function resultOf({ name, tool, check }: Check): 'passed' | 'failed' | 'not run' {
+  const print = (line: string) => process.stdout.write(`${name}: ${line}\n`);
+  let version: string;
+  try {
+    version = run(tool).replaceAll(/\s+/g, ' ').trim();
+  } catch {
+    print(`not run, because ${tool.slice(0, -1).join(' ')} is not installed`);
+    return 'not run';
+  }
+  try {
+    check();
+    print(`passed (${version})`);
+    return 'passed';
+  } catch (error) {
+    print(`failed\n${(error as Error).message}`);
+    return 'failed';
+  }
+}
+
+const results = CHECKS.map(resultOf);
+rmSync(folder, { recursive: true });
+const count = (wanted: string) => results.filter((result) => result === wanted).length;
+const [passed, failed, notRun] = [count('passed'), count('failed'), count('not run')];
+process.stdout.write(`check:deploy: ${passed} passed, ${failed} failed, ${notRun} not run\n`);
+process.exitCode = failed > 0 || (options.strict && notRun > 0) ? 1 : 0;
