@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net';
 /** A webhook whose signature was verified as the specification requires of merchants. */
 export interface VerifiedWebhook {
   event: string;
+  eventId: string;
   sequence: number;
+  orderNumber: string;
   status: string;
 }
 
@@ -29,7 +31,7 @@ export function isAuthentic(
   );
 }
 
-/** Starts the demo merchant's webhook endpoint on a free port of the loopback interface. */
+/** Starts a merchant's webhook endpoint on a free port of the loopback interface. */
 export async function startReceiver(onWebhook: (webhook: VerifiedWebhook) => void) {
   let secret = '';
   const arrived: VerifiedWebhook[] = [];
@@ -44,8 +46,9 @@ export async function startReceiver(onWebhook: (webhook: VerifiedWebhook) => voi
       response.writeHead(401).end();
       return;
     }
-    const { event, sequence, data } = JSON.parse(rawBody.toString('utf8'));
-    const webhook: VerifiedWebhook = { event, sequence, status: data.status };
+    const { event, event_id: eventId, sequence, data } = JSON.parse(rawBody.toString('utf8'));
+    const { order_number: orderNumber, status } = data;
+    const webhook: VerifiedWebhook = { event, eventId, sequence, orderNumber, status };
     response.writeHead(200).end();
     arrived.push(webhook);
     onWebhook(webhook);

@@ -1,16 +1,10 @@
 import { deepEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { loadConfig, required } from '../../src/config.ts';
-import { connectDatabase } from '../../src/db/client.ts';
 import type { DevFacts } from '../dev-facts.ts';
 import { readDevFacts } from '../dev-facts.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
-import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { createKeyPair } from '../../src/merchants/keys.ts';
-import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import { createSecretBox } from '../../src/secret-box.ts';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
 import { payAsBuyer } from './buyer.ts';
+import { registerMerchant } from './merchant.ts';
 import type { Receiver } from './receiver.ts';
 import { startReceiver } from './receiver.ts';
 
@@ -40,43 +34,18 @@ export async function runDemo(dataDir: string, print: Print): Promise<void> {
     print(`      ⇠ webhook ${sequence}: ${event} (${status}), signature verified`);
   });
   try {
-    const keys = await registerMerchant(facts, receiver, print);
+    const { environment } = facts;
+    const { merchantId, keys, webhookSecret } = await registerMerchant(
+      environment,
+      receiver.url,
+      'demo',
+    );
+    receiver.useSecret(webhookSecret);
+    print(`Merchant ${merchantId} is approved, its webhooks go to ${receiver.url}\n`);
     await runLifecycle(createCall(facts, keys, signal), receiver, print, signal);
     print('\nEvery step was as the specification says.');
   } finally {
     receiver.close();
-  }
-}
-
-async function registerMerchant(
-  facts: DevFacts,
-  receiver: Receiver,
-  print: Print,
-): Promise<KeyPair> {
-  const config = loadConfig(facts.environment);
-  const url = required(config, 'DATABASE_URL');
-  const sealing = required(config, 'WEBHOOK_SECRET_KEYS');
-  const pepper = required(config, 'API_SECRET_PEPPER');
-  const sql = connectDatabase(url, { maxConnections: 1, name: 'demo' });
-  try {
-    const checkUrl = createUrlCheck(config);
-    const admin = {
-      sql,
-      pepper,
-      secretBox: createSecretBox(sealing),
-      checkUrl,
-      actor: { name: 'demo', address: null },
-    };
-    const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
-    const { merchantId } = await createMerchant(admin, merchant);
-    await changeMerchantStatus(admin, merchantId, 'approve');
-    const keys = await createKeyPair(admin, merchantId, 'sandbox');
-    const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', receiver.url);
-    receiver.useSecret(secret ?? '');
-    print(`Merchant ${merchantId} is approved, its webhooks go to ${receiver.url}\n`);
-    return keys;
-  } finally {
-    await sql.end({ timeout: 1 });
   }
 }
 
