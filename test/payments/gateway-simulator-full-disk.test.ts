@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import { onSmallDisk, requireMounting, smallDiskOf } from '../support/small-disk.ts';
+import { onSmallDisk, smallDiskOf } from '../../dev/files/small-disk.ts';
+import { requireMounting } from '../support/small-disk.ts';
 import { KEYS, createCaller, startHarness } from './gateway-harness.ts';
 
 const MODULE = new URL('../../dev/gateway-simulator/simulator.ts', import.meta.url).href;
