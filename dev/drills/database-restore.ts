@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { withCluster, type Drill } from './support/cluster.ts';
+import { startLoad, type LoadOrder } from './support/load.ts';
+import { linksOf, namesOf, startMembers, stopMembers } from './support/members.ts';
+import {
+  lostSteps,
+  openAlerts,
+  proveMoney,
+  proveSettled,
+  proveSteps,
+  repeatLostCalls,
+} from './support/proof.ts';
+import { firstOf, prove, report } from './support/report.ts';
+import { archiveEverything, archiving, backUp, restoreAside } from './support/restore.ts';
+import { waitFor } from './support/wait.ts';
+import { ordersWithoutRow, proveWorkflows } from './support/workflows.ts';
+
+const LOAD_MS = 12_000;
+const CONCURRENCY = 4;
+const MINUTE_MS = 60_000;
+/** Temporal's list of workflows lags behind. */
+const RECOVERED_WITHIN_MS = 90_000;
+
+/**
+ * Restores the service's database as it was at an earlier time, while Temporal, on another server,
+ * keeps its data. The steps that the database has lost come back from the workflows.
+ */
+export function run(): Promise<void> {
+  return withCluster(runOn, archiving(60));
+}
+
+async function runOn(drill: Drill): Promise<void> {
+  const load = startLoad(drill.api, CONCURRENCY);
+  await delay(LOAD_MS / 2);
+  await backUp(drill);
+  await delay(LOAD_MS / 2);
+  const targetMs = Date.now();
+  await delay(LOAD_MS);
+  await load.finish();
+  await archiveEverything(drill);
+  await switchTo(drill, targetMs);
+  const since = new Date(targetMs - MINUTE_MS).toISOString();
+  report(await drill.admin('order', 'recover', '--all', '--since', since));
+  const created = (order: LoadOrder) => order.acknowledged[0]?.atMs ?? Infinity;
+  const kept = load.orders.filter((order) => created(order) < targetMs);
+  const later = load.orders.filter((order) => created(order) >= targetMs);
+  report(`${kept.length} orders created before the restored time, ${later.length} after it`);
+  await proveRecovered(drill, kept, since);
+  await proveAlerted(drill, later, since);
+  await repeatLostCalls(drill, load.orders);
+  await proveSettled(drill, load.orders);
+  await proveWorkflows(drill);
+  await proveMoney(drill);
+  report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);
+}
+
+/** APIs and workers stop, and start with the restored server. */
+async function switchTo(drill: Drill, targetMs: number): Promise<void> {
+  const names = namesOf(drill, 'api', 'worker');
+  await stopMembers(drill, names);
+  const { address, port } = await restoreAside(drill, targetMs);
+  for (const link of linksOf(drill, names, 'postgres')) link.retarget(address);
+  drill.useDatabaseOn(port);
+  await startMembers(drill, names);
+}
+
+/** Proves that the workflows have returned every step of the orders that the restored database has. */
+async function proveRecovered(
+  drill: Drill,
+  orders: readonly LoadOrder[],
+  since: string,
+): Promise<void> {
+  const recovered = waitFor('every step is recorded again', RECOVERED_WITHIN_MS, async () => {
+    if ((await drill.withSql((sql) => lostSteps(sql, orders))).length === 0) return true;
+    await drill.admin('order', 'recover', '--all', '--since', since);
+    return false;
+  });
+  await recovered.catch(() => undefined);
+  await proveSteps(drill, orders);
+  const again = await drill.withSql(async (sql) => {
+    const [row] = await sql<{ steps: number }[]>`
+      SELECT count(*)::integer AS steps FROM order_steps WHERE details->>'recovered' = 'true'`;
+    return row?.steps;
+  });
+  report(`${again} of the steps were recorded again from the workflows`);
+}
+
+/** Proves that an alert names each order whose row the restored database never had. */
+async function proveAlerted(
+  drill: Drill,
+  orders: readonly LoadOrder[],
+  since: string,
+): Promise<void> {
+  let silent: string[] = [];
+  const alerted = waitFor('every lost order has an alert', RECOVERED_WITHIN_MS, async () => {
+    const named = new Set(await ordersWithoutRow(drill));
+    silent = orders.flatMap(({ orderNumber = '' }) => (named.has(orderNumber) ? [] : orderNumber));
+    if (silent.length === 0) return true;
+    await drill.admin('order', 'recover', '--all', '--since', since);
+    return false;
+  });
+  await alerted.catch(() => undefined);
+  prove(
+    'An alert names every order that was created after the restored time',
+    silent.length === 0,
+    `${orders.length} orders ${firstOf(silent)}`.trim(),
+  );
+}

@@ -1,0 +1,100 @@
+import { chmod, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { loadDevConfig } from '../../config.ts';
+import { cacheRoot } from '../../files/cache.ts';
+import { makePrivateFolder } from '../../files/private-file.ts';
+import { smallDiskOf } from '../../files/small-disk.ts';
+import { startEmbeddedPostgres } from '../../postgres/server.ts';
+import { freePort } from '../../processes/ports.ts';
+import type { Answer } from '../support/client.ts';
+import {
+  postgresDataIn,
+  withCluster,
+  type ClusterOptions,
+  type Drill,
+} from '../support/cluster.ts';
+import { startLoad } from '../support/load.ts';
+import { openAlerts, proveNothingLost } from '../support/proof.ts';
+import { inSeconds, largest, prove, report } from '../support/report.ts';
+import { waitFor } from '../support/wait.ts';
+import { proveWorkflows } from '../support/workflows.ts';
+
+const CONCURRENCY = 4;
+const LOAD_MS = 8000;
+const FULL_MS = 30_000;
+const BACK_WITHIN_MS = 30_000;
+const FAILS_WITHIN_MS = 60_000;
+/** A failed call must be answered in time also while PostgreSQL starts again and again. */
+const ANSWERED_WITHIN_MS = 5250;
+
+/** Little WAL, so that the disk needs no gigabyte for it. */
+const POSTGRES_SETTINGS = { max_wal_size: '64MB', min_wal_size: '32MB' };
+
+/** Fills the file system of PostgreSQL under load, and frees it again. @param disk its folder */
+export function runOnDisk(disk: string): Promise<void> {
+  return withCluster(
+    (drill) => runOn(drill, disk),
+    (folder) => prepareDisk(disk, postgresDataIn(folder)),
+  );
+}
+
+/** Creates PostgreSQL's data on the disk. The shape finds it where it would create it. */
+async function prepareDisk(disk: string, dataDir: string): Promise<ClusterOptions> {
+  await chmod(disk, 0o755);
+  const onDisk = join(disk, 'postgres');
+  const { stop } = await startEmbeddedPostgres({
+    dataDir: onDisk,
+    port: await freePort(),
+    logFile: `${dirname(dataDir)}-first.log`,
+    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    log: report,
+  });
+  await stop();
+  makePrivateFolder(dirname(dataDir));
+  await symlink(onDisk, dataDir);
+  return { postgresSettings: POSTGRES_SETTINGS };
+}
+
+async function runOn(drill: Drill, disk: string): Promise<void> {
+  const { api } = drill;
+  const filler = smallDiskOf(process.pid, disk);
+  const load = startLoad(api, CONCURRENCY);
+  await delay(LOAD_MS);
+  filler.fill();
+  const fullAtMs = Date.now();
+  report('the disk of PostgreSQL is full');
+  const isFailing = ({ method, atMs, status }: Answer) =>
+    method === 'POST' && atMs > fullAtMs && status >= 500;
+  const first = await waitFor('a command fails', FAILS_WITHIN_MS, () =>
+    api.answers.find(isFailing),
+  );
+  report(`the first command fails ${inSeconds(first.atMs - fullAtMs)} later: ${first.message}`);
+  await delay(FULL_MS);
+  filler.free();
+  const freeAtMs = Date.now();
+  const during = api.answers.filter(({ atMs, ms }) => atMs > first.atMs && atMs + ms < freeAtMs);
+  const failed = during.filter(({ status }) => status >= 400 || status === 0);
+  const slowest = largest(failed.map(({ ms }) => ms));
+  prove(
+    'What fails is answered with 500 within 5 s',
+    failed.every(({ status }) => status === 500) && slowest <= ANSWERED_WITHIN_MS,
+    `${failed.length} of ${during.length} answers, the slowest ${inSeconds(slowest)}`,
+  );
+  const succeeded = await waitFor('a command succeeds', 2 * BACK_WITHIN_MS, () =>
+    api.answers.find(
+      ({ method, atMs, status }) =>
+        method === 'POST' && atMs > freeAtMs && status < 300 && status > 0,
+    ),
+  );
+  const backMs = succeeded.atMs + succeeded.ms - freeAtMs;
+  const claim = `Commands succeed within ${inSeconds(BACK_WITHIN_MS)} after the disk has space again`;
+  prove(claim, backMs <= BACK_WITHIN_MS, inSeconds(backMs));
+  const restarts = drill.cluster.members.map(({ name, restarts: count }) => `${name} ${count}`);
+  report(`restarts by the supervisor: ${restarts.join(', ')}`);
+  await delay(LOAD_MS);
+  await load.finish();
+  await proveNothingLost(drill, load.orders);
+  await proveWorkflows(drill);
+  report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);
+}

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { loadConfig } from '../../src/config.ts';
+import type { Answer } from './support/client.ts';
+import { withCluster, type Drill } from './support/cluster.ts';
+import { makeOrders, startLoad } from './support/load.ts';
+import { linksOf, namesOf } from './support/members.ts';
+import { proveNothingLost } from './support/proof.ts';
+import { firstOf, inSeconds, largest, prove, report } from './support/report.ts';
+import { waitFor } from './support/wait.ts';
+import { proveWorkflows } from './support/workflows.ts';
+
+const LOAD_MS = 8000;
+const PHASE_MS = 30_000;
+const CONCURRENCY = 8;
+const REFUSED_ORDERS = 3;
+const CLEARED_WITHIN_MS = 30_000;
+const ALERT = 'gateway_refused';
+
+/** Refuses connections to the gateway, lets them hang, and lets the gateway refuse refunds. */
+export function run(): Promise<void> {
+  return withCluster(runOn);
+}
+
+async function runOn(drill: Drill): Promise<void> {
+  const links = linksOf(drill, namesOf(drill, 'api', 'worker'), 'gateway-simulator');
+  const load = startLoad(drill.api, CONCURRENCY);
+  await delay(LOAD_MS);
+  const downAtMs = Date.now();
+  await Promise.all(links.map((link) => link.refuse()));
+  report(`the gateway refuses connections, for ${inSeconds(PHASE_MS)}`);
+  await delay(PHASE_MS);
+  for (const link of links) {
+    await link.forward();
+    link.hang();
+  }
+  report(`connections to the gateway hang, for ${inSeconds(PHASE_MS)}`);
+  await delay(PHASE_MS);
+  const backAtMs = Date.now();
+  for (const link of links) await link.forward();
+  await delay(LOAD_MS);
+  await load.finish();
+  proveAnswers(drill.api.answers.filter(({ atMs, ms }) => atMs > downAtMs && atMs + ms < backAtMs));
+  const refunded = await refuseRefunds(drill);
+  await proveNothingLost(drill, [...load.orders, ...refunded]);
+  await proveWorkflows(drill);
+}
+
+/** Buyers cannot pay; everything without the gateway works. */
+function proveAnswers(during: readonly Answer[]): void {
+  const needsGateway = ({ path }: Answer) => path.endsWith('/pay') || path.endsWith('/cancel');
+  const payments = during.filter(needsGateway).filter(({ status }) => status >= 500);
+  const others = during.filter((answer) => !needsGateway(answer));
+  const failed = others.filter(({ status }) => status >= 400);
+  const wrong = payments.filter(({ status }) => status !== 502);
+  prove(
+    'A payment is answered with 502 while the gateway is away',
+    payments.length > 0 && wrong.length === 0,
+    `${payments.length} answers, the slowest ${inSeconds(largest(payments.map(({ ms }) => ms)))} ${firstOf(wrong.map(({ status, message }) => `${status} ${message}`))}`.trim(),
+  );
+  prove(
+    'Calls that need no gateway succeed meanwhile',
+    others.length > 0 && failed.length === 0,
+    `${others.length} answers ${firstOf(failed.map(({ path, status, message }) => `${path} ${status} ${message}`))}`.trim(),
+  );
+}
+
+/** The gateway refuses refunds until an operator has found out why. @returns the orders */
+async function refuseRefunds(drill: Drill) {
+  const { id } = await atGateway<{ id: string }>(drill, 'POST', '/refusals', {
+    cause: 'refund_window_over',
+  });
+  const orders = await makeOrders(drill.api, REFUSED_ORDERS, ['refunded'], REFUSED_ORDERS);
+  const refused = await waitFor('the refusals are alerted', CLEARED_WITHIN_MS, async () => {
+    const alerted = await refusedOrders(drill);
+    return orders.every(({ orderNumber = '' }) => alerted.includes(orderNumber)) && alerted;
+  });
+  prove(`The alert ${ALERT} is raised for each refused refund`, true, `${refused.length} alerts`);
+  await atGateway(drill, 'DELETE', `/refusals/${id}`);
+  for (const orderNumber of refused) {
+    await drill.admin('order', 'retry', '--order', orderNumber, '--reason', 'The cause is found');
+  }
+  await waitFor('the alerts are cleared', CLEARED_WITHIN_MS, async () => {
+    return (await refusedOrders(drill)).length === 0;
+  });
+  prove('The alerts are cleared once the refunds are made', true, `${refused.length} retries`);
+  return orders;
+}
+
+/** The orders whose refund the gateway has refused, also those whose refund had waited for its return. */
+async function refusedOrders({ withSql }: Drill): Promise<string[]> {
+  const alerts = await withSql(
+    (sql) => sql<{ subject: string }[]>`
+      SELECT subject FROM alerts WHERE kind = ${ALERT} AND cleared_at IS NULL`,
+  );
+  return alerts.map(({ subject }) => subject);
+}
+
+async function atGateway<Answer>(
+  { environment }: Drill,
+  method: 'POST' | 'DELETE',
+  path: string,
+  body: object = {},
+): Promise<Answer> {
+  const { razorpay } = loadConfig(environment()).gateways.sandbox;
+  const { baseUrl, keyId, keySecret } = razorpay ?? {};
+  const response = await fetch(`${baseUrl}/simulator${path}`, {
+    method,
+    headers: {
+      authorization: `Basic ${btoa(`${keyId}:${keySecret}`)}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Answer;
+}

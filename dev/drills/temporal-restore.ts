@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { withCluster, type Drill } from './support/cluster.ts';
+import { startLoad } from './support/load.ts';
+import { namesOf, startMembers, stopMembers } from './support/members.ts';
+import { openAlerts, proveNothingLost } from './support/proof.ts';
+import { report } from './support/report.ts';
+import { archiveEverything, archiving, backUp, restoreAside } from './support/restore.ts';
+import { proveWorkflows } from './support/workflows.ts';
+
+const LOAD_MS = 12_000;
+const CONCURRENCY = 4;
+const MINUTE_MS = 60_000;
+
+/**
+ * Restores Temporal's databases as they were at an earlier time, while the service's database is
+ * current. Orders of which Temporal has lost everything get a new workflow; others adopt their steps.
+ */
+export function run(): Promise<void> {
+  return withCluster(runOn, archiving(60));
+}
+
+async function runOn(drill: Drill): Promise<void> {
+  const { cluster } = drill;
+  const load = startLoad(drill.api, CONCURRENCY);
+  await delay(LOAD_MS / 2);
+  await backUp(drill);
+  await delay(LOAD_MS / 2);
+  const targetMs = Date.now();
+  await delay(LOAD_MS);
+  await archiveEverything(drill);
+  // Workers keep workflows in memory as they were before the restore.
+  await stopMembers(drill, [...namesOf(drill, 'worker'), 'temporal']);
+  const { address } = await restoreAside(drill, targetMs);
+  cluster.link('temporal', 'postgres').retarget(address);
+  await cluster.member('temporal').start();
+  await startMembers(drill, namesOf(drill, 'worker'));
+  const since = new Date(targetMs - MINUTE_MS).toISOString();
+  report(await drill.admin('order', 'recover', '--all', '--since', since));
+  await load.finish();
+  await proveNothingLost(drill, load.orders);
+  await proveWorkflows(drill);
+  report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);
+}
