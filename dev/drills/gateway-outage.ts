@@ -13,7 +13,7 @@ const LOAD_MS = 8000;
 const PHASE_MS = 30_000;
 const CONCURRENCY = 8;
 const REFUSED_ORDERS = 3;
-const CLEARED_WITHIN_MS = 30_000;
+const CLEARED_WITHIN_MS = 60_000;
 const ALERT = 'gateway_refused';
 
 /** Refuses connections to the gateway, lets them hang, and lets the gateway refuse refunds. */
@@ -76,13 +76,22 @@ async function refuseRefunds(drill: Drill) {
   });
   prove(`The alert ${ALERT} is raised for each refused refund`, true, `${refused.length} alerts`);
   await atGateway(drill, 'DELETE', `/refusals/${id}`);
-  for (const orderNumber of refused) {
-    await drill.admin('order', 'retry', '--order', orderNumber, '--reason', 'The cause is found');
-  }
+  let retries = 0;
   await waitFor('the alerts are cleared', CLEARED_WITHIN_MS, async () => {
-    return (await refusedOrders(drill)).length === 0;
+    const left = await refusedOrders(drill);
+    for (const orderNumber of left) {
+      retries += 1;
+      const args = ['--order', orderNumber, '--reason', 'The cause is found'];
+      // A call that is under way just now cannot be retried.
+      await drill.admin('order', 'retry', ...args).catch((error: Error) => report(error.message));
+    }
+    return left.length === 0;
   });
-  prove('The alerts are cleared once the refunds are made', true, `${refused.length} retries`);
+  prove(
+    'The alerts are cleared once the refunds are made',
+    true,
+    `${retries} retries by operators`,
+  );
   return orders;
 }
 

@@ -3,6 +3,9 @@ import { runCommand } from '../../processes/run-command.ts';
 import type { MemberName } from '../../production-like/start.ts';
 import type { Drill } from './cluster.ts';
 import { DrillFailure, report } from './report.ts';
+import { waitFor } from './wait.ts';
+
+const PROMOTED_WITHIN_MS = 120_000;
 
 /** The setting that names the build of a worker. */
 const BUILD = 'TEMPORAL_WORKER_BUILD_ID';
@@ -26,7 +29,10 @@ export async function startBuild(
 
 /** Makes a build current, as `npm run -s admin -- worker promote --build ID`. */
 export async function promote(drill: Drill, build: string): Promise<void> {
-  const printed = await drill.admin('worker', 'promote', '--build', build);
+  // Temporal updates each task queue before it answers, which takes long on a machine without a free processor.
+  const printed = await waitFor(`${build} is current`, PROMOTED_WITHIN_MS, () =>
+    drill.admin('worker', 'promote', '--build', build),
+  );
   report(printed.replaceAll(/\s*\n\s*/g, '; '));
 }
 

@@ -1,10 +1,11 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { loadConfig } from '../../../src/config.ts';
 import { connectDatabase, type Sql } from '../../../src/db/client.ts';
-import { runAdmin } from '../../../src/main/admin/run.ts';
 import { connectTemporal } from '../../../src/temporal/client.ts';
 import { registerMerchant } from '../../demo/merchant.ts';
 import { startReceiver, type Receiver } from '../../demo/receiver.ts';
@@ -17,6 +18,9 @@ import { startGuard, type Guard } from '../../processes/guard.ts';
 import { postgresFolder } from '../../start/data-dir.ts';
 import { createClient, type Client as ApiClient } from './client.ts';
 import { DrillFailure, report } from './report.ts';
+
+const execute = promisify(execFile);
+const ADMIN = join(import.meta.dirname, '../../../src/main/admin.ts');
 
 /** A merchant may send as fast as the machine answers. */
 const SETTINGS = { RATE_LIMIT_PER_SECOND: '100000', SWEEP_AFTER_SECONDS: '5' };
@@ -109,7 +113,6 @@ async function prepareDrill(
   const environment = () => ({
     ...facts.environment,
     ...settings,
-    LOG_LEVEL: 'silent',
     DATABASE_URL: onPort(cluster.databaseUrl, port),
   });
   const ownerUrl = () => onPort(cluster.migrationDatabaseUrl, port);
@@ -140,9 +143,13 @@ async function prepareDrill(
       }
     },
     async admin(...args) {
-      const { stdout, stderr, exitCode } = await runAdmin(args, environment);
-      if (exitCode === 0) return stdout;
-      throw new DrillFailure(`admin ${args.join(' ')} failed: ${stderr}\n${stdout}`);
+      const env = { PATH: '/usr/bin:/bin', ...environment() };
+      try {
+        return (await execute(process.execPath, [ADMIN, ...args], { env })).stdout.trimEnd();
+      } catch (error) {
+        const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+        throw new DrillFailure(`admin ${args.join(' ')} failed: ${stderr}\n${stdout}`);
+      }
     },
   };
 }
