@@ -196,6 +196,7 @@ export const TRACING_SETTINGS = {
   OTEL_EXPORTER_OTLP_HEADERS: setting(headers, undefined, {
     accepts: 'name=value, several separated by commas, the values percent-encoded',
     description: 'sent to the collector, such as its API key',
+    secret: true,
   }),
   OTEL_SERVICE_NAME: text(undefined, {
     matches: /^[\w.-]{1,100}$/,
