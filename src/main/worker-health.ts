@@ -2,7 +2,17 @@ import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import type { Sql } from '../db/client.ts';
 import { createReadiness } from '../http/readiness.ts';
-import { stopRequested } from './process.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** A second signal has its usual effect: it ends the process at once. */
+function onFirstSignal(listener: () => void): void {
+  const onSignal = () => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+    listener();
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+}
 
 /**
  * The health of a worker process. It is ready while each of its workers polls, and the database and
@@ -20,7 +30,7 @@ export function createWorkerHealth({ sql, temporal }: { sql: Sql; temporal: Clie
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
   });
-  void stopRequested().then(() => readiness.startStopping());
+  onFirstSignal(() => readiness.startStopping());
   return {
     readiness,
     isAlive: () => watched.every((worker) => worker.getState() !== 'FAILED'),

@@ -7,7 +7,7 @@ import { metricName } from './registry.ts';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Requests that no route matches have this route: their paths would make a time series each. */
-export const UNMATCHED = 'unmatched';
+const UNMATCHED = 'unmatched';
 
 /** The methods that a route can have, and those that browsers send. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
