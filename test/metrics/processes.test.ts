@@ -40,6 +40,13 @@ test('API and worker each serve their own metrics at METRICS_PORT', async ({
     }
     expect(text).toMatch(/^nodejs_version_info\{version="v24\./m);
   }
+  // What Temporal's SDK measures comes with the worker's.
+  expect(await scrape(ports.worker)).toMatch(/^temporal_worker_task_slots_available\{.* \d+$/m);
+  expect(await scrape(ports.api)).not.toContain('temporal_');
+  const ready = await fetch(`http://127.0.0.1:${ports.api}/readyz`);
+  const checks = { database: 'up', temporal: 'up' };
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', checks }]);
+  expect((await fetch(`http://127.0.0.1:${ports.api}/livez`)).status).toBe(200);
   // The metrics end with their process.
   expect(await worker.stop()).toBe(0);
   expect(await acceptsConnections('127.0.0.1', ports.worker)).toBe(false);
