@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { loadConfig, required } from '../../src/config.ts';
+import { runAdmin } from '../../src/main/admin/run.ts';
+import type { KeyReport } from '../../src/privacy/key-usage.ts';
+import { withCluster, type Drill } from './support/cluster.ts';
+import { startLoad } from './support/load.ts';
+import { namesOf } from './support/members.ts';
+import { proveNothingLost } from './support/proof.ts';
+import { DrillFailure, firstOf, prove, report } from './support/report.ts';
+import { waitFor } from './support/wait.ts';
+
+const SETTINGS = ['WEBHOOK_SECRET_KEYS', 'DATA_ENCRYPTION_KEYS', 'API_SECRET_PEPPER'] as const;
+const CONCURRENCY = 3;
+const MOVED_WITHIN_MS = 30_000;
+
+type Settings = Readonly<Record<string, string>>;
+
+/** Replaces all keys and the pepper while orders and webhooks flow. */
+export function run(): Promise<void> {
+  return withCluster(runOn);
+}
+
+async function runOn(drill: Drill): Promise<void> {
+  const config = loadConfig(drill.environment());
+  const keys = SETTINGS.map((name) => {
+    const random = randomBytes(32).toString('base64');
+    const added = name === 'API_SECRET_PEPPER' ? random : `drill-2:${random}`;
+    return { name, old: required(config, name), added };
+  });
+  const settingsOf = (list: (key: (typeof keys)[number]) => string): Settings =>
+    Object.fromEntries(keys.map((key) => [key.name, list(key)]));
+  const second = settingsOf(({ old, added }) => `${old},${added}`);
+  const first = settingsOf(({ old, added }) => `${added},${old}`);
+  const alone = settingsOf(({ added }) => added);
+
+  const load = startLoad(drill.api, CONCURRENCY);
+  await roll(drill, second, 'the new keys are the second ones');
+  await roll(drill, first, 'the new keys are the first ones');
+  await moveEverything(drill, first);
+  await roll(drill, alone, 'the old keys are removed');
+  await load.finish();
+
+  const { answers } = drill.api;
+  const failed = answers.filter(({ status }) => status < 200 || status > 299);
+  const texts = failed.map(({ path, status, message }) => `${path} ${status} ${message}`);
+  prove('No request failed', failed.length === 0, `${answers.length} requests ${firstOf(texts)}`);
+  await proveNothingLost(drill, load.orders);
+  await proveVerified(drill);
+  const left = await listKeys(drill, alone);
+  const usage = left.map(({ setting, rows }) => `${setting} ${rows}`).join(', ');
+  const isAlone = left.every(({ role }) => role === 'newest');
+  prove('Everything is under the new keys', isAlone, usage);
+}
+
+/** Starts each process again with other keys, one after the other. */
+async function roll(drill: Drill, env: Settings, what: string): Promise<void> {
+  const names = namesOf(drill, 'worker', 'api');
+  for (const name of names) {
+    const member = drill.cluster.member(name);
+    await member.stop();
+    await member.start({ env });
+  }
+  report(`${names.join(', ')} were started again: ${what}`);
+}
+
+/** Encrypts everything again, and uses every API secret. */
+async function moveEverything(drill: Drill, env: Settings): Promise<void> {
+  const { resealed, keys } = await admin<KeyReport & { resealed: number }>(
+    drill,
+    env,
+    'keys',
+    'reseal',
+  );
+  const twoFactor = keys.reduce((sum, { of }) => sum + (of['two-factor secrets'] ?? 0), 0);
+  const figures = `${resealed} values, ${twoFactor} of them two-factor secrets`;
+  prove('Everything was encrypted again', resealed > 0 && twoFactor > 0, figures);
+  await useDemoKeys(drill);
+  await waitFor('nothing needs an old key', MOVED_WITHIN_MS, async () => {
+    const left = await listKeys(drill, env);
+    return left.every(({ role, rows }) => role === 'newest' || rows === 0);
+  });
+  prove('Nothing needs an old key', true);
+}
+
+/** The merchant of the seed has not used its secrets since the pepper was replaced. */
+async function useDemoKeys({ cluster }: Drill): Promise<void> {
+  const { demoMerchant, sandboxBasePath, productionBasePath } = cluster.facts;
+  const used = [
+    [sandboxBasePath, demoMerchant.sandbox],
+    [productionBasePath, demoMerchant.production],
+  ] as const;
+  for (const [basePath, { apiKey, apiSecret }] of used) {
+    const headers = { 'X-API-Key': apiKey, 'X-API-Secret': apiSecret };
+    const { status } = await fetch(`${cluster.apiBaseUrl}${basePath}/orders`, { headers });
+    prove('A secret from before the rotation is valid', status === 200, `${basePath} ${status}`);
+  }
+}
+
+const listKeys = async (drill: Drill, env: Settings) =>
+  (await admin<KeyReport>(drill, env, 'keys', 'list')).keys;
+
+/** Runs an operators' command in a shell with these keys. @throws DrillFailure when it fails */
+async function admin<Data>(drill: Drill, env: Settings, ...args: string[]): Promise<Data> {
+  const settings = { ...drill.environment(), ...env };
+  const { stdout, stderr, exitCode } = await runAdmin([...args, '--json'], () => settings);
+  if (exitCode !== 0) throw new DrillFailure(`admin ${args.join(' ')}: ${stderr}${stdout}`);
+  return JSON.parse(stdout) as Data;
+}
+
+/** The receiver accepts only what it has verified, and every event has arrived there. */
+async function proveVerified({ withSql, merchantId, receiver }: Drill): Promise<void> {
+  const refused = await withSql(
+    (sql) => sql<{ error: string }[]>`
+      SELECT error FROM webhook_attempts
+      WHERE merchant_id = ${merchantId} AND status_code IS NOT NULL AND error IS NOT NULL`,
+  );
+  prove(
+    'The receiver has verified the signature of every webhook',
+    refused.length === 0,
+    `${receiver.arrived.length} verified, ${refused.length} refused`,
+  );
+}
