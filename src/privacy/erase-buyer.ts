@@ -40,7 +40,7 @@ export async function eraseBuyer(
   reason: string,
 ): Promise<Erasure[]> {
   const { email, phone } = keysOf(buyer);
-  checkReason(reason, [email, phone ?? '', phone?.slice('+91'.length) ?? '']);
+  checkReason(reason, [email, phone?.slice('+91'.length) ?? '']);
   const erasures: Erasure[] = [];
   for (const orderNumber of await findOrdersOfBuyer(deps.sql, buyer)) {
     erasures.push(await eraseOrder(deps, orderNumber, reason));

@@ -118,6 +118,8 @@ test('a reason with the buyer’s data is refused, because the audit log keeps i
   const erase = ['order', 'erase', '--order', order.order_number, '--reason'];
   const refusal = await cli.refusal(...erase, `Asked by ${buyer.email.toUpperCase()}`);
   expect(refusal).toContain("leave out the buyer's name, e-mail and phone");
+  expect(await cli.refusal(...erase, `She called from ${buyer.digits}`)).toBe(refusal);
+  expect(await cli.refusal(...erase, `Asha ${buyer.canary} asked for it`)).toBe(refusal);
   const byBuyer = ['buyer', 'erase', '--email', buyer.email, '--phone', buyer.phone, '--reason'];
   expect(await cli.refusal(...byBuyer, `She called from ${buyer.digits}`)).toBe(refusal);
   expect(await cli.refusal(...erase, ' ')).toContain('must have 1 to 1000 characters');
