@@ -10,6 +10,7 @@ import {
   proveSettled,
   repeatLostCalls,
 } from './support/proof.ts';
+import { recoverAll } from './support/recover.ts';
 import { inSeconds, prove, report } from './support/report.ts';
 import { proveWorkflows } from './support/workflows.ts';
 
@@ -60,8 +61,7 @@ async function runOn(drill: Drill): Promise<void> {
     report(
       `${lost?.length} acknowledged steps are lost with a standby ${inSeconds(LAG_MS)} behind`,
     );
-    const since = new Date(startedAtMs).toISOString();
-    report(await drill.admin('order', 'recover', '--all', '--since', since));
+    await recoverAll(drill, startedAtMs);
     await repeatLostCalls(drill, load.orders);
     await proveSettled(drill, load.orders);
     await proveWorkflows(drill);

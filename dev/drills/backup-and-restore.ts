@@ -11,6 +11,7 @@ import {
   repeatLostCalls,
 } from './support/proof.ts';
 import { firstOf, inSeconds, prove, report } from './support/report.ts';
+import { recoverAll } from './support/recover.ts';
 import { archiving, backUp, prepareRecovery, untilRecovered } from './support/restore.ts';
 import { proveWorkflows } from './support/workflows.ts';
 
@@ -43,15 +44,13 @@ async function runOn(drill: Drill): Promise<void> {
   report(`back ${inSeconds(Date.now() - killedAtMs)} after the kill`);
   await load.finish();
   await proveRecoveryPoint(drill, load.orders, { recoveredToMs, killedAtMs });
-  report(await drill.admin('order', 'recover', '--all', '--since', iso(startedAtMs)));
+  await recoverAll(drill, startedAtMs);
   await repeatLostCalls(drill, load.orders);
   await proveSettled(drill, load.orders);
   await proveWorkflows(drill);
   await proveMoney(drill);
   report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);
 }
-
-const iso = (ms: number) => new Date(ms).toISOString();
 
 /** @returns the time of the last transaction that was restored, in Unix milliseconds */
 async function restore(drill: Drill): Promise<number> {

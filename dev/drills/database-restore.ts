@@ -10,6 +10,7 @@ import {
   proveSteps,
   repeatLostCalls,
 } from './support/proof.ts';
+import { recoverAll } from './support/recover.ts';
 import { firstOf, prove, report } from './support/report.ts';
 import { archiveEverything, archiving, backUp, restoreAside } from './support/restore.ts';
 import { waitFor } from './support/wait.ts';
@@ -39,14 +40,14 @@ async function runOn(drill: Drill): Promise<void> {
   await load.finish();
   await archiveEverything(drill);
   await switchTo(drill, targetMs);
-  const since = new Date(targetMs - MINUTE_MS).toISOString();
-  report(await drill.admin('order', 'recover', '--all', '--since', since));
+  const sinceMs = targetMs - MINUTE_MS;
+  await recoverAll(drill, sinceMs);
   const created = (order: LoadOrder) => order.acknowledged[0]?.atMs ?? Infinity;
   const kept = load.orders.filter((order) => created(order) < targetMs);
   const later = load.orders.filter((order) => created(order) >= targetMs);
   report(`${kept.length} orders created before the restored time, ${later.length} after it`);
-  await proveRecovered(drill, kept, since);
-  await proveAlerted(drill, later, since);
+  await proveRecovered(drill, kept, sinceMs);
+  await proveAlerted(drill, later, sinceMs);
   await repeatLostCalls(drill, load.orders);
   await proveSettled(drill, load.orders);
   await proveWorkflows(drill);
@@ -68,11 +69,11 @@ async function switchTo(drill: Drill, targetMs: number): Promise<void> {
 async function proveRecovered(
   drill: Drill,
   orders: readonly LoadOrder[],
-  since: string,
+  sinceMs: number,
 ): Promise<void> {
   const recovered = waitFor('every step is recorded again', RECOVERED_WITHIN_MS, async () => {
     if ((await drill.withSql((sql) => lostSteps(sql, orders))).length === 0) return true;
-    await drill.admin('order', 'recover', '--all', '--since', since);
+    await recoverAll(drill, sinceMs);
     return false;
   });
   await recovered.catch(() => undefined);
@@ -89,14 +90,14 @@ async function proveRecovered(
 async function proveAlerted(
   drill: Drill,
   orders: readonly LoadOrder[],
-  since: string,
+  sinceMs: number,
 ): Promise<void> {
   let silent: string[] = [];
   const alerted = waitFor('every lost order has an alert', RECOVERED_WITHIN_MS, async () => {
     const named = new Set(await ordersWithoutRow(drill));
     silent = orders.flatMap(({ orderNumber = '' }) => (named.has(orderNumber) ? [] : orderNumber));
     if (silent.length === 0) return true;
-    await drill.admin('order', 'recover', '--all', '--since', since);
+    await recoverAll(drill, sinceMs);
     return false;
   });
   await alerted.catch(() => undefined);

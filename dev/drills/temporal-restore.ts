@@ -4,6 +4,7 @@ import { startLoad } from './support/load.ts';
 import { namesOf, startMembers, stopMembers } from './support/members.ts';
 import { openAlerts, proveNothingLost } from './support/proof.ts';
 import { report } from './support/report.ts';
+import { recoverAll } from './support/recover.ts';
 import { archiveEverything, archiving, backUp, restoreAside } from './support/restore.ts';
 import { proveWorkflows } from './support/workflows.ts';
 
@@ -34,8 +35,7 @@ async function runOn(drill: Drill): Promise<void> {
   cluster.link('temporal', 'postgres').retarget(address);
   await cluster.member('temporal').start();
   await startMembers(drill, namesOf(drill, 'worker'));
-  const since = new Date(targetMs - MINUTE_MS).toISOString();
-  report(await drill.admin('order', 'recover', '--all', '--since', since));
+  await recoverAll(drill, targetMs - MINUTE_MS);
   await load.finish();
   await proveNothingLost(drill, load.orders);
   await proveWorkflows(drill);

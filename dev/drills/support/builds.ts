@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { runCommand } from '../../processes/run-command.ts';
 import type { MemberName } from '../../production-like/start.ts';
 import type { Drill } from './cluster.ts';
+import { onOneLine } from './recover.ts';
 import { DrillFailure, report } from './report.ts';
 import { waitFor } from './wait.ts';
 
@@ -33,7 +34,7 @@ export async function promote(drill: Drill, build: string): Promise<void> {
   const printed = await waitFor(`${build} is current`, PROMOTED_WITHIN_MS, () =>
     drill.admin('worker', 'promote', '--build', build),
   );
-  report(printed.replaceAll(/\s*\n\s*/g, '; '));
+  report(`worker promote: ${onOneLine(printed)}`);
 }
 
 /** What `npm run check:replay` finds. */
