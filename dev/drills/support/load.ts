@@ -5,6 +5,7 @@ import type { Client } from './client.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const READ_EVERY_MS = 250;
+const REPEATS_AT_ONCE = 4;
 
 interface Call {
   /** The end of its path. */
@@ -222,16 +223,20 @@ export async function repeatLost(
   stepsOf: (order: LoadOrder) => readonly string[] | undefined,
 ): Promise<{ created: number; calls: number }> {
   const repeated = { created: 0, calls: 0 };
-  for (const order of orders) {
-    order.refusal = undefined;
-    const steps = stepsOf(order);
-    if (steps === undefined) {
-      repeated.created += 1;
-      order.acknowledged.splice(0);
-      await create(client, order);
+  const queue = orders.values();
+  const take = async () => {
+    for (const order of queue) {
+      order.refusal = undefined;
+      const steps = stepsOf(order);
+      if (steps === undefined) {
+        repeated.created += 1;
+        order.acknowledged.splice(0);
+        if (!(await create(client, order))) continue;
+      }
+      repeated.calls += await makeMissingCalls(client, order, steps ?? []);
     }
-    repeated.calls += await makeMissingCalls(client, order, steps ?? []);
-  }
+  };
+  await Promise.all(Array.from({ length: REPEATS_AT_ONCE }, take));
   return repeated;
 }
 
