@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createSharedReads } from '../../src/merchants/shared-reads.ts';
 
@@ -23,10 +24,12 @@ test('callers that come during a read share one that begins after they have come
   expect(reads).toHaveLength(1);
   reads[0]?.settle.resolve(1);
   expect(await first).toBe(1);
+  await endOfTurn();
   expect(reads).toHaveLength(2);
   const fourth = read('a');
   reads[1]?.settle.resolve(2);
   expect(await Promise.all([second, third])).toEqual([2, 2]);
+  await endOfTurn();
   expect(reads).toHaveLength(3);
   reads[2]?.settle.resolve(3);
   expect(await fourth).toBe(3);
@@ -39,6 +42,7 @@ test('a call without others reads for itself, and keys do not wait for each othe
   reads[0]?.settle.resolve(1);
   reads[1]?.settle.resolve(2);
   expect(await Promise.all([one, other])).toEqual([1, 2]);
+  await endOfTurn();
   const later = read('a');
   expect(reads).toHaveLength(3);
   reads[2]?.settle.resolve(3);
@@ -51,8 +55,10 @@ test('a failed read fails for those that share it; the next one reads again', as
   const shared = [read('a'), read('a')];
   reads[0]?.settle.reject(new Error('lost'));
   await expect(first).rejects.toThrow('lost');
+  await endOfTurn();
   reads[1]?.settle.reject(new Error('lost again'));
   for (const one of shared) await expect(one).rejects.toThrow('lost again');
+  await endOfTurn();
   const later = read('a');
   reads[2]?.settle.resolve(3);
   expect(await later).toBe(3);
