@@ -203,11 +203,15 @@ function figuresOf(printed: string): string {
   return `${lineCount} lines, sum ${sum}; ${gateway.comparedCount} payments compared; ${workflows.openOrderCount} open orders with a workflow`;
 }
 
-/** Counts the open alerts by kind. */
-export function openAlerts({ withSql }: Drill): Promise<Record<string, number>> {
+/** The open alerts: how many of each kind, with the message of one. */
+export function openAlerts({ withSql }: Drill): Promise<Record<string, string>> {
   return withSql(async (sql) => {
-    const rows = await sql<{ kind: string; count: number }[]>`
-      SELECT kind, count(*)::integer AS count FROM alerts WHERE cleared_at IS NULL GROUP BY kind`;
-    return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
+    const rows = await sql<{ kind: string; count: number; example: string }[]>`
+      SELECT kind, count(*)::integer AS count,
+        min(concat_ws(' ', subject, details->>'message', details->>'error')) AS example
+      FROM alerts WHERE cleared_at IS NULL GROUP BY kind`;
+    return Object.fromEntries(
+      rows.map(({ kind, count, example }) => [kind, `${count}, such as ${example}`]),
+    );
   });
 }
