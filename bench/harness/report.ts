@@ -17,7 +17,7 @@ export function spreadOf({ rounds }: Measurement) {
 }
 
 /** A target as a text: `at least 0.85: 0.91, met`. */
-export function targetText({ atLeast, atMost, value, isMet }: CheckedTarget): string {
+function targetText({ atLeast, atMost, value, isMet }: CheckedTarget): string {
   const bound = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`;
   return `${bound}: ${numberText(value)}, ${isMet ? 'met' : 'MISSED'}`;
 }

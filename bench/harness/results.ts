@@ -41,7 +41,7 @@ export function readResults(folder: string): Result[] {
 }
 
 /** The measurement of this id. @throws Error if the result has none */
-export function measurementOf({ name, measurements }: Result, id: string): Measurement {
+function measurementOf({ name, measurements }: Result, id: string): Measurement {
   const found = measurements.find((measurement) => measurement.id === id);
   if (!found) throw new Error(`The benchmark ${name} has no measurement ${id}`);
   return found;

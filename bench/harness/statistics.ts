@@ -10,8 +10,3 @@ export function median(numbers: readonly number[]): number {
   const middle = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
-
-/** The arithmetic mean; NaN without numbers. */
-export function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
-}

@@ -104,12 +104,12 @@ async function refusedOrders({ withSql }: Drill): Promise<string[]> {
   return alerts.map(({ subject }) => subject);
 }
 
-async function atGateway<Answer>(
+async function atGateway<Body>(
   { environment }: Drill,
   method: 'POST' | 'DELETE',
   path: string,
   body: object = {},
-): Promise<Answer> {
+): Promise<Body> {
   const { razorpay } = loadConfig(environment()).gateways.sandbox;
   const { baseUrl, keyId, keySecret } = razorpay ?? {};
   const response = await fetch(`${baseUrl}/simulator${path}`, {
@@ -121,5 +121,5 @@ async function atGateway<Answer>(
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Answer;
+  return (await response.json()) as Body;
 }

@@ -69,7 +69,7 @@ async function copyOne(source: string, target: string): Promise<number> {
 }
 
 /** Lets PostgreSQL's account use a folder: under root, the server has another account. */
-export function giveToPostgres(folder: string): void {
+function giveToPostgres(folder: string): void {
   const { uid, gid } = postgresAccount(folder);
   if (uid === undefined || gid === undefined) return;
   for (const path of ['', ...(readdirSync(folder, { recursive: true }) as string[])]) {

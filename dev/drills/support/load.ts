@@ -106,7 +106,7 @@ export function startLoad(client: Client, concurrency: number): Load {
   const orders: LoadOrder[] = [];
   const kinds = Object.keys(KINDS) as Kind[];
   let isFinished = false;
-  const makeOrders = async () => {
+  const makeOneAfterAnother = async () => {
     while (!isFinished) {
       const order = newOrder(kinds[orders.length % kinds.length] ?? 'completed');
       orders.push(order);
@@ -121,7 +121,7 @@ export function startLoad(client: Client, concurrency: number): Load {
       await delay(READ_EVERY_MS);
     }
   };
-  const running = [...Array.from({ length: concurrency }, makeOrders), readOrders()];
+  const running = [...Array.from({ length: concurrency }, makeOneAfterAnother), readOrders()];
   return {
     orders,
     async finish() {
@@ -241,7 +241,7 @@ export async function repeatLost(
 }
 
 /** Makes a call of an order that was created. @returns whether the API carried it out */
-export async function makeCall(client: Client, order: LoadOrder, name: CallName): Promise<boolean> {
+async function makeCall(client: Client, order: LoadOrder, name: CallName): Promise<boolean> {
   const { operation, isHelper = false, body, step }: Call = CALLS[name];
   const idempotencyKey = randomUUID();
   const path = `${isHelper ? '/test-helpers' : ''}/orders/${order.orderNumber}/${operation}`;

@@ -178,7 +178,7 @@ export async function proveMoney(drill: Drill): Promise<void> {
     printed = await drill.admin('ledger', 'verify', '--gateway', '--json');
     return true;
   }).catch((error: Error) => {
-    printed = String(error.cause ?? error);
+    printed = error.cause instanceof Error ? error.cause.message : error.message;
     return false;
   });
   prove(

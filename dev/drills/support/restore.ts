@@ -57,8 +57,9 @@ export async function asAdmin<Result>(
 /** Waits until everything committed so far is in the archive. */
 export async function archiveEverything({ cluster }: Drill): Promise<void> {
   await asAdmin(cluster.adminDatabaseUrl, async (sql) => {
-    const [{ file = '' } = {}] = await sql<{ file: string }[]>`
+    const [switched] = await sql<{ file: string }[]>`
       SELECT pg_walfile_name(pg_switch_wal()) AS file`;
+    const file = switched?.file ?? '';
     await waitFor(`${file} is archived`, ARCHIVED_WITHIN_MS, async () => {
       const [row] = await sql<{ done: boolean }[]>`
         SELECT last_archived_wal >= ${file} AS done FROM pg_stat_archiver`;
