@@ -1,4 +1,4 @@
-import { inheritedEnvironment } from '../../src/settings.ts';
+import { fileVariable, inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig, type DevConfig } from '../config.ts';
 import { freePort } from '../processes/ports.ts';
 import { compileCache } from '../start/environment.ts';
@@ -51,7 +51,7 @@ function distinctPorts(): () => Promise<number> {
 
 /** The inherited environment without the settings of another service on this machine. */
 function machineEnvironment(): NodeJS.ProcessEnv {
-  const settings = new Set(serviceSettingNames());
+  const settings = new Set(serviceSettingNames().flatMap((name) => [name, fileVariable(name)]));
   return Object.fromEntries(
     Object.entries(inheritedEnvironment()).filter(
       ([name]) => MACHINE_SETTINGS.includes(name) || !settings.has(name),

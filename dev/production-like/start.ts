@@ -183,7 +183,10 @@ function entryPlans(run: Run, shared: Record<string, string>): MemberPlan[] {
       const env = { ...serviceOf(name), HOST: LOOPBACK, PORT: String(port) };
       return planOf(name, 'src/main/api.ts', env, `${localUrl(LOOPBACK, port)}/readyz`);
     }),
-    ...plan.workers.map((name) => planOf(name, 'src/main/worker.ts', serviceOf(name))),
+    ...plan.workers.map((name) => {
+      const readyUrl = `${localUrl(LOOPBACK, metricsPorts.get(name) ?? 0)}/readyz`;
+      return planOf(name, 'src/main/worker.ts', serviceOf(name), readyUrl);
+    }),
     planOf('gateway-simulator', 'dev/gateway-simulator.ts', {}),
     planOf('mailbox', 'dev/mailbox.ts', {}),
   ];
