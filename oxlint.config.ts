@@ -58,7 +58,7 @@ const ARROWS: Record<string, readonly Part[]> = {
   'src/pages': ['domain', ...PLATFORM],
   'src/db': ['domain', ...PLATFORM],
   'src/metrics': ['domain', ...PLATFORM],
-  'src/temporal': ['domain', 'contracts', ...PLATFORM],
+  'src/temporal': ['domain', 'contracts', 'settings.ts', ...PLATFORM],
   'src/tracing': [],
   ...Object.fromEntries(FEATURES.map((feature) => [`src/${feature}`, FEATURE_MAY_IMPORT])),
   'src/payments': [...FEATURE_MAY_IMPORT, 'settings.ts'],

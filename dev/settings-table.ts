@@ -10,6 +10,7 @@ import {
 } from '../src/config.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
 import { fileVariable, prefixed, type Setting, type Settings } from '../src/settings.ts';
+import { CONNECTION_SETTINGS } from '../src/temporal/connection-settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
 /** The file with the tables of settings. */
@@ -18,6 +19,8 @@ export const README = new URL('../README.md', import.meta.url);
 /** The README's tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
+  'The connection to Temporal, with the names and the meaning that Temporal itself gives these settings:':
+    CONNECTION_SETTINGS,
   'Traces:': TRACING_SETTINGS,
   'Durations:': DURATION_SETTINGS,
   'Retention:': RETENTION_SETTINGS,

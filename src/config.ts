@@ -6,6 +6,8 @@ import { WEBHOOK_RETRY_DELAYS_MS } from './domain/webhook-retries.ts';
 import type { GatewayAdapter } from './payments/adapter.ts';
 import { GATEWAY_ADAPTERS } from './payments/adapters.ts';
 import { SAMPLERS } from './tracing/options.ts';
+import type { TemporalServer } from './temporal/client.ts';
+import { readTemporalSecurity } from './temporal/connection-settings.ts';
 import {
   databaseAddress,
   faulty,
@@ -346,6 +348,7 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
       deploymentName: version.temporalDeploymentName,
       buildId: version.temporalWorkerBuildId,
     },
+    temporalSecurity: readTemporalSecurity(env),
     /** Undefined when no SMTP server is configured. */
     mail: readAllOrNone(MAIL_SETTINGS, env),
     tracing: readSettings(TRACING_SETTINGS, env),
@@ -382,4 +385,9 @@ export function required<Name extends keyof typeof SERVICE_SETTINGS>(
   const value = config[valueNameOf(name)];
   if (value === undefined) throw faulty(name, SERVICE_SETTINGS[name], 'missing');
   return value;
+}
+
+/** The Temporal server of the settings. @throws ConfigError without TEMPORAL_ADDRESS */
+export function temporalServerOf(config: Config): TemporalServer {
+  return { address: required(config, 'TEMPORAL_ADDRESS'), ...config.temporalSecurity };
 }

@@ -13,6 +13,17 @@ export interface TemporalDatabase {
   readonly login: DatabaseLogin;
 }
 
+/** The server's certificate and who may connect to its gRPC port: clients with a certificate. */
+export interface TemporalTls {
+  /** The paths of PEM files. The server also authenticates itself to its own port with them. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** The authorities of this certificate and of the clients' certificates. */
+  readonly caFile: string;
+  /** A name in the certificate. */
+  readonly serverName: string;
+}
+
 const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const;
 
 /** The ports of each service of the server, except the frontend's gRPC port. */
@@ -23,6 +34,33 @@ export type TemporalPorts = readonly {
 
 /** The number of pairs of ports that `temporalServerConfig` needs. */
 export const PORT_PAIRS = SERVICES.length;
+
+function tlsConfig({ certFile, keyFile, caFile, serverName }: TemporalTls) {
+  const client = { serverName, rootCaFiles: [caFile] };
+  return {
+    frontend: {
+      server: { certFile, keyFile, requireClientAuth: true, clientCaFiles: [caFile] },
+      client,
+    },
+    systemWorker: { certFile, keyFile, client },
+  };
+}
+
+/** A cluster of this server alone. */
+const clusterMetadata = (port: number) => ({
+  enableGlobalNamespace: false,
+  failoverVersionIncrement: 10,
+  masterClusterName: 'active',
+  currentClusterName: 'active',
+  clusterInformation: {
+    active: {
+      enabled: true,
+      initialFailoverVersion: 1,
+      rpcName: 'frontend',
+      rpcAddress: `${TEMPORAL_HOST}:${port}`,
+    },
+  },
+});
 
 /**
  * The server's settings: one process with all services, bound to the loopback interface. JSON is
@@ -35,6 +73,7 @@ export function temporalServerConfig(
   port: number,
   ports: TemporalPorts,
   dynamicConfigFile: string,
+  tls?: TemporalTls,
 ): string {
   const { host } = new URL(adminUrl);
   const store = (databaseName: string, maxConns: number) => ({
@@ -66,24 +105,14 @@ export function temporalServerConfig(
         visibility: store('temporal_visibility', 10),
       },
     },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: TEMPORAL_HOST } },
+    global: {
+      membership: { maxJoinDuration: '30s', broadcastAddress: TEMPORAL_HOST },
+      ...(tls && { tls: tlsConfig(tls) }),
+    },
     services: Object.fromEntries(
       SERVICES.map((service, index) => [service, { rpc: rpcOf(service, index) }]),
     ),
-    clusterMetadata: {
-      enableGlobalNamespace: false,
-      failoverVersionIncrement: 10,
-      masterClusterName: 'active',
-      currentClusterName: 'active',
-      clusterInformation: {
-        active: {
-          enabled: true,
-          initialFailoverVersion: 1,
-          rpcName: 'frontend',
-          rpcAddress: `${TEMPORAL_HOST}:${port}`,
-        },
-      },
-    },
+    clusterMetadata: clusterMetadata(port),
     dcRedirectionPolicy: { policy: 'noop' },
     dynamicConfigClient: { filepath: dynamicConfigFile, pollInterval: '60s' },
   });

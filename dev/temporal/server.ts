@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
@@ -17,6 +18,7 @@ import {
   temporalServerConfig,
   TEMPORAL_HOST,
   type TemporalDatabase,
+  type TemporalTls,
 } from './server-config.ts';
 
 /** The server ends within about a second; all acknowledged writes are in PostgreSQL. */
@@ -34,6 +36,8 @@ export interface TemporalServerOptions extends TemporalDatabase {
   /** The folder of the server's settings, by which the next run finds an orphan. */
   readonly folder: string;
   readonly port: number;
+  /** Without it the gRPC port is plain. */
+  readonly tls?: TemporalTls | undefined;
   /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
   readonly immediateSearchAttributes?: boolean;
   readonly logFile: string;
@@ -76,8 +80,17 @@ export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessE
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
+/** The server's own certificate, as a client of it. */
+function clientTls({ certFile, keyFile, caFile, serverName }: TemporalTls) {
+  return {
+    serverNameOverride: serverName,
+    serverRootCACertificate: readFileSync(caFile),
+    clientCertPair: { crt: readFileSync(certFile), key: readFileSync(keyFile) },
+  };
+}
+
 /** Whether the server on a port of this machine responds to the first call of a client. */
-export async function isTemporalServing(port: number): Promise<boolean> {
+export async function isTemporalServing(port: number, tls?: TemporalTls): Promise<boolean> {
   // A gRPC channel waits a second after a refused connection, a plain socket does not.
   if (!(await acceptsConnections(TEMPORAL_HOST, port))) return false;
   let connection: Connection | undefined;
@@ -85,6 +98,7 @@ export async function isTemporalServing(port: number): Promise<boolean> {
     const { workflowService } = (connection = await Connection.connect({
       address: `${TEMPORAL_HOST}:${port}`,
       connectTimeout: 1000,
+      ...(tls && { tls: clientTls(tls) }),
     }));
     await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
       workflowService.describeNamespace({ namespace: 'temporal-system' }),
@@ -101,11 +115,11 @@ async function waitUntilReady(
   server: ServerProcess,
   options: TemporalServerOptions,
 ): Promise<void> {
-  const { logFile, port, signal } = options;
+  const { logFile, port, tls, signal } = options;
   let ended = false;
   void server.exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await isTemporalServing(port))) {
+  while (!(await isTemporalServing(port, tls))) {
     signal?.throwIfAborted();
     if (ended) {
       throw new SetupError(
@@ -147,7 +161,7 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
   writePrivateFile(dynamicConfigFile, temporalDynamicConfig(immediateSearchAttributes));
   writePrivateFile(
     join(folder, 'server.yaml'),
-    temporalServerConfig(options, options.port, pairs, dynamicConfigFile),
+    temporalServerConfig(options, options.port, pairs, dynamicConfigFile, options.tls),
   );
 }
 

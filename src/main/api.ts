@@ -2,21 +2,17 @@ import { loadConfig, required } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
 import { startHttpServer } from '../http/server.ts';
 import { listenOn } from './listen.ts';
-import { connectTemporal } from '../temporal/client.ts';
 import { composeApi } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain, stopRequested } from './process.ts';
+import { openTemporal } from './temporal.ts';
 import { startTracing } from './tracing.ts';
 
 await runMain({ name: 'api', load: loadConfig }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');
-  const address = required(config, 'TEMPORAL_ADDRESS');
-  const sql = connectDatabase(databaseUrl, { name: 'api' });
   const tracing = await startTracing(config, 'api', log);
-  const temporal = connectTemporal(
-    { address, namespace: config.temporalNamespace },
-    tracing.client,
-  );
+  const { client: temporal } = await openTemporal(config, log, tracing.client);
+  const sql = connectDatabase(databaseUrl, { name: 'api' });
   const { app, readiness } = await composeApi({ config, sql, temporal, log });
   const wanted = { host: config.host, port: config.port, variable: 'PORT' };
   const server = await listenOn(wanted, (place) =>

@@ -2,11 +2,11 @@ import { Client } from '@temporalio/client';
 import { loadConfig, required } from '../config.ts';
 import { migrate } from '../db/migrate.ts';
 import { grantServicePrivileges } from '../db/privileges.ts';
-import { connectTemporal } from '../temporal/client.ts';
 import { ensureNamespace } from '../temporal/namespaces.ts';
 import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { runMain } from './process.ts';
+import { openTemporal } from './temporal.ts';
 
 /** The minimum of a Temporal server: the namespace has thousands of short runs a day. */
 const HOUSEKEEPING_RETENTION_DAYS = 1;
@@ -18,13 +18,12 @@ const HOUSEKEEPING_RETENTION_DAYS = 1;
  */
 await runMain({ name: 'migrate', load: loadConfig }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');
-  const address = required(config, 'TEMPORAL_ADDRESS');
+  const { client: temporal } = await openTemporal(config, log);
   const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
   const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
   log.info({ applied: await migrate(ownerUrl) }, 'PostgreSQL is up to date');
   const login = decodeURIComponent(new URL(databaseUrl).username);
   if (config.migrationDatabaseUrl !== undefined) await grantServicePrivileges(ownerUrl, login);
-  const temporal = connectTemporal({ address, namespace });
   await ensureNamespace(temporal, namespace);
   await registerSearchAttributes(temporal, namespace);
   await ensureNamespace(temporal, housekeeping, HOUSEKEEPING_RETENTION_DAYS);

@@ -4,14 +4,15 @@ import { createActivities } from '../../activities/index.ts';
 import { loadConfig, required, type Config } from '../config.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { connectDatabase } from '../db/client.ts';
-import { connectTemporal } from '../temporal/client.ts';
 import { SetupError } from '../setup-error.ts';
+import { usesTls, type TemporalServer } from '../temporal/client.ts';
 import { MAX_UNANSWERED_SENDS } from '../webhooks/sender.ts';
 import { composeActivities } from './compose.ts';
 import { startMetrics } from './metrics.ts';
 import { runMain } from './process.ts';
 import { storableFailures } from './storable-failures.ts';
 import { chooseSdkMetrics } from './sdk-metrics.ts';
+import { openTemporal } from './temporal.ts';
 import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { startTracing } from './tracing.ts';
 import { createWorkerHealth } from './worker-health.ts';
@@ -78,13 +79,11 @@ await runMain(
   { name: 'worker', load: loadConfig, logFields: activityFields },
   async (config, log) => {
     const databaseUrl = required(config, 'DATABASE_URL');
-    const address = required(config, 'TEMPORAL_ADDRESS');
-    const { temporalNamespace: namespace } = config;
+    const tracing = await startTracing(config, 'worker', log);
+    const { server, client: temporal } = await openTemporal(config, log, tracing.client);
     const sdkMetrics = config.metricsPort === undefined ? undefined : await chooseSdkMetrics();
     const logger = logTemporalTo(log, sdkMetrics?.exporter);
     const sql = connectDatabase(databaseUrl, { name: 'worker', maxConnections: 20 });
-    const tracing = await startTracing(config, 'worker', log);
-    const temporal = connectTemporal({ address, namespace }, tracing.client);
     const { deps, close } = await composeActivities({ config, sql, temporal, log });
     const health = createWorkerHealth({ sql, temporal });
     const metrics = await startMetrics(config, {
@@ -98,7 +97,7 @@ await runMain(
     const declared = declareWorkers(config);
     const runsWorkflows = declared.some(({ taskQueue }) => taskQueue === TASK_QUEUE);
     const shared = {
-      connection: await connect(address),
+      connection: await connect(server),
       activities: createActivities({ ...deps, sendsWebhooks: runsWorkflows }),
       shutdownGraceTime: SHUTDOWN_GRACE_MS,
       ...tracing.worker,
@@ -135,10 +134,22 @@ await runMain(
   },
 );
 
-async function connect(address: string): Promise<NativeConnection> {
+async function connect(server: TemporalServer): Promise<NativeConnection> {
   try {
-    return await NativeConnection.connect({ address });
+    return await NativeConnection.connect(server);
   } catch (cause) {
-    throw new SetupError(`Temporal cannot be reached at ${address} (TEMPORAL_ADDRESS)`, { cause });
+    throw new SetupError(connectFault(server, cause as Error), { cause });
   }
+}
+
+function connectFault(server: TemporalServer, { message }: Error): string {
+  const { address, apiKey } = server;
+  if (apiKey !== undefined && /unauthenticated|permission.?denied/i.test(message)) {
+    return `Temporal at ${address} refuses the API key (TEMPORAL_API_KEY)`;
+  }
+  // What the SDK says when a server that requires TLS ends a plain connection.
+  if (!usesTls(server) && /GetSystemInfo.*transport error/.test(message)) {
+    return `Temporal at ${address} ends the connection: set TEMPORAL_TLS if it requires TLS`;
+  }
+  return `Temporal cannot be reached at ${address} (TEMPORAL_ADDRESS)`;
 }

@@ -1,10 +1,20 @@
-import type { ClientOptions } from '@temporalio/client';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type ClientOptions, type ConnectionOptions } from '@temporalio/client';
+
+/** How a connection to Temporal is encrypted and authenticated; without either it is plain. */
+export interface TemporalSecurity {
+  readonly tls?: NonNullable<ConnectionOptions['tls']>;
+  readonly apiKey?: string;
+}
+
+/** A Temporal server. */
+export interface TemporalServer extends TemporalSecurity {
+  /** host:port */
+  readonly address: string;
+}
 
 /** A Temporal server and namespace. */
-export interface TemporalTarget {
-  address: string;
-  namespace: string;
+export interface TemporalTarget extends TemporalServer {
+  readonly namespace: string;
 }
 
 /** gRPC's default is up to two minutes between attempts, also after Temporal is reachable again. */
@@ -19,9 +29,14 @@ const RECONNECT = {
  * @param options interceptors, such as those of traces
  */
 export function connectTemporal(
-  { address, namespace }: TemporalTarget,
+  { namespace, ...server }: TemporalTarget,
   options: Pick<ClientOptions, 'interceptors'> = {},
 ): Client {
-  const connection = Connection.lazy({ address, channelArgs: RECONNECT });
+  const connection = Connection.lazy({ ...server, channelArgs: RECONNECT });
   return new Client({ connection, namespace, ...options });
+}
+
+/** Whether the connection is encrypted: an API key alone implies it, as in the SDK. */
+export function usesTls({ tls, apiKey }: TemporalSecurity): boolean {
+  return tls === undefined ? apiKey !== undefined : tls !== false;
 }

@@ -61,20 +61,20 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
     name: 'admin',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
-  let client: Client | undefined;
+  const log = pino({ name: 'admin', level: 'warn' }, pino.destination(2));
+  let opened: Promise<{ client: Client }> | undefined;
   return {
     config,
     sql,
     actor: { name: actorOf(), address: null },
     terminal: processTerminal(),
-    log: pino({ name: 'admin', level: 'warn' }, pino.destination(2)),
+    log,
     pepper: () => required(config, 'API_SECRET_PEPPER'),
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
     dataBox: () => createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
     async temporal() {
-      const address = required(config, 'TEMPORAL_ADDRESS');
-      const { connectTemporal } = await import('../../temporal/client.ts');
-      return (client ??= connectTemporal({ address, namespace: config.temporalNamespace }));
+      const { openTemporal } = await import('../temporal.ts');
+      return (await (opened ??= openTemporal(config, log))).client;
     },
     async mails() {
       const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
@@ -82,6 +82,7 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
       return { sql, mailBox, mails: createMailWorkflows(await this.temporal()) };
     },
     async close() {
+      const client = await opened?.then((temporal) => temporal.client).catch(() => undefined);
       await Promise.all([sql.end({ timeout: 1 }), client?.connection.close()]);
     },
   };
