@@ -1,7 +1,7 @@
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { controlSimulator, type SimulatorAccess } from '../chaos/gateway.ts';
+import { askSimulator, controlSimulator, type SimulatorAccess } from '../chaos/gateway.ts';
 import type { Canaries } from './canary.ts';
 import type { CanaryClient } from './client.ts';
 
@@ -82,17 +82,15 @@ interface Codes {
   readonly items: readonly { id: string; status: string; notes: Record<string, string> }[];
 }
 
-/** Pays the open QR codes of an order from an address with a canary. */
+/** Pays the open QR codes of an order from an address with a canary; not while the gateway fails. */
 async function payAll(
   simulator: SimulatorAccess,
   orderNumber: string,
   canaries: Canaries,
 ): Promise<void> {
-  const authorization = `Basic ${btoa(`${simulator.keyId}:${simulator.keySecret}`)}`;
-  const url = `${simulator.baseUrl}/v1/payments/qr_codes?count=100`;
-  const codes = (await (await fetch(url, { headers: { authorization } })).json()) as Codes;
-  for (const { id, notes } of codes.items) {
-    if (notes['order_number'] !== orderNumber) continue;
+  const path = '/v1/payments/qr_codes?count=100';
+  const { items } = await askSimulator<Codes>(simulator, 'GET', path).catch(() => ({ items: [] }));
+  for (const { id } of items.filter(({ notes }) => notes['order_number'] === orderNumber)) {
     const vpa = `${canaries.word('UPI address')}@upi`;
     await controlSimulator(simulator, `/qr_codes/${id}/pay`, { vpa });
   }
