@@ -154,9 +154,15 @@ async function reconcileOnceSettled(
 ): Promise<Report> {
   for (let count = 1; ; count += 1) {
     await untilSettled(cluster, SETTLED_WITHIN_MS, log);
-    const report = await reconcile(cluster, acknowledged);
-    if (report.violations.length === 0 || count === RECONCILIATIONS) return report;
-    log(`${report.violations.length} violations; reconciled again in half a minute`);
+    const isLast = count === RECONCILIATIONS;
+    try {
+      const report = await reconcile(cluster, acknowledged);
+      if (report.violations.length === 0 || isLast) return report;
+      log(`${report.violations.length} violations; reconciled again in half a minute`);
+    } catch (error) {
+      if (isLast) throw error;
+      log(`${String(error)}; reconciled again in half a minute`);
+    }
     await delay(RECONCILED_AGAIN_AFTER_MS);
   }
 }

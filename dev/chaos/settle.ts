@@ -25,7 +25,7 @@ export async function untilSettled(
   const endsAt = performance.now() + withinMs;
   let latest = '';
   for (;;) {
-    const left = await underWay(service);
+    const left = await underWay(service).catch(unanswered);
     const text = Object.entries(left)
       .map(([name, count]) => `${count} ${name}`)
       .join(', ');
@@ -35,6 +35,11 @@ export async function untilSettled(
     await delay(LOOK_EVERY_MS);
   }
 }
+
+/** A server that has just been started again may not answer yet. */
+const unanswered = (error: unknown): UnderWay => ({
+  [`servers without an answer (${String(error)})`]: 1,
+});
 
 async function underWay(service: ReconciledService): Promise<UnderWay> {
   const counts = await withOwner(service, async (sql) => {
