@@ -1,4 +1,4 @@
-import { activityInfo, ApplicationFailure, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure, heartbeat } from '@temporalio/activity';
 import type {
   MoneyActivities,
   MoveFundsInput,
@@ -172,9 +172,8 @@ async function alertingOnRefusal<Result>(
 ): Promise<Result> {
   try {
     const result = await move();
-    // Only an earlier attempt can have raised an alert.
-    if (activityInfo().attempt > 1)
-      await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
+    // An earlier attempt may have raised it, or the hold of an order that is refunded now.
+    await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
     return result;
   } catch (error) {
     if (error instanceof funds.ReleaseBlocked) {

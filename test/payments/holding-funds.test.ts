@@ -60,6 +60,22 @@ describe('a hold that the gateway refuses for good', () => {
     expect(await transfers()).toMatchObject([{ on_hold: true }]);
     expect(refusals(service, order)).toHaveLength(1);
   });
+
+  test('leaves no open alert when the buyer is refunded instead', async ({ service, merchant }) => {
+    const { order, paymentId } = await aPaidOrder(service, merchant);
+    await simulator(service, 'POST', '/refusals', {
+      cause: 'account_closed',
+      subjectId: paymentId,
+    });
+    await reconcilePayments(service.deps);
+    const path = `/orders/${order.order_number}`;
+    const openAlerts = () => service.sql`
+      SELECT kind FROM alerts WHERE subject = ${order.order_number} AND cleared_at IS NULL`;
+    expect(await openAlerts()).toEqual([{ kind: 'gateway_refused' }]);
+    await merchant.sandbox.post(`${path}/refund`, { reason: 'It is sold out' });
+    await until(async () => (await merchant.sandbox.get(path)).body.data.status === 'REFUNDED');
+    expect(await openAlerts()).toEqual([]);
+  });
 });
 
 test.for([1, 2, 3, 200])(
