@@ -144,7 +144,8 @@ async function connect(server: TemporalServer): Promise<NativeConnection> {
 
 function connectFault(server: TemporalServer, { message }: Error): string {
   const { address, apiKey } = server;
-  if (apiKey !== undefined && /unauthenticated|permission.?denied/i.test(message)) {
+  // The SDK gives gRPC's UNAUTHENTICATED and PERMISSION_DENIED in these words.
+  if (apiKey !== undefined && /valid authentication credentials|permission/i.test(message)) {
     return `Temporal at ${address} refuses the API key (TEMPORAL_API_KEY)`;
   }
   // What the SDK says when a server that requires TLS ends a plain connection.

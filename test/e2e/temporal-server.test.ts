@@ -2,55 +2,23 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import postgres from 'postgres';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
-import {
-  findTemporalServer,
-  findTemporalUi,
-  type TemporalProgramsOptions,
-} from '../../dev/temporal/programs.ts';
+import { findTemporalUi } from '../../dev/temporal/programs.ts';
 import { startTemporalServer, type TemporalServerOptions } from '../../dev/temporal/server.ts';
 import { startTemporalUi } from '../../dev/temporal/ui.ts';
-import { inheritedEnvironment } from '../../src/settings.ts';
-import { loadDevConfig } from '../../dev/config.ts';
-import { cacheRoot } from '../../dev/files/cache.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { isRunning } from '../../dev/processes/process-table.ts';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { newTemporalPlace, TEMPORAL_PROGRAMS } from '../support/temporal-place.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const env = inheritedEnvironment();
-const log = () => undefined;
-const { temporalProgramsDir, cacheHome } = loadDevConfig();
-const programOptions: TemporalProgramsOptions = {
-  temporalProgramsDir,
-  cacheRoot: cacheRoot(cacheHome),
-  env,
-  log,
-};
+const { env } = TEMPORAL_PROGRAMS;
 
-/** The environment of a server: a separate PostgreSQL, because the databases have the same names. */
+/** The environment of a server, for one test. */
 async function newPlace(): Promise<TemporalServerOptions> {
-  const folder = temporaryFolder();
-  const cluster = await startEmbeddedPostgres({
-    dataDir: join(folder, 'postgres'),
-    port: await freePort(),
-    cacheRoot: programOptions.cacheRoot,
-    logFile: join(folder, 'postgres.log'),
-    log,
-    settings: { fsync: 'off' },
-  });
-  onTestFinished(() => cluster.stop());
-  return {
-    programs: await findTemporalServer(programOptions),
-    adminUrl: cluster.adminUrl,
-    login: { name: 'temporal', password: 'a-password' },
-    folder: join(folder, 'temporal'),
-    port: await freePort(),
-    logFile: join(folder, 'temporal.log'),
-    env,
-    log,
-  };
+  const { options, stop } = await newTemporalPlace(temporaryFolder());
+  onTestFinished(stop);
+  return options;
 }
 
 async function start(place: TemporalServerOptions) {
@@ -125,7 +93,7 @@ describe('the Temporal server', () => {
 
 describe('the Temporal Web UI', () => {
   test('disables operations that strand money, and leaves Signals and Updates', async () => {
-    const program = await findTemporalUi(programOptions);
+    const program = await findTemporalUi(TEMPORAL_PROGRAMS);
     if (program === undefined) throw new Error('The Temporal Web UI cannot be had here');
     const folder = temporaryFolder();
     const ui = await startTemporalUi({

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { loadDevConfig } from '../../dev/config.ts';
+import { cacheRoot } from '../../dev/files/cache.ts';
+import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
+import type { Guard } from '../../dev/processes/guard.ts';
+import { freePort } from '../../dev/processes/ports.ts';
+import { findTemporalServer, type TemporalProgramsOptions } from '../../dev/temporal/programs.ts';
+import type { TemporalServerOptions } from '../../dev/temporal/server.ts';
+import { inheritedEnvironment } from '../../src/settings.ts';
+
+const { temporalProgramsDir, cacheHome } = loadDevConfig();
+
+/** Where tests find Temporal's programs. */
+export const TEMPORAL_PROGRAMS: TemporalProgramsOptions = {
+  temporalProgramsDir,
+  cacheRoot: cacheRoot(cacheHome),
+  env: inheritedEnvironment(),
+  log: () => undefined,
+};
+
+/** How to run a Temporal server beside the run's one, and the end of the PostgreSQL below it. */
+export interface TemporalPlace {
+  readonly options: TemporalServerOptions;
+  stop(): Promise<void>;
+}
+
+/** A separate PostgreSQL for a server, because the databases have the same names. */
+export async function newTemporalPlace(folder: string, guard?: Guard): Promise<TemporalPlace> {
+  const { log, env } = TEMPORAL_PROGRAMS;
+  const cluster = await startEmbeddedPostgres({
+    dataDir: join(folder, 'postgres'),
+    port: await freePort(),
+    cacheRoot: TEMPORAL_PROGRAMS.cacheRoot,
+    logFile: join(folder, 'postgres.log'),
+    log,
+    settings: { fsync: 'off' },
+    guard,
+  });
+  const options = {
+    programs: await findTemporalServer(TEMPORAL_PROGRAMS),
+    adminUrl: cluster.adminUrl,
+    login: { name: 'temporal', password: 'a-password' },
+    folder: join(folder, 'temporal'),
+    port: await freePort(),
+    logFile: join(folder, 'temporal.log'),
+    env,
+    log,
+    guard,
+  };
+  return { options, stop: cluster.stop };
+}
