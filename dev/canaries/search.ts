@@ -13,7 +13,7 @@ const COMPRESSED = [
 const MAX_DEPTH = 3;
 
 function unescaped(text: string): string {
-  const json = text.replaceAll(/\\u([0-9a-fA-F]{4})/g, (_, code: string) =>
+  const json = text.replaceAll(/\\+u([0-9a-fA-F]{4})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
   return json.replaceAll(/%([0-9a-fA-F]{2})/g, (_, code: string) =>
@@ -59,8 +59,8 @@ export function searchText(text: string, canaries: Canaries, depth = 0): Set<str
   const found = new Set(canariesIn(text, canaries));
   if (depth === MAX_DEPTH) return found;
   for (const decoded of decodedTexts(text)) {
-    // Random bytes have short runs of printable characters only.
-    if (!/[a-zA-Z0-9]{10}/.test(decoded)) continue;
+    // Random bytes have only short runs of characters that a value or its escapes consist of.
+    if (!/[a-zA-Z0-9%\\]{10}/.test(decoded)) continue;
     for (const one of searchText(decoded, canaries, depth + 1)) found.add(one);
   }
   return found;

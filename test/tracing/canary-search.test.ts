@@ -19,6 +19,9 @@ const FORMS: Record<string, (value: string) => string> = {
   'in base64 at another offset': (value) => base64(`{"x":"${value}"}`),
   'as bytes': (value) => bytea(`{"x":"${value}"}`),
   'as base64 in bytes': (value) => bytea(`{"data":"${base64(`"${value}"`)}"}`),
+  'URL-encoded as bytes': (value) => bytea(escaped(value, '%')),
+  'JSON-escaped as bytes': (value) => bytea(escaped(value, '\\u00')),
+  'JSON-escaped twice': (value) => JSON.stringify(escaped(value, '\\u00')),
   'as compressed bytes': (value) => bytea(gzipSync(value)),
 };
 
