@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning, processTree, sendSignal } from '../../dev/processes/process-table.ts';
 import { startProductionLike, type ProductionLike } from '../../dev/production-like/start.ts';
+import { statusOf } from '../../dev/start/parts.ts';
 import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
@@ -48,11 +49,6 @@ async function untilStatus(order: OrderRef, status: OrderStatus, call: () => Pro
     }
   });
 }
-
-const statusOf = async (url: string) => {
-  const response = await fetch(url, { headers: { connection: 'close' } });
-  return response.status;
-};
 
 test('an order passes its lifecycle through the balancer while processes are killed', async () => {
   const { sandbox, receiver } = merchant;
@@ -108,7 +104,7 @@ test('a frozen API leaves the rotation within about a second, and returns', asyn
   await until(() => !shape.rotation().includes(first));
   expect(performance.now() - frozenAt).toBeLessThan(2000);
   const answers = Array.from({ length: 6 }, () => statusOf(`${shape.apiBaseUrl}/healthz`));
-  expect(await Promise.all(answers)).toEqual(Array.from({ length: 6 }, () => 200));
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 6 }, () => '200'));
   expect(shape.rotation()).toEqual([second]);
   shape.member('api-1').signal('SIGCONT');
   await until(() => shape.rotation().includes(first));
@@ -119,15 +115,15 @@ test('an API that is cut off from Temporal leaves the rotation, and returns', as
   const link = shape.link('api-1', 'temporal');
   await link.refuse();
   await until(() => !shape.rotation().includes(first));
-  expect(await statusOf(`${first}/readyz`)).toBe(503);
+  expect(await statusOf(`${first}/readyz`)).toBe('503');
   await link.forward();
   await until(() => shape.rotation().includes(first));
 });
 
 test('each API and worker serves its metrics, and all write their logs into the folder', async () => {
   expect(Object.keys(shape.metricsUrls)).toEqual(['api-1', 'api-2', 'worker-1', 'worker-2']);
-  const statuses = Object.values(shape.metricsUrls).map(statusOf);
-  expect(await Promise.all(statuses)).toEqual([200, 200, 200, 200]);
+  const statuses = Object.values(shape.metricsUrls).map((url) => statusOf(url));
+  expect(await Promise.all(statuses)).toEqual(['200', '200', '200', '200']);
   for (const { name, logFile } of shape.members) {
     expect(logFile).toBe(join(dataDir, 'logs', `${name}.log`));
     expect(await readFile(logFile, 'utf8'), name).not.toBe('');

@@ -142,10 +142,12 @@ test('every metric of the dashboard and of the rules is served by an API or a wo
   const worker = await startWorkerProcess(service, { settings });
   onTestFinished(() => worker.kill());
 
-  // One order that is paid, a proof, and a failure: the SDK counts failures from the first one on.
+  // A paid and delivered order, whose second webhook is an activity, a proof, and a failure: the SDK
+  // counts failures from the first one on.
   const client = api.as(merchant.keys);
   const order = await client.create();
   await client.help(order, 'pay');
+  await client.post(`/orders/${order.order_number}/deliver`);
   await proveLedger(service.deps);
   const { workflow } = service.temporal.client;
   const workflowId = 'of-no-type';
