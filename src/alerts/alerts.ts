@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { createReports } from '../reports.ts';
 import type { Logger } from 'pino';
 import type postgres from 'postgres';
 import type { Actor } from '../db/actor.ts';
@@ -25,14 +25,10 @@ export interface NewAlert {
 }
 
 /** Publishes the kind of each alert that this process raises, for metrics. */
-const RAISED = channel('merchant-payment-order-service:alert-raised');
+const RAISED = createReports<AlertKind>('alert-raised');
 
 /** Calls `listener` for each alert that this process raises. @returns a function that unsubscribes */
-export function onAlertRaised(listener: (kind: AlertKind) => void): () => void {
-  const onMessage = (kind: unknown) => listener(kind as AlertKind);
-  RAISED.subscribe(onMessage);
-  return () => RAISED.unsubscribe(onMessage);
-}
+export const onAlertRaised = RAISED.subscribe;
 
 /**
  * Raises an alert: writes a log line each time, and one row for each kind and subject until it is

@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { createReports } from '../reports.ts';
 
 /** A request that was answered, without anything of its client. */
 export interface AnsweredRequest {
@@ -9,16 +9,10 @@ export interface AnsweredRequest {
   readonly durationMs: number;
 }
 
-const ANSWERED = channel('merchant-payment-order-service:request-answered');
+const ANSWERED = createReports<AnsweredRequest>('request-answered');
 
 /** Reports a request that was answered. It costs nothing while there is no listener. */
-export function publishAnswered(request: AnsweredRequest): void {
-  ANSWERED.publish(request);
-}
+export const publishAnswered = ANSWERED.publish;
 
 /** Calls `listener` for each request that this process answers. @returns a function that unsubscribes */
-export function onRequestAnswered(listener: (request: AnsweredRequest) => void): () => void {
-  const onMessage = (request: unknown) => listener(request as AnsweredRequest);
-  ANSWERED.subscribe(onMessage);
-  return () => ANSWERED.unsubscribe(onMessage);
-}
+export const onRequestAnswered = ANSWERED.subscribe;

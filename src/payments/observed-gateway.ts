@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { createReports } from '../reports.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 
@@ -18,14 +18,10 @@ export interface GatewayCallResult {
   readonly durationMs: number;
 }
 
-const ENDED = channel('merchant-payment-order-service:gateway-call-ended');
+const ENDED = createReports<GatewayCallResult>('gateway-call-ended');
 
 /** Calls `listener` for each gateway call of this process. @returns a function that unsubscribes */
-export function onGatewayCallEnded(listener: (call: GatewayCallResult) => void): () => void {
-  const onMessage = (call: unknown) => listener(call as GatewayCallResult);
-  ENDED.subscribe(onMessage);
-  return () => ENDED.unsubscribe(onMessage);
-}
+export const onGatewayCallEnded = ENDED.subscribe;
 
 function outcomeOf(error: unknown): GatewayCallResult['outcome'] {
   if (error instanceof GatewayRefused) return 'refused';
@@ -41,7 +37,7 @@ export function observedGateway(
     const startedAtMs = performance.now();
     const report = (outcome: GatewayCallResult['outcome']) => {
       const durationMs = performance.now() - startedAtMs;
-      ENDED.publish({ ...at, operation, outcome, durationMs } satisfies GatewayCallResult);
+      ENDED.publish({ ...at, operation, outcome, durationMs });
     };
     try {
       const result = await call;

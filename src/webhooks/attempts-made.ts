@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { createReports } from '../reports.ts';
 import type { SendResult } from './send-result.ts';
 
 /**
@@ -22,19 +22,15 @@ export interface AttemptMade {
   readonly isGivenUp: boolean;
 }
 
-const MADE = channel('merchant-payment-order-service:webhook-attempt-made');
+const MADE = createReports<AttemptMade>('webhook-attempt-made');
 
 /** Calls `listener` for each attempt of this process. @returns a function that unsubscribes */
-export function onAttemptMade(listener: (attempt: AttemptMade) => void): () => void {
-  const onMessage = (attempt: unknown) => listener(attempt as AttemptMade);
-  MADE.subscribe(onMessage);
-  return () => MADE.unsubscribe(onMessage);
-}
+export const onAttemptMade = MADE.subscribe;
 
 /** Reports an attempt of this process. It costs nothing while there is no listener. */
 export function publishAttempt(result: SendResult, isGivenUp: boolean): void {
   const { durationMs } = result;
-  MADE.publish({ outcome: outcomeOf(result), durationMs, isGivenUp } satisfies AttemptMade);
+  MADE.publish({ outcome: outcomeOf(result), durationMs, isGivenUp });
 }
 
 function outcomeOf(result: SendResult): AttemptMade['outcome'] {
