@@ -128,6 +128,8 @@ export function temporalDynamicConfig(immediateSearchAttributes: boolean): strin
   const settings = {
     'system.namespaceCacheRefreshInterval': '1s',
     'system.forceSearchAttributesCacheRefreshOnRead': immediateSearchAttributes,
+    // Without it, a worker that stops can still be given tasks, which wait until they time out.
+    'frontend.enableCancelWorkerPollsOnShutdown': true,
   };
   return JSON.stringify(
     Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, [{ value }]])),

@@ -22,12 +22,19 @@ import { loadWorkflows } from './workflow-bundle.ts';
 const SHUTDOWN_GRACE_MS = 20_000;
 
 /**
+ * How long a task waits for the worker that has its order cached; then any worker takes it. A client
+ * waits 4.5 s for its command, and a worker may have been killed.
+ */
+const STICKY_TIMEOUT_MS = 2000;
+
+/**
  * Order workflows and webhooks. An endpoint that does not respond occupies a slot for 15 s, so
  * there are slots for all webhooks that can be in flight or queued, and 200 for the other
  * activities.
  */
 const ORDERS = {
   taskQueue: TASK_QUEUE,
+  stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
   maxConcurrentActivityTaskExecutions: MAX_UNANSWERED_SENDS + 200,
 } as const;
 

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning, processTree, sendSignal } from '../../dev/processes/process-table.ts';
 import { startProductionLike, type ProductionLike } from '../../dev/production-like/start.ts';
@@ -8,6 +9,7 @@ import { statusOf } from '../../dev/start/parts.ts';
 import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
+import type { Timeline } from '../../src/orders/timeline.ts';
 import { createApiClient, type OrderRef } from '../support/api-client.ts';
 import { createTestMerchant, type Merchant } from '../support/merchant.ts';
 import { moduleUrl, runScript } from '../support/script-process.ts';
@@ -49,6 +51,9 @@ async function untilStatus(order: OrderRef, status: OrderStatus, call: () => Pro
     }
   });
 }
+
+const isEverythingSent = ({ entries }: Timeline) =>
+  entries.every(({ webhook }) => webhook === null || webhook.delivery?.state === 'DELIVERED');
 
 test('an order passes its lifecycle through the balancer while processes are killed', async () => {
   const { sandbox, receiver } = merchant;
@@ -94,6 +99,27 @@ test('an order passes its lifecycle through the balancer while processes are kil
     temporal: 1,
   });
   completed = order;
+});
+
+test('the orders of a killed worker continue soon on the other one', async () => {
+  const { sandbox } = merchant;
+  // Each worker has some of them cached.
+  const orders = await Promise.all(Array.from({ length: 10 }, () => sandbox.create()));
+  const forEach = (call: (order: OrderRef) => Promise<unknown>) => Promise.all(orders.map(call));
+  await forEach((order) => untilStatus(order, 'PAID', () => sandbox.help(order, 'pay')));
+  // A task that a worker has begun times out after 10 s: none is under way soon after the last webhook.
+  await forEach((order) => until(async () => isEverythingSent(await sandbox.timeline(order))));
+  await delay(1000);
+  shape.member('worker-1').signal('SIGKILL');
+  // Until Temporal has noticed, it may give a task to the dead worker.
+  await delay(1000);
+  const startedAt = performance.now();
+  await forEach((order) =>
+    untilStatus(order, 'DELIVERED', () => sandbox.command(order, 'deliver')),
+  );
+  // A task waits for the dead worker for two seconds, and by Temporal's default for ten.
+  expect(performance.now() - startedAt).toBeLessThan(8000);
+  await shape.member('worker-1').untilReady();
 });
 
 test('a frozen API leaves the rotation within about a second, and returns', async () => {
