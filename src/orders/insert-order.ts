@@ -68,12 +68,15 @@ export async function insertOrder(
 
 /** Finds the order with the same idempotency key; reads the merchant's gateway and the database's clock. */
 async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: NewOrder) {
+  const withKey = (key: string) => sql`
+    SELECT order_number FROM orders
+    WHERE merchant_id = ${merchantId} AND environment = ${environment} AND idempotency_key = ${key}`;
   const [row] = await sql<[OrderRow & { now: Date; isUnstarted: boolean; chosen: string }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
       u.order_number IS NOT NULL AS is_unstarted, m.gateway AS chosen
     FROM merchants m
-    LEFT JOIN orders o ON o.merchant_id = m.merchant_id AND o.environment = ${environment}
-      AND o.idempotency_key IN (${idempotencyKey}, ${erasedKeyOf(merchantId, idempotencyKey)})
+    LEFT JOIN orders o ON o.order_number = coalesce(
+      (${withKey(idempotencyKey)}), (${withKey(erasedKeyOf(merchantId, idempotencyKey))}))
     LEFT JOIN unstarted_orders u ON u.order_number = o.order_number
     WHERE m.merchant_id = ${merchantId}`;
   const { now, isUnstarted: isWaiting, chosen: gateway, ...order } = row;
