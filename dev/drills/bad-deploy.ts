@@ -9,7 +9,7 @@ import { namesOf } from './support/members.ts';
 import { proveNothingLost } from './support/proof.ts';
 import { firstOf, prove, report } from './support/report.ts';
 import { waitFor } from './support/wait.ts';
-import { countTasks, proveWorkflows } from './support/workflows.ts';
+import { proveWorkflows, readTasks } from './support/workflows.ts';
 
 const ORDERS = 40;
 const CONCURRENCY = 8;
@@ -84,8 +84,8 @@ async function openFailures(drill: Drill): Promise<string[]> {
 async function proveBlocked(drill: Drill, orders: readonly LoadOrder[]): Promise<void> {
   const numbers = orders.flatMap(({ orderNumber }) => orderNumber ?? []);
   const failed = await waitFor('workflow tasks fail', FAILED_WITHIN_MS, async () => {
-    const { failed: count } = await drill.withTemporal((client) => countTasks(client, numbers));
-    return count > 0 && count;
+    const { failed: count } = await drill.withTemporal((client) => readTasks(client, numbers));
+    return count.length > 0 && count.length;
   });
   report(`${failed} workflow tasks have failed with the bad build`);
 }

@@ -6,7 +6,7 @@ import { withCluster, type Drill } from './support/cluster.ts';
 import { startLoad } from './support/load.ts';
 import { namesOf } from './support/members.ts';
 import { proveNothingLost } from './support/proof.ts';
-import { DrillFailure, firstOf, prove, report } from './support/report.ts';
+import { DrillFailure, firstOf, inSeconds, prove, report } from './support/report.ts';
 import { waitFor } from './support/wait.ts';
 
 const SETTINGS = ['WEBHOOK_SECRET_KEYS', 'DATA_ENCRYPTION_KEYS', 'API_SECRET_PEPPER'] as const;
@@ -42,7 +42,10 @@ async function runOn(drill: Drill): Promise<void> {
 
   const { answers } = drill.api;
   const failed = answers.filter(({ status }) => status < 200 || status > 299);
-  const texts = failed.map(({ path, status, message }) => `${path} ${status} ${message}`);
+  const texts = failed.map(
+    ({ path, status, message, atMs, ms }) =>
+      `${path} at ${new Date(atMs).toISOString()} ${status} ${message} after ${inSeconds(ms)}`,
+  );
   prove('No request failed', failed.length === 0, `${answers.length} requests ${firstOf(texts)}`);
   await proveNothingLost(drill, load.orders);
   await proveVerified(drill);

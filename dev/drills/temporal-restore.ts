@@ -37,7 +37,7 @@ async function runOn(drill: Drill): Promise<void> {
   await startMembers(drill, namesOf(drill, 'worker'));
   await recoverAll(drill, targetMs - MINUTE_MS);
   await load.finish();
-  await proveNothingLost(drill, load.orders);
+  await proveNothingLost(drill, load.orders, { mayLackClosedWorkflows: true });
   await proveWorkflows(drill);
   report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);
 }

@@ -5,8 +5,8 @@ import { withCluster, type Drill } from './support/cluster.ts';
 import { continueOrders, makeOrders, startLoad, type LoadOrder } from './support/load.ts';
 import { namesOf } from './support/members.ts';
 import { proveNothingLost } from './support/proof.ts';
-import { inSeconds, prove, report } from './support/report.ts';
-import { countTasks, proveWorkflows } from './support/workflows.ts';
+import { firstOf, inSeconds, prove, report } from './support/report.ts';
+import { readTasks, proveWorkflows } from './support/workflows.ts';
 
 const ORDERS = 1000;
 const CONCURRENCY = 12;
@@ -68,13 +68,13 @@ async function proveTasks(
 ): Promise<void> {
   const numbersOf = (orders: readonly LoadOrder[]) =>
     orders.flatMap(({ orderNumber }) => orderNumber ?? []);
-  const { events, failed, timedOut, patched } = await drill.withTemporal((client) =>
-    countTasks(client, numbersOf(all)),
+  const { events, failed, madeAgain, timedOut, patched } = await drill.withTemporal((client) =>
+    readTasks(client, numbersOf(all)),
   );
   prove(
     'No workflow task failed',
-    failed === 0 && timedOut === 0,
-    `${all.length} histories, ${events} events, ${failed} WorkflowTaskFailed, ${timedOut} WorkflowTaskTimedOut`,
+    failed.length === 0 && timedOut === 0,
+    `${all.length} histories, ${events} events, ${failed.length} WorkflowTaskFailed, ${madeAgain} made again, ${timedOut} WorkflowTaskTimedOut ${firstOf(failed)}`.trim(),
   );
   const upgraded = numbersOf(older).filter((orderNumber) => patched.has(orderNumber));
   prove(

@@ -1,5 +1,5 @@
 import type { Sql } from '../../../src/db/client.ts';
-import { reconcile } from '../../chaos/reconcile.ts';
+import { reconcile, type ReconciledService } from '../../chaos/reconcile.ts';
 import { untilSettled } from '../../chaos/settle.ts';
 import type { Drill } from './cluster.ts';
 import { repeatLost, type LoadOrder } from './load.ts';
@@ -10,8 +10,16 @@ import { waitFor } from './wait.ts';
 const SETTLED_WITHIN_MS = 90_000;
 const MOST_LISTED = 5;
 
-/** Proves that the service has all that it acknowledged, once, and completes it. */
-export async function proveNothingLost(drill: Drill, orders: readonly LoadOrder[]): Promise<void> {
+/**
+ * Proves that the service has all that it acknowledged, once, and completes it.
+ *
+ * @param options.mayLackClosedWorkflows see {@link ReconciledService}
+ */
+export async function proveNothingLost(
+  drill: Drill,
+  orders: readonly LoadOrder[],
+  options: Pick<ReconciledService, 'mayLackClosedWorkflows'> = {},
+): Promise<void> {
   const refused = orders.flatMap(({ orderNumber, refusal }) =>
     refusal === undefined ? [] : [`${orderNumber ?? 'an order'}: ${refusal}`],
   );
@@ -20,15 +28,19 @@ export async function proveNothingLost(drill: Drill, orders: readonly LoadOrder[
   await proveOnce(drill, orders);
   await proveSettled(drill, orders);
   await proveMoney(drill);
-  await proveReconciled(drill, orders);
+  await proveReconciled(drill, orders, options);
 }
 
 /** Proves what `npm run chaos` proves of everything that the merchant was answered. */
-async function proveReconciled(drill: Drill, orders: readonly LoadOrder[]): Promise<void> {
+async function proveReconciled(
+  drill: Drill,
+  orders: readonly LoadOrder[],
+  options: Pick<ReconciledService, 'mayLackClosedWorkflows'>,
+): Promise<void> {
   const { cluster, merchantId } = drill;
   const { temporalAddress, gatewayUrl, facts } = cluster;
   const migrationDatabaseUrl = drill.ownerUrl();
-  const service = { migrationDatabaseUrl, temporalAddress, gatewayUrl, facts };
+  const service = { migrationDatabaseUrl, temporalAddress, gatewayUrl, facts, ...options };
   const underWay = await untilSettled(service, SETTLED_WITHIN_MS, report);
   const { counts, violations } = await reconcile(service, {
     orders: orders.map(({ idempotencyKey, orderNumber, acknowledged, ends }) => ({
