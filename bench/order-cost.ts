@@ -133,7 +133,7 @@ async function measureStorage(
     id: title,
     title,
     unit: unitOf(title),
-    rounds: grown.map((one) => one[title] ?? Number.NaN),
+    rounds: grown.map((one) => one[title] ?? 0),
   }));
   const title = 'the body of a webhook';
   return [...storage, { id: 'webhook-body', title, unit: 'bytes', rounds: [body.bytes] }];
