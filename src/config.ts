@@ -137,6 +137,12 @@ export const SERVICE_SETTINGS = {
     description:
       'the workflow code of a worker, bundled before it starts. Not set: bundled at each start',
   }),
+  WORKFLOW_CALL_STACKS: setting(z.enum(['on', 'off']), undefined, {
+    accepts: 'on or off',
+    description:
+      "whether Temporal's Web UI can show where the code of a running workflow waits, which takes a stack trace for each promise",
+    byDefault: '`on`, in production `off`',
+  }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),
@@ -332,11 +338,12 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
   adapters: Adapters,
 ) {
   const values = readSettings(SERVICE_SETTINGS, env);
-  if (values.nodeEnv === 'production') refuseInProduction(values);
   const version = readAllOrNone(VERSION_SETTINGS, env);
-  const { publicBaseUrl, temporalNamespace, workerTaskQueues: queues } = values;
+  const { nodeEnv, publicBaseUrl, temporalNamespace, workerTaskQueues: queues } = values;
+  if (nodeEnv === 'production') refuseInProduction(values);
   return {
     ...values,
+    workflowCallStacks: values.workflowCallStacks ?? (nodeEnv === 'production' ? 'off' : 'on'),
     publicBaseUrl: (publicBaseUrl ?? `http://127.0.0.1:${values.port}`).replace(/\/+$/, ''),
     /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
     temporalHousekeepingNamespace:

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../../activities/index.ts';
+import { createBackgroundWork } from '../background-work.ts';
 import { checkoutRoutes } from '../checkout/routes.ts';
 import { required, type Config } from '../config.ts';
 import type { Sql } from '../db/client.ts';
@@ -129,8 +130,8 @@ export async function composeApi(resources: Resources) {
 }
 
 /**
- * Builds the dependencies of the worker's activities. `close` closes the connections of the webhook
- * sender and of the ledger's proof.
+ * Builds the dependencies of the worker's activities. `close` waits for the webhooks under way,
+ * and closes the connections of their sender and of the ledger's proof.
  *
  * @throws ConfigError if WEBHOOK_SECRET_KEYS, DATA_ENCRYPTION_KEYS or DATABASE_URL is missing
  */
@@ -144,8 +145,10 @@ export async function composeActivities(resources: Resources) {
     maxConnections: 1,
     statementTimeoutMs: LEDGER_STATEMENT_TIMEOUT_MS,
   });
+  const background = createBackgroundWork(log);
   const deps: ActivityDeps = {
     sql,
+    background,
     ledgerSql,
     log,
     attempts: createAttemptLog(sql),
@@ -169,6 +172,7 @@ export async function composeActivities(resources: Resources) {
     }),
   };
   const close = async () => {
+    await background.finish();
     await Promise.all([sender.close(), ledgerSql.end({ timeout: 1 })]);
   };
   return { deps, close };

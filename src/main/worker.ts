@@ -17,6 +17,7 @@ import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { startTracing } from './tracing.ts';
 import { createWorkerHealth } from './worker-health.ts';
 import { loadWorkflows } from './workflow-bundle.ts';
+import { prepareWorkflowThreads } from './workflow-threads.ts';
 
 /** Longer than a webhook's 15 s, so that a running attempt is recorded before the worker stops. */
 const SHUTDOWN_GRACE_MS = 20_000;
@@ -115,6 +116,7 @@ await runMain(
     const workflows = runsWorkflows
       ? { workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }) }
       : {};
+    prepareWorkflowThreads({ hasCallStacks: config.workflowCallStacks === 'on' });
     const workers = await Promise.all(
       declared.map((placement) =>
         Worker.create({

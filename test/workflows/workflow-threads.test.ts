@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { Merchant } from '../support/merchant.ts';
+import { startOrder } from '../support/orders.ts';
+import { PART_ENVIRONMENT } from '../support/part-environment.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
+
+const BUILD = join(import.meta.dirname, '../../src/main/build-workflows.ts');
+/** Where the code of an order's workflow begins in a bundle. */
+const BEGINNING = 'async function orderWorkflow(input) {';
+/** The code of an order of this amount does not end. */
+const ENDLESS_PAISE = 66_600;
+
+const test = serviceTest({
+  time: 'real',
+  worker: false,
+  callbacks: false,
+  merchant: { webhooks: false },
+});
+
+/** A bundle of this checkout's workflows in which the code of some orders does not end. */
+function endlessBundle(): string {
+  const file = join(temporaryFolder(), 'workflows.json');
+  const env = { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', WORKFLOW_BUNDLE: file };
+  expect(spawnSync(process.execPath, [BUILD], { env }).status).toBe(0);
+  const bundle = JSON.parse(readFileSync(file, 'utf8')) as { code: string };
+  expect(bundle.code).toContain(BEGINNING);
+  const endless = `${BEGINNING} if (input.amountPaise === ${ENDLESS_PAISE}) for (;;);`;
+  const code = bundle.code.replace(BEGINNING, endless);
+  writeFileSync(file, JSON.stringify({ ...bundle, code }));
+  return file;
+}
+
+test('workflow code that does not end is cut off, and other orders continue', async ({
+  service,
+  merchant,
+}) => {
+  const worker = await startWorkerProcess(service, {
+    settings: { WORKFLOW_BUNDLE: endlessBundle() },
+  });
+  onTestFinished(() => worker.kill());
+  const { merchantId } = merchant;
+  const endless = await startOrder(service, { merchantId, amountPaise: ENDLESS_PAISE });
+  const other = await startOrder(service, { merchantId });
+  await other.pay();
+  await other.untilStatus('PAID');
+  const failure = await until(async () => {
+    const { events } = await endless.handle.fetchHistory();
+    return events?.find((event) => event.workflowTaskFailedEventAttributes)
+      ?.workflowTaskFailedEventAttributes?.failure?.message;
+  });
+  expect(failure).toBe('Script execution timed out after 5000ms');
+});
+
+test('with call stacks, the Web UI shows where a workflow waits', async ({ service, merchant }) => {
+  const worker = await startWorkerProcess(service, { settings: { WORKFLOW_CALL_STACKS: 'on' } });
+  onTestFinished(() => worker.kill());
+  expect(await stackOf(service, merchant)).toContain('inbox.ts');
+});
+
+test('without call stacks, it says so', async ({ service, merchant }) => {
+  const worker = await startWorkerProcess(service, { settings: { WORKFLOW_CALL_STACKS: 'off' } });
+  onTestFinished(() => worker.kill());
+  await expect(stackOf(service, merchant)).rejects.toThrow(
+    'Workflow stack traces are not enabled on this worker',
+  );
+});
+
+async function stackOf(service: TestService, { merchantId }: Merchant): Promise<string> {
+  const order = await startOrder(service, { merchantId });
+  await order.untilStep('ORDER_CREATED');
+  return order.handle.query<string>('__stack_trace');
+}
