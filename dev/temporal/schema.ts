@@ -1,13 +1,20 @@
+import { join } from 'node:path';
 import postgres from 'postgres';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { SQL_PLUGIN, type TemporalDatabase } from './server-config.ts';
 
-/** Both databases, with the name of each schema in the tool. */
+const UNUSED_INDEXES = join(import.meta.dirname, 'unused-visibility-indexes.sql');
+
+/** Both databases, with the name of each schema in the tool, and SQL to run after its update. */
 const DATABASES = [
   { database: 'temporal', schema: 'postgresql/v12/temporal' },
-  { database: 'temporal_visibility', schema: 'postgresql/v12/visibility' },
+  {
+    database: 'temporal_visibility',
+    schema: 'postgresql/v12/visibility',
+    afterwards: UNUSED_INDEXES,
+  },
 ] as const;
 
 /** How to create the schema. */
@@ -18,6 +25,15 @@ export interface TemporalSchemaOptions {
   readonly login: TemporalDatabase['login'];
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
+}
+
+async function runSql(url: string, file: string): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    await sql.file(file);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
 }
 
 async function hasSchema(url: string): Promise<boolean> {
@@ -50,7 +66,7 @@ async function runSqlTool(
 
 /**
  * Creates Temporal's two databases and their login unless they exist, and updates the schema to the
- * version of the tool.
+ * version of the tool. Then drops the indexes that no query reads.
  *
  * @throws SetupError with the output of the tool when it fails.
  */
@@ -58,12 +74,14 @@ export async function ensureTemporalSchema(options: TemporalSchemaOptions): Prom
   const { adminUrl, login } = options;
   await ensureLogin(adminUrl, login);
   await Promise.all(
-    DATABASES.map(async ({ database, schema }) => {
+    DATABASES.map(async ({ database, schema, ...others }) => {
       await ensureDatabase(adminUrl, database, { owner: login });
-      if (!(await hasSchema(databaseUrl(adminUrl, database, login)))) {
+      const url = databaseUrl(adminUrl, database, login);
+      if (!(await hasSchema(url))) {
         await runSqlTool(options, database, ['setup-schema', '-v', '0.0']);
       }
       await runSqlTool(options, database, ['update-schema', '--schema-name', schema]);
+      if ('afterwards' in others) await runSql(url, others.afterwards);
     }),
   );
 }
