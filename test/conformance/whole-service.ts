@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DevFacts } from '../../dev/dev-facts.ts';
-import { readDevFacts } from '../../dev/dev-facts.ts';
+import type { ServiceFacts } from '../../dev/dev-facts.ts';
+import { readServiceFacts } from '../../dev/dev-facts.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { findProcesses } from '../../dev/processes/process-table.ts';
@@ -15,7 +15,7 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** The whole service as `npm start` runs it, with temporary data. */
 export interface WholeService {
-  readonly facts: DevFacts;
+  readonly facts: ServiceFacts;
   readonly dataDir: string;
   /** The id of the API process. */
   readonly apiPid: number;
@@ -81,13 +81,13 @@ export async function startWholeService(
   }
 }
 
-async function untilReady(dataDir: string, exited: Promise<unknown>): Promise<DevFacts> {
+async function untilReady(dataDir: string, exited: Promise<unknown>): Promise<ServiceFacts> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     try {
-      return readDevFacts(dataDir);
+      return readServiceFacts(dataDir);
     } catch (error) {
       if (ended || Date.now() > deadline) throw error;
     }
