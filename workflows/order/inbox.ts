@@ -90,8 +90,9 @@ export class Inbox {
       await condition(hasEvent);
       return true;
     }
-    // A timeout of exactly 0 would write a patch marker into the history.
-    const timeoutMs = Math.max(1, deadline.atMs - Date.now());
+    const timeoutMs = deadline.atMs - Date.now();
+    // Without a timer, which would take an event, a workflow task and up to a second.
+    if (timeoutMs <= 0) return false;
     return condition(hasEvent, timeoutMs, { summary: deadlineSummary(deadline) });
   }
 }
