@@ -22,6 +22,7 @@ const FILES = [
   'tokens.ts',
   'secret-box.ts',
   'for-each-order.ts',
+  'background-work.ts',
   'reports.ts',
 ] as const;
 const BESIDE_SRC = ['activities', 'workflows', 'dev'] as const;
@@ -48,6 +49,7 @@ const FEATURE_MAY_IMPORT: readonly Part[] = [
   'tokens.ts',
   'secret-box.ts',
   'for-each-order.ts',
+  'background-work.ts',
   'reports.ts',
 ];
 

@@ -5,14 +5,15 @@ import type {
   RecordStepInput,
   RecordStepResult,
 } from '../src/contracts/activities.ts';
-import type { AlertDeps } from '../src/alerts/alerts.ts';
-import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
+import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts';
 import { alertWithoutRow } from '../src/orders/lost-orders.ts';
 import { readOrder } from '../src/orders/record-step.ts';
+import type { RecoveryDeps } from '../src/orders/recovery.ts';
+import { sendPendingWebhooks } from '../src/orders/unsent-webhooks.ts';
 import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
 
 /** The dependencies of the activities that read and write an order. */
-export interface RecordDeps extends AlertDeps {
+export interface RecordDeps extends RecoveryDeps {
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
 
@@ -35,9 +36,16 @@ export function createRecordActivities(
     recordStep: (input) =>
       alertingOnFailure(deps, input.orderNumber, async () => {
         const result = await deps.recordStep(input);
+        if (result.outcome !== 'recorded') return result;
+        const { recorded } = result;
+        if (!input.answersUpdate)
+          return { ...result, recorded: await withFirstAttempt(firstAttempts, recorded) };
         // An Update returns without waiting for the merchant's endpoint.
-        if (result.outcome !== 'recorded' || input.answersUpdate) return result;
-        return { ...result, recorded: await withFirstAttempt(firstAttempts, result.recorded) };
+        const { deliveryId } = recorded;
+        const handOver = () => sendPendingWebhooks(deps, input.orderNumber);
+        if (deliveryId === null || !(await firstAttempts.attemptDirectly(deliveryId, handOver)))
+          return result;
+        return { ...result, recorded: { ...recorded, deliveryId: null } };
       }),
   };
 }

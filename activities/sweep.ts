@@ -9,11 +9,13 @@ import {
   findOrdersBehind,
   findUnprocessedDisputes,
   findUnstartedOrders,
+  findOrdersWithUnsentWebhooks,
   markAcknowledged,
 } from '../src/orders/queries.ts';
 import { findUnstartedMails } from '../src/mail/queries.ts';
 import { orderInputOf, signalOrder } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
+import { sendPendingWebhooks } from '../src/orders/unsent-webhooks.ts';
 import type { MailDeps } from '../src/mail/public.ts';
 import { sendMail } from '../src/mail/public.ts';
 import { warnOfLastAttempts } from '../src/webhooks/last-attempts.ts';
@@ -55,6 +57,10 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
           receivedAtMs: receivedAt.getTime(),
         });
       await forEachOrder(disputes, ({ orderNumber }) => orderNumber, notify, options);
+      const unsent = await findOrdersWithUnsentWebhooks(sql, sweepAfterMs, ORDERS_PER_SWEEP);
+      const send = ({ orderNumber }: (typeof unsent)[number]) =>
+        sendPendingWebhooks(deps, orderNumber);
+      await forEachOrder(unsent, ({ orderNumber }) => orderNumber, send, options);
       if (orders.length > 0) log.warn({ started: orders.length }, 'The sweep started orders');
       return { started: orders.length };
     },

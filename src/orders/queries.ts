@@ -79,6 +79,21 @@ export async function markAcknowledged(
     WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND unacknowledged`;
 }
 
+/** Finds orders whose workflow may not know of a delivery: its direct attempt was cut off. */
+export async function findOrdersWithUnsentWebhooks(
+  sql: Sql,
+  olderThanMs: number,
+  limit: number,
+): Promise<{ orderNumber: string }[]> {
+  return sql<{ orderNumber: string }[]>`
+    SELECT DISTINCT e.order_number
+    FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    WHERE d.state = 'PENDING' AND d.is_direct
+      AND d.next_attempt_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+      AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
+    LIMIT ${limit}`;
+}
+
 /** Counts the cancels that failed because the payment session could not be closed. */
 export async function countFailedCancels(sql: Sql, orderNumber: string): Promise<number> {
   const [row] = await sql<{ failed: number }[]>`

@@ -17,12 +17,13 @@ export async function sendUnsentWebhooks(deps: RecoveryDeps): Promise<number> {
     SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
     WHERE d.state = 'PENDING'`;
   const options = { log: deps.log, concurrency: CONCURRENT_ORDERS };
-  const send = ({ orderNumber }: { orderNumber: string }) => sendPending(deps, orderNumber);
+  const send = ({ orderNumber }: { orderNumber: string }) => sendPendingWebhooks(deps, orderNumber);
   await forEachOrder(orders, ({ orderNumber }) => orderNumber, send, options);
   return orders.length;
 }
 
-async function sendPending(deps: RecoveryDeps, orderNumber: string): Promise<void> {
+/** The same for one order. */
+export async function sendPendingWebhooks(deps: RecoveryDeps, orderNumber: string): Promise<void> {
   if ((await recoverOrder(deps, orderNumber)) !== 'final') return;
   await deps.workflows.start(orderInputOf(await findOrderByNumber(deps.sql, orderNumber)));
 }

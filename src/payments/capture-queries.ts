@@ -7,6 +7,9 @@ import { idsNamedIn } from './callback-ids.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
+/** A younger capture may still have its notification in progress. */
+export const UNAPPLIED_AFTER_MS = 30_000;
+
 /** What the gateway reports about a captured payment. */
 export type CapturedPaymentFacts = Pick<
   GatewayPayment,
@@ -128,6 +131,35 @@ export async function findUnappliedCaptures(
       AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
       AND p.captured_at > (SELECT service_now()) - ${UNAPPLIED_FOR_DAYS} * interval '1 day'
     ORDER BY p.captured_at DESC LIMIT ${limit}`;
+}
+
+/**
+ * The same as {@link findUnappliedCapture}, for the process that is to notify the order. A capture comes
+ * in two callbacks and in the response of a helper at the same time: the others leave it to the first,
+ * for as long as reconciliation does.
+ *
+ * @returns undefined also if another process has lately taken it
+ */
+export async function takeUnappliedCapture(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<UnappliedCapture | undefined> {
+  const [row] = await sql<UnappliedCapture[]>`
+    WITH taken AS (
+      UPDATE payments p SET notified_at = service_now()
+      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+        AND coalesce(p.notified_at < service_now() - ${UNAPPLIED_AFTER_MS} * interval '1 millisecond', true)
+        AND EXISTS (SELECT FROM orders o WHERE o.order_number = p.order_number
+          AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id)
+        -- The helper notifies the order itself, because its request waits for the result.
+        AND (p.captured_at < service_now() - ${UNAPPLIED_AFTER_MS} * interval '1 millisecond'
+          OR NOT EXISTS (SELECT FROM payment_sessions s
+            WHERE s.session_id = p.session_id AND s.pay_command_id IS NOT NULL))
+      RETURNING p.gateway_payment_id
+    )
+    ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
+      AND p.gateway_payment_id = (SELECT gateway_payment_id FROM taken)`;
+  return row;
 }
 
 /** A recorded capture, unless its order has taken it or it is refunded. */

@@ -58,7 +58,7 @@ export async function recordGatewayPayment(
   if (order.gatewayPaymentId === gatewayPaymentId) {
     await recordMissedRefunds(deps, at, payment);
   }
-  const unapplied = await queries.findUnappliedCapture(deps.sql, ref);
+  const unapplied = await queries.takeUnappliedCapture(deps.sql, ref);
   if (unapplied) await applyCapture(deps, unapplied);
 }
 

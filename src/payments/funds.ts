@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
@@ -20,6 +21,9 @@ export interface FundsDeps {
   gateways: Gateways;
   log: Logger;
 }
+
+/** A transfer that was made by this call is usually pending for a moment: a retry would cost more. */
+const NEW_TRANSFER_MS = 200;
 
 /** The operation has not finished, without an error: the caller retries it. */
 class NotYet extends Error {
@@ -75,7 +79,11 @@ export async function releaseFunds(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     if (!isChecked) await recordLostRefunds(deps, funds);
     await assertNotBlocked(deps.sql, orderNumber);
-    const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
+    let transfer = await transferWith(deps, funds, 'releaseFunds', lease);
+    if (transfer.state === 'pending') {
+      await sleep(NEW_TRANSFER_MS);
+      transfer = await transferWith(deps, funds, 'releaseFunds', lease);
+    }
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
     return null;
   });

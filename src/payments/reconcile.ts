@@ -8,8 +8,6 @@ import { recordMissedChargebacks } from './reversals.ts';
 import type { Shard } from './shard.ts';
 import { ALL_ORDERS } from './shard.ts';
 
-/** A younger capture may still have its Signal in progress. */
-const UNAPPLIED_AFTER_MS = 30_000;
 const BATCH = 200;
 /** Less than the activity's time-out of 2 minutes; the next run continues with the rest. */
 const RUN_FOR_MS = 90_000;
@@ -34,7 +32,7 @@ export async function reconcilePayments(
   const endsAtMs = performance.now() + RUN_FOR_MS;
   const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
   const unapplied = await queries.findUnappliedCaptures(deps.sql, {
-    olderThanMs: UNAPPLIED_AFTER_MS,
+    olderThanMs: queries.UNAPPLIED_AFTER_MS,
     limit: BATCH,
     shard,
   });

@@ -15,6 +15,8 @@ export interface Attempt {
   kind: AttemptKind;
   /** Begins only when the delivery is due by this time; null begins at any time. */
   dueBy: Date | null;
+  /** Perhaps no workflow knows of the delivery. Not given: as before. */
+  isDirect?: boolean;
 }
 
 /** Everything that an attempt needs, read when it begins. */
@@ -50,7 +52,7 @@ export interface IdleDelivery {
 }
 
 /** The result of an attempt (a row of `webhook_attempts`) and the new state of its delivery. */
-export interface AttemptResult extends Omit<Attempt, 'dueBy'> {
+export interface AttemptResult extends Omit<Attempt, 'dueBy' | 'isDirect'> {
   at: Date;
   url: string;
   merchantId: string;
@@ -136,9 +138,10 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
     WITH taken AS (
       UPDATE webhook_deliveries AS d SET
         attempt_token = wanted.token,
-        attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond'
-      FROM jsonb_to_recordset(${sql.json(wanted)})
-        AS wanted ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz)
+        attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond',
+        is_direct = coalesce(wanted."isDirect", d.is_direct)
+      FROM jsonb_to_recordset(${sql.json(wanted)}) AS wanted
+        ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz, "isDirect" boolean)
       WHERE d.delivery_id = wanted."deliveryId" AND d.delivery_id = ANY (${idsOf(attempts)})
         AND NOT d.is_erased AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
         AND (wanted.kind = 'manual' OR d.state = 'PENDING')

@@ -59,16 +59,37 @@ export async function attemptScheduled(
   deps: DeliverDeps,
   deliveryId: string,
 ): Promise<DeliveryOutcome> {
-  const { attempts, now = Date.now } = deps;
+  const begun = await beginScheduled(deps, deliveryId, { isDirect: false });
+  return begun ? begun.finish() : outcomeWithoutAttempt(deps, deliveryId);
+}
+
+/** A scheduled attempt whose delivery is leased. */
+export interface BegunAttempt {
+  webhookUrl: string | null;
+  /** Makes the attempt: see {@link attemptScheduled}. */
+  finish(): Promise<DeliveryOutcome>;
+}
+
+/**
+ * Leases a delivery for its next scheduled attempt.
+ *
+ * @param options.isDirect perhaps no workflow knows of the delivery: see the column
+ * @returns undefined if no attempt may begin now
+ */
+export async function beginScheduled(
+  deps: DeliverDeps,
+  deliveryId: string,
+  { isDirect }: { isDirect: boolean },
+): Promise<BegunAttempt | undefined> {
+  const { now = Date.now } = deps;
   const dueBy = new Date((await now()) + EARLY_TOLERANCE_MS);
-  const attempt = newAttempt(deliveryId, 'scheduled', dueBy);
+  const attempt = { ...newAttempt(deliveryId, 'scheduled', dueBy), isDirect };
   const context = await begin(deps, attempt);
-  if (!context) return outcomeWithoutAttempt(deps, deliveryId);
-  if (context.webhookUrl === null) {
-    await attempts.fail(attempt);
-    return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
-  }
-  return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
+  if (!context) return undefined;
+  return {
+    webhookUrl: context.webhookUrl,
+    finish: () => abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt)),
+  };
 }
 
 /** Postpones the attempt when its endpoint has no free slot; that does not count as an attempt. */
@@ -77,6 +98,10 @@ async function attemptOrPostpone(
   context: AttemptContext,
   attempt: Attempt,
 ): Promise<DeliveryOutcome> {
+  if (context.webhookUrl === null) {
+    await deps.attempts.fail(attempt);
+    return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
+  }
   if (context.mustWait) return postponeAttempt(deps, context, attempt, null);
   try {
     const { after, error } = await makeAttempt(deps, context, attempt);
@@ -197,7 +222,7 @@ async function makeAttempt(
   attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
   const { attempts, sender, now = Date.now } = deps;
-  const { dueBy: _, ...identity } = attempt;
+  const { dueBy: _, isDirect: _direct, ...identity } = attempt;
   const { merchantId, environment } = context;
   const at = new Date();
   const request = requestOf(deps, context, at);

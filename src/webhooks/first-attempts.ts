@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BackgroundWork } from '../background-work.ts';
 import type { DeliverDeps, DeliveryOutcome } from './deliver.ts';
-import { attemptScheduled } from './deliver.ts';
-
-const WAIT_MS = 300;
+import { attemptScheduled, beginScheduled } from './deliver.ts';
+import { QUICK_MS } from './quick-endpoints.ts';
 
 /**
  * The limit of first attempts under way that exceed the wait. Beyond it, endpoints are slow and
@@ -10,12 +10,19 @@ const WAIT_MS = 300;
  */
 const MAX_SLOW_ATTEMPTS = 8;
 
+/**
+ * Earlier than any second attempt, and later than the step's workflow task: a Signal that arrives while a
+ * task ends the workflow makes the task fail, and with it the Update that the step answers.
+ */
+const HAND_OVER_AFTER_MS = 5000;
+
 /** What first attempts need. */
 export interface FirstAttemptDeps extends DeliverDeps {
   /** False in a process that moves money and sends no webhooks; true by default. */
   sendsWebhooks?: boolean;
   /** How long a step waits for the first attempt of its webhook, which continues after that. */
   firstAttemptWaitMs?: number;
+  background: BackgroundWork;
 }
 
 /** See {@link createFirstAttempts}. */
@@ -26,22 +33,26 @@ export type FirstAttempts = ReturnType<typeof createFirstAttempts>;
  * responds quickly saves the order's workflow an activity and a workflow task.
  */
 export function createFirstAttempts(deps: FirstAttemptDeps) {
-  const { sendsWebhooks = true, firstAttemptWaitMs = WAIT_MS } = deps;
+  const { sendsWebhooks = true, firstAttemptWaitMs = QUICK_MS } = deps;
   const underWay = new Map<string, Promise<DeliveryOutcome>>();
   let slow = 0;
+
+  const follow = (deliveryId: string, attempt: Promise<DeliveryOutcome>) => {
+    const followed = attempt.finally(() => underWay.delete(deliveryId));
+    underWay.set(deliveryId, followed);
+    // An internal fault does not count as an attempt: another one is made.
+    return followed.then(
+      ({ outcome }) => outcome,
+      () => 'not attempted' as const,
+    );
+  };
 
   return {
     /** @returns true when the delivery is settled; after false, the caller calls {@link finish} */
     async attempt(deliveryId: string): Promise<boolean> {
       if (!sendsWebhooks || slow >= MAX_SLOW_ATTEMPTS) return false;
-      const attempt = attemptScheduled(deps, deliveryId).finally(() => underWay.delete(deliveryId));
-      underWay.set(deliveryId, attempt);
+      const outcome = follow(deliveryId, attemptScheduled(deps, deliveryId));
       const waited = new AbortController();
-      // An internal fault does not count as an attempt: the activity makes it again.
-      const outcome = attempt.then(
-        (result) => result.outcome,
-        () => 'not attempted',
-      );
       const first = await Promise.race([
         outcome,
         sleep(firstAttemptWaitMs, 'slow', { signal: waited.signal }),
@@ -51,7 +62,28 @@ export function createFirstAttempts(deps: FirstAttemptDeps) {
         slow += 1;
         void outcome.finally(() => (slow -= 1));
       }
-      return first === 'delivered' || first === 'failed';
+      return isSettled(first);
+    },
+
+    /**
+     * Makes the attempt without letting the caller wait for the endpoint. If the endpoint has lately
+     * answered quickly, the delivery needs no activity.
+     *
+     * @param handOver tells the order's workflow of the delivery, which this attempt has not settled
+     * @returns true when the caller need not call {@link finish}
+     */
+    async attemptDirectly(deliveryId: string, handOver: () => Promise<void>): Promise<boolean> {
+      if (!sendsWebhooks) return false;
+      const begun = await beginScheduled(deps, deliveryId, { isDirect: true });
+      if (!begun) return false;
+      const isQuick = begun.webhookUrl !== null && deps.sender.isQuick(begun.webhookUrl);
+      deps.background.begin(async (signal) => {
+        const outcome = await follow(deliveryId, begun.finish());
+        if (!isQuick || isSettled(outcome)) return;
+        await sleep(HAND_OVER_AFTER_MS, undefined, { signal }).catch(() => undefined);
+        await handOver();
+      });
+      return isQuick;
     },
 
     /** Waits for the first attempt if it is under way, else makes the next scheduled one. */
@@ -59,4 +91,8 @@ export function createFirstAttempts(deps: FirstAttemptDeps) {
       return underWay.get(deliveryId) ?? attemptScheduled(deps, deliveryId);
     },
   };
+}
+
+function isSettled(outcome: string): boolean {
+  return outcome === 'delivered' || outcome === 'failed';
 }

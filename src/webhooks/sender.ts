@@ -10,6 +10,7 @@ import { exchange } from './exchange.ts';
 import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
 import { isClosedByPeer, isLocalResourceError, WebhookNotAttemptedError } from './faults.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
+import { createQuickEndpoints } from './quick-endpoints.ts';
 import { createDnsLookup } from './resolve-host.ts';
 import type { HostLookup } from './resolve-host.ts';
 import { refusedBeforeSending, resultOf } from './send-result.ts';
@@ -166,6 +167,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   options.allowedCidrs.forEach(parseRange);
   const connections = createGuardedConnections(settings);
   const slots = createEndpointSlots(settings);
+  const quickEndpoints = createQuickEndpoints();
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
@@ -180,7 +182,9 @@ export function createWebhookSender(options: WebhookSenderOptions) {
       const post = { path: `${pathname}${search}`, headers, body };
       const response = await attempt(origin, post, { connections, settings, startedAtMs });
       throwIfNotAttempted(response);
-      return resultOf(response, startedAtMs);
+      const result = resultOf(response, startedAtMs);
+      quickEndpoints.note(request.url, result);
+      return result;
     } finally {
       release();
     }
@@ -204,6 +208,9 @@ export function createWebhookSender(options: WebhookSenderOptions) {
         underWay.delete(sending);
       }
     },
+
+    /** True if the latest webhook of this process to the URL was accepted within 300 ms. */
+    isQuick: (url: string): boolean => quickEndpoints.has(url),
 
     /** The numbers of webhooks under way and of idle connections, for metrics. */
     stats: () => ({ underWay: slots.stats(), idle: connections.stats() }),

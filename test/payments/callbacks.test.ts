@@ -1,12 +1,22 @@
 import { describe, expect } from 'vitest';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { findOrderByNumber } from '../../src/orders/find-orders.ts';
+import type { OrderRef } from '../support/api-client.ts';
 import { askGateway, ledgerOf, madeAtGateway, payAtGateway } from '../support/gateway.ts';
+import { eventNames } from '../support/history.ts';
+import type { TestService } from '../support/service.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
 import { until } from '../support/until.ts';
 import type { CallbackKit } from './callback-kit.ts';
 import { callbackTest } from './callback-kit.ts';
 
 const test = callbackTest();
+
+/** How many Signals the workflow of an order has received. */
+async function signalsOf({ temporal }: TestService, { order_number }: OrderRef): Promise<number> {
+  const names = await eventNames(temporal.client.workflow.getHandle(order_number));
+  return names.filter((name) => name === 'WORKFLOW_EXECUTION_SIGNALED').length;
+}
 
 describe('a callback', () => {
   test.for<[string, (kit: CallbackKit, body: string) => Promise<Response>]>([
@@ -99,6 +109,19 @@ describe('a callback', () => {
     expect((await ledgerOf(service, order.order_number)).lines).toHaveLength(1);
     expect(await kit.stored(paymentId)).toBe(23);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toEqual([]);
+    expect(await signalsOf(service, order)).toBe(1);
+  });
+
+  test("about the payment of the sandbox's helper leaves the order to the helper", async ({
+    service,
+    merchant,
+    kit,
+  }) => {
+    const order = await merchant.sandbox.create();
+    expect((await merchant.sandbox.help(order, 'pay')).status).toBe(200);
+    const { gatewayPaymentId } = await findOrderByNumber(service.sql, order.order_number);
+    await until(async () => (await kit.stored(gatewayPaymentId ?? '')) >= 2);
+    expect(await signalsOf(service, order)).toBe(0);
   });
 
   test('of a failure that arrives twice makes one PAYMENT_FAILED', async ({ merchant, kit }) => {

@@ -6,8 +6,8 @@ import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
 /** The figures that an order without complications must not exceed, with its four webhooks delivered. */
-const MOST_EVENTS = 46;
-const MOST_ACTIONS = 14;
+const MOST_EVENTS = 34;
+const MOST_ACTIONS = 12;
 
 const test = serviceTest({
   time: 'real',
@@ -32,7 +32,7 @@ const test = serviceTest({
 });
 
 describe('an order without complications: create, pay, deliver, 24 hours, complete', () => {
-  test('costs at most 46 history events and 14 billable actions', async ({
+  test('costs at most 34 history events and 12 billable actions', async ({
     lived: { order, result },
   }) => {
     const names = await eventNames(order.handle);
