@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { startServerProcess } from '../dev/processes/server-process.ts';
-import { freePort } from '../dev/processes/ports.ts';
 import { cpuMsOf } from './harness/cpu-time.ts';
+import { startBareServer } from './get/start-bare-server.ts';
 import { findPids } from './lifecycle/side.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { alternate, ratioOf } from './harness/rounds.ts';
 import { ratePerSecond } from './load.ts';
 import { CONCURRENCY, writeOrders } from './orders.ts';
-import type { BenchService, Workplace } from './servers.ts';
+import type { BenchService } from './servers.ts';
 import { withService, withWorkplace } from './servers.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
@@ -96,26 +95,6 @@ async function writeRows(service: BenchService, count: number): Promise<string[]
   await service.sql`DELETE FROM unstarted_orders`;
   await service.ownerSql`ANALYZE orders`;
   return orders.map(({ orderNumber }) => orderNumber);
-}
-
-async function startBareServer({ config, facts }: BenchService, { folder, guard }: Workplace) {
-  const port = await freePort();
-  const server = await startServerProcess({
-    file: process.execPath,
-    args: [
-      join(import.meta.dirname, 'get/bare-server.ts'),
-      config.databaseUrl ?? '',
-      String(port),
-      facts.environment['PUBLIC_BASE_URL'] ?? '',
-    ],
-    env: { PATH: process.env['PATH'], NODE_ENV: 'production' },
-    logFile: join(folder, 'bare.log'),
-    stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
-    reportsReady: true,
-    guard,
-  });
-  await server.ready;
-  return { url: `http://127.0.0.1:${port}`, pid: server.pid, stop: server.stop };
 }
 
 /** @throws Error if the two bodies differ in more than the time of the response */

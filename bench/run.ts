@@ -21,6 +21,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   listing: () => import('./listing.ts'),
   dashboard: () => import('./dashboard.ts'),
   comparison: () => import('./comparison.ts'),
+  latency: () => import('./latency.ts'),
+  profile: () => import('./profile.ts'),
   'open-orders': () => import('./open-orders.ts'),
 };
 

@@ -54,6 +54,18 @@ export const DEV_SETTINGS = {
     // Only the tests run it.
     hidden: true,
   }),
+  POSTGRES_PRELOAD: text(undefined, {
+    accepts: 'the names of libraries separated by commas',
+    description: 'libraries that PostgreSQL loads when it starts, such as pg_stat_statements',
+    // Only `npm run bench -- profile` sets these two.
+    hidden: true,
+  }),
+  TEMPORAL_PPROF_PORT: text(undefined, {
+    matches: /^\d{1,5}$/,
+    accepts: 'a port number from 1 to 65535',
+    description: "the Temporal server's profiles",
+    hidden: true,
+  }),
   npm_lifecycle_event: text(undefined, {
     accepts: 'what npm sets',
     description: 'the script that npm runs',

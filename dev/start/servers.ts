@@ -77,7 +77,11 @@ export function postgresOptions(context: ServerContext): EmbeddedPostgresOptions
     cacheRoot: cacheRoot(config.cacheHome),
     logFile: serverLog(context, 'postgres'),
     // Terse: PostgreSQL's own log would show the whole row that a constraint refuses.
-    settings: { max_connections: MAX_CONNECTIONS, log_error_verbosity: 'terse' },
+    settings: {
+      max_connections: MAX_CONNECTIONS,
+      log_error_verbosity: 'terse',
+      shared_preload_libraries: config.postgresPreload ?? '',
+    },
   };
 }
 
@@ -97,6 +101,7 @@ export async function temporalOptions(
     login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
     folder: temporalFolder(config.dataDir),
     port: config.temporalPort,
+    pprofPort: config.temporalPprofPort,
     logFile: serverLog(context, 'temporal'),
   };
 }

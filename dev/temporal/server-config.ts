@@ -24,6 +24,16 @@ export interface TemporalTls {
   readonly serverName: string;
 }
 
+/** What a server is started with. */
+export interface TemporalServerSettings extends TemporalDatabase {
+  /** Of its gRPC service. */
+  readonly port: number;
+  /** Where the server shows profiles of itself; without it, nowhere. */
+  readonly pprofPort?: string | undefined;
+  /** Without it the gRPC port is plain. */
+  readonly tls?: TemporalTls | undefined;
+}
+
 const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const;
 
 /** The ports of each service of the server, except the frontend's gRPC port. */
@@ -69,11 +79,9 @@ const clusterMetadata = (port: number) => ({
  * @param ports membership ports must be at most 32767: the server stores them as `smallint`
  */
 export function temporalServerConfig(
-  { adminUrl, login }: TemporalDatabase,
-  port: number,
+  { adminUrl, login, port, pprofPort, tls }: TemporalServerSettings,
   ports: TemporalPorts,
   dynamicConfigFile: string,
-  tls?: TemporalTls,
 ): string {
   const { host } = new URL(adminUrl);
   const store = (databaseName: string, maxConns: number) => ({
@@ -108,6 +116,7 @@ export function temporalServerConfig(
     global: {
       membership: { maxJoinDuration: '30s', broadcastAddress: TEMPORAL_HOST },
       ...(tls && { tls: tlsConfig(tls) }),
+      ...(pprofPort !== undefined && { pprof: { host: TEMPORAL_HOST, port: Number(pprofPort) } }),
     },
     services: Object.fromEntries(
       SERVICES.map((service, index) => [service, { rpc: rpcOf(service, index) }]),

@@ -17,7 +17,7 @@ import {
   temporalDynamicConfig,
   temporalServerConfig,
   TEMPORAL_HOST,
-  type TemporalDatabase,
+  type TemporalServerSettings,
   type TemporalTls,
 } from './server-config.ts';
 
@@ -31,13 +31,10 @@ const START_TIMEOUT_MS = 60_000;
 const CALL_TIMEOUT_MS = 3000;
 
 /** How to run the server. */
-export interface TemporalServerOptions extends TemporalDatabase {
+export interface TemporalServerOptions extends TemporalServerSettings {
   readonly programs: TemporalServerPrograms;
   /** The folder of the server's settings, by which the next run finds an orphan. */
   readonly folder: string;
-  readonly port: number;
-  /** Without it the gRPC port is plain. */
-  readonly tls?: TemporalTls | undefined;
   /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
   readonly immediateSearchAttributes?: boolean;
   readonly logFile: string;
@@ -161,7 +158,7 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
   writePrivateFile(dynamicConfigFile, temporalDynamicConfig(immediateSearchAttributes));
   writePrivateFile(
     join(folder, 'server.yaml'),
-    temporalServerConfig(options, options.port, pairs, dynamicConfigFile, options.tls),
+    temporalServerConfig(options, pairs, dynamicConfigFile),
   );
 }
 

@@ -40,6 +40,8 @@ export function activityFields(): Record<string, unknown> {
  */
 export function logTemporalTo(log: Logger, metrics?: MetricsExporterConfig): TemporalLogger {
   const write = (level: LogLevel, message: string, meta: Record<string, unknown> = {}) => {
+    // The SDK has lines of TRACE and DEBUG for each task.
+    if (!log.isLevelEnabled(LEVELS[level])) return;
     const { error: err, taskToken: _token, ...fields } = meta;
     log[LEVELS[level]]({ ...orderOf(fields['workflowId']), ...fields, err }, message);
   };

@@ -142,12 +142,13 @@ test('every metric of the dashboard and of the rules is served by an API or a wo
   const worker = await startWorkerProcess(service, { settings });
   onTestFinished(() => worker.kill());
 
-  // A paid and delivered order, whose second webhook is an activity, a proof, and a failure: the SDK
-  // counts failures from the first one on.
+  // An order whose funds are released, which is an activity, a proof, and a failure: the SDK counts
+  // failures from the first one on.
   const client = api.as(merchant.keys);
   const order = await client.create();
   await client.help(order, 'pay');
   await client.post(`/orders/${order.order_number}/deliver`);
+  await client.help(order, 'advance', { seconds: 24 * 3600 });
   await proveLedger(service.deps);
   const { workflow } = service.temporal.client;
   const workflowId = 'of-no-type';

@@ -100,7 +100,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   payments: {
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
-      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at
+      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at notified_at
       hold_started_at hold_refused_at held_at`,
   },
   pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },
@@ -125,7 +125,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   webhook_deliveries: {
     none: `delivery_id event_id merchant_id environment event_type state next_attempt_at
-      last_attempt_due_at has_reservation attempt_token attempt_until created_at settled_at
+      last_attempt_due_at has_reservation attempt_token attempt_until created_at settled_at is_direct
       is_erased`,
   },
   webhook_endpoints: { merchant: 'origin', none: 'next_free_at attempt_ms timeouts' },

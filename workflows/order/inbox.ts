@@ -1,4 +1,10 @@
-import { CancellationScope, condition, log, Trigger } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  log,
+  Trigger,
+} from '@temporalio/workflow';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Deadline } from '../../src/domain/index.ts';
 import { deadlineSummary } from './details.ts';
@@ -92,7 +98,16 @@ export class Inbox {
     }
     const timeoutMs = deadline.atMs - Date.now();
     // Without a timer, which would take an event, a workflow task and up to a second.
-    if (timeoutMs <= 0) return false;
+    if (timeoutMs <= 0) return this.arrivesNow();
     return condition(hasEvent, timeoutMs, { summary: deadlineSummary(deadline) });
+  }
+
+  /**
+   * An Update that was answered just now completes first: interceptors would otherwise change the order
+   * of the commands, and traces could not be switched on or off while orders run.
+   */
+  private async arrivesNow(): Promise<boolean> {
+    await condition(() => allHandlersFinished() || !this.isEmpty());
+    return !this.isEmpty();
   }
 }

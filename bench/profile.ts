@@ -1,0 +1,157 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../dev/processes/ports.ts';
+import { billableActions, eventNames } from '../test/support/history.ts';
+import type { Benchmark, Measurement } from './harness/benchmark.ts';
+import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
+import { startReceiver } from './lifecycle/receiver.ts';
+import { findPids, saveWebhookUrl } from './lifecycle/side.ts';
+import { timed } from './load.ts';
+import { CONCURRENCY } from './orders.ts';
+import { timeByPart, type Period, type TimeByPart } from './profile/cpu-profile.ts';
+import { readStatements, type Statement } from './profile/statements.ts';
+import { topOfGoProfile } from './profile/go-profile.ts';
+import { startService, type BenchService } from './servers.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..');
+const LIFECYCLES = { full: 300, quick: 100 };
+const WARM_UP_LIFECYCLES = 96;
+const SAMPLE_EVERY_US = '500';
+/** Smaller parts are added up as "the rest". */
+const LEAST_MS = 0.25;
+/** PostgreSQL's and Temporal's work that follows the last webhook. */
+const AFTERWARDS_MS = 3000;
+
+/** Where the time of a lifecycle goes, in each process. */
+export const benchmark: Benchmark = {
+  description:
+    'Where the time of a whole lifecycle goes, 32 at a time: own time of each package and folder in the threads of API and worker (sampled, so waiting for a processor counts), of each statement in PostgreSQL, of each function in the Temporal server; and the events and actions of one order. Profiles slow the processes: the shares count, not the sums.',
+  async run({ quick }) {
+    const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-profile-'));
+    const pprofPort = await freePort();
+    const service = await startService({
+      WORKFLOW_CALL_STACKS: 'off',
+      POSTGRES_PRELOAD: 'pg_stat_statements',
+      TEMPORAL_PPROF_PORT: String(pprofPort),
+      NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_EVERY_US}`,
+    });
+    const count = LIFECYCLES[quick ? 'quick' : 'full'];
+    let isStopped = false;
+    try {
+      const pids = findPids(REPOSITORY, service.dataDir);
+      const measured = await measure(service, pprofPort, count);
+      isStopped = true;
+      // The profiles are written when the processes end.
+      await service.stop();
+      const files = readdirSync(folder).map((file) => join(folder, file));
+      const threads = threadsOf(files, pids);
+      return {
+        measurements: [
+          ...Object.entries(threads).flatMap(([thread, file]) =>
+            partMeasurements(thread, timeByPart(file, measured.period), count),
+          ),
+          ...statementMeasurements(measured.statements, count),
+          ...measured.order,
+        ],
+        notes: measured.goProfile,
+      };
+    } finally {
+      if (!isStopped) await service.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Runs the lifecycles that are profiled. */
+async function measure(service: BenchService, pprofPort: number, count: number) {
+  const { client, ownerSql, dataDir, merchantId, sandboxUrl, keys } = service;
+  const receiver = await startReceiver();
+  try {
+    await saveWebhookUrl(REPOSITORY, dataDir, merchantId, receiver.url);
+    const run = createLifecycleClient({ url: sandboxUrl, ...keys }, receiver, CONCURRENCY);
+    const runAll = (lifecycles: number) =>
+      timed({ count: lifecycles, concurrency: CONCURRENCY }, () => run(newObservations()));
+    const warmUpSeconds = await runAll(WARM_UP_LIFECYCLES);
+    await ownerSql`CREATE EXTENSION pg_stat_statements`;
+    await delay(AFTERWARDS_MS);
+    await ownerSql`SELECT pg_stat_statements_reset()`;
+    const fromUs = monotonicUs();
+    const seconds = Math.max(1, Math.floor((warmUpSeconds * count) / WARM_UP_LIFECYCLES / 2));
+    const goProfile = topOfGoProfile(`http://127.0.0.1:${pprofPort}`, seconds);
+    await runAll(count);
+    const period: Period = { fromUs, toUs: monotonicUs() };
+    await delay(AFTERWARDS_MS);
+    const statements = await readStatements(ownerSql);
+    const order = await orderMeasurements(client, service);
+    return { period, statements, order, goProfile: await goProfile };
+  } finally {
+    receiver.stop();
+  }
+}
+
+const monotonicUs = () => Number(process.hrtime.bigint() / 1000n);
+
+/** Events and actions of the latest order. */
+async function orderMeasurements(
+  client: BenchService['client'],
+  { sql }: BenchService,
+): Promise<Measurement[]> {
+  const [row] = await sql<[{ orderNumber: string }]>`
+    SELECT order_number FROM orders WHERE status = 'COMPLETED' ORDER BY created_at DESC LIMIT 1`;
+  const names = await eventNames(client.workflow.getHandle(row.orderNumber));
+  const tasks = names.filter((name) => name === 'WORKFLOW_TASK_COMPLETED').length;
+  const one = (id: string, title: string, value: number): Measurement => ({
+    id,
+    title,
+    unit: 'of one order',
+    rounds: [value],
+  });
+  return [
+    one('events', 'history events', names.length),
+    one('tasks', 'workflow tasks', tasks),
+    one('actions', 'billable actions', billableActions(names)),
+  ];
+}
+
+/**
+ * The profiles of the threads. The name of a profile's file has the process and the thread, of which 0
+ * is the main one; the worker's first other thread runs the orders' workflows.
+ */
+function threadsOf(files: readonly string[], { API, worker }: Record<string, number>) {
+  const fileOf = (pid: number | undefined, thread: number) => {
+    const found = files.find((file) =>
+      new RegExp(`\\.${pid}\\.${thread}\\.\\d+\\.cpuprofile$`).test(file),
+    );
+    if (found === undefined) throw new Error(`Process ${pid} wrote no profile of thread ${thread}`);
+    return found;
+  };
+  return {
+    API: fileOf(API, 0),
+    worker: fileOf(worker, 0),
+    "worker's workflows": fileOf(worker, 1),
+  };
+}
+
+function partMeasurements(thread: string, times: TimeByPart, count: number): Measurement[] {
+  const unit = 'ms for each lifecycle';
+  const rows = [...times].map(([part, ms]) => ({ part, ms: ms / count }));
+  const large = rows.filter(({ ms }) => ms >= LEAST_MS).toSorted((one, other) => other.ms - one.ms);
+  const restMs = rows.filter(({ ms }) => ms < LEAST_MS).reduce((sum, { ms }) => sum + ms, 0);
+  return [...large, { part: 'the rest', ms: restMs }].map(({ part, ms }) => ({
+    id: `${thread}: ${part}`,
+    title: `${thread}: ${part}`,
+    unit,
+    rounds: [ms],
+  }));
+}
+
+function statementMeasurements(statements: readonly Statement[], count: number): Measurement[] {
+  return statements.map(({ database, text, calls, ms }) => ({
+    id: `${database}: ${text}`,
+    title: `${database}, ${(calls / count).toFixed(1)} ×: ${text}`,
+    unit: 'ms for each lifecycle',
+    rounds: [ms / count],
+  }));
+}
