@@ -12,7 +12,7 @@ import { timed } from './load.ts';
 import { CONCURRENCY } from './orders.ts';
 import { timeByPart, type Period, type TimeByPart } from './profile/cpu-profile.ts';
 import { readStatements, type Statement } from './profile/statements.ts';
-import { topOfGoProfile } from './profile/go-profile.ts';
+import { topOfGoProfile, writeGoProfile } from './profile/go-profile.ts';
 import { startService, type BenchService } from './servers.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
@@ -41,7 +41,8 @@ export const benchmark: Benchmark = {
     let isStopped = false;
     try {
       const pids = findPids(REPOSITORY, service.dataDir);
-      const measured = await measure(service, pprofPort, count);
+      const goProfile = join(folder, 'temporal.pb.gz');
+      const measured = await measure(service, { pprofPort, goProfile }, count);
       isStopped = true;
       // The profiles are written when the processes end.
       await service.stop();
@@ -55,7 +56,7 @@ export const benchmark: Benchmark = {
           ...statementMeasurements(measured.statements, count),
           ...measured.order,
         ],
-        notes: measured.goProfile,
+        notes: ['The Temporal server, by own time:', ...(await topOfGoProfile(goProfile))],
       };
     } finally {
       if (!isStopped) await service.stop();
@@ -65,7 +66,11 @@ export const benchmark: Benchmark = {
 };
 
 /** Runs the lifecycles that are profiled. */
-async function measure(service: BenchService, pprofPort: number, count: number) {
+async function measure(
+  service: BenchService,
+  { pprofPort, goProfile }: { pprofPort: number; goProfile: string },
+  count: number,
+) {
   const { client, ownerSql, dataDir, merchantId, sandboxUrl, keys } = service;
   const receiver = await startReceiver();
   try {
@@ -79,13 +84,13 @@ async function measure(service: BenchService, pprofPort: number, count: number) 
     await ownerSql`SELECT pg_stat_statements_reset()`;
     const fromUs = monotonicUs();
     const seconds = Math.max(1, Math.floor((warmUpSeconds * count) / WARM_UP_LIFECYCLES / 2));
-    const goProfile = topOfGoProfile(`http://127.0.0.1:${pprofPort}`, seconds);
-    await runAll(count);
+    const written = writeGoProfile(`http://127.0.0.1:${pprofPort}`, seconds, goProfile);
+    await Promise.all([runAll(count), written]);
     const period: Period = { fromUs, toUs: monotonicUs() };
     await delay(AFTERWARDS_MS);
     const statements = await readStatements(ownerSql);
     const order = await orderMeasurements(client, service);
-    return { period, statements, order, goProfile: await goProfile };
+    return { period, statements, order };
   } finally {
     receiver.stop();
   }
