@@ -24,6 +24,11 @@ export const DEV_SETTINGS = {
   TEMPORAL_PORT: port(7233, 'the Temporal server'),
   TEMPORAL_UI_PORT: port(8233, 'the Temporal Web UI'),
   POSTGRES_PORT: port(15_432, 'PostgreSQL'),
+  POSTGRES_PRELOAD: text(undefined, {
+    accepts: 'the names of libraries separated by commas',
+    description: 'libraries that PostgreSQL loads when it starts, such as `pg_stat_statements`',
+  }),
+  TEMPORAL_PPROF_PORT: port(undefined, 'profiles of the Temporal server, for `go tool pprof`'),
   GATEWAY_SIMULATOR_PORT: port(8090, 'the gateway simulator'),
   MAILBOX_PORT: port(8025, 'the page that shows the mails of the service, unless SMTP_URL is set'),
   MAILBOX_HOST: text('127.0.0.1', {
@@ -52,18 +57,6 @@ export const DEV_SETTINGS = {
     accepts: 'the path of a file',
     description: 'the time-skipping server',
     // Only the tests run it.
-    hidden: true,
-  }),
-  POSTGRES_PRELOAD: text(undefined, {
-    accepts: 'the names of libraries separated by commas',
-    description: 'libraries that PostgreSQL loads when it starts, such as pg_stat_statements',
-    // Only `npm run bench -- profile` sets these two.
-    hidden: true,
-  }),
-  TEMPORAL_PPROF_PORT: text(undefined, {
-    matches: /^\d{1,5}$/,
-    accepts: 'a port number from 1 to 65535',
-    description: "the Temporal server's profiles",
     hidden: true,
   }),
   npm_lifecycle_event: text(undefined, {

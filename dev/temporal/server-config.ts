@@ -29,7 +29,7 @@ export interface TemporalServerSettings extends TemporalDatabase {
   /** Of its gRPC service. */
   readonly port: number;
   /** Where the server shows profiles of itself; without it, nowhere. */
-  readonly pprofPort?: string | undefined;
+  readonly pprofPort?: number | undefined;
   /** Without it the gRPC port is plain. */
   readonly tls?: TemporalTls | undefined;
 }
@@ -116,7 +116,7 @@ export function temporalServerConfig(
     global: {
       membership: { maxJoinDuration: '30s', broadcastAddress: TEMPORAL_HOST },
       ...(tls && { tls: tlsConfig(tls) }),
-      ...(pprofPort !== undefined && { pprof: { host: TEMPORAL_HOST, port: Number(pprofPort) } }),
+      ...(pprofPort !== undefined && { pprof: { host: TEMPORAL_HOST, port: pprofPort } }),
     },
     services: Object.fromEntries(
       SERVICES.map((service, index) => [service, { rpc: rpcOf(service, index) }]),
