@@ -12,6 +12,7 @@ export interface BackgroundWork {
   finish(): Promise<void>;
 }
 
+/** @param log where failures go */
 export function createBackgroundWork(log: Logger): BackgroundWork {
   const underWay = new Set<Promise<void>>();
   const ending = new AbortController();

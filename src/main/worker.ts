@@ -157,8 +157,8 @@ function connectFault(server: TemporalServer, { message }: Error): string {
   if (apiKey !== undefined && /valid authentication credentials|permission/i.test(message)) {
     return `Temporal at ${address} refuses the API key (TEMPORAL_API_KEY)`;
   }
-  // What the SDK says when a server that requires TLS ends a plain connection.
-  if (!usesTls(server) && /GetSystemInfo.*transport error/.test(message)) {
+  // What the SDK says when a server that requires TLS ends a plain connection, earlier or later.
+  if (!usesTls(server) && /GetSystemInfo.*(transport error|connection closed)/.test(message)) {
     return `Temporal at ${address} ends the connection: set TEMPORAL_TLS if it requires TLS`;
   }
   return `Temporal cannot be reached at ${address} (TEMPORAL_ADDRESS)`;

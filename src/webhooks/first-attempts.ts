@@ -74,7 +74,10 @@ export function createFirstAttempts(deps: FirstAttemptDeps) {
      */
     async attemptDirectly(deliveryId: string, handOver: () => Promise<void>): Promise<boolean> {
       if (!sendsWebhooks) return false;
-      const begun = await beginScheduled(deps, deliveryId, { isDirect: true });
+      // A fault here must not fail the step, which is recorded: the workflow's activity begins again.
+      const begun = await beginScheduled(deps, deliveryId, { isDirect: true }).catch(
+        () => undefined,
+      );
       if (!begun) return false;
       const isQuick = begun.webhookUrl !== null && deps.sender.isQuick(begun.webhookUrl);
       deps.background.begin(async (signal) => {

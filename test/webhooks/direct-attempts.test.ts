@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { SCHEDULE_IDS, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { createAttemptLog } from '../../src/webhooks/attempt-log.ts';
+import { createFirstAttempts } from '../../src/webhooks/first-attempts.ts';
 import { eventNames } from '../support/history.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -101,4 +102,14 @@ test('the sweep has one sent whose process died during the attempt', async ({
     WHERE delivery_id = ${delivery.deliveryId}`;
   await sweep(service);
   await until(async () => (await sentOf(service, order))[1] === 'DELIVERED 2');
+});
+
+test('a fault before the attempt leaves the delivery to the workflow', async ({ service }) => {
+  const attempts = {
+    ...service.deps.attempts,
+    begin: () => Promise.reject(new Error('The database is away')),
+  };
+  const firstAttempts = createFirstAttempts({ ...service.deps, attempts });
+  const handOver = () => Promise.reject(new Error('It is not handed over'));
+  expect(await firstAttempts.attemptDirectly('a delivery', handOver)).toBe(false);
 });
