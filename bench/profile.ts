@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../dev/processes/ports.ts';
@@ -13,7 +12,7 @@ import { CONCURRENCY } from './orders.ts';
 import { timeByPart, type Period, type TimeByPart } from './profile/cpu-profile.ts';
 import { readStatements, type Statement } from './profile/statements.ts';
 import { topOfGoProfile, writeGoProfile } from './profile/go-profile.ts';
-import { startService, type BenchService } from './servers.ts';
+import { withService, withWorkplace, type BenchService } from './servers.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
 const LIFECYCLES = { full: 300, quick: 100 };
@@ -28,26 +27,24 @@ const AFTERWARDS_MS = 3000;
 export const benchmark: Benchmark = {
   description:
     'Where the time of a whole lifecycle goes, 32 at a time: own time of each package and folder in the threads of API and worker (sampled, so waiting for a processor counts), of each statement in PostgreSQL, of each function in the Temporal server; and the events and actions of one order. Profiles slow the processes: the shares count, not the sums.',
-  async run({ quick }) {
-    const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-profile-'));
-    const pprofPort = await freePort();
-    const service = await startService({
-      WORKFLOW_CALL_STACKS: 'off',
-      POSTGRES_PRELOAD: 'pg_stat_statements',
-      TEMPORAL_PPROF_PORT: String(pprofPort),
-      NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_EVERY_US}`,
-    });
-    const count = LIFECYCLES[quick ? 'quick' : 'full'];
-    let isStopped = false;
-    try {
-      const pids = findPids(REPOSITORY, service.dataDir);
+  run: ({ quick }) =>
+    withWorkplace(async ({ folder }) => {
+      const pprofPort = await freePort();
       const goProfile = join(folder, 'temporal.pb.gz');
-      const measured = await measure(service, { pprofPort, goProfile }, count);
-      isStopped = true;
+      const settings = {
+        WORKFLOW_CALL_STACKS: 'off',
+        POSTGRES_PRELOAD: 'pg_stat_statements',
+        TEMPORAL_PPROF_PORT: String(pprofPort),
+        NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_EVERY_US}`,
+      };
+      const count = LIFECYCLES[quick ? 'quick' : 'full'];
       // The profiles are written when the processes end.
-      await service.stop();
+      const measured = await withService(settings, async (service) => ({
+        pids: findPids(REPOSITORY, service.dataDir),
+        ...(await measure(service, { pprofPort, goProfile }, count)),
+      }));
       const files = readdirSync(folder).map((file) => join(folder, file));
-      const threads = threadsOf(files, pids);
+      const threads = threadsOf(files, measured.pids);
       return {
         measurements: [
           ...Object.entries(threads).flatMap(([thread, file]) =>
@@ -58,11 +55,7 @@ export const benchmark: Benchmark = {
         ],
         notes: ['The Temporal server, by own time:', ...(await topOfGoProfile(goProfile))],
       };
-    } finally {
-      if (!isStopped) await service.stop();
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
+    }),
 };
 
 /** Runs the lifecycles that are profiled. */

@@ -8,14 +8,14 @@ import { SQL_PLUGIN, type TemporalDatabase } from './server-config.ts';
 const UNUSED_INDEXES = join(import.meta.dirname, 'unused-visibility-indexes.sql');
 
 /** Both databases, with the name of each schema in the tool, and SQL to run after its update. */
-const DATABASES = [
+const DATABASES: readonly { database: string; schema: string; afterwards?: string }[] = [
   { database: 'temporal', schema: 'postgresql/v12/temporal' },
   {
     database: 'temporal_visibility',
     schema: 'postgresql/v12/visibility',
     afterwards: UNUSED_INDEXES,
   },
-] as const;
+];
 
 /** How to create the schema. */
 export interface TemporalSchemaOptions {
@@ -27,24 +27,22 @@ export interface TemporalSchemaOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-async function runSql(url: string, file: string): Promise<void> {
+async function withConnection<Result>(
+  url: string,
+  work: (sql: postgres.Sql) => Promise<Result>,
+): Promise<Result> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {
-    await sql.file(file);
+    return await work(sql);
   } finally {
     await sql.end({ timeout: 1 });
   }
 }
 
-async function hasSchema(url: string): Promise<boolean> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  try {
-    const [row] = await sql<{ found: boolean }[]>`
-      SELECT to_regclass('schema_version') IS NOT NULL AS found`;
-    return row?.found ?? false;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+async function hasSchema(sql: postgres.Sql): Promise<boolean> {
+  const [row] = await sql<{ found: boolean }[]>`
+    SELECT to_regclass('schema_version') IS NOT NULL AS found`;
+  return row?.found ?? false;
 }
 
 async function runSqlTool(
@@ -74,14 +72,14 @@ export async function ensureTemporalSchema(options: TemporalSchemaOptions): Prom
   const { adminUrl, login } = options;
   await ensureLogin(adminUrl, login);
   await Promise.all(
-    DATABASES.map(async ({ database, schema, ...others }) => {
+    DATABASES.map(async ({ database, schema, afterwards }) => {
       await ensureDatabase(adminUrl, database, { owner: login });
       const url = databaseUrl(adminUrl, database, login);
-      if (!(await hasSchema(url))) {
+      if (!(await withConnection(url, hasSchema))) {
         await runSqlTool(options, database, ['setup-schema', '-v', '0.0']);
       }
       await runSqlTool(options, database, ['update-schema', '--schema-name', schema]);
-      if ('afterwards' in others) await runSql(url, others.afterwards);
+      if (afterwards !== undefined) await withConnection(url, (sql) => sql.file(afterwards));
     }),
   );
 }

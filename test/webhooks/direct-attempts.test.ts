@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { SCHEDULE_IDS, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { createAttemptLog } from '../../src/webhooks/attempt-log.ts';
 import { createFirstAttempts } from '../../src/webhooks/first-attempts.ts';
+import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -9,13 +9,11 @@ import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { deliveriesOf } from './deliveries.ts';
 
-const RETRY_MS = 300;
-
 const test = serviceTest({
   time: 'real',
   callbacks: false,
   settings: {
-    WEBHOOK_RETRY_DELAYS_SECONDS: [1, 1, 1, 1].map((n) => (n * RETRY_MS) / 1000).join(','),
+    WEBHOOK_RETRY_DELAYS_SECONDS: '0.3,0.3,0.3,0.3',
     SWEEP_AFTER_SECONDS: '0.001',
   },
 });
@@ -27,13 +25,6 @@ const sentOf = async (service: TestService, { orderNumber }: DirectOrder) =>
   );
 
 const isScheduled = (name: string) => name === 'ACTIVITY_TASK_SCHEDULED';
-
-/** Runs the sweep as its Schedule does. */
-const sweep = ({ temporal }: TestService) =>
-  temporal.client.workflow.execute(SWEEP_WORKFLOW, {
-    workflowId: SCHEDULE_IDS[SWEEP_WORKFLOW],
-    taskQueue: TASK_QUEUE,
-  });
 
 test('a webhook to an endpoint that lately answered quickly needs no activity', async ({
   service,
@@ -57,9 +48,12 @@ test('one that the endpoint refuses then is sent again by the workflow', async (
   await order.update('deliver');
   await until(async () => (await sentOf(service, order))[2] === 'FAILED 5');
   receiver.answerWith(() => 200);
-  const isOf = (event: string) => (webhook: { event: string; body: { data: object } }) =>
-    webhook.event === event && JSON.stringify(webhook.body.data).includes(order.orderNumber);
-  expect(await receiver.until(5, isOf('DELIVERY_CONFIRMED'))).toHaveLength(5);
+  const sent = await receiver.until(
+    5,
+    ({ event, body }) =>
+      event === 'DELIVERY_CONFIRMED' && body.data['order_number'] === order.orderNumber,
+  );
+  expect(sent).toHaveLength(5);
 });
 
 test('the last webhook of an order is sent again after its workflow has ended', async ({
