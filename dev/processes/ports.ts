@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { listenErrorMessage, type ListenAddress } from '../../src/main/listen.ts';
@@ -15,19 +16,56 @@ async function bind(host: string, port: number): Promise<void> {
 }
 
 /**
- * Finds a free port on the loopback interface, below the ephemeral ports, so that no outgoing
- * connection takes it before the caller listens there.
+ * Reserves a port's number for as long as this process runs: the UDP port with that number is held,
+ * which leaves the TCP port to whatever the caller starts there.
+ *
+ * @throws the system's error, EADDRINUSE if a process has reserved it.
  */
-export async function freePort(): Promise<number> {
+async function reserve(port: number): Promise<void> {
+  const socket = createSocket('udp4').unref();
+  const listening = once(socket, 'listening'); // Rejects with the 'error' event.
+  socket.bind(port, '127.0.0.1');
+  await listening;
+}
+
+/**
+ * Finds a free port on the loopback interface, and reserves it: while this process runs, no other
+ * caller receives the same one, in whichever process, even before anything listens there.
+ *
+ * The ports are below the ephemeral ones, so that no outgoing connection takes one meanwhile.
+ *
+ * @param from the lowest port
+ * @param to the port after the highest one
+ */
+export async function freePort(from = 20_000, to = 32_000): Promise<number> {
   for (;;) {
-    const port = randomInt(20_000, 32_000);
+    const port = randomInt(from, to);
     try {
+      await reserve(port);
       await bind('127.0.0.1', port);
       return port;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }
   }
+}
+
+const PORT_SETTINGS = [
+  'PORT',
+  'POSTGRES_PORT',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'GATEWAY_SIMULATOR_PORT',
+  'MAILBOX_PORT',
+  'MAILBOX_SMTP_PORT',
+] as const;
+
+type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;
+
+/** Settings that move every port of `npm start` to a free one. */
+export async function freePortSettings(): Promise<PortSettings> {
+  const settings = PORT_SETTINGS.map(async (name) => [name, String(await freePort())]);
+  return Object.fromEntries(await Promise.all(settings)) as PortSettings;
 }
 
 /** Whether a server accepts connections there. */

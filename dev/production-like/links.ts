@@ -1,3 +1,4 @@
+import { freePort } from '../processes/ports.ts';
 import { startTcpProxy, type TcpProxy } from '../processes/tcp-proxy.ts';
 import type { MemberName } from './member.ts';
 
@@ -25,16 +26,14 @@ function arrowsOf(members: readonly MemberName[]): (readonly [MemberName, LinkTa
  * Starts a proxy for each arrow between the members.
  *
  * @param targets host:port of each server
- * @param nextPort returns another free port at each call
  */
 export async function startLinks(
   members: readonly MemberName[],
   targets: Readonly<Record<LinkTarget, string>>,
-  nextPort: () => Promise<number>,
 ): Promise<Links> {
   const proxies = new Map<string, TcpProxy>();
   for (const [from, to] of arrowsOf(members)) {
-    proxies.set(`${from} ${to}`, await startTcpProxy(targets[to], await nextPort()));
+    proxies.set(`${from} ${to}`, await startTcpProxy(targets[to], await freePort()));
   }
   return {
     link(from, to) {

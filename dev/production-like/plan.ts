@@ -1,21 +1,10 @@
 import { fileVariable, inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig, type DevConfig } from '../config.ts';
-import { freePort } from '../processes/ports.ts';
+import { freePort, freePortSettings } from '../processes/ports.ts';
 import { compileCache } from '../start/environment.ts';
 import { LOOPBACK } from '../start/parts.ts';
 import type { MemberName } from './member.ts';
 import { MACHINE_SETTINGS, serviceSettingNames } from './setting-names.ts';
-
-/** Each is a free port unless the settings give it. */
-const PORT_SETTINGS = [
-  'PORT',
-  'POSTGRES_PORT',
-  'TEMPORAL_PORT',
-  'TEMPORAL_UI_PORT',
-  'GATEWAY_SIMULATOR_PORT',
-  'MAILBOX_PORT',
-  'MAILBOX_SMTP_PORT',
-] as const;
 
 /** What every API and worker has, unless the settings say otherwise. */
 const SHAPE_SETTINGS = { RATE_LIMIT_STORE: 'postgres' };
@@ -32,21 +21,6 @@ export interface Plan {
   readonly apiPorts: ReadonlyMap<MemberName, number>;
   /** Where each API and worker serves its metrics. */
   readonly metricsPorts: ReadonlyMap<MemberName, number>;
-  /** Another free port at each call. */
-  readonly nextPort: () => Promise<number>;
-}
-
-/** A function that returns a free port, each time another one. */
-function distinctPorts(): () => Promise<number> {
-  const taken = new Set<number>();
-  return async () => {
-    for (;;) {
-      const port = await freePort();
-      if (taken.has(port)) continue;
-      taken.add(port);
-      return port;
-    }
-  };
 }
 
 /** The inherited environment without the settings of another service on this machine. */
@@ -69,12 +43,9 @@ export async function makePlan(options: {
   readonly apis: number;
   readonly workers: number;
 }): Promise<Plan> {
-  const nextPort = distinctPorts();
-  const ports: Record<string, string> = {};
-  for (const name of PORT_SETTINGS) ports[name] = String(await nextPort());
   const env = {
     ...machineEnvironment(),
-    ...ports,
+    ...(await freePortSettings()),
     ...SHAPE_SETTINGS,
     ...options.settings,
     DATA_DIR: options.dataDir,
@@ -83,7 +54,7 @@ export async function makePlan(options: {
   const workers = numbered('worker', options.workers);
   const portEach = async (names: readonly MemberName[]) => {
     const chosen = new Map<MemberName, number>();
-    for (const name of names) chosen.set(name, await nextPort());
+    for (const name of names) chosen.set(name, await freePort());
     return chosen;
   };
   const config = loadDevConfig(env);
@@ -94,7 +65,6 @@ export async function makePlan(options: {
     workers,
     apiPorts: await portEach(apis),
     metricsPorts: await portEach([...apis, ...workers]),
-    nextPort,
   };
 }
 

@@ -261,7 +261,7 @@ async function prepareRun(options: ProductionLikeOptions, teardown: Teardown): P
     'gateway-simulator': `${LOOPBACK}:${config.gatewaySimulatorPort}`,
   };
   const names = ['temporal', 'temporal-ui', ...plan.apis, ...plan.workers] as const;
-  const links = await startLinks(names, targets, plan.nextPort);
+  const links = await startLinks(names, targets);
   await teardown.defer(() => links.stop());
   const context = { config, env, secrets, guard, log, signal };
   return { options, plan, context, links, members: new Map(), teardown };

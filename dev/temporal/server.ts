@@ -146,13 +146,12 @@ async function clearClusterMembership({ adminUrl, login }: TemporalServerOptions
 /** Writes the settings, with ports that are free at this moment. */
 async function writeConfig(options: TemporalServerOptions): Promise<void> {
   const folder = resolve(options.folder);
-  const ports = new Set<number>();
-  while (ports.size < 2 * PORT_PAIRS) ports.add(await freePort());
-  const numbers = [...ports];
-  const pairs = Array.from({ length: PORT_PAIRS }, (_, index) => ({
-    grpcPort: numbers[2 * index] ?? 0,
-    membershipPort: numbers[2 * index + 1] ?? 0,
-  }));
+  const pairs = await Promise.all(
+    Array.from({ length: PORT_PAIRS }, async () => ({
+      grpcPort: await freePort(),
+      membershipPort: await freePort(),
+    })),
+  );
   const dynamicConfigFile = join(folder, 'dynamic-config.yaml');
   const { immediateSearchAttributes = false } = options;
   writePrivateFile(dynamicConfigFile, temporalDynamicConfig(immediateSearchAttributes));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ServiceFacts } from '../../dev/dev-facts.ts';
 import { readServiceFacts } from '../../dev/dev-facts.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
-import { freePort } from '../../dev/processes/ports.ts';
+import { freePortSettings } from '../../dev/processes/ports.ts';
 import { findProcesses } from '../../dev/processes/process-table.ts';
 import { lastLines, startServerProcess } from '../../dev/processes/server-process.ts';
 import { createApiClient } from '../support/api-client.ts';
@@ -24,21 +24,6 @@ export interface WholeService {
   stop(): Promise<void>;
 }
 
-async function freePorts(names: readonly string[]): Promise<Record<string, string>> {
-  const ports = await Promise.all(names.map(() => freePort()));
-  return Object.fromEntries(names.map((name, index) => [name, String(ports[index])]));
-}
-
-const PORTS = [
-  'PORT',
-  'TEMPORAL_PORT',
-  'TEMPORAL_UI_PORT',
-  'POSTGRES_PORT',
-  'GATEWAY_SIMULATOR_PORT',
-  'MAILBOX_PORT',
-  'MAILBOX_SMTP_PORT',
-];
-
 /**
  * Starts everything on free ports, and resolves when it reports that it is ready. It ends when this
  * process ends, even if that is killed.
@@ -57,7 +42,7 @@ export async function startWholeService(
     guard,
     file: process.execPath,
     args: [join(repository, 'dev/start.ts')],
-    env: { ...process.env, ...(await freePorts(PORTS)), DATA_DIR: dataDir, ...settings },
+    env: { ...process.env, ...(await freePortSettings()), DATA_DIR: dataDir, ...settings },
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 20_000 }],
   });

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { startGuard, type Guard } from '../../dev/processes/guard.ts';
+import { freePortSettings } from '../../dev/processes/ports.ts';
 import { describeProcess, isRunning } from '../../dev/processes/process-table.ts';
 import { createApiClient } from '../support/api-client.ts';
-import { freePorts, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
+import { runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 import { serviceTest } from '../support/service-test.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -31,7 +32,7 @@ test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C s
 }) => {
   const { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = given.env;
   const servers = { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
-  run = runNpm(['start'], { ...(await freePorts()), ...servers, DATA_DIR: dataDir });
+  run = runNpm(['start'], { ...(await freePortSettings()), ...servers, DATA_DIR: dataDir });
   guard.watch(run.pid, 'SIGTERM');
   const facts = await untilReady(run, dataDir);
   const family = run.family();

@@ -14,6 +14,23 @@ const HOST = '127.0.0.1';
 const quiet = () => undefined;
 const within = { timeout: 10_000 };
 
+describe('a free port', () => {
+  test('is given to one caller, also if another process asks before anything listens there', async () => {
+    const from = 19_000;
+    const to = from + 100;
+    const other = runScript(`
+      import { freePort } from '${moduleUrl('dev/processes/ports.ts')}';
+      const ports = [];
+      while (ports.length < 30) ports.push(await freePort(${from}, ${to}));
+      console.log(ports.join(' '));
+      setInterval(() => {}, 1000);
+    `);
+    const ports = (await other.nextLine()).split(' ').map(Number);
+    while (ports.length < 60) ports.push(await freePort(from, to));
+    expect(new Set(ports).size).toBe(60);
+  });
+});
+
 describe('the ports that a run needs', () => {
   test('are free: nothing is reported', async () => {
     const wanted = [{ host: HOST, port: await freePort(), variable: 'PORT' }];

@@ -7,7 +7,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { DevFacts } from '../../dev/dev-facts.ts';
 import { startGuard, type Guard } from '../../dev/processes/guard.ts';
-import { freePort } from '../../dev/processes/ports.ts';
+import { freePort, freePortSettings } from '../../dev/processes/ports.ts';
 import { findProcesses, isRunning, sendSignal } from '../../dev/processes/process-table.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { sendMail } from '../../src/mail/public.ts';
@@ -17,7 +17,7 @@ import { createMailWorkflows } from '../../src/temporal/mail-workflows.ts';
 import { adminProcess } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { linesIn } from '../support/log-lines.ts';
-import { freePorts, REPOSITORY, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
+import { REPOSITORY, runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 
 // Three complete starts take long on a machine that runs other tests meanwhile.
 vi.setConfig({ testTimeout: 120_000 });
@@ -71,7 +71,7 @@ const untilGone = (pids: readonly number[]) =>
 
 beforeAll(async () => {
   guard = await startGuard([folder]);
-  settings = { ...(await freePorts()), DATA_DIR: dataDir, SWEEP_AFTER_SECONDS: '2' };
+  settings = { ...(await freePortSettings()), DATA_DIR: dataDir, SWEEP_AFTER_SECONDS: '2' };
   await startService();
 });
 
@@ -157,7 +157,7 @@ describe('npm start, once it is ready,', () => {
 });
 
 test('a busy port and a wrong setting are reported in one line each, with exit code 1 before anything starts', async () => {
-  const elsewhere = { ...(await freePorts()), DATA_DIR: join(folder, 'elsewhere') };
+  const elsewhere = { ...(await freePortSettings()), DATA_DIR: join(folder, 'elsewhere') };
   const { POSTGRES_PORT } = settings;
   const portInUse = runNpm(['start'], { ...elsewhere, POSTGRES_PORT: POSTGRES_PORT ?? '' });
   const wrong = runNpm(['start'], { ...elsewhere, COMPLETION_WINDOW_SECONDS: 'a day' });
@@ -217,7 +217,7 @@ test.each(['demo-merchant.json', 'demo-users.json', 'secrets.json', 'npm-start.l
   async (name) => {
     const DATA_DIR = mkdtempSync(join(folder, 'damaged-'));
     writeFileSync(join(DATA_DIR, name), '{"merchantId": "mer_01');
-    const run = runNpm(['start'], { ...(await freePorts()), DATA_DIR });
+    const run = runNpm(['start'], { ...(await freePortSettings()), DATA_DIR });
     expect(await run.ended).toEqual([1, null]);
     expect(run.errorLines()).toEqual([expect.stringContaining(join(DATA_DIR, name))]);
     expect(existsSync(join(DATA_DIR, 'postgres'))).toBe(false);

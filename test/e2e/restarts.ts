@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DevFacts } from '../../dev/dev-facts.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
+import { freePortSettings } from '../../dev/processes/ports.ts';
 import { sendSignal } from '../../dev/processes/process-table.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { createApiClient, type ApiAnswer, type ApiClient } from '../support/api-client.ts';
-import { freePorts, runNpm, untilReady } from '../support/npm-run.ts';
+import { runNpm, untilReady } from '../support/npm-run.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 20);
 const STATUS_TIMEOUT_MS = 60_000;
@@ -84,7 +85,11 @@ async function createOrders(api: ApiClient): Promise<Map<Order, string>> {
 const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-restarts-'));
 const dataDir = join(folder, 'data');
 const guard = await startGuard([folder]);
-const settings = { ...(await freePorts()), DATA_DIR: dataDir, RATE_LIMIT_PER_SECOND: '1000' };
+const settings = {
+  ...(await freePortSettings()),
+  DATA_DIR: dataDir,
+  RATE_LIMIT_PER_SECOND: '1000',
+};
 
 async function start(): Promise<{
   run: ReturnType<typeof runNpm>;

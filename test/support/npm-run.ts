@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readDevFacts, type DevFacts } from '../../dev/dev-facts.ts';
-import { freePort } from '../../dev/processes/ports.ts';
 import { isRunning, processTree } from '../../dev/processes/process-table.ts';
 
 /** The repository's folder, in which a developer runs the commands. */
@@ -13,26 +12,6 @@ const READY_TIMEOUT_MS = 110_000;
 
 /** The variables of a terminal that matter here, and none of the test run. */
 const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_PROGRAMS_DIR'];
-
-const PORT_SETTINGS = [
-  'PORT',
-  'TEMPORAL_PORT',
-  'TEMPORAL_UI_PORT',
-  'POSTGRES_PORT',
-  'GATEWAY_SIMULATOR_PORT',
-  'MAILBOX_PORT',
-  'MAILBOX_SMTP_PORT',
-] as const;
-
-type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;
-
-/** Settings that move every port to a free one. */
-export async function freePorts(): Promise<PortSettings> {
-  const ports = new Set<number>();
-  while (ports.size < PORT_SETTINGS.length) ports.add(await freePort());
-  const settings = [...ports].map((port, index) => [PORT_SETTINGS[index], String(port)]);
-  return Object.fromEntries(settings) as PortSettings;
-}
 
 /** A running npm command. */
 export type NpmRun = ReturnType<typeof runNpm>;
