@@ -18,8 +18,13 @@ export async function withinTimeout<Value>(
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
-/** Runs one part of a request's work within the time that the earlier parts have left. */
-export type Deadline = <Value>(part: () => Promise<Value>) => Promise<Value>;
+/**
+ * Runs one part of a request's work within the time that the earlier parts have left. The part is given
+ * a function that says whether time is left.
+ */
+export type Deadline = <Value>(
+  part: (isAwaited: () => boolean) => Promise<Value>,
+) => Promise<Value>;
 
 /**
  * Creates the deadline of one request. Only the service's own work counts: the time in which the
@@ -28,11 +33,12 @@ export type Deadline = <Value>(part: () => Promise<Value>) => Promise<Value>;
 export function createDeadline(timeoutMs = RESPONSE_TIMEOUT_MS): Deadline {
   let leftMs = timeoutMs;
   return async (part) => {
-    const startedAtMs = performance.now();
+    const endsAtMs = performance.now() + leftMs;
+    const isAwaited = () => performance.now() < endsAtMs;
     try {
-      return await withinTimeout(part(), leftMs);
+      return await withinTimeout(part(isAwaited), leftMs);
     } finally {
-      leftMs -= performance.now() - startedAtMs;
+      leftMs = endsAtMs - performance.now();
     }
   };
 }

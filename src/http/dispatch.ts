@@ -15,6 +15,8 @@ import type { MerchantGate } from './merchant-gate.ts';
 import { addRequestFields } from './request-context.ts';
 import { send } from './send.ts';
 import { createSlots } from './slots.ts';
+import { createTurns } from './turns.ts';
+import type { Turns } from './turns.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './validation.ts';
 import type { NegotiatedVersion } from './versions.ts';
 
@@ -80,12 +82,14 @@ interface RouteRun {
   /** Undefined outside the versioned API. */
   version: NegotiatedVersion | undefined;
   within: Deadline;
+  /** Absent for work that need not wait for a turn. */
+  turns: Turns | undefined;
 }
 
 async function runRoute(
   ctx: RouteContext,
   route: Route,
-  { caller, version, within }: RouteRun,
+  { caller, version, within, turns }: RouteRun,
 ): Promise<Reply> {
   const { beforeBody } = route;
   const early = beforeBody && (await within(() => beforeBody(pickHeaders(ctx, route))));
@@ -94,7 +98,10 @@ async function runRoute(
   const upgraded = version?.upgrade(route.operationId, input);
   const { requestId, log } = ctx.state;
   const context = { ...caller, requestId, log, rawBody };
-  return within(() => route.handle({ ...input, ...upgraded }, context));
+  const handle = () => route.handle({ ...input, ...upgraded }, context);
+  return within((isAwaited) =>
+    turns ? turns(handle, () => isAwaited() && !ctx.res.destroyed) : handle(),
+  );
 }
 
 /**
@@ -109,6 +116,7 @@ export function createDispatch({
   now,
 }: DispatchOptions) {
   const uploads = createSlots(UPLOADS, 'Too many files are uploaded at the same time: try again');
+  const turnsOf = createTurns();
 
   async function respond(
     ctx: RouteContext,
@@ -131,6 +139,7 @@ export function createDispatch({
   }
 
   return (route: Route, environment: Environment | undefined) => async (ctx: RouteContext) => {
+    const turns = environment && route.method !== 'GET' ? turnsOf(environment) : undefined;
     Object.assign(ctx.state, {
       operationId: route.operationId,
       route: (environment ? BASE_PATHS[environment] : '') + route.path,
@@ -146,7 +155,7 @@ export function createDispatch({
     const reply = await respond(ctx, route, async () => {
       const release = isUpload ? uploads.take(limitKeyOf(caller.clientIp)) : undefined;
       try {
-        return await runRoute(ctx, route, { caller, version: entry?.version, within });
+        return await runRoute(ctx, route, { caller, version: entry?.version, within, turns });
       } finally {
         release?.();
       }

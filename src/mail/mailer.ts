@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import { createKeyedLimiter } from '../temporal/keyed-limiter.ts';
+import { createKeyedLimiter } from '../keyed-limiter.ts';
 import type { MailContent } from './content.ts';
 
 /** The settings of a {@link Mailer}. */

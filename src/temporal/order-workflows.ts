@@ -22,7 +22,7 @@ import type {
 } from '../contracts/order-workflow.ts';
 import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
-import { createKeyedLimiter } from './keyed-limiter.ts';
+import { createKeyedLimiter } from '../keyed-limiter.ts';
 
 /** The deadline of a call to Temporal; after it the API responds with 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;

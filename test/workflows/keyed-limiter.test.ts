@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createKeyedLimiter } from '../../src/temporal/keyed-limiter.ts';
+import { createKeyedLimiter } from '../../src/keyed-limiter.ts';
 
 /** Calls that the limiter starts and that the test ends. */
 function limitedCalls(maxConcurrent: number) {

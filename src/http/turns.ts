@@ -1,0 +1,26 @@
+import { DomainError } from '../domain/errors.ts';
+import { createKeyedLimiter } from '../keyed-limiter.ts';
+
+/**
+ * How many requests that change orders are worked on at the same time, in each environment. More at the
+ * same time are answered no sooner, because one process works on all of them.
+ */
+export const CHANGES_AT_ONCE = 32;
+
+/** Runs the work of an environment in turns, first come, first served. */
+export type Turns = <Value>(work: () => Promise<Value>, isAwaited: () => boolean) => Promise<Value>;
+
+/**
+ * Creates the {@link Turns} of each environment: a merchant's tests in the sandbox take none of production.
+ * Under overload, work that has waited for longer than its client is not begun: it would delay the work
+ * that is still awaited.
+ */
+export function createTurns(): (environment: string) => Turns {
+  const limited = createKeyedLimiter(CHANGES_AT_ONCE);
+  return (environment) => (work, isAwaited) =>
+    limited(environment, async () => {
+      if (isAwaited()) return work();
+      // Its client has its answer already, or has gone.
+      throw new DomainError('INTERNAL', 'The request was not begun: its turn came too late');
+    });
+}
