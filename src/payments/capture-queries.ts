@@ -34,9 +34,20 @@ export async function writeCapture(
   const { orderNumber, sessionId, gateway, environment, payment } = capture;
   const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr } = payment;
   const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr };
+  // The gateway reports a capture two or three times at once. A repeat with nothing new need not wait
+  // for the order's row.
   const [row] = await sql<{ fits: boolean }[]>`
-    SELECT write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
-      ${jsonRow(sql, facts)}) AS fits`;
+    SELECT CASE WHEN EXISTS (
+        SELECT FROM payments p JOIN orders o USING (order_number)
+        WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+          AND p.order_number = ${orderNumber} AND p.gateway_status = ${status}
+          AND p.refunded_paise = ${refundedPaise} AND p.is_whole
+          AND p.amount_paise = o.amount_paise
+          AND NOT EXISTS (SELECT FROM surplus_refunds s
+            WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
+      THEN true
+      ELSE write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
+        ${jsonRow(sql, facts)}) END AS fits`;
   return row?.fits ?? false;
 }
 

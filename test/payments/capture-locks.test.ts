@@ -59,3 +59,29 @@ test('a session that is paid at the moment of its end stays the open session', a
     WHERE session_id = ${sessionId}`;
   expect(rows).toEqual([{ state: 'PAID', openSessionId: sessionId }]);
 });
+
+test('a capture that is reported again with nothing new does not wait for its order; a refund of it does', async ({
+  service: { sql },
+  orders,
+}) => {
+  const { orderNumber, amountPaise } = await orders.write();
+  const payment = capturedWhole('pay_again', amountPaise);
+  const report = (changes = {}) =>
+    writeCapture(sql, {
+      orderNumber,
+      sessionId: null,
+      payment: { ...payment, ...changes },
+      ...SANDBOX,
+    });
+  expect(await report()).toBe(true);
+  const refunded = await sql.begin(async (tx) => {
+    await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
+    expect(await report()).toBe(true);
+    const fits = report({ refundedPaise: 100 });
+    fits.catch(() => undefined);
+    await untilBlocked({ sql }, 'write_capture');
+    return { fits };
+  });
+  expect(await refunded.fits).toBe(false);
+  expect(await report()).toBe(false);
+});
