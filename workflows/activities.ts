@@ -107,9 +107,9 @@ export const {
   retry: { maximumAttempts: 3 },
 });
 
-/** It heartbeats its progress after each page. */
+/** It heartbeats its progress after each page, and may have millions of orders to read. */
 export const { compareOrders } = proxyActivities<SweepActivities>({
-  startToCloseTimeout: '10 minutes',
+  startToCloseTimeout: '1 day',
   heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 3 },
 });

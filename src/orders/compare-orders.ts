@@ -24,18 +24,18 @@ export interface Comparison {
  * order whose workflow has another status or is missing. Temporal's list is eventually consistent, so
  * each difference is checked again, order by order, before anything changes.
  *
- * @param onPage called after each page
+ * @param onPage called after each page; the next one begins when it has returned
  * @param from where an earlier comparison stopped
  */
 export async function compareOrders(
   deps: RecoveryDeps,
-  onPage: (comparison: Comparison) => void = () => {},
+  onPage: (comparison: Comparison) => Promise<void> = async () => {},
   from: Comparison = { after: '', compared: 0, recovered: 0 },
 ): Promise<Comparison> {
   let comparison = from;
   for await (const page of pagesOfOpenOrders(deps, from.after)) {
     comparison = await comparePage(deps, page, comparison);
-    onPage(comparison);
+    await onPage(comparison);
   }
   return comparison;
 }

@@ -20,8 +20,12 @@ const VERIFY_LEDGER_MS = 60 * 60_000;
 /** The data that passes its time in an hour is deleted in some seconds. */
 const RETENTION_MS = 60 * 60_000;
 
-/** A missing workflow must be found within a minute; the comparison itself may take half of it. */
+/** Among 10,000 open orders a missing workflow must be found within a minute; the comparison takes up to half of it. */
 const COMPARE_MS = 30_000;
+
+const RUN_TIMEOUT_MS = 10 * 60_000;
+/** A comparison of millions of open orders works a quarter of its time: see activities/sweep.ts. */
+const COMPARE_TIMEOUT_MS = 24 * 60 * 60_000;
 
 /**
  * Creates or updates the service's Schedules.
@@ -35,7 +39,7 @@ export async function ensureSchedules(
 ): Promise<void> {
   const { sweepAfterMs, reconcileMs } = intervals;
   await ensureSchedule(client, SWEEP_WORKFLOW, sweepAfterMs);
-  await ensureSchedule(client, COMPARE_WORKFLOW, COMPARE_MS);
+  await ensureSchedule(client, COMPARE_WORKFLOW, COMPARE_MS, COMPARE_TIMEOUT_MS);
   await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
   await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
   await ensureSchedule(client, VERIFY_LEDGER_WORKFLOW, VERIFY_LEDGER_MS);
@@ -46,6 +50,7 @@ async function ensureSchedule(
   client: Client,
   workflowType: keyof typeof SCHEDULE_IDS,
   everyMs: number,
+  workflowRunTimeout = RUN_TIMEOUT_MS,
 ): Promise<void> {
   const scheduleId = SCHEDULE_IDS[workflowType];
   const options = {
@@ -56,7 +61,7 @@ async function ensureSchedule(
       workflowId: scheduleId,
       taskQueue: TASK_QUEUE,
       args: [],
-      workflowRunTimeout: 10 * 60_000,
+      workflowRunTimeout,
     },
     policies: { overlap: 'SKIP' as const, catchupWindow: 60_000 },
   };

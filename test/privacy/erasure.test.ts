@@ -278,7 +278,7 @@ test('what is received later brings no data back: callbacks, commands, recovery,
   expect(await cli.json('order', 'recover', '--order', refunded.order_number)).toMatchObject({
     outcome: 'final',
   });
-  const compared = await compareOrders(service.deps, () => {});
+  const compared = await compareOrders(service.deps);
   expect(compared.recovered).toBe(0);
   expect(await findCanary(sql, buyer)).toEqual({});
 });
