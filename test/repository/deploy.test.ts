@@ -30,7 +30,7 @@ const compose = parse(read('docker-compose.yml'), { merge: true }) as {
 };
 const services = Object.entries(compose.services);
 /** The ones that end when their work is done. */
-const JOBS = ['migrate', 'temporal-schema', 'admin'];
+const JOBS = ['migrate', 'temporal-schema', 'temporal-visibility-indexes', 'admin'];
 const ownServices = services.filter(([, { build }]) => build?.target === 'service');
 
 const allSettings = Object.assign({}, ...Object.values(SETTINGS_TABLES)) as Record<
