@@ -16,16 +16,19 @@ export interface PathContext {
   deafMerchantId: string;
   whileNoWorkerRuns<T>(action: () => Promise<T>): Promise<T>;
 }
-type Path = (context: PathContext) => Promise<DirectOrder>;
+/** Brings a new order to the end of its history. */
+export type Path = (context: PathContext) => Promise<DirectOrder>;
 
 const LONG_MS = 86_400_000;
 /** A deadline that passes during the path. */
 const SHORT_MS = 1500;
 const environment = 'sandbox' as const;
-const endsSoon = { environment, completionWindowMs: SHORT_MS, disputeAnswerMs: LONG_MS };
+/** The funds are released during the path. */
+export const endsSoon = { environment, completionWindowMs: SHORT_MS, disputeAnswerMs: LONG_MS };
 const answersSoon = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: SHORT_MS };
 
-const start = (
+/** An order in a status. */
+export const start = (
   { service, merchantId }: PathContext,
   status: Parameters<typeof startOrderIn>[1],
   overrides: Partial<OrderOverrides> = {},
@@ -44,7 +47,8 @@ const walk =
     return order;
   };
 
-async function withSession(context: PathContext, overrides: Partial<OrderOverrides> = {}) {
+/** An order with an open payment session. */
+export async function withSession(context: PathContext, overrides: Partial<OrderOverrides> = {}) {
   const { service, merchantId } = context;
   const row = await writeOrder(service, { merchantId, ...overrides });
   const order = directOrder(service, row);
@@ -101,7 +105,10 @@ function refundSettled(outcome: Settlement): Path {
   };
 }
 
-/** One for each path through the table, and for events beside it. The names are the file names. */
+/**
+ * One for each path through the table, and for events beside it. The names are the file names. The paths of
+ * orders whose two sides differ are in `divergences.ts`.
+ */
 export const PATHS: Record<string, Path> = {
   completed: walk('PAID', [['deliver']], { terms: endsSoon }),
   'cancelled-by-merchant': walk('ACCEPTED', [['cancel']]),
@@ -287,8 +294,12 @@ export const PATHS: Record<string, Path> = {
     startOrderIn(service, 'DELIVERED', { merchantId }),
 };
 
-/** Paths whose workflows wait for refused webhooks, so that their histories stay open. */
-export const STILL_RUNNING = ['capture-too-late-given-back', 'webhook-refused-and-still-waiting'];
+/** Those whose workflows wait for refused webhooks or for their row, so that their histories stay open. */
+export const STILL_RUNNING = [
+  'capture-too-late-given-back',
+  'database-without-the-order',
+  'webhook-refused-and-still-waiting',
+];
 
 /** Those that are also saved as a worker with tracing writes them: with messages, timers and activities at the same time. */
 export const TRACED_PATHS = [
@@ -296,10 +307,16 @@ export const TRACED_PATHS = [
   'cancelled-with-a-session-open',
   'clock-advanced-in-every-status',
   'completed',
+  'database-behind-found-by-a-command',
   'dispute-found-at-the-release',
   'disputed-twice',
+  'ended-order-started-again',
   'paid-before-the-first-task',
   'payment-fails-while-its-session-is-closed',
   'several-messages-in-one-activation',
   'webhook-refused-and-still-waiting',
+  'workflow-behind-found-by-a-command',
 ];
+
+/** The path whose history a file has; a path that was recorded again has several. */
+export const pathOf = (file: string) => file.replace(/(\.\d+)?\.json$/, '');

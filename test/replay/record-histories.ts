@@ -1,13 +1,13 @@
 /**
- * Runs every path of `paths.ts` on a real Temporal server and saves the histories that
- * `replay.test.ts` replays. Run it by hand after adding a path, or after a change of the workflow that
- * is intended to be incompatible with the saved histories (and with no running order):
+ * Runs the paths of `paths.ts` and `divergences.ts` that have no saved history on a real Temporal server, and
+ * saves the histories that `replay.test.ts` replays. Run it by hand after adding a path:
  *
  *   npx vitest run --config test/replay/record.config.ts
  *
- * With RECORD_TRACED=1 it saves `histories-traced`, of a worker with tracing.
+ * With RECORD_AGAIN=1 it runs all paths, and saves their histories beside the earlier ones: `completed.2.json`
+ * beside `completed.json`. With RECORD_TRACED=1 it saves `histories-traced`, of a worker with tracing.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
@@ -18,11 +18,15 @@ import type { TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { tracedWorker } from '../support/traced-worker.ts';
 import { until } from '../support/until.ts';
+import { DIVERGENCES } from './divergences.ts';
 import type { PathContext } from './paths.ts';
-import { PATHS, STILL_RUNNING, TRACED_PATHS } from './paths.ts';
+import { pathOf, PATHS, STILL_RUNNING, TRACED_PATHS } from './paths.ts';
 
 const IS_TRACED = env['RECORD_TRACED'] === '1';
+const IS_REPEATED = env['RECORD_AGAIN'] === '1';
 const FOLDER = join(import.meta.dirname, IS_TRACED ? 'histories-traced' : 'histories');
+await mkdir(FOLDER, { recursive: true });
+const saved = (await readdir(FOLDER)).map(pathOf);
 let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;
 let context: PathContext;
@@ -59,8 +63,6 @@ beforeAll(async () => {
       return result;
     },
   };
-  await rm(FOLDER, { recursive: true, force: true });
-  await mkdir(FOLDER);
 });
 afterAll(async () => {
   await worker?.stop();
@@ -79,10 +81,18 @@ function textOf(history: History): string {
   return `{"events":[\n${lines.join(',\n')}\n]}\n`;
 }
 
-const paths = Object.entries(PATHS).filter(([name]) => !IS_TRACED || TRACED_PATHS.includes(name));
+/** How many histories of a path are saved. */
+const countSaved = (name: string) => saved.filter((one) => one === name).length;
+
+const paths = Object.entries({ ...PATHS, ...DIVERGENCES }).filter(
+  ([name]) =>
+    (!IS_TRACED || TRACED_PATHS.includes(name)) && (IS_REPEATED || countSaved(name) === 0),
+);
 
 test.each(paths)('%s', async (name, walk) => {
   const { handle } = await walk(context);
   if (!STILL_RUNNING.includes(name)) await handle.result();
-  await writeFile(join(FOLDER, `${name}.json`), textOf(await handle.fetchHistory()));
+  const count = countSaved(name);
+  const file = count === 0 ? `${name}.json` : `${name}.${count + 1}.json`;
+  await writeFile(join(FOLDER, file), textOf(await handle.fetchHistory()));
 });

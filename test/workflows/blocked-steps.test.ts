@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
+import { breakNextEvent } from '../support/differing-sides.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -13,16 +14,6 @@ const test = serviceTest({
   merchant: { webhooks: false },
   worker: { options: { maxConcurrentWorkflowTaskExecutions: SLOTS } },
 });
-
-/** Makes the order's next event impossible to write: another event already has its number. */
-async function breakNextEvent({ sql }: TestService, { orderNumber }: DirectOrder) {
-  const eventId = `evt_broken_${orderNumber}`;
-  await sql`
-    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
-    SELECT ${eventId}, order_number, max(sequence) + 1, 1, 'ORDER_CREATED', now(), '{}'
-    FROM order_events WHERE order_number = ${orderNumber} GROUP BY order_number`;
-  return () => sql`DELETE FROM order_events WHERE event_id = ${eventId}`;
-}
 
 const blockedOrders = async ({ sql }: TestService) =>
   (await listAlerts(sql, { kind: 'step_not_recorded' }, 100)).alerts.map(({ subject }) => subject);

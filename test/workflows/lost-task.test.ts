@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { PaymentRef } from '../../src/contracts/ids.ts';
-import type { Change, Command, OrderState, OrderStatus, Step } from '../../src/domain/index.ts';
-import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
+import type { Command, OrderStatus } from '../../src/domain/index.ts';
 import { commandIdOf } from '../../src/orders/command-ids.ts';
 import { writeDispute } from '../../src/orders/command-queries.ts';
+import { changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
-import type { TestService } from '../support/service.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
@@ -29,41 +26,6 @@ const test = serviceTest({
         return order;
       },
   );
-
-/** The order after its last step in the database. */
-async function stateOf(
-  service: TestService,
-  { orderNumber, row }: DirectOrder,
-): Promise<OrderState> {
-  const [last] = await service.sql<{ step: Step; events: number }[]>`
-    SELECT step, (SELECT count(*) FROM order_events WHERE order_number = ${orderNumber}) AS events
-    FROM order_steps WHERE order_number = ${orderNumber} ORDER BY step_number DESC LIMIT 1`;
-  const { step, events } = last!;
-  const { terms } = await row();
-  const created = createOrder(terms, 0, 0).state;
-  return { ...stateAfter(created, step), eventSequence: events };
-}
-
-/** Does what a lost workflow task does: its step is recorded, and its Update is lost. */
-async function writeAsLost(
-  service: TestService,
-  { orderNumber }: DirectOrder,
-  { step }: Change,
-  of: { commandId?: string; payment?: PaymentRef },
-): Promise<void> {
-  const result = await service.deps.recordStep({ orderNumber, step, ...of, answersUpdate: true });
-  expect(result.outcome).toBe('recorded');
-}
-
-async function changeOf(
-  service: TestService,
-  order: DirectOrder,
-  command: Command,
-): Promise<Change> {
-  const decision = decide(await stateOf(service, order), command, Date.now());
-  if (decision.outcome === 'changed') return decision;
-  throw decision.error;
-}
 
 test('the sweeper notifies an order of its lost delivery, and the order continues', async ({
   service,

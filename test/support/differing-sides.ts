@@ -1,0 +1,57 @@
+/** Makes an order's row and its workflow differ, as failures and restored backups do: docs/adr/0011. */
+import { expect } from 'vitest';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
+import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
+import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
+import type { DirectOrder } from './orders.ts';
+import type { TestService } from './service.ts';
+
+/** The order after its last step in the database. */
+async function stateOf(
+  service: TestService,
+  { orderNumber, row }: DirectOrder,
+): Promise<OrderState> {
+  const [last] = await service.sql<{ step: Step; events: number }[]>`
+    SELECT step, (SELECT count(*) FROM order_events WHERE order_number = ${orderNumber}) AS events
+    FROM order_steps WHERE order_number = ${orderNumber} ORDER BY step_number DESC LIMIT 1`;
+  const { step, events } = last!;
+  const { terms } = await row();
+  const created = createOrder(terms, 0, 0).state;
+  return { ...stateAfter(created, step), eventSequence: events };
+}
+
+/** Does what a lost workflow task does: its step is recorded, and its Update is lost. */
+export async function writeAsLost(
+  service: TestService,
+  { orderNumber }: DirectOrder,
+  { step }: Change,
+  of: { commandId?: string; payment?: PaymentRef },
+): Promise<void> {
+  const result = await service.deps.recordStep({ orderNumber, step, ...of, answersUpdate: true });
+  expect(result.outcome).toBe('recorded');
+}
+
+/** What a command changes in the order as the database has it. */
+export async function changeOf(
+  service: TestService,
+  order: DirectOrder,
+  command: Command,
+): Promise<Change> {
+  const decision = decide(await stateOf(service, order), command, Date.now());
+  if (decision.outcome === 'changed') return decision;
+  throw decision.error;
+}
+
+/**
+ * Makes the order's next event impossible to write: another event already has its number.
+ *
+ * @returns a function that repairs it
+ */
+export async function breakNextEvent({ sql }: TestService, { orderNumber }: DirectOrder) {
+  const eventId = `evt_broken_${orderNumber}`;
+  await sql`
+    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+    SELECT ${eventId}, order_number, max(sequence) + 1, 1, 'ORDER_CREATED', now(), '{}'
+    FROM order_events WHERE order_number = ${orderNumber} GROUP BY order_number`;
+  return () => sql`DELETE FROM order_events WHERE event_id = ${eventId}`;
+}
