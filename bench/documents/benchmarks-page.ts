@@ -47,9 +47,36 @@ function targetTable(results: readonly Result[]): string {
   ].join('\n');
 }
 
+/** The percentiles of latencies that have a column each. */
+const SHARES = [50, 95, 99];
+
+/**
+ * One row for each series of calls, if the benchmark has percentiles of any: `create-32` has `create-32-p50` and
+ * so on beside it.
+ *
+ * @returns the table, and the measurements that are not in it
+ */
+function seriesTable(measurements: readonly Measurement[]) {
+  const byId = new Map(measurements.map((measurement) => [measurement.id, measurement]));
+  const shown = new Set<string>();
+  const rows = measurements.flatMap(({ id, title }) => {
+    const ids = [...SHARES.map((share) => `${id}-p${share}`), id];
+    const found = ids.flatMap((one) => byId.get(one) ?? []);
+    if (found.length < ids.length) return [];
+    for (const one of ids) shown.add(one);
+    return [[title, ...found.map((one) => numberText(spreadOf(one).median))]];
+  });
+  const headings = ['', ...SHARES.map((share) => `${share} of 100 within, ms`), 'Calls a second'];
+  return {
+    series: rows.length === 0 ? [] : [tableOf(headings, rows), ''],
+    others: measurements.filter(({ id }) => !shown.has(id)),
+  };
+}
+
 function sectionOf(result: Result): string {
-  const { name, description, measurements, notes = [], failures = [], command, startedAt } = result;
-  const rows = measurements.map((measurement) => [
+  const { name, description, notes = [], failures = [], command, startedAt } = result;
+  const { series, others } = seriesTable(result.measurements);
+  const rows = others.map((measurement) => [
     measurement.title,
     numberText(spreadOf(measurement).median),
     spreadText(measurement),
@@ -62,6 +89,7 @@ function sectionOf(result: Result): string {
     '',
     description,
     '',
+    ...series,
     isFolded
       ? `<details><summary>${rows.length} figures</summary>\n\n${table}\n\n</details>`
       : table,
