@@ -4,6 +4,13 @@
 const RESPONSE_TIMEOUT_MS = 4_500;
 
 /**
+ * The share of the time limit that must be left when work begins. Work that begins later is rarely done
+ * in time, and delays the work behind it: with 1,500 clients that create orders, 40 a second were
+ * created without this rule and 111 with it (docs/adr/0016).
+ */
+const LEAST_SHARE_LEFT = 0.25;
+
+/**
  * Waits for the work, at most `timeoutMs`. The work itself is not cancelled.
  *
  * @throws Error when the work takes longer
@@ -20,11 +27,9 @@ export async function withinTimeout<Value>(
 
 /**
  * Runs one part of a request's work within the time that the earlier parts have left. The part is given
- * a function that says whether time is left.
+ * a function that says whether enough time is left to begin work.
  */
-export type Deadline = <Value>(
-  part: (isAwaited: () => boolean) => Promise<Value>,
-) => Promise<Value>;
+export type Deadline = <Value>(part: (mayBegin: () => boolean) => Promise<Value>) => Promise<Value>;
 
 /**
  * Creates the deadline of one request. Only the service's own work counts: the time in which the
@@ -34,9 +39,9 @@ export function createDeadline(timeoutMs = RESPONSE_TIMEOUT_MS): Deadline {
   let leftMs = timeoutMs;
   return async (part) => {
     const endsAtMs = performance.now() + leftMs;
-    const isAwaited = () => performance.now() < endsAtMs;
+    const mayBegin = () => endsAtMs - performance.now() > timeoutMs * LEAST_SHARE_LEFT;
     try {
-      return await withinTimeout(part(isAwaited), leftMs);
+      return await withinTimeout(part(mayBegin), leftMs);
     } finally {
       leftMs = endsAtMs - performance.now();
     }

@@ -99,8 +99,8 @@ async function runRoute(
   const { requestId, log } = ctx.state;
   const context = { ...caller, requestId, log, rawBody };
   const handle = () => route.handle({ ...input, ...upgraded }, context);
-  return within((isAwaited) =>
-    turns ? turns(handle, () => isAwaited() && !ctx.res.destroyed) : handle(),
+  return within((mayBegin) =>
+    turns ? turns(handle, () => mayBegin() && !ctx.res.destroyed) : handle(),
   );
 }
 

@@ -8,19 +8,21 @@ import { createKeyedLimiter } from '../keyed-limiter.ts';
 export const CHANGES_AT_ONCE = 32;
 
 /** Runs the work of an environment in turns, first come, first served. */
-export type Turns = <Value>(work: () => Promise<Value>, isAwaited: () => boolean) => Promise<Value>;
+export type Turns = <Value>(work: () => Promise<Value>, mayBegin: () => boolean) => Promise<Value>;
 
 /**
  * Creates the {@link Turns} of each environment: a merchant's tests in the sandbox take none of production.
- * Under overload, work that has waited for longer than its client is not begun: it would delay the work
- * that is still awaited.
+ * Under overload, work that can no longer be done in time, or whose client has gone, is not begun: it would
+ * delay the work behind it.
  */
 export function createTurns(): (environment: string) => Turns {
   const limited = createKeyedLimiter(CHANGES_AT_ONCE);
-  return (environment) => (work, isAwaited) =>
+  return (environment) => (work, mayBegin) =>
     limited(environment, async () => {
-      if (isAwaited()) return work();
-      // Its client has its answer already, or has gone.
-      throw new DomainError('INTERNAL', 'The request was not begun: its turn came too late');
+      if (mayBegin()) return work();
+      throw new DomainError(
+        'INTERNAL',
+        'The service is busy and has not begun this request: try it again',
+      );
     });
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
@@ -80,6 +81,20 @@ test('a change whose time is over when its turn comes is not begun', async () =>
   expect(begun).not.toContain('late');
 });
 
+test('a change that could not be done in time when its turn comes is not begun', async () => {
+  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes(8_000);
+  await using _ = server;
+  const answers = await takeAllTurns();
+  const waiting = change(SANDBOX, 'waiting');
+  await delay(6_500);
+  finish();
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+  const { status, text } = await waiting;
+  expect(status).toBe(500);
+  expect(text).toContain('has not begun this request: try it again');
+  expect(begun).not.toContain('waiting');
+});
+
 test('a change whose client has gone when its turn comes is not begun', async () => {
   const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes(20_000);
   await using _ = server;
@@ -99,6 +114,6 @@ test('a change whose client has gone when its turn comes is not begun', async ()
   expect((await change(SANDBOX, 'next')).status).toBe(200);
   expect(begun).not.toContain('gone');
   expect(server.logged.map(({ msg }) => msg)).toContainEqual(
-    'The request was not begun: its turn came too late',
+    'The service is busy and has not begun this request: try it again',
   );
 });
