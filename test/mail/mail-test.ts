@@ -35,6 +35,15 @@ export async function settled(service: TestService, mailId: string): Promise<Mai
   return (await rowOf(service, mailId))!;
 }
 
+/**
+ * Waits until the workflow of a mail has ended, which is after its row is settled. A worker that is
+ * stopped before loses the workflow's last task, and the test server skips no time until that ends.
+ */
+export async function untilEnded({ temporal }: TestService, mailId: string): Promise<void> {
+  const workflow = temporal.client.workflow.getHandle(mailWorkflowId(mailId));
+  await until(async () => (await workflow.describe()).status.name !== 'RUNNING');
+}
+
 /** The open alerts of a kind. */
 export const alertsOf = ({ sql }: TestService, kind: string) =>
   sql<{ subject: string; details: Record<string, unknown> }[]>`

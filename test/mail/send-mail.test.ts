@@ -10,6 +10,7 @@ import {
   mailDepsOf,
   rowOf,
   settled,
+  untilEnded,
   untilPostponed,
 } from './mail-test.ts';
 
@@ -39,6 +40,7 @@ test('a mail is sent once, and its content is deleted', async ({ service }) => {
   expect(headerOf(mail!, 'Auto-Submitted')).toBe('auto-generated');
   expect(headerOf(mail!, 'Content-Type')).toBe('text/plain; charset=utf-8');
   expect(mail!.source).toContain(TEXT.replaceAll('\n', '\r\n'));
+  await untilEnded(service, 'one');
 });
 
 test('before it is sent, a mail is encrypted in the database', async ({ service, worker }) => {
@@ -49,7 +51,8 @@ test('before it is sent, a mail is encrypted in the database', async ({ service,
     const stored = Buffer.from(sealed!).toString('latin1');
     for (const part of [mail.to, mail.subject, 'confirm/abc']) expect(stored).not.toContain(part);
   });
-  await smtp.received(mail.to);
+  expect(await smtp.received(mail.to)).toHaveLength(1);
+  await untilEnded(service, 'sealed');
 });
 
 test('the same mail id twice is one mail, also at the same time', async ({ service }) => {
@@ -58,7 +61,7 @@ test('the same mail id twice is one mail, also at the same time', async ({ servi
   await Promise.all([sendMail(deps, mail), sendMail(deps, mail)]);
   await settled(service, 'twice');
   await sendMail(deps, mail);
-  await service.temporal.client.workflow.getHandle('mail-twice').result();
+  await untilEnded(service, 'twice');
   expect(await smtp.received(mail.to)).toHaveLength(1);
 });
 
