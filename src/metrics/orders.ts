@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { isFinal } from '../domain/lifecycle.ts';
 import type { Environment, OrderStatus, PendingOperation } from '../domain/order.ts';
-import { ENVIRONMENTS, ORDER_STATUSES } from '../domain/order.ts';
+import { ENVIRONMENTS, ORDER_STATUSES, STATUSES } from '../domain/order.ts';
 import type { Sample } from './reading.ts';
 import { addGauge, createReading } from './reading.ts';
 import type { MetricFamily } from './registry.ts';
@@ -11,6 +11,7 @@ export interface OrderFigures {
   counts: { environment: Environment; status: OrderStatus; count: number }[];
   oldest: { status: OrderStatus; ageSeconds: number }[];
   operations: { operation: PendingOperation['kind']; ageSeconds: number }[];
+  overdue: { status: OrderStatus; overdueSeconds: number }[];
 }
 
 /** Many scrapes of many processes read the same figures, which change slowly. */
@@ -20,9 +21,12 @@ const ZEROS = ENVIRONMENTS.flatMap((environment) =>
   ORDER_STATUSES.map((status): Sample => [{ environment, status }, 0]),
 );
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
+const STATUSES_WITH_DEADLINE = ORDER_STATUSES.filter(
+  (status) => STATUSES[status].deadline !== null,
+);
 const OPERATIONS: readonly PendingOperation['kind'][] = ['closing', 'releasing', 'refunding'];
 
-/** The orders of the whole service, by environment and status, and the ages of the oldest ones. */
+/** The orders of the whole service by environment and status, the oldest ones and the overdue ones. */
 export function orderMetrics(
   readFigures: () => Promise<OrderFigures>,
   { log, keepForMs = KEEP_FOR_MS }: { log: Logger; keepForMs?: number },
@@ -55,6 +59,15 @@ export function orderMetrics(
     addGauge(registry, operations, read, (figures) => [
       ...OPERATIONS.map((operation): Sample => [{ operation }, 0]),
       ...figures.operations.map(({ operation, ageSeconds }): Sample => [{ operation }, ageSeconds]),
+    ]);
+    const overdue = {
+      name: 'orders_overdue_seconds',
+      help: 'For how long the deadline of an order has passed without anything having begun.',
+      labelNames: ['status'],
+    };
+    addGauge(registry, overdue, read, (figures) => [
+      ...STATUSES_WITH_DEADLINE.map((status): Sample => [{ status }, 0]),
+      ...figures.overdue.map(({ status, overdueSeconds }): Sample => [{ status }, overdueSeconds]),
     ]);
     return () => {};
   };

@@ -9,6 +9,11 @@ export interface OrderTotals {
   oldest: { status: OrderStatus; ageSeconds: number }[];
   /** How long the longest pending operation of each kind is under way; left out without one. */
   operations: { operation: PendingOperation['kind']; ageSeconds: number }[];
+  /**
+   * For how long the earliest deadline has passed without anything having begun; left out without one.
+   * ACCEPTED has that of its oldest order, and the two statuses of a dispute have one between them.
+   */
+  overdue: { status: OrderStatus; overdueSeconds: number }[];
 }
 
 /**
@@ -16,12 +21,13 @@ export interface OrderTotals {
  * docs/adr/0006-listing-a-million-orders.md.
  */
 export async function readOrderTotals(sql: Sql): Promise<OrderTotals> {
-  const [counts, oldest, operations] = await Promise.all([
+  const [counts, oldest, operations, overdue] = await Promise.all([
     countOrders(sql),
     findOldest(sql),
     findOldestOperations(sql),
+    findOverdue(sql),
   ]);
-  return { counts, oldest, operations };
+  return { counts, oldest, operations, overdue };
 }
 
 async function countOrders(sql: Sql): Promise<OrderTotals['counts']> {
@@ -65,4 +71,24 @@ async function findOldestOperations(sql: Sql): Promise<OrderTotals['operations']
     SELECT pending_operation->>'kind' AS operation,
       extract(epoch FROM service_now() - min(updated_at))::float8 AS age_seconds
     FROM orders WHERE pending_operation IS NOT NULL GROUP BY 1`;
+}
+
+/** Each part reads the first row of an index. */
+async function findOverdue(sql: Sql): Promise<OrderTotals['overdue']> {
+  return sql<OrderTotals['overdue']>`
+    WITH first AS (
+      (SELECT status, payment_link_expires_at AS deadline FROM orders
+        WHERE status = 'ACCEPTED' AND pending_operation IS NULL
+        ORDER BY order_number LIMIT 1)
+      UNION ALL
+      (SELECT status, completes_at FROM orders
+        WHERE completes_at IS NOT NULL AND pending_operation IS NULL
+        ORDER BY completes_at, order_number LIMIT 1)
+      UNION ALL
+      (SELECT status, dispute_respond_by FROM orders
+        WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW') AND pending_operation IS NULL
+        ORDER BY dispute_respond_by, order_number LIMIT 1)
+    )
+    SELECT status, extract(epoch FROM service_now() - deadline)::float8 AS overdue_seconds
+    FROM first WHERE deadline < service_now()`;
 }

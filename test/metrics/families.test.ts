@@ -26,6 +26,8 @@ async function serve(
   return { stop, scrape };
 }
 
+const HOUR_MS = 3_600_000;
+
 const test = serviceTest({ time: 'real' }).extend(
   'metrics',
   { scope: 'file' },
@@ -150,6 +152,36 @@ test('orders are counted by environment and status, in blocks and outside of the
   expect(paid).toBeGreaterThanOrEqual(600);
   expect(paid).toBeLessThan(700);
   expect(sealed.ages.map(({ labels }) => labels['status'])).not.toContain('CANCELLED');
+  metrics.close();
+});
+
+test('an order is overdue once its deadline has passed and nothing has begun', async ({
+  service,
+  orders,
+}) => {
+  const { sql, log, clock } = service;
+  const metrics = createMetrics([orderMetrics(() => readOrderTotals(sql), { log, keepForMs: 0 })]);
+  const overdueHours = async () => {
+    const text = await metrics.text();
+    const { ACCEPTED, DELIVERED, DISPUTE_OPEN, ...others } = Object.fromEntries(
+      samplesOf(text)
+        .filter(({ name }) => name === 'payment_order_service_orders_overdue_seconds')
+        .map(({ labels, value }) => [labels['status'], Math.floor((value * 1000) / HOUR_MS)]),
+    );
+    expect(others).toEqual({ DISPUTE_UNDER_REVIEW: 0 });
+    return [ACCEPTED, DELIVERED, DISPUTE_OPEN];
+  };
+  await Promise.all([orders.start(), orders.in('DELIVERED'), orders.in('DISPUTE_OPEN')]);
+  expect(await overdueHours()).toEqual([0, 0, 0]);
+  // The link expires and the order completes after 24 hours, a dispute must be answered within 72.
+  await clock.set(25 * HOUR_MS);
+  expect(await overdueHours()).toEqual([1, 1, 0]);
+  await clock.set(73 * HOUR_MS);
+  expect(await overdueHours()).toEqual([49, 49, 1]);
+  await sql`
+    UPDATE orders SET pending_operation = '{"kind":"releasing"}' WHERE status = 'DELIVERED'`;
+  expect(await overdueHours()).toEqual([49, 0, 1]);
+  await clock.set(0);
   metrics.close();
 });
 
