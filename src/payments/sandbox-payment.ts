@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRef } from '../contracts/ids.ts';
-import type { Sql } from '../db/client.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/public.ts';
@@ -27,10 +25,11 @@ export function createSandboxPayment(deps: SessionDeps) {
     await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const gateway = deps.gateways.forOrder(order);
-    await payAsBuyer(gateway, gatewaySessionId);
+    const refused = await payAsBuyer(gateway, gatewaySessionId);
+    // A paid session refuses too: an earlier request of this command may have failed after it had paid.
     const payments = await gateway.listSessionPayments(gatewaySessionId);
     const captured = payments.find(({ status }) => status === 'captured');
-    if (!captured) throw errorOf('GATEWAY_UNAVAILABLE');
+    if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
     await recordCapture(deps, order, session.sessionId, captured);
     return { gateway: order.gateway, gatewayPaymentId: captured.gatewayPaymentId };
   }
@@ -40,8 +39,8 @@ export function createSandboxPayment(deps: SessionDeps) {
       return await payNow(order, commandId);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // An equal request pays or has paid: both return its capture.
-      const capture = await captureOfEqualRequest(deps.sql, order, commandId);
+      // An equal request has paid: both return its capture.
+      const capture = await queries.findHelperCapture(deps.sql, order.orderNumber, commandId);
       if (capture === undefined) throw error;
       return capture;
     }
@@ -52,30 +51,16 @@ function isRefusal(error: unknown): boolean {
   return error instanceof DomainError && error.code === 'INVALID_STATE';
 }
 
-const CAPTURE_POLL_MS = 100;
-const CAPTURE_POLLS = 30;
-
-async function captureOfEqualRequest(
-  sql: Sql,
-  order: OrderRow,
-  commandId: string,
-): Promise<PaymentRef | undefined> {
-  for (let polls = 0; polls < CAPTURE_POLLS; polls += 1) {
-    const found = await queries.findHelperPayment(sql, order.orderNumber, commandId);
-    if (!found) return undefined;
-    const { gateway, gatewayPaymentId } = found;
-    if (gatewayPaymentId !== null) return { gateway, gatewayPaymentId };
-    await sleep(CAPTURE_POLL_MS);
-  }
-  return undefined;
-}
-
-async function payAsBuyer(gateway: PaymentGateway, gatewaySessionId: string): Promise<void> {
+/** @returns the refusal of a session that was paid or closed meanwhile */
+async function payAsBuyer(
+  gateway: PaymentGateway,
+  gatewaySessionId: string,
+): Promise<DomainError | undefined> {
   try {
     await gateway.payAsBuyer(gatewaySessionId);
+    return undefined;
   } catch (error) {
-    // The session was paid or closed meanwhile.
-    if (error instanceof GatewayRefused) throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    if (error instanceof GatewayRefused) return new DomainError('INVALID_STATE', REFUSALS.pay);
     if (error instanceof GatewayUnavailable) throw errorOf('GATEWAY_UNAVAILABLE');
     throw error;
   }

@@ -1,4 +1,5 @@
 import type { Fragment } from 'postgres';
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import { erasedKeyOf } from '../orders/public.ts';
 import type { OrderGateway } from './gateways.ts';
@@ -199,15 +200,15 @@ export async function expectHelperPayment(
     UPDATE payment_sessions SET pay_command_id = ${commandId} WHERE session_id = ${sessionId}`;
 }
 
-/** Finds the session that a sandbox command pays, with its capture once that is recorded. */
-export async function findHelperPayment(
+/** Finds the recorded capture of the session that a sandbox command pays. */
+export async function findHelperCapture(
   sql: Sql,
   orderNumber: string,
   commandId: string,
-): Promise<{ gateway: string; gatewayPaymentId: string | null } | undefined> {
-  const [row] = await sql<{ gateway: string; gatewayPaymentId: string | null }[]>`
-    SELECT s.gateway, p.gateway_payment_id
-    FROM payment_sessions s LEFT JOIN payments p USING (session_id)
+): Promise<PaymentRef | undefined> {
+  const [row] = await sql<PaymentRef[]>`
+    SELECT p.gateway, p.gateway_payment_id
+    FROM payment_sessions s JOIN payments p USING (session_id)
     WHERE s.order_number = ${orderNumber} AND s.pay_command_id = ${commandId}`;
   return row;
 }
