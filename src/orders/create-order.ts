@@ -9,7 +9,7 @@ import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { NewOrder } from './insert-order.ts';
 import { insertOrder } from './insert-order.ts';
 import type { PresentOrder } from './presenter.ts';
-import { orderInputOf } from './recovery.ts';
+import { orderInputOf, startUnstarted } from './recovery.ts';
 import type { CreateOrder } from './schemas.ts';
 import type { CommandResult } from './send-command.ts';
 
@@ -51,7 +51,8 @@ export async function createOrder(
   // The process that inserted the row may have died before it started the workflow: a repeat starts it.
   // A repeat starts no workflow after the first has begun: after Temporal's retention period the
   // workflow id is free again, and a second workflow would run.
-  if (isUnstarted) await workflows.start(orderInputOf(order));
+  if (isInserted) await workflows.start(orderInputOf(order));
+  else if (isUnstarted) await startUnstarted(workflows, order);
   // An erased order has nothing left to compare with.
   const isComparable = !isInserted && order.erasedAt === null;
   const mismatch = isComparable && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;

@@ -2,7 +2,7 @@ import type { AlertDeps } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { OrderInput, OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
 import { isFinal } from '../domain/index.ts';
-import type { OrderWorkflows } from '../temporal/order-workflows.ts';
+import type { FoundWorkflow, OrderWorkflows } from '../temporal/order-workflows.ts';
 import { findOrderByNumber } from './find-orders.ts';
 import { isUnstarted } from './insert-order.ts';
 import type { OrderRow } from './rows.ts';
@@ -48,10 +48,28 @@ export async function recoverOrder(
   // A process died before it started the workflow: the service recovers from that without an alert.
   const isExpected = await isUnstarted(deps.sql, orderNumber);
   if (!isExpected) await alertMissing(deps, order, found.state);
-  const earlier = found.state === 'closed' ? found.result?.run : undefined;
-  await workflows.start({ ...orderInputOf(order), ...(earlier && { earlier }) });
+  await startAfter(workflows, order, found);
   if (!isExpected) await clearAlert(deps.sql, 'workflow_missing', orderNumber, 'recovery');
   return 'started';
+}
+
+/**
+ * Starts the workflow of an order whose row says that none has begun, unless one runs. After a restore
+ * one may have ended, whose steps the row lacks.
+ */
+export async function startUnstarted(workflows: OrderWorkflows, order: OrderRow): Promise<void> {
+  const found = await workflows.find(order.orderNumber);
+  if (found.state !== 'running') await startAfter(workflows, order, found);
+}
+
+/** Starts a workflow with the steps of the one that has ended, if its result has them. */
+function startAfter(
+  workflows: OrderWorkflows,
+  order: OrderRow,
+  ended: FoundWorkflow,
+): Promise<void> {
+  const earlier = ended.state === 'closed' ? ended.result?.run : undefined;
+  return workflows.start({ ...orderInputOf(order), ...(earlier && { earlier }) });
 }
 
 /**

@@ -1,12 +1,15 @@
-import { expect } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { recordGatewayPayment } from '../../src/payments/captures.ts';
 import { attemptScheduled } from '../../src/webhooks/deliver.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { adminCli } from '../support/admin-cli.ts';
+import { anOrder } from '../support/api-client.ts';
 import { backUp } from '../support/backup.ts';
-import { ledgerOf, madeAtGateway, SANDBOX } from '../support/gateway.ts';
+import { ledgerOf, madeAtGateway, SANDBOX, sweep } from '../support/gateway.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -208,6 +211,58 @@ test('an order that had ended before a backup was restored ends again and moves 
   await order.untilStatus('COMPLETED');
   expect((await order.kinds()).slice(-2)).toEqual(['RELEASE_STARTED', 'ORDER_COMPLETED']);
   expect(await order.made('transfers')).toHaveLength(1);
+});
+
+describe('an order that had not begun when a backup was made, and has ended before it was restored', () => {
+  test.for([
+    ['the sweep', ({ service }) => sweep(service)],
+    [
+      'a repeated creation',
+      ({ merchant, key }) =>
+        merchant.sandbox.post('/orders', anOrder(), { 'Idempotency-Key': key }),
+    ],
+  ] satisfies [
+    string,
+    (at: { service: TestService; merchant: Merchant; key: string }) => unknown,
+  ][])(
+    'gets its steps back through %s, and moves no money twice',
+    async ([, recover], { service, merchant, orders }) => {
+      const key = randomUUID();
+      const { orderNumber } = await orders.write({ idempotencyKey: key });
+      const restore = await backUp(service, orderNumber);
+      const order = await orders.workflowOf({ order_number: orderNumber });
+      await order.start();
+      await order.pay();
+      await order.update('deliver');
+      await complete(order);
+      await order.handle.result();
+      const kinds = await order.kinds();
+      await restore();
+      expect(await order.kinds()).toEqual(['ORDER_CREATED']);
+      await recover({ service, merchant, key });
+      await order.untilStatus('COMPLETED');
+      expect(await order.kinds()).toEqual(kinds);
+      expect(await order.made('transfers')).toHaveLength(1);
+    },
+  );
+});
+
+test('an order that had not begun when a backup was made is compared by the sweep while its workflow runs', async ({
+  service,
+  orders,
+}) => {
+  const { orderNumber } = await orders.write();
+  const restore = await backUp(service, orderNumber);
+  const order = await orders.workflowOf({ order_number: orderNumber });
+  await order.start();
+  await order.update('failPayment');
+  await restore();
+  await sweep(service);
+  await order.untilStep('PAYMENT_FAILED');
+  expect(
+    await service.sql`
+    SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`,
+  ).toHaveLength(0);
 });
 
 test('an order that was refunded after the backup of both sides is not refunded again', async ({
