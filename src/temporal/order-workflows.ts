@@ -23,6 +23,7 @@ import type {
 import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
 import { createKeyedLimiter } from '../keyed-limiter.ts';
+import { isGrpcNotFound } from './grpc-errors.ts';
 
 /** The deadline of a call to Temporal; after it the API responds with 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
@@ -53,6 +54,8 @@ export interface OrderWorkflows {
   start(input: OrderInput): Promise<void>;
   /** The current state of an order's workflow in Temporal. */
   find(orderNumber: string): Promise<FoundWorkflow>;
+  /** When the latest event of an order's workflow was recorded; undefined without a workflow. */
+  lastChangedAt(orderNumber: string): Promise<Date | undefined>;
   /** The running workflows with `after` < order number <= `upTo`, each with its order's status. */
   listRunning(after: string, upTo: string): Promise<Map<string, OrderStatus | undefined>>;
   /** The order numbers of the workflows that have ended since then. */
@@ -114,6 +117,7 @@ export function createOrderWorkflows(
       return start;
     },
     find: (orderNumber) => withinTimeout(() => find(client, orderNumber)),
+    lastChangedAt: (orderNumber) => withinTimeout(() => lastChangedAt(client, orderNumber)),
     listRunning: (after, upTo) =>
       client.withDeadline(Date.now() + LIST_TIMEOUT_MS, () => listRunning(client, after, upTo)),
     listEnded: (since) => listEnded(client, since),
@@ -202,6 +206,21 @@ async function find(client: Client, orderNumber: string): Promise<FoundWorkflow>
     return { state: 'closed', result };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { state: 'missing' };
+    throw error;
+  }
+}
+
+async function lastChangedAt(client: Client, orderNumber: string): Promise<Date | undefined> {
+  try {
+    const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: client.options.namespace,
+      execution: { workflowId: orderNumber },
+      maximumPageSize: 1,
+    });
+    const at = history?.events?.[0]?.eventTime;
+    return at ? new Date(Number(at.seconds) * 1000 + Number(at.nanos) / 1e6) : undefined;
+  } catch (error) {
+    if (isGrpcNotFound(error)) return undefined;
     throw error;
   }
 }

@@ -15,7 +15,7 @@ const test = serviceTest({ time: 'real', callbacks: false });
 async function recoverAll({ env }: TestService) {
   const { code, stdout } = await adminCli(env).run('order', 'recover', '--all', '--json');
   expect(code).toBe(0);
-  return JSON.parse(stdout) as { sessions: number; lost: number };
+  return JSON.parse(stdout) as { signalled: number; sessions: number; lost: number };
 }
 
 const openAlerts = async ({ sql }: TestService, subject: string) =>
@@ -57,6 +57,28 @@ test('a lost payment that its order cannot take is refunded', async ({ service, 
   await recoverAll(service);
   await merchant.sandbox.untilStatus(order, 'PAID');
   await until(async () => (await madeAtGateway(service, second, 'refunds')).length === 1);
+});
+
+test('steps that a restored database has lost come back also if the status is the same without them', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const restore = await backUp(service, order.orderNumber);
+  const ref = { order_number: order.orderNumber };
+  await merchant.sandbox.help(ref, 'dispute', { reason: 'The parcel was late' });
+  await merchant.sandbox.post(`/orders/${order.orderNumber}/dispute/resolve`, {
+    resolution: 'A part of the price is returned',
+  });
+  const kinds = await order.kinds();
+  expect(kinds.slice(-2)).toEqual(['DISPUTE_RAISED', 'DISPUTE_RESOLVED']);
+  await restore();
+  expect((await order.row()).status).toBe('DELIVERED');
+  expect(await order.kinds()).toEqual(kinds.slice(0, -2));
+  expect((await recoverAll(service)).signalled).toBeGreaterThan(0);
+  await until(async () => (await order.kinds()).length === kinds.length);
+  expect(await order.kinds()).toEqual(kinds);
 });
 
 test('a payment session that a restored database has lost can no longer be paid', async ({
