@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenAddress } from '../../src/main/listen.ts';
-import { localUrl, statusOf } from '../start/parts.ts';
+import { localUrl, NO_ANSWER, statusOf } from '../start/parts.ts';
 
 type Place = Pick<ListenAddress, 'host' | 'port'>;
 
@@ -15,9 +15,14 @@ export interface Balancer {
 
 interface Backend extends Place {
   readonly sockets: Set<Socket>;
+  /** Its last answer at `/healthz` was 200. */
+  alive: boolean;
   /** Its last answer at `/readyz` was 200. */
   ready: boolean;
-  /** Checks of `/healthz` without an answer since the last one that had one. */
+  /**
+   * Checks of `/healthz` without an answer since the last one that had one. A refused connection is an
+   * answer: an API that stops accepts no connection and completes the requests that it has.
+   */
   silentChecks: number;
 }
 
@@ -38,12 +43,13 @@ async function repeat(signal: AbortSignal, intervalMs: number, check: () => Prom
   }
 }
 
-/** Keeps `silentChecks` and `ready` current. */
+/** Keeps `alive`, `silentChecks` and `ready` current. */
 function watchHealth(backend: Backend, signal: AbortSignal): void {
   const url = localUrl(backend.host, backend.port);
   void repeat(signal, LIVENESS_INTERVAL_MS, async () => {
-    const isAlive = (await statusOf(`${url}/healthz`, LIVENESS_TIMEOUT_MS)) === '200';
-    backend.silentChecks = isAlive ? 0 : backend.silentChecks + 1;
+    const status = await statusOf(`${url}/healthz`, LIVENESS_TIMEOUT_MS);
+    backend.alive = status === '200';
+    backend.silentChecks = status === NO_ANSWER ? backend.silentChecks + 1 : 0;
     if (backend.silentChecks < SILENT_CHECKS_TO_DISCONNECT) return;
     for (const socket of backend.sockets) socket.destroy();
   });
@@ -88,13 +94,14 @@ export async function startBalancer(place: Place, apis: readonly Place[]): Promi
   const backends = apis.map((api): Backend => ({
     ...api,
     sockets: new Set(),
+    alive: true,
     ready: false,
     silentChecks: 0,
   }));
   let turn = 0;
 
   const rotation = (): Backend[] => {
-    const alive = backends.filter(({ silentChecks }) => silentChecks === 0);
+    const alive = backends.filter((backend) => backend.alive);
     const ready = alive.filter((backend) => backend.ready);
     return ready.length > 0 ? ready : alive;
   };

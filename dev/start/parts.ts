@@ -121,7 +121,10 @@ export function localUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The status with which a server responds to GET. */
+/** What {@link statusOf} returns if a server that accepts connections does not respond. */
+export const NO_ANSWER = 'no answer';
+
+/** The status with which a server responds to GET; `connection refused` or `no answer` without one. */
 export async function statusOf(url: string, timeoutMs = 3000): Promise<string> {
   // Not fetch: when the server ends the connection of a response whose body is not read, an assertion
   // of Node's own fails, which nothing can catch.
@@ -132,8 +135,10 @@ export async function statusOf(url: string, timeoutMs = 3000): Promise<string> {
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     response.on('error', () => undefined).resume();
     return String(response.statusCode);
-  } catch {
-    return 'no answer';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+      ? 'connection refused'
+      : NO_ANSWER;
   }
 }
 

@@ -122,6 +122,31 @@ test('the orders of a killed worker continue soon on the other one', async () =>
   await shape.member('worker-1').untilReady();
 });
 
+test('an API that stops completes the requests that it has', async () => {
+  const { sandbox } = merchant;
+  const { order_number } = await sandbox.create();
+  const sql = connectDatabase(shape.databaseUrl, { name: 'test', maxConnections: 1 });
+  const { cancelled, stopped } = await sql.begin(async (tx) => {
+    await tx`SELECT FROM orders WHERE order_number = ${order_number} FOR UPDATE`;
+    // More than there are connections: new ones go to both APIs.
+    const cancel = () => sandbox.post(`/orders/${order_number}/cancel`);
+    const answers = Promise.allSettled(Array.from({ length: 20 }, cancel));
+    await delay(500);
+    const stop = shape.member('api-1').stop();
+    // It accepts no connection after one second, and the balancer checks four times in a second.
+    await delay(2500);
+    return { cancelled: answers, stopped: stop };
+  });
+  await stopped;
+  await sql.end();
+  const statuses = (await cancelled).map((answer) =>
+    answer.status === 'fulfilled' ? answer.value.status : String(answer.reason),
+  );
+  const others = statuses.filter((status) => status !== 200);
+  expect(others).toEqual(Array.from({ length: 19 }, () => 400));
+  await shape.member('api-1').start();
+});
+
 test('a frozen API leaves the rotation within about a second, and returns', async () => {
   const [first = '', second = ''] = shape.apiUrls;
   await until(() => shape.rotation().length === 2);
