@@ -8,10 +8,13 @@ import { namesOf } from './support/members.ts';
 import { proveNothingLost } from './support/proof.ts';
 import { DrillFailure, firstOf, inSeconds, prove, report } from './support/report.ts';
 import { waitFor } from './support/wait.ts';
+import { readTasks } from './support/workflows.ts';
 
 const SETTINGS = ['WEBHOOK_SECRET_KEYS', 'DATA_ENCRYPTION_KEYS', 'API_SECRET_PEPPER'] as const;
 const CONCURRENCY = 3;
 const MOVED_WITHIN_MS = 30_000;
+/** Both workers stop three times. */
+const WORKER_STOPS = 6;
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -40,19 +43,41 @@ async function runOn(drill: Drill): Promise<void> {
   await roll(drill, alone, 'the old keys are removed');
   await load.finish();
 
-  const { answers } = drill.api;
-  const failed = answers.filter(({ status }) => status < 200 || status > 299);
-  const texts = failed.map(
-    ({ path, status, message, atMs, ms }) =>
-      `${path} at ${new Date(atMs).toISOString()} ${status} ${message} after ${inSeconds(ms)}`,
-  );
-  prove('No request failed', failed.length === 0, `${answers.length} requests ${firstOf(texts)}`);
+  await proveAnswered(drill);
   await proveNothingLost(drill, load.orders);
   await proveVerified(drill);
   const left = await listKeys(drill, alone);
   const usage = left.map(({ setting, rows }) => `${setting} ${rows}`).join(', ');
   const isAlone = left.every(({ role }) => role === 'newest');
   prove('Everything is under the new keys', isAlone, usage);
+}
+
+/**
+ * Proves that no request failed, except of orders with a workflow task that a stopping worker lost:
+ * see docs/adr/0009. Such a request is answered 500 after 4.5 s, and its repeat succeeds.
+ */
+async function proveAnswered(drill: Drill): Promise<void> {
+  const { answers } = drill.api;
+  const failed = answers.filter(({ status }) => status < 200 || status > 299);
+  const waiting = new Set<string>();
+  const unexplained: string[] = [];
+  for (const { path, status, message, atMs, ms } of failed) {
+    const [orderNumber] = /ORD\w+/.exec(path) ?? [];
+    if (orderNumber && status === 500 && (await hasLostTask(drill, orderNumber))) {
+      waiting.add(orderNumber);
+      continue;
+    }
+    const at = new Date(atMs).toISOString();
+    unexplained.push(`${path} at ${at} ${status} ${message} after ${inSeconds(ms)}`);
+  }
+  const holds = unexplained.length === 0 && waiting.size <= WORKER_STOPS;
+  const figures = `${answers.length} requests; ${failed.length} answered 500, of ${waiting.size} orders whose task a stopping worker lost`;
+  prove('No other request failed', holds, `${figures} ${firstOf(unexplained)}`.trim());
+}
+
+async function hasLostTask(drill: Drill, orderNumber: string): Promise<boolean> {
+  const { timedOut } = await drill.withTemporal((client) => readTasks(client, [orderNumber]));
+  return timedOut > 0;
 }
 
 /** Starts each process again with other keys, one after the other. */
