@@ -137,11 +137,11 @@ interface Unsettled {
 
 /** Waits until every order is where its calls lead, and every event has arrived. */
 export async function proveSettled(drill: Drill, orders: readonly LoadOrder[]): Promise<void> {
-  const endOf = new Map(orders.map(({ orderNumber, ends }) => [orderNumber, ends]));
+  const byNumber = new Map(orders.map((order) => [order.orderNumber, order]));
   let unsettled: string[] = [];
   const settled = waitFor('settled', SETTLED_WITHIN_MS, () =>
     drill.withSql(async (sql) => {
-      unsettled = await unsettledOrders(sql, drill.merchantId, endOf);
+      unsettled = await unsettledOrders(sql, drill.merchantId, byNumber);
       return unsettled.length === 0;
     }),
   );
@@ -163,17 +163,17 @@ export async function proveSettled(drill: Drill, orders: readonly LoadOrder[]): 
 async function unsettledOrders(
   sql: Sql,
   merchantId: string,
-  endOf: ReadonlyMap<string | undefined, string>,
+  byNumber: ReadonlyMap<string | undefined, LoadOrder>,
 ): Promise<string[]> {
   const rows = await sql<Unsettled[]>`
     SELECT order_number, status, pending_operation->>'kind' AS operation FROM orders
     WHERE merchant_id = ${merchantId}`;
-  return rows
-    .filter(
-      ({ orderNumber, status, operation }) =>
-        endOf.has(orderNumber) && (operation !== null || status !== endOf.get(orderNumber)),
-    )
-    .map(({ orderNumber, status, operation }) => `${orderNumber} ${status} ${operation ?? ''}`);
+  return rows.flatMap(({ orderNumber, status, operation }) => {
+    const order = byNumber.get(orderNumber);
+    if (order === undefined || (operation === null && status === order.ends)) return [];
+    const where = [orderNumber, status, operation, 'instead of', order.ends, order.refusal];
+    return [where.filter(Boolean).join(' ')];
+  });
 }
 
 async function eventsOf(sql: Sql, merchantId: string): Promise<string[]> {
