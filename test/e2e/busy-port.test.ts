@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePortSettings } from '../../dev/processes/ports.ts';
 import { runPart } from '../support/run-part.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -35,7 +36,9 @@ test.each([
   '%s alone reports in one line that its port is busy and which variable changes it: %s',
   async (part, variable) => {
     const port = await busyPort();
-    const env = { ...SETTINGS, DATA_DIR: temporaryFolder(), [variable]: String(port) };
+    // Another port of the part may be busy too, while `npm start` runs on this machine.
+    const settings = { ...SETTINGS, ...(await freePortSettings()) };
+    const env = { ...settings, DATA_DIR: temporaryFolder(), [variable]: String(port) };
     const stderr = `Port ${port} is already in use: stop what uses it, or set ${variable} to another port\n`;
     expect(await runPart(part, env)).toEqual({ code: 1, stdout: '', stderr });
   },
