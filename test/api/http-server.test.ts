@@ -137,7 +137,9 @@ test('500 sockets that send slowly or nothing are closed within 15 s while other
     await Promise.race([all, new Promise((resolve) => setTimeout(resolve, 250))]);
   }
   expect(performance.now() - startedAtMs).toBeLessThan(15_000);
-  expect(slowestMs).toBeLessThan(1_000);
+  // A request that waited for slow sockets would wait until the first are closed, after 5 s. The limit is
+  // no shorter, because the clients of these sockets run in this process too.
+  expect(slowestMs).toBeLessThan(5_000);
   const answers = await all;
   const firstLines = answers.map((answer) => answer.split('\r\n')[0]);
   expect(new Set(firstLines)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
@@ -186,7 +188,8 @@ test('idle connections do not delay a stop', async () => {
   await getOver(agent, server.port, '/healthz');
   const startedAtMs = performance.now();
   await server.stop();
-  expect(performance.now() - startedAtMs).toBeLessThan(1_000);
+  // A stop that waited for the connection would wait until it is cut off, after 8 s.
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
   agent.destroy();
 });
 
