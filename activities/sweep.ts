@@ -13,7 +13,7 @@ import {
   markAcknowledged,
 } from '../src/orders/queries.ts';
 import { findUnstartedMails } from '../src/mail/queries.ts';
-import { recoverOrder, signalOrder } from '../src/orders/recovery.ts';
+import { signalOrder, startUnstarted } from '../src/orders/recovery.ts';
 import type { RecoveryDeps } from '../src/orders/recovery.ts';
 import { sendPendingWebhooks } from '../src/orders/unsent-webhooks.ts';
 import type { MailDeps } from '../src/mail/public.ts';
@@ -61,8 +61,7 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
   return {
     async startUnstartedOrders() {
       const orders = await findUnstartedOrders(sql, sweepAfterMs, ORDERS_PER_SWEEP);
-      // After a restore, a workflow may run or have ended whose steps the row lacks.
-      const start = ({ orderNumber }: (typeof orders)[number]) => recoverOrder(deps, orderNumber);
+      const start = (order: (typeof orders)[number]) => startUnstarted(workflows, order);
       await forEachOrder(orders, ({ orderNumber }) => orderNumber, start, options);
       const behind = await findOrdersBehind(sql, sweepAfterMs, ORDERS_PER_SWEEP);
       const catchUp = async (order: (typeof behind)[number]) => {

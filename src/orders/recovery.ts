@@ -55,11 +55,13 @@ export async function recoverOrder(
 
 /**
  * Starts the workflow of an order whose row says that none has begun, unless one runs. After a restore
- * one may have ended, whose steps the row lacks.
+ * one may run or have ended that has steps which the row lacks: it compares them with the row. A workflow that
+ * waits for its first task is left alone, because that task reads the row: under overload many wait.
  */
 export async function startUnstarted(workflows: OrderWorkflows, order: OrderRow): Promise<void> {
   const found = await workflows.find(order.orderNumber);
   if (found.state !== 'running') await startAfter(workflows, order, found);
+  else if (found.hasBegun) await workflows.catchUp(order.orderNumber);
 }
 
 /** Starts a workflow with the steps of the one that has ended, if its result has them. */

@@ -87,8 +87,8 @@ export interface OrderWorkflows {
 
 /** An order's workflow as Temporal has it. */
 export type FoundWorkflow =
-  /** `status` is the workflow's search attribute. */
-  | { state: 'running'; status: OrderStatus | undefined }
+  /** `status` is the workflow's search attribute; `hasBegun` is false while its first task waits for a worker. */
+  | { state: 'running'; status: OrderStatus | undefined; hasBegun: boolean }
   /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
   | { state: 'missing' };
@@ -194,12 +194,16 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
   });
 }
 
+/** WorkflowExecutionStarted, WorkflowTaskScheduled and WorkflowTaskStarted. */
+const EVENTS_BEFORE_BEGIN = 3;
+
 async function find(client: Client, orderNumber: string): Promise<FoundWorkflow> {
   const handle = client.workflow.getHandle(orderNumber);
   try {
-    const { status, typedSearchAttributes } = await handle.describe();
+    const { status, typedSearchAttributes, historyLength } = await handle.describe();
     if (status.name === 'RUNNING') {
-      return { state: 'running', status: statusOf(typedSearchAttributes) };
+      const hasBegun = historyLength > EVENTS_BEFORE_BEGIN;
+      return { state: 'running', status: statusOf(typedSearchAttributes), hasBegun };
     }
     const result =
       status.name === 'COMPLETED' ? ((await handle.result()) as OrderResult) : undefined;

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { WorkerOptions } from '@temporalio/worker';
 import { expect, onTestFinished } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { atRazorpay } from '../support/gateway.ts';
+import { eventNames } from '../support/history.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -86,6 +88,19 @@ test('a worker whose cache holds two orders serves six in turn, replaying each',
   for (const order of started) await order.update('advance', { seconds: DAY_SECONDS });
   for (const order of started) await order.untilStatus('COMPLETED');
   for (const order of started) await assertWhole(order, 'ACCEPTED');
+});
+
+test('an order that waits for its first worker is not signalled to compare itself with its row', async ({
+  service,
+  merchant,
+}) => {
+  const key = { 'Idempotency-Key': randomUUID() };
+  const create = () => merchant.sandbox.create({}, key);
+  const { order_number: orderNumber } = await create();
+  expect((await create()).order_number).toBe(orderNumber);
+  const handle = service.temporal.client.workflow.getHandle(orderNumber);
+  const events = await eventNames(handle);
+  expect(events).toEqual(['WORKFLOW_EXECUTION_STARTED', 'WORKFLOW_TASK_SCHEDULED']);
 });
 
 test('a dispute received while no worker runs counts, though the workflow handles it after the window', async ({
