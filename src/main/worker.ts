@@ -29,6 +29,16 @@ const SHUTDOWN_GRACE_MS = 20_000;
 const STICKY_TIMEOUT_MS = 2000;
 
 /**
+ * Half of the polls for workflow tasks are for orders that the worker has cached: eight, as by default. The others
+ * are for new orders, and those of killed workers. By default these are two: after an outage new orders then
+ * waited for their first task while the others were served (docs/adr/0009).
+ */
+const WORKFLOW_TASK_POLLS = {
+  maxConcurrentWorkflowTaskPolls: 16,
+  nonStickyToStickyPollRatio: 0.5,
+} as const;
+
+/**
  * Order workflows and webhooks. An endpoint that does not respond occupies a slot for 15 s, so
  * there are slots for all webhooks that can be in flight or queued, and 200 for the other
  * activities.
@@ -36,6 +46,7 @@ const STICKY_TIMEOUT_MS = 2000;
 const ORDERS = {
   taskQueue: TASK_QUEUE,
   stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
+  ...WORKFLOW_TASK_POLLS,
   maxConcurrentActivityTaskExecutions: MAX_UNANSWERED_SENDS + 200,
 } as const;
 
