@@ -55,8 +55,8 @@ export async function recoverOrder(
 
 /**
  * Starts the workflow of an order whose row says that none has begun, unless one runs. After a restore
- * one may run or have ended that has steps which the row lacks: it compares them with the row. A workflow that
- * waits for its first task is left alone, because that task reads the row: under overload many wait.
+ * one may run, or have ended, that has steps which the row lacks; they are compared with the row. A workflow that
+ * waits for its first task is not signalled, because that task reads the row: under overload many wait.
  */
 export async function startUnstarted(workflows: OrderWorkflows, order: OrderRow): Promise<void> {
   const found = await workflows.find(order.orderNumber);

@@ -24,6 +24,7 @@ import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
 import { createKeyedLimiter } from '../keyed-limiter.ts';
 import { isGrpcNotFound } from './grpc-errors.ts';
+import { secondsOf } from './timestamps.ts';
 
 /** The deadline of a call to Temporal; after it the API responds with 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
@@ -222,7 +223,7 @@ async function lastChangedAt(client: Client, orderNumber: string): Promise<Date 
       maximumPageSize: 1,
     });
     const at = history?.events?.[0]?.eventTime;
-    return at ? new Date(Number(at.seconds) * 1000 + Number(at.nanos) / 1e6) : undefined;
+    return at ? new Date(secondsOf(at) * 1000) : undefined;
   } catch (error) {
     if (isGrpcNotFound(error)) return undefined;
     throw error;

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
+import { secondsOf } from './timestamps.ts';
 
 /** The kinds of tasks that the workers poll. The money queue has only activities. */
 const POLLED = [
@@ -54,9 +55,4 @@ export async function readTaskQueues(client: Client, timeoutMs: number): Promise
       }),
     ),
   );
-}
-
-/** A protobuf Duration or Timestamp in seconds. */
-function secondsOf(time: { seconds?: unknown; nanos?: number | null } | null | undefined): number {
-  return Number(time?.seconds ?? 0) + (time?.nanos ?? 0) / 1e9;
 }

@@ -1,0 +1,6 @@
+/** A protobuf Duration or Timestamp in seconds. */
+export function secondsOf(
+  time: { seconds?: unknown; nanos?: number | null } | null | undefined,
+): number {
+  return Number(time?.seconds ?? 0) + (time?.nanos ?? 0) / 1e9;
+}
