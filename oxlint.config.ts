@@ -123,6 +123,19 @@ const NAMES = [
   'unheard',
 ];
 
+const NO_TIME_IN_TESTS =
+  'A test waits for something, counts or compares; it never measures this machine (test/README.md)';
+
+/** What would make a test depend on the speed of the machine. */
+const CLOCKS_OF_THE_MACHINE = [
+  { object: 'performance', property: 'now', message: NO_TIME_IN_TESTS },
+  { object: 'AbortSignal', property: 'timeout', message: NO_TIME_IN_TESTS },
+  { object: 'vi', property: 'setConfig', message: NO_TIME_IN_TESTS },
+  { object: 'vi', property: 'waitFor', message: 'Use until, or expect.poll' },
+  { object: 'vi', property: 'waitUntil', message: 'Use until, or expect.poll' },
+];
+const TIMERS = ['setTimeout', 'setInterval'].map((name) => ({ name, message: NO_TIME_IN_TESTS }));
+
 /** Another feature is known by its public face alone. */
 function publicFacesOnly(feature: string) {
   const others = FEATURES.filter((other) => other !== feature);
@@ -212,9 +225,35 @@ export default defineConfig({
         ],
       },
     },
+    ...(['temporal', 'temporal-on-postgres'] as const).map(
+      (folder, index, both): OxlintOverride => ({
+        files: [`dev/${folder}/**`],
+        rules: {
+          'no-restricted-imports': [
+            'error',
+            {
+              patterns: [
+                { regex: `/${both[1 - index]}/`, message: 'Each of the two servers is on its own' },
+              ],
+            },
+          ],
+        },
+      }),
+    ),
     {
       files: ['src/settings.ts', 'test/**', 'bench/**'],
       rules: { 'no-restricted-properties': 'off' },
+    },
+    {
+      files: ['test/**/*.test.ts'],
+      rules: {
+        'no-restricted-properties': ['error', ...CLOCKS_OF_THE_MACHINE],
+        'no-restricted-globals': ['error', ...TIMERS],
+        'no-restricted-imports': [
+          'error',
+          { paths: [{ name: 'node:timers/promises', message: NO_TIME_IN_TESTS }] },
+        ],
+      },
     },
     {
       files: ['test/**'],

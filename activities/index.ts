@@ -1,36 +1,39 @@
 import type { Activities } from '../src/contracts/activities.ts';
-import { createFirstAttempts } from '../src/webhooks/first-attempts.ts';
+import type { StepRecorder } from '../src/orders/record-step.ts';
+import { wakeOrder } from '../src/orders/wake-order.ts';
+import type { BackgroundAttemptDeps } from '../src/webhooks/background-attempts.ts';
+import { createBackgroundAttempts } from '../src/webhooks/background-attempts.ts';
 import type { LedgerDeps } from './ledger.ts';
 import { createLedgerActivities } from './ledger.ts';
 import type { MailActivityDeps } from './mail.ts';
 import { createMailActivities } from './mail.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
-import { createRecordActivities } from './record.ts';
+import { createRecordActivities, createRecordStep } from './record.ts';
 import { createRecoveryActivities } from './recovery.ts';
 import type { RetentionActivityDeps } from './retention.ts';
 import { createRetentionActivities } from './retention.ts';
 import type { SweepDeps } from './sweep.ts';
 import { createSweepActivities } from './sweep.ts';
-import type { WebhookDeps } from './webhooks.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** The dependencies of all activities. */
 export type ActivityDeps = MoneyDeps &
   SweepDeps &
-  WebhookDeps &
+  BackgroundAttemptDeps &
   LedgerDeps &
   MailActivityDeps &
-  RetentionActivityDeps;
+  RetentionActivityDeps & { recordStep: StepRecorder };
 
 /** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
-  const firstAttempts = createFirstAttempts(deps);
+  const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
+  const recordStep = createRecordStep(deps.recordStep, webhooks);
   return {
-    ...createRecordActivities(deps, firstAttempts),
-    ...createRecoveryActivities(deps),
-    ...createWebhookActivities(deps, firstAttempts),
-    ...createMoneyActivities(deps, firstAttempts),
+    ...createRecordActivities(deps, recordStep, webhooks),
+    ...createRecoveryActivities(deps, recordStep),
+    ...createWebhookActivities(deps),
+    ...createMoneyActivities(deps, recordStep),
     ...createMailActivities(deps),
     ...createSweepActivities(deps),
     ...createLedgerActivities(deps),

@@ -16,7 +16,7 @@ export function createMailActivities(deps: MailActivityDeps): MailActivities {
       const heartbeats = setInterval(heartbeat, HEARTBEAT_MS);
       const result = await attemptMail(deps, mailId).finally(() => clearInterval(heartbeats));
       switch (result.outcome) {
-        case 'settled':
+        case 'done':
           return;
         case 'failed':
           throw ApplicationFailure.nonRetryable(result.reason, 'MAIL_FAILED');

@@ -1,26 +1,35 @@
 import { activityInfo } from '@temporalio/activity';
 import type {
-  OrderRecord,
   RecordActivities,
   RecordStepInput,
   RecordStepResult,
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts';
 import { alertWithoutRow } from '../src/orders/lost-orders.ts';
+import type { StepRecorder } from '../src/orders/record-step.ts';
 import { readOrder } from '../src/orders/record-step.ts';
-import type { RecoveryDeps } from '../src/orders/recovery.ts';
-import { sendPendingWebhooks } from '../src/orders/unsent-webhooks.ts';
-import type { FirstAttempts } from '../src/webhooks/first-attempts.ts';
+import { alertReleaseBlocked } from '../src/payments/funds.ts';
+import type { BackgroundAttempts } from '../src/webhooks/background-attempts.ts';
 
-/** The dependencies of the activities that read and write an order. */
-export interface RecordDeps extends RecoveryDeps {
-  recordStep(input: RecordStepInput): Promise<RecordStepResult>;
+/** Records a step and begins the first attempt of its webhook. */
+export type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;
+
+/** Makes {@link RecordStep}. */
+export function createRecordStep(record: StepRecorder, webhooks: BackgroundAttempts): RecordStep {
+  return async (input) => {
+    const result = await record(input, webhooks.wakeAfterMs);
+    if (result.outcome !== 'recorded') return result;
+    const { deliveryId, ...recorded } = result;
+    if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
+    return recorded;
+  };
 }
 
 /** The local activities by which a workflow reads and writes its order. */
 export function createRecordActivities(
-  deps: RecordDeps,
-  firstAttempts: FirstAttempts,
+  deps: AlertDeps,
+  recordStep: RecordStep,
+  webhooks: BackgroundAttempts,
 ): RecordActivities {
   return {
     readOrder: ({ orderNumber, afterStep }) =>
@@ -31,21 +40,17 @@ export function createRecordActivities(
           return null;
         }
         const { isNew, ...known } = record;
-        return isNew ? withFirstAttempts(firstAttempts, known) : known;
+        if (!isNew) return known;
+        for (const { deliveryId } of known.deliveries) webhooks.begin({ orderNumber, deliveryId });
+        return { ...known, deliveries: [] };
       }),
     recordStep: (input) =>
       alertingOnFailure(deps, input.orderNumber, async () => {
-        const result = await deps.recordStep(input);
-        if (result.outcome !== 'recorded') return result;
-        const { recorded } = result;
-        if (!input.answersUpdate)
-          return { ...result, recorded: await withFirstAttempt(firstAttempts, recorded) };
-        // An Update returns without waiting for the merchant's endpoint.
-        const { deliveryId } = recorded;
-        const handOver = () => sendPendingWebhooks(deps, input.orderNumber);
-        if (deliveryId === null || !(await firstAttempts.attemptDirectly(deliveryId, handOver)))
-          return result;
-        return { ...result, recorded: { ...recorded, deliveryId: null } };
+        const result = await recordStep(input);
+        if (result.outcome === 'release_waits' && result.cause === 'reversed_at_gateway') {
+          await alertReleaseBlocked(deps, input.orderNumber);
+        }
+        return result;
       }),
   };
 }
@@ -75,26 +80,4 @@ export async function alertingOnFailure<Result>(
     });
     throw error;
   }
-}
-
-/** Makes the first attempt of a step's webhook. If it fails, the workflow sends the delivery. */
-export async function withFirstAttempt<Recorded extends { deliveryId: string | null }>(
-  firstAttempts: FirstAttempts,
-  recorded: Recorded,
-): Promise<Recorded> {
-  const { deliveryId } = recorded;
-  if (deliveryId === null || !(await firstAttempts.attempt(deliveryId))) return recorded;
-  return { ...recorded, deliveryId: null };
-}
-
-/** Makes the first attempt of each webhook of a new order. */
-async function withFirstAttempts(
-  firstAttempts: FirstAttempts,
-  record: OrderRecord,
-): Promise<OrderRecord> {
-  const deliveries: OrderRecord['deliveries'] = [];
-  for (const delivery of record.deliveries) {
-    if (!(await firstAttempts.attempt(delivery.deliveryId))) deliveries.push(delivery);
-  }
-  return { ...record, deliveries };
 }

@@ -1,12 +1,9 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
-import { attemptManually } from '../src/webhooks/deliver.ts';
+import type { AttemptDeps } from '../src/webhooks/attempts.ts';
+import { attemptManually, attemptScheduled } from '../src/webhooks/attempts.ts';
 import { continueResend } from '../src/webhooks/resend.ts';
-import type { FirstAttemptDeps, FirstAttempts } from '../src/webhooks/first-attempts.ts';
-
-/** The dependencies of the webhook activities. */
-export type WebhookDeps = FirstAttemptDeps;
 
 /** The retry interval while the attempt of a crashed worker still counts as running. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
@@ -15,15 +12,12 @@ const CUT_OFF_RETRY_DELAY = '5 seconds';
  * Each call makes one attempt. A failed attempt throws with the exact delay before the next one: a
  * backoff coefficient cannot express the specification's schedule.
  */
-export function createWebhookActivities(
-  deps: WebhookDeps,
-  attempts: FirstAttempts,
-): WebhookActivities {
+export function createWebhookActivities(deps: AttemptDeps): WebhookActivities {
   return {
     async sendWebhook({ deliveryId }) {
-      const result = await attempts.finish(deliveryId);
+      const result = await attemptScheduled(deps, deliveryId, { isWorkflow: true });
       switch (result.outcome) {
-        case 'delivered':
+        case 'accepted':
           return;
         case 'failed':
           throw ApplicationFailure.nonRetryable(result.reason, 'WEBHOOK_FAILED');

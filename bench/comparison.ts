@@ -89,9 +89,9 @@ async function timeComparisons(bench: Bench): Promise<number[]> {
   const times: number[] = [];
   for (let index = 1; index <= COMPARISONS; index += 1) {
     const startedAt = performance.now();
-    const { compared, recovered } = await compareOrders(bench);
+    const { compared, woken } = await compareOrders(bench);
     times.push((performance.now() - startedAt) / 1000);
-    console.log(`${compared} open orders compared, of which ${recovered} differed`);
+    console.log(`${compared} open orders compared, of which ${woken} differed`);
   }
   return times;
 }
@@ -154,7 +154,7 @@ async function prepareTerminated({ client }: Bench, { orderNumber }: OrderRow) {
 async function prepareNeverStarted(bench: Bench) {
   const { orderNumber } = await writeOrder(bench.merchantId, bench);
   return async () => {
-    await bench.sql`DELETE FROM unstarted_orders WHERE order_number = ${orderNumber}`;
+    await bench.sql`DELETE FROM order_wakeups WHERE order_number = ${orderNumber}`;
     const isRepaired = async () => (await bench.workflows.find(orderNumber)).state === 'running';
     return { orderNumber, isRepaired };
   };
@@ -170,7 +170,7 @@ async function prepareRowAhead(bench: Bench, order: OrderRow) {
   const closed = decide(closingState, { type: 'sessionClosed' }, Date.now());
   if (closed.outcome === 'refused') throw closed.error;
   return async () => {
-    await bench.recordStep({ orderNumber, step: closed.step });
+    await bench.recordStep({ orderNumber, step: closed.step }, 86_400_000);
     const isRepaired = async () => (await bench.workflows.find(orderNumber)).state === 'closed';
     return { orderNumber, isRepaired };
   };

@@ -13,7 +13,7 @@ import { connectTemporal } from '../src/temporal/client.ts';
 import { SECRET_KEYS } from '../test/support/secret-keys.ts';
 import { merchantUser, operatorUser, signIn } from '../test/support/users.ts';
 import { loadAudit } from './dashboard/audit.ts';
-import { loadOrders, orderNumberOf, settle } from './dashboard/data.ts';
+import { loadOrders, orderNumberOf, runHousekeeping } from './dashboard/data.ts';
 import { deliveryIdOf, loadDeliveries, loadWholeOrder } from './dashboard/deliveries.ts';
 import type { Samples } from './dashboard/pages.ts';
 import { PAGES } from './dashboard/pages.ts';
@@ -59,7 +59,7 @@ async function measureIn(place: Workplace, orders: number): Promise<Outcome> {
   const server = await startDatabase(place, { fsync: 'off' });
   const sql = connectDatabase(server.adminUrl, { name: 'bench', statementTimeoutMs: 300_000 });
   if (!isLoaded) await load(sql, orders);
-  await settle(server.adminUrl, sql);
+  await runHousekeeping(server.adminUrl, sql);
   const outcome = await measure(server.adminUrl, sql);
   await sql.end();
   await server.stop();

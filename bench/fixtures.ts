@@ -50,5 +50,5 @@ export async function writeOrder(
 ): Promise<OrderRow> {
   const { sql, durations, present, paymentLinkMs } = options;
   const order = newSandboxOrder(merchantId, durations);
-  return (await insertOrder(sql, order, { paymentLinkMs, present })).order;
+  return (await insertOrder(sql, order, { paymentLinkMs, wakeAfterMs: 86_400_000, present })).order;
 }

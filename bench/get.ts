@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { cpuMsOf } from './harness/cpu-time.ts';
 import { startBareServer } from './get/start-bare-server.ts';
-import { findPids } from './lifecycle/side.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { alternate, ratioOf } from './harness/rounds.ts';
 import { ratePerSecond } from './load.ts';
@@ -10,7 +8,6 @@ import { CONCURRENCY, writeOrders } from './orders.ts';
 import type { BenchService } from './servers.ts';
 import { withService, withWorkplace } from './servers.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..');
 const READS = { full: 10_000, quick: 3000 };
 const ORDERS = { full: 10_000, quick: 500 };
 const TARGET_RATIO = 0.8;
@@ -38,7 +35,7 @@ export const benchmark: Benchmark = {
         };
         assertSameBytes(await read(service.sandboxUrl, 0), await read(bare.url, 0));
         const batch = { count: READS[size], concurrency: CONCURRENCY };
-        const pids = { ...findPids(REPOSITORY, service.dataDir), bare: bare.pid };
+        const pids = { ...service.pids, bare: bare.pid };
         const cpu = { API: [] as number[], bare: [] as number[], PostgreSQL: [] as number[] };
         const sideOf = (side: 'API' | 'bare', base: string) => async () => {
           const before = cpuMsOf(pids);
@@ -92,7 +89,7 @@ export const benchmark: Benchmark = {
 async function writeRows(service: BenchService, count: number): Promise<string[]> {
   const orders = await writeOrders(service, count);
   // The sweep would start their workflows while the rounds are measured.
-  await service.sql`DELETE FROM unstarted_orders`;
+  await service.sql`DELETE FROM order_wakeups`;
   await service.ownerSql`ANALYZE orders`;
   return orders.map(({ orderNumber }) => orderNumber);
 }

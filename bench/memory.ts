@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Benchmark, Curve } from './harness/benchmark.ts';
-import { findPids } from './lifecycle/side.ts';
 import { openOrders } from './orders.ts';
 import type { BenchService } from './servers.ts';
 import { withService, withWorkplace } from './servers.ts';
@@ -27,7 +26,7 @@ export const benchmark: Benchmark = {
   async run({ quick }) {
     const points: [number, number[]][] = [];
     const measureIn = async (service: BenchService) => {
-      const { worker } = findPids(REPOSITORY, service.dataDir);
+      const { worker } = service.pids;
       let opened = 0;
       for (const step of STEPS[quick ? 'quick' : 'full']) {
         await openOrders(service, step - opened);

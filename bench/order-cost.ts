@@ -139,7 +139,7 @@ async function measureStorage(
   return [...storage, { id: 'webhook-body', title, unit: 'bytes', rounds: [body.bytes] }];
 }
 
-/** Waits until every order is final and every delivery is settled. */
+/** Waits until every order is final and no delivery is PENDING. */
 async function waitUntilClosed(sql: BenchService['sql']): Promise<void> {
   for (;;) {
     const [row] = await sql<[{ open: boolean }]>`

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { OrderRow } from '../src/orders/rows.ts';
-import { orderInputOf } from '../src/orders/recovery.ts';
+import { orderInputOf } from '../src/orders/wake-order.ts';
 import { ORDER, writeOrder } from './fixtures.ts';
 import { timed } from './load.ts';
 import type { BenchService } from './servers.ts';
@@ -52,7 +52,8 @@ export function startWorkflows(service: BenchService, orders: readonly OrderRow[
 
 /** Waits until the worker has begun every order, so that one side does not slow the next one. */
 export async function waitUntilStarted({ sql }: BenchService): Promise<void> {
-  while ((await sql`SELECT 1 FROM unstarted_orders LIMIT 1`).length > 0) await delay(POLL_MS);
+  while ((await sql`SELECT 1 FROM order_wakeups WHERE cause = 'creation' LIMIT 1`).length > 0)
+    await delay(POLL_MS);
 }
 
 /**

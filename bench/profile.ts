@@ -6,7 +6,7 @@ import { billableActions, eventNames } from '../test/support/history.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
 import { startReceiver } from './lifecycle/receiver.ts';
-import { findPids, saveWebhookUrl } from './lifecycle/side.ts';
+import { saveWebhookUrl } from './lifecycle/side.ts';
 import { timed } from './load.ts';
 import { CONCURRENCY } from './orders.ts';
 import { timeByPart, type Period, type TimeByPart } from './profile/cpu-profile.ts';
@@ -33,16 +33,18 @@ export const benchmark: Benchmark = {
       const goProfile = join(folder, 'temporal.pb.gz');
       const settings = {
         WORKFLOW_CALL_STACKS: 'off',
-        POSTGRES_PRELOAD: 'pg_stat_statements',
-        TEMPORAL_PPROF_PORT: String(pprofPort),
         NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_EVERY_US}`,
       };
       const count = LIFECYCLES[quick ? 'quick' : 'full'];
       // The profiles are written when the processes end.
-      const measured = await withService(settings, async (service) => ({
-        pids: findPids(REPOSITORY, service.dataDir),
-        ...(await measure(service, { pprofPort, goProfile }, count)),
-      }));
+      const measured = await withService(
+        settings,
+        async (service) => ({
+          pids: service.pids,
+          ...(await measure(service, { pprofPort, goProfile }, count)),
+        }),
+        { pprofPort, postgresSettings: { shared_preload_libraries: 'pg_stat_statements' } },
+      );
       const files = readdirSync(folder).map((file) => join(folder, file));
       const threads = threadsOf(files, measured.pids);
       return {

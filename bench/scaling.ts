@@ -9,9 +9,9 @@ import type { Receiver } from './lifecycle/receiver.ts';
 import { startReceiver } from './lifecycle/receiver.ts';
 import { lifecycleFailures, lifecycleMeasurements } from './lifecycle/report.ts';
 import { measureSides } from './lifecycle/round.ts';
-import type { ProcessKind } from './lifecycle/side.ts';
 import { saveWebhookUrl, waitUntilIdle } from './lifecycle/side.ts';
 import { CONCURRENCY } from './orders.ts';
+import type { ProcessKind } from './service-on-postgres.ts';
 import { withWorkplace } from './servers.ts';
 
 const LIFECYCLES = { full: 224, quick: 128 };

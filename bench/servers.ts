@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadDevConfig } from '../dev/config.ts';
 import { cacheRoot } from '../dev/files/cache.ts';
-import { EMBEDDED_USER } from '../dev/postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
 import type { Guard } from '../dev/processes/guard.ts';
 import { startGuard } from '../dev/processes/guard.ts';
@@ -15,10 +13,13 @@ import { migrate } from '../src/db/migrate.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
 import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
-import { startWholeService } from '../test/conformance/whole-service.ts';
+import { startServiceOnPostgres, type ServiceOnPostgresOptions } from './service-on-postgres.ts';
 
 /** The rate limit would measure itself: one client sends everything. */
 const WITHOUT_LIMIT = { RATE_LIMIT_PER_SECOND: '1000000' };
+
+/** Of this process to the database. */
+const CONNECTIONS = 32;
 
 /** A temporary folder, and a guard that removes it even if this process is killed. */
 export interface Workplace {
@@ -64,19 +65,20 @@ export async function startDatabase(
 }
 
 /**
- * Starts the whole service with temporary data: PostgreSQL, Temporal, API, worker and gateway
+ * Starts the whole service with temporary data: PostgreSQL, Temporal on it, API, worker and gateway
  * simulator in separate processes, without the rate limit. Opens the service's own parts on it, with
  * which a benchmark writes orders and starts workflows without HTTP.
- *
- * @param connections of this process to the database
  */
-export async function startService(settings: Record<string, string> = {}, connections = 32) {
-  const service = await startWholeService({ ...WITHOUT_LIMIT, ...settings });
-  const { facts, dataDir } = service;
+async function startService({ settings, ...options }: ServiceOnPostgresOptions) {
+  const service = await startServiceOnPostgres({
+    ...options,
+    settings: { ...WITHOUT_LIMIT, ...settings },
+  });
+  const { facts, adminDatabaseUrl } = service;
   const config = loadConfig(facts.environment);
   const { databaseUrl = '', temporalAddress: address = '', temporalNamespace: namespace } = config;
-  const sql = connectDatabase(databaseUrl, { name: 'bench', maxConnections: connections });
-  const ownerSql = connectDatabase(superuserUrl(dataDir, databaseUrl));
+  const sql = connectDatabase(databaseUrl, { name: 'bench', maxConnections: CONNECTIONS });
+  const ownerSql = connectDatabase(superuserUrl(adminDatabaseUrl, databaseUrl));
   const client = connectTemporal({ address, namespace });
   return {
     ...service,
@@ -104,8 +106,9 @@ export type BenchService = Awaited<ReturnType<typeof startService>>;
 export async function withService<Result>(
   settings: Record<string, string>,
   work: (service: BenchService) => Promise<Result>,
+  options: Omit<ServiceOnPostgresOptions, 'settings'> = {},
 ): Promise<Result> {
-  const service = await startService(settings);
+  const service = await startService({ settings, ...options });
   try {
     return await work(service);
   } finally {
@@ -113,9 +116,9 @@ export async function withService<Result>(
   }
 }
 
-function superuserUrl(dataDir: string, databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  url.username = EMBEDDED_USER;
-  url.password = readFileSync(join(dataDir, 'postgres/superuser-password'), 'utf8');
+/** The superuser, in the database of the service. */
+function superuserUrl(adminDatabaseUrl: string, databaseUrl: string): string {
+  const url = new URL(adminDatabaseUrl);
+  url.pathname = new URL(databaseUrl).pathname;
   return url.href;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reportText } from './chaos/report.ts';
 import { BACK_WITHIN_MS, CHAOS_SETTINGS, runChaos, type ChaosOptions } from './chaos/run.ts';
-import { testReconciliation } from './chaos/self-test.ts';
+import { testChecks } from './chaos/self-test.ts';
 import { startProductionLike } from './production-like/start.ts';
 
 const { values } = parseArgs({
@@ -34,9 +34,7 @@ async function chaos(dataDir: string, options: ChaosOptions): Promise<string[]> 
     print(reportText(report));
     print(`${backMs.length} faults; served again after ${backText(backMs)}`);
     const late = backMs.filter((ms) => ms > BACK_WITHIN_MS).length;
-    const untested = values['self-test']
-      ? await testReconciliation(cluster, acknowledged, print)
-      : [];
+    const untested = values['self-test'] ? await testChecks(cluster, acknowledged, print) : [];
     return [
       ...failures,
       ...untested,

@@ -24,11 +24,6 @@ export const DEV_SETTINGS = {
   TEMPORAL_PORT: port(7233, 'the Temporal server'),
   TEMPORAL_UI_PORT: port(8233, 'the Temporal Web UI'),
   POSTGRES_PORT: port(15_432, 'PostgreSQL'),
-  POSTGRES_PRELOAD: text(undefined, {
-    accepts: 'the names of libraries separated by commas',
-    description: 'libraries that PostgreSQL loads when it starts, such as `pg_stat_statements`',
-  }),
-  TEMPORAL_PPROF_PORT: port(undefined, 'profiles of the Temporal server, for `go tool pprof`'),
   GATEWAY_SIMULATOR_PORT: port(8090, 'the gateway simulator'),
   MAILBOX_PORT: port(8025, 'the page that shows the mails of the service, unless SMTP_URL is set'),
   MAILBOX_HOST: text('127.0.0.1', {
@@ -43,9 +38,15 @@ export const DEV_SETTINGS = {
   GATEWAY_SIMULATOR_CALLBACK_URL: webAddress('where the gateway simulator reaches the API', {
     byDefault: `\`http://127.0.0.1:PORT${CALLBACK_PATH}\``,
   }),
+  TEMPORAL_CLI_PATH: text(undefined, {
+    accepts: 'the path of a program',
+    description: "Temporal's command line, whose development server `npm start` and the tests run",
+    byDefault: '`temporal` on the `PATH`, or downloaded',
+  }),
   TEMPORAL_PROGRAMS_DIR: text(undefined, {
     accepts: 'a folder with temporal-server and temporal-sql-tool in it',
-    description: "Temporal's own programs and, if you want the Web UI, `ui-server`",
+    description:
+      "Temporal's own programs for the production-like shape, drills, chaos and benchmarks and, if you want the Web UI, `ui-server`",
     byDefault: 'those on the `PATH`, or downloaded, or built',
   }),
   XDG_CACHE_HOME: text(undefined, {

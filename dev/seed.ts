@@ -17,8 +17,8 @@ import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.
 import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
 import { findKeyHolder, findMerchant, requireMerchant } from '../src/merchants/queries.ts';
-import { openWebhookSecret } from '../src/webhooks/endpoints.ts';
-import { createSecretBox } from '../src/secret-box.ts';
+import { webhookSecretContext } from '../src/webhooks/attempts.ts';
+import { createSecretBox, type SecretBox } from '../src/secret-box.ts';
 import { runMain } from '../src/main/process.ts';
 
 /** The database may have a demo merchant of another data directory: an address has one user. */
@@ -71,14 +71,27 @@ async function withWebhookSecrets(
   const keys = required(config, 'WEBHOOK_SECRET_KEYS');
   const deps = { sql, secretBox: createSecretBox(keys) };
   const [ofSandbox, ofProduction] = await Promise.all([
-    openWebhookSecret(deps, merchantId, 'sandbox'),
-    openWebhookSecret(deps, merchantId, 'production'),
+    webhookSecretOf(deps, merchantId, 'sandbox'),
+    webhookSecretOf(deps, merchantId, 'production'),
   ]);
   return {
     merchantId,
     sandbox: { ...sandbox, webhookSecret: ofSandbox },
     production: { ...production, webhookSecret: ofProduction },
   };
+}
+
+/** The webhook secret in clear text; undefined where no URL is set. */
+async function webhookSecretOf(
+  { sql, secretBox }: Pick<KeyDeps, 'sql'> & { secretBox: SecretBox },
+  merchantId: string,
+  environment: Environment,
+): Promise<string | undefined> {
+  const [row] = await sql<{ sealed: string }[]>`
+    SELECT webhook_secret_sealed AS sealed FROM merchant_environments
+    WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
+  return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
 }
 
 /** The users of the demo merchant and of an operator, who can log in to the dashboard. */

@@ -13,10 +13,10 @@ import { fileVariable, prefixed, type Setting, type Settings } from '../src/sett
 import { CONNECTION_SETTINGS } from '../src/temporal/connection-settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
-/** The file with the tables of settings. */
-export const README = new URL('../README.md', import.meta.url);
+/** The page with the tables of settings. */
+export const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
 
-/** The README's tables of settings, by the line above each. */
+/** The tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
   'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
   'The connection to Temporal, with the names and the meaning that Temporal itself gives these settings:':
@@ -51,13 +51,15 @@ function tableOf([title, settings]: [string, Settings]): string {
   ].join('\n');
 }
 
-/** The README with the tables generated between its two markers. */
-export function withSettingsTables(readme: string): string {
+/** The page with the tables generated between its two markers. */
+export function withSettingsTables(page: string): string {
   const tables = Object.entries(SETTINGS_TABLES).map(tableOf).join('\n\n');
-  return readme.replace(
+  return page.replace(
     /(<!-- settings: [^>]*-->\n).*(<!-- \/settings -->)/s,
     (_, begin: string, end: string) => `${begin}\n${tables}\n\n${end}`,
   );
 }
 
-if (import.meta.main) writeFileSync(README, withSettingsTables(readFileSync(README, 'utf8')));
+if (import.meta.main) {
+  writeFileSync(SETTINGS_PAGE, withSettingsTables(readFileSync(SETTINGS_PAGE, 'utf8')));
+}

@@ -72,7 +72,7 @@ const headers = z
     }
   });
 
-/** The variables of the service, in the order of the README's table. */
+/** The variables of the service, in the order of the table in docs/settings.md. */
 export const SERVICE_SETTINGS = {
   NODE_ENV: oneOf(
     ['development', 'test', 'production'],
@@ -146,6 +146,16 @@ export const SERVICE_SETTINGS = {
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),
+  SECURITY_CONTACT: text(undefined, {
+    matches: /^(https:\/\/[^\s/]\S*|mailto:[^\s@]+@[^\s@]+)$/,
+    accepts: 'an https:// or mailto: address',
+    description:
+      'where to report a vulnerability of this installation, for `/.well-known/security.txt`. Not set: there is no such file',
+  }),
+  SECURITY_POLICY_URL: webAddress(
+    'how reports of vulnerabilities are handled, for the same file: for example the address of a copy of SECURITY.md',
+    { secure: true },
+  ),
   TEMPORAL_UI_URL: webAddress("Temporal's Web UI, for links to an order's workflow", {
     byDefault: 'set by `npm start`',
   }),
@@ -262,7 +272,10 @@ export const DURATION_SETTINGS = {
     'a delivered order without a dispute is completed then',
   ),
   DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR, 'a dispute without an answer is refunded then'),
-  SWEEP_AFTER_SECONDS: seconds(30, 'an order without a workflow gets one then'),
+  SWEEP_AFTER_SECONDS: seconds(
+    30,
+    'how often the sweep runs, and when it wakes an order whose creation, command or dispute nothing has confirmed',
+  ),
   RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments without a callback'),
 };
 

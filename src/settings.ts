@@ -10,11 +10,11 @@ export class ConfigError extends Error {
 interface Texts {
   /** The second half of the line that a wrong or missing value prints. */
   readonly accepts: string;
-  /** What it sets: its row in the README. */
+  /** What it sets: its row in docs/settings.md. */
   readonly description: string;
-  /** The README's words for what holds when it is not set, if the default alone does not say it. */
+  /** The row's words for what holds when it is not set, if the default alone does not say it. */
   readonly byDefault?: string;
-  /** The README leaves it out. */
+  /** docs/settings.md leaves it out. */
   readonly hidden?: boolean;
   /** It can also be given as a file, whose path is in the variable of {@link fileVariable}. */
   readonly secret?: boolean;

@@ -97,7 +97,7 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
 
 /** Few tries, because the Schedule runs again soon. */
 export const {
-  startUnstartedOrders,
+  wakeDueOrders,
   startUnstartedMails,
   startUnfinishedResends,
   warnOfLastAttempts,

@@ -9,6 +9,6 @@ export {
   deleteExpiredData,
   reconcilePayments,
   sealOrderBlocks,
-  sweepUnstartedOrders,
+  sweep,
   verifyLedger,
 } from './schedules.ts';

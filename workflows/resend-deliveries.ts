@@ -22,7 +22,7 @@ export async function resendDeliveries({ resendId }: { resendId: string }): Prom
 }
 
 async function sendPage({ from, through, deliveryIds }: ResendPage): Promise<ResendPageResult> {
-  const done = { from, through, delivered: 0, refused: 0, hasUrl: true };
+  const done = { from, through, accepted: 0, refused: 0, hasUrl: true };
   const underWay = await sendAll(deliveryIds, done);
   if (underWay.length > 0) {
     await sleep(OTHER_ATTEMPT_ENDS_AFTER);
@@ -34,7 +34,7 @@ async function sendPage({ from, through, deliveryIds }: ResendPage): Promise<Res
 /** @returns the deliveries of which another attempt is under way: they were not attempted */
 async function sendAll(
   deliveryIds: readonly string[],
-  done: Pick<ResendPageResult, 'delivered' | 'refused' | 'hasUrl'>,
+  done: Pick<ResendPageResult, 'accepted' | 'refused' | 'hasUrl'>,
 ): Promise<string[]> {
   const underWay: string[] = [];
   const queue = deliveryIds.values();

@@ -1,21 +1,21 @@
 import * as activities from './activities.ts';
 
 /**
- * Starts what has a row and no workflow, because a process died between the two, and writes the mails
- * about webhooks that have one attempt left.
+ * Wakes the orders that something waits for, starts what has a row and no workflow, because a process
+ * died between the two, and writes the mails about webhooks that have one attempt left.
  */
-export async function sweepUnstartedOrders(): Promise<{ started: number; mails: number }> {
+export async function sweep(): Promise<{ woken: number; mails: number }> {
   const [orders, mails] = await Promise.all([
-    activities.startUnstartedOrders(),
+    activities.wakeDueOrders(),
     activities.startUnstartedMails(),
     activities.startUnfinishedResends(),
     activities.warnOfLastAttempts(),
   ]);
-  return { started: orders.started, mails: mails.started };
+  return { woken: orders.woken, mails: mails.started };
 }
 
-/** Finds and repairs orders whose row and workflow differ, or whose workflow is missing. */
-export async function compareOrders(): Promise<{ compared: number; recovered: number }> {
+/** Wakes orders whose row and workflow differ, or whose workflow is missing. */
+export async function compareOrders(): Promise<{ compared: number; woken: number }> {
   return activities.compareOrders();
 }
 

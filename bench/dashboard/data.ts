@@ -54,14 +54,21 @@ export async function loadOrders(sql: Sql, merchantId: string, orders: number): 
             'created_at', at, 'updated_at', at, 'payment_link_expires_at', at, 'status', status)
           || CASE WHEN status = 'CANCELLED' THEN '{}' ELSE jsonb_build_object('paid_at', at,
             'gateway_payment_id', 'pay_' || ${merchantId}::text || i, 'payment_utr', 400000000000 + i) END
-          || CASE WHEN status = 'DISPUTE_OPEN' THEN jsonb_build_object('dispute_count', 1,
-            'dispute_reason', 'It never arrived, and the seller does not answer.',
-            'dispute_raised_at', at, 'dispute_respond_by', at + interval '33 days')
-            WHEN i % 100 = 50 THEN jsonb_build_object('dispute_count', 1,
-            'dispute_reason', 'It never arrived, and the seller does not answer.',
-            'dispute_raised_at', at, 'dispute_ended_at', at + interval '3 hours',
-            'dispute_resolution', 'Sent again.') ELSE '{}' END) AS new_order
-        RETURNING order_number, gateway_payment_id, payment_utr, amount_paise, created_at, status
+          || jsonb_build_object('dispute_count',
+            (status = 'DISPUTE_OPEN' OR i % 100 = 50)::integer)) AS new_order
+        RETURNING order_number, gateway_payment_id, payment_utr, amount_paise, created_at, status,
+          dispute_count
+      ), disputed AS (
+        INSERT INTO disputes (order_number, number, merchant_id, environment, reason, raised_by,
+          raised_at, respond_by, resolution, ending, ended_at)
+        SELECT order_number, 1, ${merchantId}, 'sandbox',
+          'It never arrived, and the seller does not answer.', 'buyer', created_at,
+          CASE WHEN is_open THEN created_at + interval '33 days' END,
+          CASE WHEN NOT is_open THEN 'Sent again.' END,
+          CASE WHEN NOT is_open THEN 'resolved_by_merchant' END,
+          CASE WHEN NOT is_open THEN created_at + interval '3 hours' END
+        FROM written, LATERAL (SELECT status = 'DISPUTE_OPEN' AS is_open) AS state
+        WHERE dispute_count = 1
       ), captured AS (
         INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise,
           utr, captured_at, held_at)
@@ -84,7 +91,7 @@ export async function loadOrders(sql: Sql, merchantId: string, orders: number): 
 }
 
 /** Does what the Schedules do with old orders and ledger lines, and what autovacuum does. */
-export async function settle(url: string, sql: Sql): Promise<void> {
+export async function runHousekeeping(url: string, sql: Sql): Promise<void> {
   const withoutTimeout = postgres(url, { max: 1, onnotice: () => {} });
   await sealOrderBlocks(sql);
   await sealLedgerLines(sql);

@@ -3,8 +3,8 @@ import { ratioOf } from '../harness/rounds.ts';
 import { percentile } from '../harness/statistics.ts';
 import type { Observations } from './order-lifecycle.ts';
 import { CALLS } from './order-lifecycle.ts';
-import type { ProcessKind } from './side.ts';
-import { PROCESS_KINDS } from './side.ts';
+import type { ProcessKind } from '../service-on-postgres.ts';
+import { PROCESS_KINDS } from '../service-on-postgres.ts';
 
 /** The measurements of one side in one round. */
 export interface RoundResult {

@@ -1,7 +1,8 @@
 import type { RoundResult } from './report.ts';
 import { newObservations } from './order-lifecycle.ts';
-import type { ProcessKind, Side } from './side.ts';
-import { PROCESS_KINDS } from './side.ts';
+import type { ProcessKind } from '../service-on-postgres.ts';
+import { PROCESS_KINDS } from '../service-on-postgres.ts';
+import type { Side } from './side.ts';
 
 /** The lifecycles of a round, and how many of them run at a time. */
 export interface Batch {

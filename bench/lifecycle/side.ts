@@ -1,26 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findProcesses } from '../../dev/processes/process-table.ts';
-import { startWholeService } from '../../test/conformance/whole-service.ts';
 import { cpuMsOf, HAS_CPU_TIMES } from '../harness/cpu-time.ts';
+import { startServiceOnPostgres } from '../service-on-postgres.ts';
 import { createLifecycleClient } from './order-lifecycle.ts';
 import { startReceiver } from './receiver.ts';
 
 const run = promisify(execFile);
-
-/** The processes whose CPU time is reported. The simulator replaces an external gateway. */
-export const PROCESS_KINDS = [
-  'API',
-  'worker',
-  'Temporal',
-  'PostgreSQL',
-  'gateway simulator',
-] as const;
-/** The name of a process in the report. */
-export type ProcessKind = (typeof PROCESS_KINDS)[number];
 
 /** An idle service uses a smaller share of one processor, including Temporal's housekeeping. */
 const IDLE_SHARE = 0.15;
@@ -39,10 +27,10 @@ export async function startSide(
   concurrency: number,
   settings: Record<string, string> = {},
 ) {
-  const service = await startWholeService(
-    { RATE_LIMIT_PER_SECOND: '1000000', ...settings },
-    folder,
-  );
+  const service = await startServiceOnPostgres({
+    settings: { RATE_LIMIT_PER_SECOND: '1000000', ...settings },
+    repository: folder,
+  });
   const receiver = await startReceiver();
   const stop = async () => {
     receiver.stop();
@@ -52,8 +40,7 @@ export async function startSide(
     const { apiBaseUrl, sandboxBasePath, demoMerchant } = service.facts;
     await saveWebhookUrl(folder, service.dataDir, demoMerchant.merchantId, receiver.url);
     const merchant = { url: `${apiBaseUrl}${sandboxBasePath}`, ...demoMerchant.sandbox };
-    const pids = findPids(folder, service.dataDir);
-    const cpuMs = () => cpuMsOf(pids);
+    const cpuMs = () => cpuMsOf(service.pids);
     return {
       folder,
       commit: await describeCommit(folder),
@@ -83,28 +70,6 @@ export async function saveWebhookUrl(
   const options = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
   const env = { PATH: process.env['PATH'], DATA_DIR: dataDir };
   await run(process.execPath, [admin, 'webhook', 'set', ...options], { env });
-}
-
-/** The processes of the service that runs on this data directory. */
-export function findPids(folder: string, dataDir: string): Record<ProcessKind, number> {
-  const one = (name: string, ...found: number[]) => {
-    const [pid] = found;
-    if (pid === undefined) throw new Error(`The process of ${name} was not found`);
-    return pid;
-  };
-  const part = (...entries: string[]) =>
-    one(
-      entries.join(' or '),
-      ...entries.flatMap((entry) => findProcesses(join(folder, entry), `--run-of=${dataDir}`)),
-    );
-  const postmaster = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8');
-  return {
-    API: part('src/main/api.ts'),
-    worker: part('src/main/worker.ts'),
-    Temporal: one('Temporal', ...findProcesses('--root', join(dataDir, 'temporal'), 'server')),
-    PostgreSQL: Number.parseInt(postmaster, 10),
-    'gateway simulator': part('dev/gateway-simulator.ts', 'src/main/gateway-simulator.ts'),
-  };
 }
 
 /** Waits until the side is idle, so that the rest of its round does not slow the other side. */

@@ -1,5 +1,6 @@
+import { deepEqual } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -37,7 +38,7 @@ interface RunOptions {
 const run: Run = ([file = '', ...args], { input, env, refuses } = {}) => {
   const { status, stdout, stderr } = spawnSync(file, args, {
     cwd: REPOSITORY,
-    // A variable of this shell must not give what docker-compose.yml asks for.
+    // A variable of this shell must not give what deploy/production.yml asks for.
     env: { PATH, HOME, DOCKER_CONFIG, ...env },
     encoding: 'utf8',
     ...(input !== undefined && { input }),
@@ -57,27 +58,69 @@ interface Check {
   readonly check: () => void;
 }
 
-const COMPOSE = ['docker', 'compose', '--project-directory', '.'];
-const SANDBOX = ['--env-file', 'deploy/sandbox.env'];
+const COMPOSE = ['docker', 'compose', '--project-directory', '.', '--env-file', '/dev/null'];
+const PRODUCTION = ['-f', 'docker-compose.yml', '-f', 'deploy/production.yml'];
+const CONFIG = ['--profile', '*', 'config', '--format', 'json'];
+/** What production must decide. */
+const REQUIRED = {
+  SERVICE_VERSION: '1.4.0',
+  PUBLIC_BASE_URL: 'https://pay.example.com',
+  SITE_ADDRESS: 'pay.example.com',
+  MAIL_FROM: 'Payments <no-reply@example.com>',
+  PRODUCTION_RAZORPAY_KEY_ID: 'rzp_live_key',
+  SECRETS_DIR: '/srv/payments/secrets',
+};
+const SANDBOX_ONLY = ['gateway-simulator', 'mailbox', 'seed'];
+
+interface Port {
+  readonly host_ip?: string;
+  readonly published: string;
+}
+
+/** The services of a project as Compose understands its files, with the ports that they publish. */
+function composeServices(files: readonly string[], env: NodeJS.ProcessEnv) {
+  const { services } = JSON.parse(run([...COMPOSE, ...files, ...CONFIG], { env })) as {
+    services: Record<string, { ports?: Port[] }>;
+  };
+  const published = Object.values(services).flatMap(({ ports = [] }) =>
+    ports.map(({ host_ip: host = '0.0.0.0', published: port }) => `${host}:${port}`),
+  );
+  return { names: Object.keys(services), published: published.toSorted() };
+}
 
 function checkCompose(): void {
-  const everything = ['--profile', '*', 'config', '--quiet'];
-  run([...COMPOSE, ...SANDBOX, ...everything]);
+  const sandbox = composeServices([], {});
+  deepEqual(
+    sandbox.published,
+    ['8025', '8080', '8090', '8233'].map((port) => `127.0.0.1:${port}`),
+  );
+  const production = composeServices(PRODUCTION, REQUIRED);
+  deepEqual(production.published, ['0.0.0.0:443', '0.0.0.0:80', '127.0.0.1:8233']);
+  const expected = [...sandbox.names, 'proxy'].filter((name) => !SANDBOX_ONLY.includes(name));
+  deepEqual(production.names.toSorted(), expected.toSorted());
   // Nothing that production must decide has a default.
-  run([...COMPOSE, ...everything], { refuses: /required variable \w+ is missing a value/ });
+  for (const name of Object.keys(REQUIRED)) {
+    run([...COMPOSE, ...PRODUCTION, ...CONFIG], {
+      env: { ...REQUIRED, [name]: '' },
+      refuses: new RegExp(`required variable ${name} is missing a value`),
+    });
+  }
 }
 
 function checkCaddy(): void {
-  const users = join(folder, 'temporal_ui_users');
-  const hashed = run(['caddy', 'hash-password'], { input: 'password\n' }).trim();
-  writeFileSync(users, `operator ${hashed}\n`);
-  const env = { SITE_ADDRESS: 'pay.example.com', TEMPORAL_UI_USERS: users, HOME: folder };
+  const hash = run(['caddy', 'hash-password'], { input: 'password\n' }).trim();
+  const env = {
+    SITE_ADDRESS: 'pay.example.com',
+    API_UPSTREAMS: 'api-1:8080 api-2:8080',
+    TEMPORAL_UI_HASH: hash,
+    HOME: folder,
+  };
   const config = ['--config', 'deploy/Caddyfile', '--adapter', 'caddyfile'];
   run(['caddy', 'validate', ...config], { env });
   run(['caddy', 'fmt', '--diff', 'deploy/Caddyfile']);
 }
 
-/** The values of each example,. */
+/** The values of each example. */
 const examples = () => readdirSync(join(REPOSITORY, EXAMPLES)).map((file) => join(EXAMPLES, file));
 
 function render(values: string): string {
@@ -115,7 +158,11 @@ function checkManifests(): void {
 }
 
 const CHECKS: readonly Check[] = [
-  { name: 'docker-compose.yml', tool: ['docker', 'compose', 'version'], check: checkCompose },
+  {
+    name: 'docker-compose.yml and production.yml',
+    tool: ['docker', 'compose', 'version'],
+    check: checkCompose,
+  },
   {
     name: 'Dockerfile',
     tool: ['hadolint', '--version'],

@@ -1,18 +1,21 @@
-import { equal, match } from 'node:assert/strict';
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { payAsBuyer } from '../../dev/demo/buyer.ts';
+import { readDemoMerchant, type DemoMerchant } from '../../dev/dev-facts.ts';
 import { startGuard, type Guard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import {
@@ -20,15 +23,16 @@ import {
   startServerProcess,
   type ServerProcess,
 } from '../../dev/processes/server-process.ts';
+import { startServers, type Servers } from '../../dev/temporal-on-postgres/servers.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { inContainer } from './container.ts';
-import { startServers, type Servers } from './servers.ts';
 import { buildStages, nodeVersionOf, type Stage } from './stages.ts';
 
 /**
  * `npm run check:image`: does the steps of deploy/Dockerfile in folders, without Docker, and runs the
  * result as a container would: an unprivileged user, a read-only root, secrets as files. It migrates
- * a new database and brings an order to PAID. Linux only; needs root or user namespaces.
+ * a new database, makes the demo merchant as docker-compose.yml does, and brings an order of it to PAID.
+ * Linux only; needs root or user namespaces.
  */
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -47,7 +51,9 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 interface Check {
   readonly folder: string;
   readonly guard: Guard;
+  /** The image of the service, and the one of the sandbox. */
   readonly stage: Stage;
+  readonly sandbox: Stage;
   readonly servers: Servers;
   /** The settings of every process of the image. */
   readonly env: Record<string, string>;
@@ -63,16 +69,17 @@ function sizeOf(folder: string): number {
 
 const inMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-function build(folder: string): Stage {
+function build(folder: string): Pick<Check, 'stage' | 'sandbox'> {
   const env = inheritedEnvironment();
   const options = { repository: REPOSITORY, folder, env, log: print };
-  const stage = buildStages(options, DOCKERFILE, 'service');
+  const stageOf = buildStages(options, DOCKERFILE);
+  const stage = stageOf('service');
   const app = join(stage.root, stage.workdir);
   const modules = sizeOf(join(app, 'node_modules'));
   print(
     `The image's own content: ${inMegabytes(sizeOf(app))}, of which packages ${inMegabytes(modules)}`,
   );
-  return stage;
+  return { stage, sandbox: stageOf('sandbox') };
 }
 
 /** Writes the secrets as files, as Docker and Kubernetes mount them, and returns their variables. */
@@ -86,14 +93,21 @@ function writeSecrets(folder: string, secrets: Record<string, string>): Record<s
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
+/** The same check with containers of the sandbox's image, which have a volume at /data. */
+const inSandbox = (check: Check): Check => ({ ...check, stage: check.sandbox });
+
+const dataFolderOf = ({ sandbox }: Check) => join(sandbox.root, 'data');
+
 /** The command of a new container, with a root of its own. */
-function container(
-  { folder, stage, env }: Check,
-  command: string[],
-  more: Record<string, string> = {},
-) {
+function container(check: Check, command: string[]) {
+  const { folder, stage, sandbox, env } = check;
   const mountPoint = mkdtempSync(join(folder, 'root-'));
-  const options = { mountPoint, secretsFolder: join(folder, 'secrets'), env: { ...env, ...more } };
+  const options = {
+    mountPoint,
+    secretsFolder: join(folder, 'secrets'),
+    env,
+    ...(stage === sandbox && { dataFolder: dataFolderOf(check) }),
+  };
   return inContainer(stage, options, command);
 }
 
@@ -112,12 +126,12 @@ function run(check: Check, command: string[]): string {
 /** Starts a process of the image and waits until `isReady`. */
 async function start(
   check: Check,
-  name: string,
-  isReady: (process: ServerProcess) => Promise<unknown>,
+  file: string,
+  isReady: (process: ServerProcess) => Promise<unknown> = ({ ready }) => ready,
 ) {
-  const logFile = join(check.folder, 'logs', `${name}.log`);
+  const logFile = join(check.folder, 'logs', `${basename(file)}.log`);
   const started = await startServerProcess({
-    ...container(check, ['node', `src/main/${name}.ts`]),
+    ...container(check, ['node', file]),
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 25_000 }],
     reportsReady: true,
@@ -125,11 +139,11 @@ async function start(
   });
   check.stopped.unshift(started);
   const ended = started.exited.then(() => {
-    throw new Error(`The ${name} ended: ${lastLines(logFile).join('\n')}`);
+    throw new Error(`${file} ended: ${lastLines(logFile).join('\n')}`);
   });
   await Promise.race([isReady(started), ended]);
   ended.catch(() => undefined);
-  print(`The ${name} is ready`);
+  print(`${file} is ready`);
   return started;
 }
 
@@ -152,44 +166,34 @@ function checkIsolation(check: Check): void {
   print('Its processes are unprivileged and can write only to /tmp');
 }
 
-/** The gateway simulator of this checkout: the service calls it as it calls a gateway. */
-async function startSimulator({ folder, guard, apiUrl, env, stopped }: Check): Promise<void> {
-  const simulator = await startServerProcess({
-    file: process.execPath,
-    args: [join(REPOSITORY, 'dev/gateway-simulator.ts')],
-    env: {
-      PATH: inheritedEnvironment()['PATH'],
-      DATA_DIR: join(folder, 'simulator'),
-      GATEWAY_SIMULATOR_PORT: new URL(env['SANDBOX_RAZORPAY_BASE_URL'] ?? '').port,
-      GATEWAY_SIMULATOR_CALLBACK_URL: `${apiUrl}/callbacks/razorpay/sandbox`,
-      SANDBOX_RAZORPAY_BASE_URL: env['SANDBOX_RAZORPAY_BASE_URL'],
-      SANDBOX_RAZORPAY_KEY_ID: SIMULATOR.keyId,
-      SANDBOX_RAZORPAY_KEY_SECRET: SIMULATOR.keySecret,
-      SANDBOX_RAZORPAY_WEBHOOK_SECRET: SIMULATOR.webhookSecret,
-    },
-    logFile: join(folder, 'logs', 'simulator.log'),
-    stopSteps: [{ signal: 'SIGTERM', waitMs: 5000 }],
-    reportsReady: true,
-    guard,
-  });
-  stopped.unshift(simulator);
-  await simulator.ready;
-}
-
-/** Runs `admin` in a container. */
-function admin(check: Check, ...args: string[]): unknown {
-  return JSON.parse(run(check, ['node', 'src/main/admin.ts', ...args, '--json']));
-}
-
-async function checkOrder(check: Check): Promise<void> {
-  const owner = ['--name', 'Check', '--email', 'check@example.com'];
-  const { merchantId } = admin(check, 'merchant', 'create', ...owner) as {
-    merchantId: string;
+/** The command of a service of docker-compose.yml. */
+function composeCommand(name: string): string[] {
+  const text = readFileSync(join(REPOSITORY, 'docker-compose.yml'), 'utf8');
+  const { services } = parse(text, { merge: true }) as {
+    services: Record<string, { command: string[] }>;
   };
-  admin(check, 'merchant', 'approve', '--merchant', merchantId);
-  const place = ['--merchant', merchantId, '--environment', 'sandbox'];
-  const keys = admin(check, 'key', 'create', ...place) as { apiKey: string; apiSecret: string };
-  const headers = { 'X-API-Key': keys.apiKey, 'X-API-Secret': keys.apiSecret };
+  return services[name]?.command ?? [];
+}
+
+/** Starts the simulator and the mailbox, and makes the demo merchant, whose keys it returns. */
+async function startSandbox(check: Check): Promise<DemoMerchant> {
+  const sandbox = inSandbox(check);
+  const printed = run(sandbox, composeCommand('seed'));
+  const merchant = readDemoMerchant(dataFolderOf(check));
+  ok(merchant, 'there is a demo merchant');
+  match(printed, new RegExp(`"apiSecret": "${merchant.sandbox.apiSecret}"`), 'its keys are shown');
+  run(sandbox, composeCommand('seed'));
+  deepEqual(readDemoMerchant(dataFolderOf(check)), merchant, 'it is the same at the next start');
+  print('The demo merchant is made, and its keys are shown');
+  await start(sandbox, 'dev/gateway-simulator.ts');
+  await start(sandbox, 'dev/mailbox.ts', () =>
+    untilOk(`http://127.0.0.1:${check.env['MAILBOX_PORT']}`),
+  );
+  return merchant;
+}
+
+async function checkOrder(check: Check, { sandbox }: DemoMerchant): Promise<void> {
+  const headers = { 'X-API-Key': sandbox.apiKey, 'X-API-Secret': sandbox.apiSecret };
   const orders = `${check.apiUrl}/sandbox/api/merchant/v1/orders`;
   const signal = AbortSignal.timeout(ORDER_TIMEOUT_MS);
   const buyer = { buyerEmail: 'asha@example.com', buyerPhone: '+919876543210' };
@@ -208,6 +212,8 @@ async function checkOrder(check: Check): Promise<void> {
     const answer = await fetch(`${orders}/${data.order_number}`, { headers, signal });
     if (answer.ok) ({ status } = ((await answer.json()) as { data: { status: string } }).data);
   }
+  const order = ['order', 'show', '--order', data.order_number];
+  match(run(check, ['node', 'src/main/admin.ts', ...order]), /PAID/);
   print(`Order ${data.order_number} is PAID`);
 }
 
@@ -218,10 +224,10 @@ async function checkRunning(check: Check): Promise<void> {
     /Temporal is up to date/,
   );
   print('The database and Temporal are migrated');
-  await startSimulator(check);
-  const api = await start(check, 'api', () => untilOk(`${check.apiUrl}/readyz`));
-  const worker = await start(check, 'worker', ({ ready }) => ready);
-  await checkOrder(check);
+  const merchant = await startSandbox(check);
+  const api = await start(check, 'src/main/api.ts', () => untilOk(`${check.apiUrl}/readyz`));
+  const worker = await start(check, 'src/main/worker.ts');
+  await checkOrder(check, merchant);
   await Promise.all([api.stop(), worker.stop()]);
   equal((await api.exited).code, 0, 'the API ends with 0 after SIGTERM');
   equal((await worker.exited).code, 0, 'the worker ends with 0 after SIGTERM');
@@ -239,17 +245,28 @@ async function settingsOf(
   servers: Servers,
   port: number,
 ): Promise<Record<string, string>> {
+  const [simulatorPort, mailboxPort, smtpPort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   return {
     PORT: String(port),
     PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
     TEMPORAL_ADDRESS: servers.temporalAddress,
-    SANDBOX_RAZORPAY_BASE_URL: `http://127.0.0.1:${await freePort()}`,
+    SANDBOX_RAZORPAY_BASE_URL: `http://127.0.0.1:${simulatorPort}`,
     SANDBOX_RAZORPAY_KEY_ID: SIMULATOR.keyId,
+    GATEWAY_SIMULATOR_PORT: String(simulatorPort),
+    GATEWAY_SIMULATOR_CALLBACK_URL: `http://127.0.0.1:${port}/callbacks/razorpay/sandbox`,
+    MAILBOX_PORT: String(mailboxPort),
+    MAILBOX_SMTP_PORT: String(smtpPort),
+    MAIL_FROM: 'no-reply@localhost',
     ...writeSecrets(join(folder, 'secrets'), {
       DATABASE_URL: servers.databaseUrl,
       API_SECRET_PEPPER: 'p'.repeat(32),
       WEBHOOK_SECRET_KEYS: KEY,
       DATA_ENCRYPTION_KEYS: KEY,
+      SMTP_URL: `smtp://127.0.0.1:${smtpPort}?ignoreTLS=true`,
       SANDBOX_RAZORPAY_KEY_SECRET: SIMULATOR.keySecret,
       SANDBOX_RAZORPAY_WEBHOOK_SECRET: SIMULATOR.webhookSecret,
     }),
@@ -257,15 +274,15 @@ async function settingsOf(
 }
 
 async function checkImage(folder: string, guard: Guard): Promise<void> {
-  const stage = build(join(folder, 'stages'));
+  const stages = build(join(folder, 'stages'));
   print('Starting PostgreSQL and Temporal');
-  const servers = await startServers(folder, guard, print);
+  const servers = await startServers({ folder, guard, log: print });
   const stopped: ServerProcess[] = [];
   try {
     const port = await freePort();
     const env = await settingsOf(folder, servers, port);
     const apiUrl = `http://127.0.0.1:${port}`;
-    await checkRunning({ folder, guard, stage, servers, env, apiUrl, stopped });
+    await checkRunning({ folder, guard, ...stages, servers, env, apiUrl, stopped });
   } finally {
     for (const one of stopped) await one.stop();
     await servers.stop();

@@ -3,12 +3,12 @@ import type { Stage } from './stages.ts';
 
 /**
  * Makes a root file system in a mount namespace that only the command sees: this machine's `/usr` and
- * `/etc` and the image's WORKDIR, all read-only, and an empty `/tmp`. Then the command runs there as
+ * `/etc` and the image's WORKDIR, all read-only, an empty `/tmp` and, if wanted, `/data`. Then the command runs there as
  * the image's user.
  */
 const SCRIPT = `set -eu
-root=$1 workdir=$2 content=$3 node=$4 secrets=$5 user=$6
-shift 6
+root=$1 workdir=$2 content=$3 node=$4 secrets=$5 data=$6 user=$7
+shift 7
 mount -t tmpfs -o mode=755,size=1m tmpfs "$root"
 mkdir -p "$root/usr" "$root/etc" "$root/dev" "$root/proc" "$root/tmp" "$root/opt/node" "$root/run/secrets" "$root$workdir"
 for link in bin lib lib64 sbin; do
@@ -23,6 +23,7 @@ bind /etc /etc
 bind "$content" "$workdir"
 bind "$node" /opt/node
 bind "$secrets" /run/secrets
+[ -z "$data" ] || { mkdir "$root/data" && mount --bind "$data" "$root/data"; }
 mount --rbind /dev "$root/dev"
 mount --rbind /proc "$root/proc"
 mount -t tmpfs -o mode=1777,size=64m tmpfs "$root/tmp"
@@ -36,6 +37,8 @@ export interface ContainerOptions {
   readonly mountPoint: string;
   /** Its files are below /run/secrets. */
   readonly secretsFolder: string;
+  /** Mounted at /data, writable. */
+  readonly dataFolder?: string;
   /** Added to the image's environment. */
   readonly env: Record<string, string>;
 }
@@ -56,7 +59,7 @@ function namespaceOptions(user: string): { unshare: string[]; chroot: string } {
 /** Wraps a command so that it runs as in a container of the image with a read-only root. */
 export function inContainer(
   { root, workdir, environment, user }: Stage,
-  { mountPoint, secretsFolder, env }: ContainerOptions,
+  { mountPoint, secretsFolder, dataFolder = '', env }: ContainerOptions,
   command: readonly string[],
 ): ContainerCommand {
   const options = namespaceOptions(user);
@@ -75,6 +78,7 @@ export function inContainer(
       content,
       node,
       secretsFolder,
+      dataFolder,
       options.chroot,
       ...command,
     ],

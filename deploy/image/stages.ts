@@ -123,18 +123,20 @@ function applyTo(build: Build, stages: Map<string, Stage>, stage: Stage, step: I
 
 /**
  * Does the steps of a Dockerfile in folders, with the Node and npm of this machine in place of those of
- * the base image, up to and including the stage `last`.
+ * the base image.
  *
+ * @returns the stage of a name
  * @throws SetupError at the first step that fails, or that is not known here
  */
-export function buildStages(build: Build, dockerfile: string, last: string): Stage {
+export function buildStages(build: Build, dockerfile: string): (name: string) => Stage {
   const stages = new Map<string, Stage>();
   let current = '';
   for (const step of instructionsOf(dockerfile)) {
     if (step.name === 'ARG') continue;
     if (step.name === 'FROM') {
-      if (current === last) break;
       current = /\sAS\s+(\S+)$/.exec(step.rest)?.[1] ?? '';
+      // The last stage has no name: it is the service's again.
+      if (current === '') break;
       build.log(`Stage ${current}`);
       const root = join(build.folder, current);
       stages.set(current, { root, workdir: '/', environment: {}, user: '0:0' });
@@ -144,9 +146,11 @@ export function buildStages(build: Build, dockerfile: string, last: string): Sta
     if (stage === undefined) throw new SetupError(`${step.name} before the first FROM`);
     stages.set(current, applyTo(build, stages, stage, step));
   }
-  const built = stages.get(last);
-  if (built === undefined) throw new SetupError(`The Dockerfile has no stage ${last}`);
-  return built;
+  return (name) => {
+    const built = stages.get(name);
+    if (built === undefined) throw new SetupError(`The Dockerfile has no stage ${name}`);
+    return built;
+  };
 }
 
 /** The version of Node that the Dockerfile names. */

@@ -23,7 +23,7 @@ export interface Workload {
 const AT_ONCE = 6;
 const USERS = 3;
 const VISITS = 4;
-const SETTLED_AFTER_MS = 25_000;
+const ALL_DONE_AFTER_MS = 25_000;
 const OUTAGE_AFTER_MS = 1500;
 
 /** Orders of every kind, users and refused requests, also while gateway and database fail. */
@@ -73,7 +73,7 @@ export async function runWorkload(
     ]);
     await cluster.member('postgres').untilReady();
     await sendRefusedRequests(visitors, keys);
-    await delay(SETTLED_AFTER_MS);
+    await delay(ALL_DONE_AFTER_MS);
     const failures = users === USERS ? [] : [`${USERS - users} users could not apply`];
     return { orderNumbers, statuses: client.statuses, failures };
   } finally {

@@ -1,11 +1,11 @@
-/** The checks of the reconciliation, each with what it says when it finds nothing. */
+/** The checks, each with what it says when it finds nothing. */
 const CHECKS = {
   lost: 'acknowledged orders, commands and captures lost',
   duplicate: 'duplicates: orders of a key, steps, events, money movements',
   illegal: 'illegal transitions',
   status: 'orders in another status than their merchant was answered',
   event: 'events missing, doubled or out of sequence',
-  delivery: 'due events neither delivered nor FAILED after exactly five attempts',
+  delivery: 'due events neither accepted nor FAILED after exactly five attempts',
   ledger: 'faults of the ledger',
   gateway: 'differences between gateway and ledger',
   workflow: 'orders whose workflow differs from the row',
@@ -23,7 +23,7 @@ export interface Violation {
   readonly fault: string;
 }
 
-/** The result of a reconciliation. */
+/** The result of the checks. */
 export interface Report {
   /** What was compared, by name: orders, steps, events, attempts, payments, … */
   readonly counts: Readonly<Record<string, number>>;

@@ -7,7 +7,7 @@ import type {
   Step,
 } from '../../src/domain/index.ts';
 
-/** An order's row, as far as the reconciliation compares it. */
+/** An order's row, as far as the checks compare it. */
 export interface ComparedOrder {
   readonly orderNumber: string;
   readonly merchantId: string;
@@ -51,8 +51,8 @@ export interface ComparedEvent {
   readonly hasUrl: boolean;
   readonly state: string | null;
   readonly scheduled: number;
-  readonly scheduledDelivered: number;
-  readonly delivered: number;
+  readonly scheduledAccepted: number;
+  readonly accepted: number;
 }
 
 /** All rows, by order number where an order has several. */
@@ -62,13 +62,13 @@ export interface Rows {
   readonly events: ReadonlyMap<string, readonly ComparedEvent[]>;
 }
 
-/** Reads what the reconciliation compares; the service must have settled. */
+/** Reads what the checks compare; nothing may be under way. */
 export async function readRows(sql: Sql): Promise<Rows> {
   const orders = await sql<ComparedOrder[]>`
     SELECT order_number, merchant_id, idempotency_key, payment_token, status, pending_operation,
       step_number, dispute_count, gateway_payment_id, waiting_dispute_id, payment_link_expires_at,
       completes_at, dispute_respond_by, terms, outcome AS settlement
-    FROM orders LEFT JOIN outside_settlements USING (order_number) ORDER BY order_number`;
+    FROM orders_with_dispute LEFT JOIN outside_settlements USING (order_number) ORDER BY order_number`;
   const steps = await sql<ComparedStep[]>`
     SELECT s.order_number, s.step_number, s.kind, s.status, s.step, s.command_id,
       floor(extract(epoch FROM c.received_at) * 1000)::double precision AS received_at_ms
@@ -81,16 +81,16 @@ export async function readRows(sql: Sql): Promise<Rows> {
         e.body::jsonb->'data'->>'order_number') AS named,
       m.webhook_url IS NOT NULL AS has_url, d.state::text AS state,
       coalesce(a.scheduled, 0)::integer AS scheduled,
-      coalesce(a.scheduled_delivered, 0)::integer AS scheduled_delivered,
-      coalesce(a.delivered, 0)::integer AS delivered
+      coalesce(a.scheduled_accepted, 0)::integer AS scheduled_accepted,
+      coalesce(a.accepted, 0)::integer AS accepted
     FROM order_events e JOIN orders o USING (order_number)
     LEFT JOIN merchant_environments m
       ON m.merchant_id = o.merchant_id AND m.environment = o.environment
     LEFT JOIN webhook_deliveries d USING (event_id)
     LEFT JOIN (SELECT delivery_id,
         count(*) FILTER (WHERE kind = 'scheduled') AS scheduled,
-        count(*) FILTER (WHERE kind = 'scheduled' AND is_delivered) AS scheduled_delivered,
-        count(*) FILTER (WHERE is_delivered) AS delivered
+        count(*) FILTER (WHERE kind = 'scheduled' AND is_delivered) AS scheduled_accepted,
+        count(*) FILTER (WHERE is_delivered) AS accepted
       FROM webhook_attempts GROUP BY delivery_id) a ON a.delivery_id = d.delivery_id
     ORDER BY e.order_number, e.sequence`;
   return {

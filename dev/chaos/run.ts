@@ -3,6 +3,7 @@ import { registerMerchant } from '../demo/merchant.ts';
 import { createRandom } from '../gateway-simulator/random.ts';
 import type { ProductionLike } from '../production-like/start.ts';
 import { newAcknowledged } from './acknowledged.ts';
+import { checkEverything } from './check-everything.ts';
 import { createMerchantClient } from './client.ts';
 import { BEHAVIOURS, startEndpoint, type Endpoint } from './endpoints.ts';
 import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
@@ -11,9 +12,8 @@ import { simulatorAccessOf } from './gateway.ts';
 import { planOrders, type OrderPlan } from './order-plan.ts';
 import { runOrder, type OrderRunDeps, type RunMerchant } from './order-run.ts';
 import { untilServed } from './probe.ts';
-import { reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
-import { untilSettled } from './settle.ts';
+import { untilNothingIsUnderWay } from './under-way.ts';
 
 /**
  * What a run sets, beside the defaults of the product: a client may send as fast as it likes, and the
@@ -32,10 +32,10 @@ const PAUSE_MS = 5000;
 /** An estimate, by which the orders are distributed over the run. */
 const BACK_AFTER_MS = 5000;
 /** The service waits up to ten minutes before it attempts a delivery to an endpoint that was full. */
-const SETTLED_WITHIN_MS = 15 * 60_000;
+const ALL_DONE_WITHIN_MS = 15 * 60_000;
 /** An alert may be cleared by a Schedule of every minute. */
-const RECONCILED_AGAIN_AFTER_MS = 30_000;
-const RECONCILIATIONS = 4;
+const CHECKED_AGAIN_AFTER_MS = 30_000;
+const MOST_CHECKS = 4;
 
 /** The size of a run, and what determines it. */
 export interface ChaosOptions {
@@ -57,7 +57,7 @@ type Log = (line: string) => void;
 
 const secondsText = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Runs orders and faults against the service, lets it settle, and reconciles everything. */
+/** Runs orders and faults against the service, waits until nothing is under way, and checks everything. */
 export async function runChaos(
   cluster: ProductionLike,
   { orders, faults, seed }: ChaosOptions,
@@ -84,7 +84,7 @@ export async function runChaos(
     const failures = await allOrders;
     log('the faults are over, and the merchants and buyers have done everything');
     for (const endpoint of endpoints) endpoint.recover();
-    const report = await reconcileOnceSettled(cluster, acknowledged, log);
+    const report = await checkOnceNothingIsUnderWay(cluster, acknowledged, log);
     return { report, backMs, failures, acknowledged };
   } finally {
     for (const endpoint of endpoints) endpoint.stop();
@@ -146,23 +146,23 @@ async function runFaults(
   return backMs;
 }
 
-/** Reconciles, and again while there are violations: the service may not have settled completely. */
-async function reconcileOnceSettled(
+/** Checks, and again while there are violations: something may still have been under way. */
+async function checkOnceNothingIsUnderWay(
   cluster: ProductionLike,
   acknowledged: OrderRunDeps['acknowledged'],
   log: Log,
 ): Promise<Report> {
   for (let count = 1; ; count += 1) {
-    await untilSettled(cluster, SETTLED_WITHIN_MS, log);
-    const isLast = count === RECONCILIATIONS;
+    await untilNothingIsUnderWay(cluster, ALL_DONE_WITHIN_MS, log);
+    const isLast = count === MOST_CHECKS;
     try {
-      const report = await reconcile(cluster, acknowledged);
+      const report = await checkEverything(cluster, acknowledged);
       if (report.violations.length === 0 || isLast) return report;
-      log(`${report.violations.length} violations; reconciled again in half a minute`);
+      log(`${report.violations.length} violations; checked again in half a minute`);
     } catch (error) {
       if (isLast) throw error;
-      log(`${String(error)}; reconciled again in half a minute`);
+      log(`${String(error)}; checked again in half a minute`);
     }
-    await delay(RECONCILED_AGAIN_AFTER_MS);
+    await delay(CHECKED_AGAIN_AFTER_MS);
   }
 }

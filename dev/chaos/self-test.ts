@@ -3,13 +3,13 @@ import postgres from 'postgres';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { ProductionLike } from '../production-like/start.ts';
 import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
+import { checkEverything } from './check-everything.ts';
 import { askSimulator, simulatorAccessOf } from './gateway.ts';
-import { reconcile } from './reconcile.ts';
 import type { Check } from './report.ts';
 import { keepTables } from './tables.ts';
 import { TAMPERINGS } from './tamperings.ts';
 
-/** Reconciles, and expects a violation. @param says a part of its text */
+/** Checks everything, and expects a violation. @param says a part of its text */
 type ExpectFound = (name: string, check: Check, says?: string) => Promise<void>;
 
 /** What merchants remember, changed so that a check must find it. */
@@ -57,12 +57,12 @@ function falseMemories({ orders, surprises }: Acknowledged): [string, Check, () 
 
 /**
  * Shows that each check can fail: changes the database, the memory of merchants, the gateway and Temporal,
- * and expects the reconciliation to find it. The service does not run meanwhile, and the run is over
+ * and expects a check to find it. The service does not run meanwhile, and the run is over
  * afterwards.
  *
  * @returns what was not found
  */
-export async function testReconciliation(
+export async function testChecks(
   cluster: ProductionLike,
   acknowledged: Acknowledged,
   print: (line: string) => void,
@@ -70,11 +70,11 @@ export async function testReconciliation(
   const missed: string[] = [];
   const service = cluster.members.filter(({ name }) => /^(api|worker)-/.test(name));
   await Promise.all(service.map((member) => member.stop()));
-  const before = await reconcile(cluster, acknowledged);
+  const before = await checkEverything(cluster, acknowledged);
   if (before.violations.length > 0) return ['The self-test begins without violations'];
 
   const expectFound: ExpectFound = async (name, check, says = '') => {
-    const { violations } = await reconcile(cluster, acknowledged);
+    const { violations } = await checkEverything(cluster, acknowledged);
     const found = violations.find((one) => one.check === check && one.fault.includes(says));
     print(`${found ? 'found' : 'MISSED'} (${check}): ${name}: ${found?.fault ?? ''}`);
     if (!found) missed.push(`not found by the check ${check}: ${name}`);

@@ -2,7 +2,7 @@ import type { Acknowledged } from './acknowledged.ts';
 import type { Violation } from './report.ts';
 import type { ComparedEvent, Rows } from './rows.ts';
 
-/** An event that is not delivered by then is FAILED. Source: the specification's "Retry policy". */
+/** An event that is not accepted by then is FAILED. Source: the specification's "Retry policy". */
 const MOST_ATTEMPTS = 5;
 
 /** The events of each order: one for each step that has one, numbered without gaps. */
@@ -40,7 +40,7 @@ function bodyFaults(
   ];
 }
 
-/** Each due event was delivered, or is FAILED after exactly five attempts; its bytes never changed. */
+/** Each due event was accepted, or is FAILED after exactly five attempts; its bytes never changed. */
 export function deliveryViolations({ received }: Acknowledged, rows: Rows): Violation[] {
   const events = [...rows.events.values()].flat();
   const known = new Set(events.map(({ eventId }) => eventId));
@@ -68,15 +68,15 @@ function deliveryFault(
   const arrived = received?.get(eventId);
   const others = [...(arrived?.bodyHashes ?? [])].filter((hash) => hash !== bodyHash);
   if (others.length > 0) return 'arrived with other bytes than the database has';
-  const counts = `after ${event.scheduled} scheduled attempts, ${event.delivered} delivered`;
+  const counts = `after ${event.scheduled} scheduled attempts, ${event.accepted} accepted`;
   switch (state) {
     case 'DELIVERED':
-      if (event.delivered === 0) return `is DELIVERED ${counts}`;
+      if (event.accepted === 0) return `is DELIVERED ${counts}`;
       return received && !arrived?.accepted
         ? 'is DELIVERED, but its endpoint accepted none'
         : undefined;
     case 'FAILED':
-      return event.scheduled === MOST_ATTEMPTS && event.delivered === 0
+      return event.scheduled === MOST_ATTEMPTS && event.accepted === 0
         ? undefined
         : `is FAILED ${counts}`;
     default:

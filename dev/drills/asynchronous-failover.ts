@@ -3,13 +3,7 @@ import { withCluster, type Drill } from './support/cluster.ts';
 import { failOver, REPLICATION, startStandby } from './support/failover.ts';
 import { startLoad } from './support/load.ts';
 import { namesOf, startMembers, stopMembers } from './support/members.ts';
-import {
-  lostSteps,
-  openAlerts,
-  proveMoney,
-  proveSettled,
-  repeatLostCalls,
-} from './support/proof.ts';
+import { lostSteps, openAlerts, proveMoney, proveEnded, repeatLostCalls } from './support/proof.ts';
 import { recoverAll } from './support/recover.ts';
 import { inSeconds, prove, report } from './support/report.ts';
 import { proveWorkflows } from './support/workflows.ts';
@@ -63,7 +57,7 @@ async function runOn(drill: Drill): Promise<void> {
     );
     await recoverAll(drill, startedAtMs);
     await repeatLostCalls(drill, load.orders);
-    await proveSettled(drill, load.orders);
+    await proveEnded(drill, load.orders);
     await proveWorkflows(drill);
     await proveMoney(drill);
     report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);

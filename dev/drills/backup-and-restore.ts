@@ -3,13 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { postgresDataIn, withCluster, type Drill } from './support/cluster.ts';
 import { startLoad, type LoadOrder } from './support/load.ts';
 import { kill, namesOf, startMembers, stopMembers } from './support/members.ts';
-import {
-  lostSteps,
-  openAlerts,
-  proveMoney,
-  proveSettled,
-  repeatLostCalls,
-} from './support/proof.ts';
+import { lostSteps, openAlerts, proveMoney, proveEnded, repeatLostCalls } from './support/proof.ts';
 import { firstOf, inSeconds, prove, report } from './support/report.ts';
 import { recoverAll } from './support/recover.ts';
 import { archiving, backUp, prepareRecovery, untilRecovered } from './support/restore.ts';
@@ -46,7 +40,7 @@ async function runOn(drill: Drill): Promise<void> {
   await proveRecoveryPoint(drill, load.orders, { recoveredToMs, killedAtMs });
   await recoverAll(drill, startedAtMs);
   await repeatLostCalls(drill, load.orders);
-  await proveSettled(drill, load.orders);
+  await proveEnded(drill, load.orders);
   await proveWorkflows(drill);
   await proveMoney(drill);
   report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);

@@ -6,7 +6,7 @@ import {
   lostSteps,
   openAlerts,
   proveMoney,
-  proveSettled,
+  proveEnded,
   proveSteps,
   repeatLostCalls,
 } from './support/proof.ts';
@@ -48,7 +48,7 @@ async function runOn(drill: Drill): Promise<void> {
   await proveRecovered(drill, kept, sinceMs);
   await proveAlerted(drill, load.orders, sinceMs);
   await repeatLostCalls(drill, load.orders);
-  await proveSettled(drill, load.orders);
+  await proveEnded(drill, load.orders);
   await proveWorkflows(drill);
   await proveMoney(drill);
   report(`open alerts: ${JSON.stringify(await openAlerts(drill))}`);

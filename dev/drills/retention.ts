@@ -10,7 +10,7 @@ import { waitFor } from './support/wait.ts';
 const DAYS = 8;
 const ORDERS = 8;
 const DELETED_WITHIN_MS = 60_000;
-const SETTLED_WITHIN_MS = 90_000;
+const SENT_WITHIN_MS = 90_000;
 
 const SETTINGS = {
   CALLBACK_RETENTION_DAYS: String(DAYS),
@@ -62,7 +62,7 @@ async function runOn(drill: Drill): Promise<void> {
 
 /** Waits until every webhook was sent, so that its attempt is recorded. */
 function untilSent({ withSql, merchantId }: Drill): Promise<unknown> {
-  return waitFor('the webhooks are sent', SETTLED_WITHIN_MS, () =>
+  return waitFor('the webhooks are sent', SENT_WITHIN_MS, () =>
     withSql(async (sql) => {
       const open = await sql`
         SELECT FROM webhook_deliveries WHERE merchant_id = ${merchantId}

@@ -17,7 +17,7 @@ export interface SenderOptions {
 /** Sends callbacks to the service. */
 export interface CallbackSender {
   /** Sends an event after a delay, with retries until it is accepted or fails. Never throws. */
-  deliver(eventId: string, delayMs: number): Promise<void>;
+  send(eventId: string, delayMs: number): Promise<void>;
   /** Interrupts every wait and every request; waiting events stay in the journal. */
   close(): Promise<void>;
 }
@@ -58,8 +58,8 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
 
   function write(eventId: string, change: Partial<CallbackEvent>): void {
     const event = store.get('events', eventId);
-    // The second copy of a delivered event may fail; the event stays delivered.
-    if (closing.signal.aborted || event === undefined || event.state === 'delivered') return;
+    // The second copy of an accepted event may fail; the event stays accepted.
+    if (closing.signal.aborted || event === undefined || event.state === 'accepted') return;
     // If this change is lost, the event is sent again, which at-least-once delivery allows.
     store.commitWithoutSync({ events: { [eventId]: { ...event, ...change } } });
   }
@@ -78,7 +78,7 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
     if (event === undefined) return true;
     const { isAccepted, outcome } = await post(options, agent, event);
     const attempts = (store.get('events', eventId)?.attempts ?? 0) + 1;
-    record(eventId, { attempts, lastOutcome: outcome, ...(isAccepted && { state: 'delivered' }) });
+    record(eventId, { attempts, lastOutcome: outcome, ...(isAccepted && { state: 'accepted' }) });
     return isAccepted;
   }
 
@@ -93,7 +93,7 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
   }
 
   return {
-    async deliver(eventId, delayMs) {
+    async send(eventId, delayMs) {
       try {
         if (delayMs > 0) await wait(delayMs);
         await attemptAll(eventId);

@@ -107,8 +107,8 @@ export interface Callbacks {
   resend(eventId: string): void;
   /** Sends the events that an earlier process did not complete. */
   resume(): void;
-  /** Resolves when no delivery is under way. */
-  settled(): Promise<void>;
+  /** Resolves when no callback is under way. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -118,11 +118,10 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
   const settings: CallbackSettings = { ...RELIABLE };
   const sender = createCallbackSender(options);
   const pending = createPendingWork();
-  const start = (eventId: string, delayMs = 0) =>
-    void pending.track(sender.deliver(eventId, delayMs));
+  const start = (eventId: string, delayMs = 0) => void pending.track(sender.send(eventId, delayMs));
 
-  async function deliverInOrder(events: CallbackEvent[]): Promise<void> {
-    for (const { id } of events) await sender.deliver(id, 0);
+  async function sendInOrder(events: CallbackEvent[]): Promise<void> {
+    for (const { id } of events) await sender.send(id, 0);
   }
 
   return {
@@ -144,7 +143,7 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
         reversed: () => held.toReversed(),
         shuffled: () => shuffled(held, random),
       };
-      void pending.track(deliverInOrder(orders[order]()));
+      void pending.track(sendInOrder(orders[order]()));
       return held.length;
     },
 
@@ -152,7 +151,7 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
     resume() {
       for (const { id, state } of store.all('events')) if (state === 'waiting') start(id);
     },
-    settled: () => pending.idle(),
+    idle: () => pending.idle(),
 
     async close() {
       await sender.close();

@@ -7,7 +7,7 @@ import { createRouter } from './middleware.ts';
 import { failQrCode, updateDisputeStatus, openDispute, payQrCode } from './payments.ts';
 import { expireQrCode } from './qr-codes.ts';
 import type { Random } from './random.ts';
-import { refundPayment, settleRefund } from './refunds.ts';
+import { refundPayment, endRefund } from './refunds.ts';
 
 /** What the control routes change. */
 export interface ControlDeps {
@@ -27,7 +27,7 @@ const attempt = z.strictObject({
   late: z.boolean().optional(),
 });
 const fault = z.strictObject({
-  kind: z.enum(['reset', 'error', 'late', 'drop_answer']),
+  kind: z.enum(['reset', 'error', 'late', 'held', 'drop_answer']),
   method: z.enum(['GET', 'POST', 'PATCH']).optional(),
   path: z.string().startsWith('/').optional(),
   status: z.union([z.literal(429), z.number().int().min(500).max(599)]).optional(),
@@ -112,8 +112,8 @@ function addCallbackControls(router: Router, { gateway, random }: ControlDeps): 
     const body = z.strictObject({ order }).parse(ctx.request.body ?? {});
     ctx.body = { released: callbacks.release(body.order) };
   });
-  router.post('/simulator/callbacks/settled', async (ctx) => {
-    await callbacks.settled();
+  router.post('/simulator/callbacks/idle', async (ctx) => {
+    await callbacks.idle();
     ctx.body = {};
   });
   router.post('/simulator/callbacks/:id/resend', (ctx) => {
@@ -136,10 +136,10 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
     liftRefusal(gateway, idOf(ctx.params));
     ctx.body = {};
   });
-  router.post('/simulator/refunds/:id/settle', (ctx) => {
+  router.post('/simulator/refunds/:id/end', (ctx) => {
     const status = z.enum(['processed', 'failed']);
     const body = z.strictObject({ status }).parse(ctx.request.body);
-    ctx.body = settleRefund(gateway, idOf(ctx.params), body.status);
+    ctx.body = endRefund(gateway, idOf(ctx.params), body.status);
   });
   router.patch('/simulator/behaviour', (ctx) => {
     Object.assign(gateway.behaviour, behaviour.parse(ctx.request.body));
@@ -167,7 +167,7 @@ function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
     const { amountPaise } = newDispute.parse(ctx.request.body ?? {});
     ctx.body = openDispute(gateway, idOf(ctx.params), amountPaise);
   });
-  router.post('/simulator/disputes/:id/settle', (ctx) => {
+  router.post('/simulator/disputes/:id/status', (ctx) => {
     const { status } = disputeStatus.parse(ctx.request.body);
     ctx.body = updateDisputeStatus(gateway, idOf(ctx.params), status);
   });

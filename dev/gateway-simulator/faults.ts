@@ -57,15 +57,16 @@ export function assertNotRefused(
 export interface FaultSpec {
   /**
    * `reset`: the connection is cut before the work. `error`: a 5xx or 429. `late`: the response comes
-   * after the client's time-out. `drop_answer`: the work is done, and the response is lost.
+   * after the client's time-out. `held`: it comes when the fault is removed. `drop_answer`: the work is
+   * done, and the response is lost.
    */
-  kind: 'reset' | 'error' | 'late' | 'drop_answer';
+  kind: 'reset' | 'error' | 'late' | 'held' | 'drop_answer';
   method?: 'GET' | 'POST' | 'PATCH' | undefined;
   /** A path in which `*` stands for one segment: `/v1/payments/*` + `/refund`. All by default. */
   path?: string | undefined;
   /** For `error`: 503 by default. */
   status?: number | undefined;
-  /** For `error` and `late`: whether the work is done before the fault, after it, or never. */
+  /** For `error`, `late` and `held`: whether the work is done before the fault, after it, or never. */
   work?: 'before' | 'after' | 'never' | undefined;
   /** For `late`: until the client closes the connection, by default. */
   delayMs?: number | undefined;
@@ -109,11 +110,15 @@ function cutConnection(ctx: Context): void {
   ctx.req.socket.destroy();
 }
 
-async function respondLate(fault: Fault, ctx: Context, next: Next): Promise<void> {
+async function waitLate({ delayMs }: Fault, ctx: Context): Promise<void> {
+  if (delayMs !== undefined) await delay(delayMs);
+  else if (!ctx.req.socket.destroyed) await once(ctx.req.socket, 'close');
+}
+
+async function respondAfter(fault: Fault, next: Next, wait: () => Promise<void>): Promise<void> {
   const work = fault.work ?? 'before';
   if (work === 'before') await next();
-  if (fault.delayMs !== undefined) await delay(fault.delayMs);
-  else if (!ctx.req.socket.destroyed) await once(ctx.req.socket, 'close');
+  await wait();
   if (work === 'after') await next();
 }
 
@@ -124,14 +129,21 @@ async function respondWithError(fault: Fault, ctx: Context, next: Next): Promise
   ctx.body = error.toBody();
 }
 
-async function applyFault(fault: Fault, ctx: Context, next: Next): Promise<void> {
+async function applyFault(
+  fault: Fault,
+  ctx: Context,
+  next: Next,
+  removed: Promise<void>,
+): Promise<void> {
   switch (fault.kind) {
     case 'reset':
       return cutConnection(ctx);
     case 'error':
       return respondWithError(fault, ctx, next);
     case 'late':
-      return respondLate(fault, ctx, next);
+      return respondAfter(fault, next, () => waitLate(fault, ctx));
+    case 'held':
+      return respondAfter(fault, next, () => removed);
     case 'drop_answer':
       await next();
       return cutConnection(ctx);
@@ -141,6 +153,17 @@ async function applyFault(fault: Fault, ctx: Context, next: Next): Promise<void>
 /** Creates an empty list of faults. The first one that matches a request applies to it. */
 export function createFaults(random: Random): Faults {
   let faults: Fault[] = [];
+  const removals = new Map<Fault, PromiseWithResolvers<void>>();
+
+  /** Removes faults, and lets the requests that they hold continue. */
+  function removeWhere(isRemoved: (fault: Fault) => boolean): void {
+    const removed = faults.filter(isRemoved);
+    faults = faults.filter((fault) => !isRemoved(fault));
+    for (const fault of removed) {
+      removals.get(fault)?.resolve();
+      removals.delete(fault);
+    }
+  }
 
   function draw(ctx: Context): Fault | undefined {
     const fault = faults.find((candidate) => matches(candidate, ctx));
@@ -153,18 +176,16 @@ export function createFaults(random: Random): Faults {
     add(spec) {
       const fault = { ...spec, id: newId('fault_'), hits: 0 };
       faults.push(fault);
+      removals.set(fault, Promise.withResolvers());
       return fault;
     },
     list: () => faults.map((fault) => ({ ...fault })),
-    remove: (id) => {
-      faults = faults.filter((fault) => fault.id !== id);
-    },
-    clear: () => {
-      faults = [];
-    },
+    remove: (id) => removeWhere((fault) => fault.id === id),
+    clear: () => removeWhere(() => true),
     async middleware(ctx, next) {
       const fault = draw(ctx);
-      await (fault === undefined ? next() : applyFault(fault, ctx, next));
+      const removal = fault && removals.get(fault);
+      await (fault && removal ? applyFault(fault, ctx, next, removal.promise) : next());
     },
   };
 }

@@ -33,7 +33,7 @@ export interface GatewaySimulatorOptions {
 
 /** Switches of the simulated gateway, which a restart resets. */
 export interface Behaviour {
-  /** Refunds stay pending until a control call settles them. */
+  /** Refunds stay pending until a control call ends them. */
   refundsStartPending: boolean;
   /** When false, `X-Refund-Idempotency` is ignored, to test the caller's look-up of earlier refunds. */
   honourIdempotencyKeys: boolean;

@@ -166,8 +166,8 @@ export function refundPayment(
   throw new RazorpayError(409, description);
 }
 
-/** Settles a pending refund. The amount of a failed one returns to the platform's balance. */
-export function settleRefund(
+/** Ends a pending refund. The amount of a failed one returns to the platform's balance. */
+export function endRefund(
   gateway: SimulatedGateway,
   id: string,
   status: 'processed' | 'failed',

@@ -43,8 +43,8 @@ export interface GatewaySimulator {
   refuseConnections(): Promise<void>;
   acceptConnections(): Promise<void>;
   /** Resolves when no callback is under way. */
-  callbacksSettled(): Promise<void>;
-  /** Stops; undelivered callbacks stay in the data file for the next start. */
+  callbacksIdle(): Promise<void>;
+  /** Stops; unsent callbacks stay in the data file for the next start. */
   close(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function createGatewaySimulator(
     url: listener.url(),
     refuseConnections: listener.close,
     acceptConnections: listener.open,
-    callbacksSettled: () => gateway.callbacks.settled(),
+    callbacksIdle: () => gateway.callbacks.idle(),
     async close() {
       await listener.close();
       await gateway.callbacks.close();

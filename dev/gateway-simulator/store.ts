@@ -16,7 +16,7 @@ export interface CallbackEvent {
   id: string;
   name: string;
   body: string;
-  state: 'held' | 'waiting' | 'delivered' | 'failed' | 'dropped';
+  state: 'held' | 'waiting' | 'accepted' | 'failed' | 'dropped';
   attempts: number;
   /** The status code or the error of the last attempt. */
   lastOutcome: string | null;

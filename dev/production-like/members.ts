@@ -5,12 +5,12 @@ import { startEmbeddedPostgres, type EmbeddedPostgresOptions } from '../postgres
 import { acceptsConnections } from '../processes/ports.ts';
 import { describeExit, type ServerProcess } from '../processes/server-process.ts';
 import { launchEntry, LOOPBACK, statusOf, type Launcher } from '../start/parts.ts';
+import { isTemporalServing } from '../processes/temporal-process.ts';
 import {
-  isTemporalServing,
   launchTemporalServer,
   type TemporalServerOptions,
-} from '../temporal/server.ts';
-import { startTemporalUi, type TemporalUiOptions } from '../temporal/ui.ts';
+} from '../temporal-on-postgres/server.ts';
+import { startTemporalUi, type TemporalUiOptions } from '../temporal-on-postgres/ui.ts';
 import type { MemberName, MemberPlan } from './member.ts';
 
 /** A frozen server accepts connections and does not respond. */

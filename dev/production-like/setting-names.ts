@@ -3,6 +3,7 @@ import { SETTINGS_TABLES } from '../settings-table.ts';
 /** Settings that describe this machine. */
 export const MACHINE_SETTINGS: readonly string[] = [
   'XDG_CACHE_HOME',
+  'TEMPORAL_CLI_PATH',
   'TEMPORAL_PROGRAMS_DIR',
   'TEMPORAL_TEST_SERVER_PATH',
 ];

@@ -17,20 +17,19 @@ import {
   postgresOptions,
   serverPorts,
   serviceDatabase,
-  temporalOptions,
-  temporalUiOptions,
   type ServerContext,
   type Servers,
 } from '../start/servers.ts';
 import { factsOf } from '../start/start-all.ts';
 import { createSupervisor } from '../start/supervisor.ts';
-import { prepareTemporalServer } from '../temporal/server.ts';
+import { prepareTemporalServer } from '../temporal-on-postgres/server.ts';
 import { startBalancer } from './balancer.ts';
 import { startLinks, throughProxy, type Links, type LinkTarget } from './links.ts';
 import { createMember, type Member, type MemberName, type MemberPlan } from './member.ts';
 import { entryMember, postgresMember, temporalMember, temporalUiMember } from './members.ts';
 import { apiPlaces, makePlan, type Plan } from './plan.ts';
 import { createTeardown, type Teardown } from './teardown.ts';
+import { temporalMarker, temporalOptions, temporalUiOptions } from './temporal.ts';
 
 export type { Member, MemberName, StartChanges } from './member.ts';
 
@@ -246,7 +245,7 @@ async function prepareRun(options: ProductionLikeOptions, teardown: Teardown): P
   const claim = await claimDataDir(config.dataDir, log, signal);
   await teardown.defer(async () => claim.release());
   removeDevFacts(config.dataDir);
-  await stopOrphans(config.dataDir, log);
+  await stopOrphans(config.dataDir, temporalMarker(config.dataDir), log);
   const balancer = { host: config.host, port: config.port, variable: 'PORT' };
   await requireFreePorts([balancer, ...serverPorts(config)]);
   const guard = await startGuard();

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopOrphanedPostgres } from '../postgres/server.ts';
@@ -6,7 +6,7 @@ import { tryLock, type FileLock } from '../files/file-lock.ts';
 import { makePrivateFolder, writePrivateFile } from '../files/private-file.ts';
 import { endProcess, findProcesses } from '../processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { stopOrphanedTemporal } from '../temporal/server.ts';
+import { stopOrphanedTemporal } from '../processes/temporal-process.ts';
 import { runMarker } from './parts.ts';
 
 /** The children of a killed run may hold its lock for a moment. */
@@ -16,8 +16,21 @@ const STOPPING_LOCK_TIMEOUT_MS = 12_000;
 
 /** The data directory of the embedded PostgreSQL. */
 export const postgresFolder = (dataDir: string) => join(dataDir, 'postgres');
-/** The settings of Temporal. */
-export const temporalFolder = (dataDir: string) => join(dataDir, 'temporal');
+/** Everything of the development server of Temporal. */
+export const temporalDatabase = (dataDir: string) => join(dataDir, 'temporal', 'temporal.db');
+
+/**
+ * Refuses a folder in which Temporal's data is in PostgreSQL: that of an earlier version of `npm start`,
+ * or of the production-like shape.
+ *
+ * @throws SetupError
+ */
+export function requireCurrentDataDir(dataDir: string): void {
+  if (!existsSync(join(dataDir, 'temporal', 'server.yaml'))) return;
+  throw new SetupError(
+    `DATA_DIR ${dataDir} keeps Temporal's data in PostgreSQL, as earlier versions did: remove it, or set DATA_DIR to another folder`,
+  );
+}
 
 const holderFile = (dataDir: string) => join(dataDir, 'npm-start.pid');
 
@@ -86,11 +99,19 @@ export async function claimDataDir(
   }
 }
 
-/** Stops the processes that a killed run left on this data directory. */
-export async function stopOrphans(dataDir: string, log: (line: string) => void): Promise<void> {
+/**
+ * Stops the processes that a killed run left on this data directory.
+ *
+ * @param temporalMarker arguments of the command line of its Temporal
+ */
+export async function stopOrphans(
+  dataDir: string,
+  temporalMarker: readonly string[],
+  log: (line: string) => void,
+): Promise<void> {
   const parts = findProcesses(runMarker(dataDir));
   if (parts.length > 0) log(`Parts of an earlier run (${parts.join(', ')}) are still there`);
   await Promise.all(parts.map((pid) => endProcess(pid, [{ signal: 'SIGTERM', waitMs: 3000 }])));
-  await stopOrphanedTemporal(temporalFolder(dataDir), log);
+  await stopOrphanedTemporal(temporalMarker, log);
   await stopOrphanedPostgres(postgresFolder(dataDir), log);
 }

@@ -5,16 +5,15 @@ import type { Guard } from '../processes/guard.ts';
 import type { ListenAddress } from '../../src/main/listen.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgresOptions } from '../postgres/server.ts';
-import { findTemporalServer, findTemporalUi } from '../temporal/programs.ts';
-import { startTemporalServer, type TemporalServerOptions } from '../temporal/server.ts';
-import { startTemporalUi, type TemporalUiOptions } from '../temporal/ui.ts';
+import { findTemporalCli } from '../temporal/command-line.ts';
+import { startDevelopmentServer } from '../temporal/development-server.ts';
 import type { Supervisor } from './supervisor.ts';
-import { postgresFolder, temporalFolder } from './data-dir.ts';
+import { postgresFolder, temporalDatabase } from './data-dir.ts';
 import type { Secrets } from './secrets.ts';
 
 const DATABASE = 'merchant_orders';
 
-/** Temporal's four services have pools of 120 connections in total; the service has 40. */
+/** The service has 40; in the production-like shape Temporal has pools of 120 connections. */
 const MAX_CONNECTIONS = 200;
 
 /** The addresses of the servers of this run, started by it or given in the settings. */
@@ -52,14 +51,9 @@ export function serverPorts(config: DevConfig): ListenAddress[] {
     { host, port: config.temporalUiPort, variable: 'TEMPORAL_UI_PORT' },
   ];
   return [
-    ...(needsPostgres(config) ? [postgres] : []),
+    ...(config.databaseUrl === undefined ? [postgres] : []),
     ...(config.temporalAddress === undefined ? temporalPorts : []),
   ];
-}
-
-/** The embedded PostgreSQL stores Temporal's data, and the service's unless DATABASE_URL is given. */
-function needsPostgres({ databaseUrl: given, temporalAddress }: DevConfig): boolean {
-  return given === undefined || temporalAddress === undefined;
 }
 
 const serverLog = ({ config }: ServerContext, name: string) =>
@@ -80,50 +74,7 @@ export function postgresOptions(context: ServerContext): EmbeddedPostgresOptions
     settings: {
       max_connections: MAX_CONNECTIONS,
       log_error_verbosity: 'terse',
-      shared_preload_libraries: config.postgresPreload ?? '',
     },
-  };
-}
-
-/** How to run the Temporal server of a data directory. @param adminUrl PostgreSQL's superuser */
-export async function temporalOptions(
-  context: ServerContext,
-  adminUrl: string,
-): Promise<TemporalServerOptions> {
-  const { config, secrets, env, log, signal, guard } = context;
-  return {
-    env,
-    log,
-    signal,
-    guard,
-    programs: await findTemporalServer(programOptions(context)),
-    adminUrl,
-    login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
-    folder: temporalFolder(config.dataDir),
-    port: config.temporalPort,
-    pprofPort: config.temporalPprofPort,
-    logFile: serverLog(context, 'temporal'),
-  };
-}
-
-/** How to run the Temporal Web UI; undefined when it cannot be installed. */
-export async function temporalUiOptions(
-  context: ServerContext,
-  temporalAddress: string,
-): Promise<TemporalUiOptions | undefined> {
-  const { config, env, signal, guard } = context;
-  const program = await findTemporalUi(programOptions(context));
-  if (program === undefined) return undefined;
-  return {
-    env,
-    signal,
-    guard,
-    program,
-    folder: temporalFolder(config.dataDir),
-    temporalAddress,
-    namespace: config.temporalNamespace,
-    port: config.temporalUiPort,
-    logFile: serverLog(context, 'temporal-ui'),
   };
 }
 
@@ -158,43 +109,43 @@ export async function serviceDatabase(
   };
 }
 
-async function temporalUi({ supervisor, ...context }: ServersOptions, temporalAddress: string) {
-  const options = await temporalUiOptions(context, temporalAddress);
-  if (options === undefined) return undefined;
-  const { logFile } = options;
-  const { url } = await supervisor.start({ name: 'Temporal Web UI', kind: 'server', logFile }, () =>
-    startTemporalUi(options),
-  );
-  return url;
-}
-
-function programOptions({ config, env, log, signal, guard }: ServerContext) {
-  const { temporalProgramsDir, cacheHome } = config;
-  return { temporalProgramsDir, cacheRoot: cacheRoot(cacheHome), env, log, signal, guard };
-}
-
-async function temporal(options: ServersOptions, adminUrl: string) {
-  const { supervisor, ...context } = options;
-  const { temporalAddress } = context.config;
+/** Temporal's development server, which is also the Web UI, unless the settings give a server. */
+async function temporal({ supervisor, ...context }: ServersOptions) {
+  const { config, env, signal, guard } = context;
+  const { temporalAddress, temporalCliPath, temporalPort, temporalUiPort, dataDir } = config;
   if (temporalAddress !== undefined) return { temporalAddress, temporalUiUrl: undefined };
-  const server = await temporalOptions(context, adminUrl);
-  const { logFile } = server;
+  const cli = await findTemporalCli({
+    ...context,
+    temporalCliPath,
+    cacheRoot: cacheRoot(config.cacheHome),
+  });
+  const logFile = serverLog(context, 'temporal');
   const { address } = await supervisor.start({ name: 'Temporal', kind: 'server', logFile }, () =>
-    startTemporalServer(server),
+    startDevelopmentServer({
+      cli,
+      databaseFile: temporalDatabase(dataDir),
+      port: temporalPort,
+      uiPort: temporalUiPort,
+      logFile,
+      env,
+      signal,
+      guard,
+    }),
   );
-  return { temporalAddress: address, temporalUiUrl: await temporalUi(options, address) };
+  return { temporalAddress: address, temporalUiUrl: `http://127.0.0.1:${temporalUiPort}` };
+}
+
+async function database(options: ServersOptions) {
+  const { databaseUrl: given } = options.config;
+  return serviceDatabase(options, given === undefined ? await startPostgres(options) : '');
 }
 
 /**
- * Starts PostgreSQL, and Temporal on it, except for the servers that the settings give.
+ * Starts PostgreSQL and Temporal side by side, except for the servers that the settings give.
  *
  * @throws SetupError with the cause and a remedy.
  */
 export async function startServers(options: ServersOptions): Promise<Servers> {
-  const adminUrl = needsPostgres(options.config) ? await startPostgres(options) : '';
-  const [database, addresses] = await Promise.all([
-    serviceDatabase(options, adminUrl),
-    temporal(options, adminUrl),
-  ]);
-  return { ...database, ...addresses };
+  const [databases, addresses] = await Promise.all([database(options), temporal(options)]);
+  return { ...databases, ...addresses };
 }

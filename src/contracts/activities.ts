@@ -1,4 +1,4 @@
-import type { Requirement } from '../domain/lifecycle.ts';
+import type { Requirement, Settlement } from '../domain/lifecycle.ts';
 import type { OrderState, Step, StepKind } from '../domain/order.ts';
 import type { PaymentRef } from './ids.ts';
 import type { KnownStep } from './order-workflow.ts';
@@ -8,8 +8,6 @@ export interface RecordStepInput {
   orderNumber: string;
   step: Step;
   commandId?: string;
-  /** An Update waits for this step: until the API acknowledges it, its task may be lost. */
-  answersUpdate?: boolean;
   /** PAID: refused unless this payment is recorded as captured for this order and amount. */
   payment?: PaymentRef;
   /** CLOSING_PAYMENT: the step recorded instead when no payment session is open. */
@@ -26,16 +24,10 @@ export interface RecordStepInput {
   requires?: readonly Requirement[];
 }
 
-/** A step as the database has it. */
-export interface RecordedStep extends KnownStep {
-  /** The delivery that the workflow sends; null when the step has none or it has arrived. */
-  deliveryId: string | null;
-}
-
 /** The result of recording a step. */
 export type RecordStepResult =
   /** The step that the database has under this number: this one, or another recorded earlier. */
-  | { outcome: 'recorded'; recorded: RecordedStep }
+  | { outcome: 'recorded'; recorded: KnownStep }
   /** The database has lost steps that the workflow has: its latest one has this number. */
   | { outcome: 'row_behind'; stepNumber: number }
   /** An earlier step has recorded this command. */
@@ -43,29 +35,31 @@ export type RecordStepResult =
   | { outcome: 'not_settled' }
   | { outcome: 'command_not_recorded' }
   | { outcome: 'payment_not_captured' }
-  | { outcome: 'disputed'; dispute: { commandId: string; receivedAtMs: number } }
-  | { outcome: 'too_early'; retryAfterMs: number }
+  | { outcome: 'disputed'; dispute: WaitingDispute }
+  /** The window is still open by the database's clock. */
+  | { outcome: 'too_early' }
   /** The release waits until an operator or the gateway has removed the cause. */
   | { outcome: 'release_waits'; cause: 'merchant_not_active' | 'reversed_at_gateway' };
+
+/** A dispute that the API has recorded for the order. */
+export interface WaitingDispute {
+  commandId: string;
+  receivedAtMs: number;
+}
 
 /** An order whose money is to be moved. */
 export interface MoveFundsInput {
   orderNumber: string;
-  /** The workflow's state: releasing, about to release, or refunding. */
+  /** The workflow's state: releasing or refunding. */
   state: OrderState;
 }
 /** The result of moving an order's money. */
 export type MoveFundsResult =
-  /** A release records its beginning and its end. */
-  | { outcome: 'recorded'; recorded: RecordedStep[] }
-  /** Database and workflow have different steps: nothing was moved. */
+  | { outcome: 'recorded'; recorded: KnownStep }
+  /** Database and workflow have different steps: no step was recorded. */
   | { outcome: 'diverged' };
-/** The result of a release: a dispute received in time prevents it. */
-export type ReleaseResult =
-  | MoveFundsResult
-  | { outcome: 'disputed'; dispute: { commandId: string; receivedAtMs: number } };
 
-/** An order's steps and unsettled webhooks in the database. */
+/** What the database has of an order. */
 export interface OrderRecord {
   /** The number of its latest step. */
   stepNumber: number;
@@ -73,14 +67,18 @@ export interface OrderRecord {
   common: Step | null;
   /** The steps beyond those that the workflow has. */
   steps: KnownStep[];
-  /** The webhooks that have not settled, of every step. */
+  /** The webhooks that the workflow sends. */
   deliveries: { deliveryId: string; kind: StepKind }[];
+  /** A dispute that the order has not recorded yet. */
+  dispute: WaitingDispute | null;
+  /** How an operator has settled an order that is not final. */
+  settlement: { commandId: string; outcome: Settlement } | null;
 }
 
 /** Local activities: one SQL statement, idempotent by (order, step number). */
 export interface RecordActivities {
   /**
-   * Reads an order's steps, and marks its workflow as started.
+   * Reads what the database has of an order: the first read begins it.
    *
    * @returns null when the order has no row, after an alert was raised
    */
@@ -94,20 +92,13 @@ export interface RecordActivities {
 
 /** A normal activity, because it also calls the gateway. */
 export interface RecoveryActivities {
-  /**
-   * Writes steps again that a restored database has lost.
-   *
-   * @returns the webhooks to send again, with their original event ids
-   */
-  rewriteSteps(input: {
-    orderNumber: string;
-    steps: KnownStep[];
-  }): Promise<{ deliveries: OrderRecord['deliveries'] }>;
+  /** Writes steps again that a restored database has lost; their webhooks are sent again. */
+  rewriteSteps(input: { orderNumber: string; steps: KnownStep[] }): Promise<void>;
 }
 
 /** The result of a manual retry. */
 export type ManualAttemptResult =
-  | { outcome: 'delivered' }
+  | { outcome: 'accepted' }
   /** The endpoint did not accept it: the delivery's state is unchanged. */
   | { outcome: 'refused'; reason: string }
   /** No attempt was made, because another attempt of this delivery is running. */
@@ -126,7 +117,7 @@ export interface ResendPage {
 
 /** The results of a page of a resend. */
 export interface ResendPageResult extends Omit<ResendPage, 'deliveryIds'> {
-  delivered: number;
+  accepted: number;
   refused: number;
   /** False when the webhook URL was removed meanwhile. */
   hasUrl: boolean;
@@ -158,7 +149,7 @@ export interface MailActivities {
 
 /** Calls that move money; the workflow retries each until the gateway has done it. */
 export interface MoneyActivities {
-  releaseFunds(input: MoveFundsInput): Promise<ReleaseResult>;
+  releaseFunds(input: MoveFundsInput): Promise<MoveFundsResult>;
   refundPayment(input: MoveFundsInput): Promise<MoveFundsResult>;
 }
 
@@ -190,16 +181,16 @@ export interface ReconcileActivities {
 
 /** The Schedules that find what a dead process or a restored backup has left behind. */
 export interface SweepActivities {
-  /** Starts the workflow of each order that has a row and never had a workflow. */
-  startUnstartedOrders(): Promise<{ started: number }>;
+  /** Wakes the orders that their workflow should have looked at. */
+  wakeDueOrders(): Promise<{ woken: number }>;
   /** Starts the workflow of each mail that waits and has none. */
   startUnstartedMails(): Promise<{ started: number }>;
   /** Starts the workflow of each unfinished resend that has none. */
   startUnfinishedResends(): Promise<{ unfinished: number }>;
   /** Writes the mails about webhooks that have one attempt left. */
   warnOfLastAttempts(): Promise<{ mails: number }>;
-  /** Compares the rows of open orders with running workflows, and repairs differences. */
-  compareOrders(): Promise<{ compared: number; recovered: number }>;
+  /** Compares the rows of open orders with running workflows, and wakes orders that differ. */
+  compareOrders(): Promise<{ compared: number; woken: number }>;
 }
 
 /** The upkeep of order lists and of merchants' sums. */

@@ -20,8 +20,8 @@ export const SEND_MAIL_WORKFLOW = 'sendMail';
 /** The workflow type that sends many deliveries again; see {@link resendWorkflowId}. */
 export const RESEND_DELIVERIES_WORKFLOW = 'resendDeliveries';
 
-/** The workflow type that starts what has a row and no workflow. */
-export const SWEEP_WORKFLOW = 'sweepUnstartedOrders';
+/** The workflow type that finds what a dead process or a restored backup has left behind. */
+export const SWEEP_WORKFLOW = 'sweep';
 /** The workflow type that compares payments with the gateway. */
 export const RECONCILE_WORKFLOW = 'reconcilePayments';
 /** The workflow type that compares rows with workflows. */
@@ -37,7 +37,7 @@ export const RETENTION_WORKFLOW = 'deleteExpiredData';
 
 /** The ids of the Schedules, by the workflow types that they start. */
 export const SCHEDULE_IDS = {
-  [SWEEP_WORKFLOW]: 'sweep-unstarted-orders',
+  [SWEEP_WORKFLOW]: 'sweep',
   [RECONCILE_WORKFLOW]: 'reconcile-payments',
   [COMPARE_WORKFLOW]: 'compare-orders',
   [SEAL_BLOCKS_WORKFLOW]: 'seal-order-blocks',
@@ -45,8 +45,8 @@ export const SCHEDULE_IDS = {
   [RETENTION_WORKFLOW]: 'delete-expired-data',
 } as const;
 
-/** The Signal that has an order compare its state with its row. */
-export const CATCH_UP_SIGNAL = 'catchUp';
+/** The Signal that makes an order read its row. */
+export const WAKE_SIGNAL = 'wake';
 
 /** The custom search attributes of order workflows, for lists in the Temporal UI. */
 export const SEARCH_ATTRIBUTES = {

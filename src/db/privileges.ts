@@ -13,11 +13,11 @@ const MAY_DELETE = [
   'merchant_documents',
   'one_time_links',
   'order_commands',
+  'order_wakeups',
   'pending_logins',
   'rate_limits',
   'recovery_codes',
   'sign_ups',
-  'unstarted_orders',
 ];
 
 /** Functions that change append-only tables with the privileges of the tables' owner. */

@@ -1,6 +1,7 @@
 import { DomainError } from './errors.ts';
-import type { PendingOperation, OrderState, OrderStatus, StepKind } from './order.ts';
-import { ORDER_STATUSES } from './order.ts';
+import type { PendingOperation, OrderState, OrderStatus, Phase, StepKind } from './order.ts';
+import { ORDER_STATUSES, phaseOf } from './order.ts';
+import { WAITING } from './waiting.ts';
 
 /** What a client, an operator, the gateway or a deadline does to an order. */
 export type Command =
@@ -59,9 +60,6 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
   | { begins: PendingOperation }
   | object
 );
-
-/** A status, or the operation that is pending at the gateway between two statuses. */
-type Phase = OrderStatus | PendingOperation['kind'];
 
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
@@ -202,31 +200,12 @@ export const REFUSALS = {
   refunded: 'Cannot end the refund; order must be refunding its money',
 } as const satisfies Record<CommandType, string>;
 
-/** What each pending operation is called in the timeline and in a refusal. */
-export const DOING = {
-  closing: 'the payment session is being closed',
-  releasing: 'the funds are being released to the merchant',
-  refunding: 'the buyer is being refunded',
-} as const satisfies Record<PendingOperation['kind'], string>;
-
-/** What an order waits for in each status, as operators read it. */
-export const WAITING_FOR = {
-  ACCEPTED: "Waiting for the buyer's payment.",
-  PAID: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
-  DELIVERED: 'Delivered. The funds are released to the merchant unless the buyer disputes.',
-  DISPUTE_OPEN: "The buyer disputes the order. Waiting for the merchant's evidence or resolution.",
-  DISPUTE_UNDER_REVIEW: "Evidence is in. Waiting for an operator's decision or a resolution.",
-  COMPLETED: 'Completed: the funds are released to the merchant.',
-  REFUNDED: 'Refunded: the money is back with the buyer.',
-  CANCELLED: 'Cancelled before it was paid.',
-} as const satisfies Record<OrderStatus, string>;
-
 /** The transition of a command in this state; undefined when the command is illegal there. */
 export function transitionOf(
-  { status, pendingOperation }: Pick<OrderState, 'status' | 'pendingOperation'>,
+  order: Pick<OrderState, 'status' | 'pendingOperation'>,
   command: CommandType,
 ): Transition | undefined {
-  return TRANSITIONS[pendingOperation?.kind ?? status][command];
+  return TRANSITIONS[phaseOf(order)][command];
 }
 
 /** The statuses in which a command is legal while no operation is pending. */
@@ -248,6 +227,6 @@ export function refusalOf(
   command: CommandType,
 ): DomainError {
   const isOnlyPending = pendingOperation !== null && command in TRANSITIONS[status];
-  const cause = isOnlyPending ? `; ${DOING[pendingOperation.kind]}` : '';
+  const cause = isOnlyPending ? `; ${WAITING[pendingOperation.kind].client}` : '';
   return new DomainError('INVALID_STATE', REFUSALS[command] + cause);
 }

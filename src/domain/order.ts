@@ -91,6 +91,14 @@ export type PendingOperation =
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };
 
+/** A status, or the operation that is pending at the gateway between two statuses. */
+export type Phase = OrderStatus | PendingOperation['kind'];
+
+/** The pending operation of an order, or its status if there is none. */
+export function phaseOf(order: Pick<OrderState, 'status' | 'pendingOperation'>): Phase {
+  return order.pendingOperation?.kind ?? order.status;
+}
+
 /** When the order changes without a command: an absolute time, which the sandbox clock can move. */
 export interface Deadline {
   kind: 'payment_link' | 'completion' | 'dispute_answer';

@@ -94,27 +94,20 @@ function changeBy(
   const { step: kind } = transition;
   const status = 'to' in transition ? transition.to : before.status;
   const eventType = EVENT_TYPES.find((type): type is EventType => type === kind);
-  const state = {
-    ...before,
+  const step: Step = {
+    number: before.stepNumber + 1,
+    kind,
+    atMs,
     status,
     pendingOperation: pendingOperationAfter(before, transition),
     deadline: deadlineAfter(before, command, status, atMs),
     disputeCount: before.disputeCount + (kind === 'DISPUTE_RAISED' ? 1 : 0),
-    stepNumber: before.stepNumber + 1,
-    eventSequence: before.eventSequence + (eventType ? 1 : 0),
+    event: eventType ? { type: eventType, sequence: before.eventSequence + 1 } : null,
+    details: detailsOf(before, command),
   };
-  const {
-    pendingOperation,
-    deadline,
-    disputeCount,
-    stepNumber: number,
-    eventSequence: sequence,
-  } = state;
-  const event = eventType ? { type: eventType, sequence } : null;
-  const details = detailsOf(before, command);
   return {
-    state,
-    step: { number, kind, atMs, status, pendingOperation, deadline, disputeCount, event, details },
+    state: stateAfter(before, step),
+    step,
     ...(transition.requires && { requires: transition.requires }),
   };
 }

@@ -34,6 +34,8 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
+  /** Raises the 0.5 s for which a request waits for the limiter, for tests on a busy machine. */
+  readonly limiterTimeoutMs?: number | undefined;
   readonly readiness: Readiness;
   /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];

@@ -40,6 +40,7 @@ export type MerchantGate = (
 export interface MerchantGateOptions {
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
+  readonly limiterTimeoutMs?: number | undefined;
   readonly clientIp: ClientIp;
   readonly versions: VersionRegistry;
   readonly now: () => Date;
@@ -63,9 +64,9 @@ function headerOf(request: IncomingMessage, name: string): string | undefined {
  * credentials, merchant approved and active, Origin, version.
  */
 export function createMerchantGate(options: MerchantGateOptions): MerchantGate {
-  const { authenticate, rateLimiter, clientIp, versions, now } = options;
+  const { authenticate, rateLimiter, limiterTimeoutMs, clientIp, versions, now } = options;
   return async (request, environment, log) => {
-    await assertAdmitted(rateLimiter, clientIp(request), log);
+    await assertAdmitted(rateLimiter, clientIp(request), log, limiterTimeoutMs);
     const merchant = await authenticate({
       environment,
       apiKey: headerOf(request, 'x-api-key'),

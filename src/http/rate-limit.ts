@@ -65,12 +65,19 @@ export interface MemoryRateLimiterOptions {
   readonly maxClients?: number;
 }
 
+/** A limiter of one process. */
+export interface MemoryRateLimiter extends RateLimiter {
+  /** How many clients it remembers. */
+  countClients(): number;
+}
+
 /** Creates a sliding window log in the memory of this process, bounded by `maxClients`. */
-export function createMemoryRateLimiter(options: MemoryRateLimiterOptions): RateLimiter {
+export function createMemoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRateLimiter {
   const { limitPerSecond, nowMs = () => performance.now(), maxClients = MAX_CLIENTS } = options;
   // A map keeps the order of insertion: the least recently admitted client comes first.
   const rings = new Map<string, AdmissionRing>();
   return {
+    countClients: () => rings.size,
     async admit(ip) {
       const now = nowMs();
       const key = limitKeyOf(ip);

@@ -8,11 +8,15 @@ import { createClientErrorListener, refuseConnect } from './client-error.ts';
 import type { HttpApp } from './app.ts';
 import type { Readiness } from './readiness.ts';
 
-/** Limits against slow clients; Node checks them once a second. */
-const LIMITS = {
+/** Limits against slow clients, in milliseconds. */
+export const SLOW_CLIENT_LIMITS = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
+  /** How often Node checks the two. */
   connectionsCheckingInterval: 1_000,
+};
+
+const LIMITS = {
   maxHeaderSize: 16 * 1024,
   // Longer than the 60 s after which load balancers usually close idle connections. If the server
   // closed first, a request could arrive on a closing socket.
@@ -35,6 +39,10 @@ export interface HttpServerOptions {
   readonly readinessGraceMs?: number;
   /** After this time the requests in flight are aborted. */
   readonly stopTimeoutMs?: number;
+  /** Waits for the grace time. Tests end it when they have seen it. */
+  readonly waitMs?: (ms: number) => Promise<unknown>;
+  /** Other limits than {@link SLOW_CLIENT_LIMITS}, for tests. */
+  readonly slowClientLimits?: typeof SLOW_CLIENT_LIMITS;
 }
 
 /** A started server. */
@@ -114,7 +122,8 @@ export async function startHttpServer(
   options: HttpServerOptions,
 ): Promise<RunningHttpServer> {
   const { readiness, log, readinessGraceMs = 1_000, stopTimeoutMs = 8_000 } = options;
-  const server = createServer(LIMITS, app.callback());
+  const { slowClientLimits = SLOW_CLIENT_LIMITS, waitMs = sleep } = options;
+  const server = createServer({ ...LIMITS, ...slowClientLimits }, app.callback());
   server.setTimeout(SOCKET_IDLE_MS);
   const responses = trackResponses(server);
   const { latestOn: lastResponse } = responses;
@@ -131,7 +140,7 @@ export async function startHttpServer(
     readiness.startStopping();
     responses.startStopping();
     const deadline = AbortSignal.timeout(stopTimeoutMs);
-    await sleep(Math.min(readinessGraceMs, stopTimeoutMs));
+    await waitMs(Math.min(readinessGraceMs, stopTimeoutMs));
     await untilNoNewConnections(responses.countConnections);
     const logCut = () =>
       log.warn({ inFlight: responses.count() }, 'Requests were aborted at shutdown');

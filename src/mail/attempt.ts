@@ -17,8 +17,8 @@ export interface AttemptDeps extends AlertDeps {
 
 /** The result of an attempt. No reason contains the recipient's address or the content. */
 export type AttemptResult =
-  /** The mail is sent, now or by an earlier attempt. */
-  | { outcome: 'settled' }
+  /** Nothing is left to do: the mail is sent, now or by an earlier attempt, or was given up earlier. */
+  | { outcome: 'done' }
   /** It is given up; its alert is raised. */
   | { outcome: 'failed'; reason: string }
   | { outcome: 'postponed'; reason: string; retryAfterMs?: number };
@@ -31,13 +31,13 @@ const NOT_CONFIGURED = { kind: 'mail_not_configured', subject: 'SMTP_URL' } as c
  */
 export async function attemptMail(deps: AttemptDeps, mailId: string): Promise<AttemptResult> {
   const mail = await beginAttempt(deps.sql, mailId);
-  if (mail === undefined) return { outcome: 'settled' };
+  if (mail === undefined) return { outcome: 'done' };
   const result = await send(deps, mailId, mail);
   switch (result.outcome) {
     case 'accepted':
       await markSent(deps.sql, mailId);
       await clearAlert(deps.sql, NOT_CONFIGURED.kind, NOT_CONFIGURED.subject, 'worker');
-      return { outcome: 'settled' };
+      return { outcome: 'done' };
     case 'refused':
       return giveUp(deps, mailId, result.reason);
     case 'postponed':

@@ -35,8 +35,12 @@ const SEND_TIMEOUT_MS = 30_000;
 
 const MAX_CONCURRENT = 20;
 /** Further mails are postponed: a server that does not respond must not use up the worker's slots. */
-const MAX_UNDER_WAY = 40;
-const POSTPONED_MS = 5000;
+const MAX_WAITING = 20;
+const POSTPONED: MailerResult = {
+  outcome: 'postponed',
+  reason: 'Too many mails are being sent',
+  retryAfterMs: 5000,
+};
 
 /** Codes of a 5xx that refuse this service and not the mail: it is to authenticate first. */
 const REFUSED_LOGINS = [530, 534, 535, 538];
@@ -56,9 +60,9 @@ export function createMailer({ smtpUrl, mailFrom, requiresTls }: MailerSettings)
   });
   const domain = /@([^\s>]+)>?$/.exec(mailFrom)?.[1] ?? 'localhost';
   const limited = createKeyedLimiter(MAX_CONCURRENT);
-  let underWay = 0;
 
-  async function sendNow({ mailId, createdAt, to, ...content }: OutgoingMail) {
+  async function sendNow(mail: OutgoingMail): Promise<MailerResult> {
+    const { mailId, createdAt, to, ...content } = mail;
     try {
       await transport.sendMail({
         ...content,
@@ -70,21 +74,15 @@ export function createMailer({ smtpUrl, mailFrom, requiresTls }: MailerSettings)
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
       });
-      return { outcome: 'accepted' } as const;
+      return { outcome: 'accepted' };
     } catch (error) {
       return resultOf(error as SmtpError);
     }
   }
 
   return {
-    async send(mail) {
-      if (underWay >= MAX_UNDER_WAY) {
-        const reason = 'Too many mails are being sent';
-        return { outcome: 'postponed', reason, retryAfterMs: POSTPONED_MS };
-      }
-      underWay += 1;
-      return limited(smtpUrl, () => sendNow(mail)).finally(() => (underWay -= 1));
-    },
+    send: (mail) =>
+      limited(smtpUrl, () => sendNow(mail), { maxWaiting: MAX_WAITING, instead: () => POSTPONED }),
   };
 }
 

@@ -11,6 +11,7 @@ import { createPostgresRateLimiter } from '../http/rate-limit-postgres.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { createMemoryRateLimiter } from '../http/rate-limit.ts';
 import { createReadiness } from '../http/readiness.ts';
+import { securityTxtRoutes } from '../http/security-txt.ts';
 import { createVersionRegistry } from '../http/versions.ts';
 import { createMailer } from '../mail/mailer.ts';
 import { createAuthenticate } from '../merchants/authenticate.ts';
@@ -47,6 +48,8 @@ export interface Resources {
   log: Logger;
   /** Raises the contract's 5 s, for tests on a busy machine. */
   responseTimeoutMs?: number;
+  /** Raises the 0.5 s for which a request waits for the rate limiter, for the same reason. */
+  limiterTimeoutMs?: number;
   /** The payment gateways. Tests add one. */
   adapters?: readonly GatewayAdapter[];
 }
@@ -83,6 +86,7 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
  */
 export async function composeApi(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
+  const { limiterTimeoutMs } = resources;
   const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
@@ -112,7 +116,16 @@ export async function composeApi(resources: Resources) {
   ];
   const pages = composeDashboard(resources, { apiRoutes: routes, present, commands, workflows });
   const app = createApp({
-    routes: [...routes, ...pages, ...documentationOf(routes, config.publicBaseUrl)],
+    routes: [
+      ...routes,
+      ...pages,
+      ...documentationOf(routes, config.publicBaseUrl),
+      ...securityTxtRoutes({
+        contact: config.securityContact,
+        policyUrl: config.securityPolicyUrl,
+        publicBaseUrl: config.publicBaseUrl,
+      }),
+    ],
     authenticate: createAuthenticate({
       sql,
       pepper,
@@ -120,6 +133,7 @@ export async function composeApi(resources: Resources) {
       renewHmac: createRenewHmac({ sql, pepper, log }),
     }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
+    limiterTimeoutMs,
     readiness,
     trustedProxies: config.trustedProxies,
     log,

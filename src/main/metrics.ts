@@ -23,8 +23,7 @@ import { readOrderTotals } from '../orders/order-totals.ts';
 import { GATEWAY_OUTCOMES, onGatewayCallEnded } from '../payments/observed-gateway.ts';
 import { reconciliationLagSeconds } from '../payments/reconciliation-lag.ts';
 import { readTaskQueues } from '../temporal/task-queues.ts';
-import { ATTEMPT_OUTCOMES, onAttemptMade } from '../webhooks/attempts-made.ts';
-import { oldestDueSeconds } from '../webhooks/oldest-due.ts';
+import { ATTEMPT_OUTCOMES, oldestDueSeconds, onAttemptMade } from '../webhooks/attempts-made.ts';
 import { listenOn } from './listen.ts';
 
 /** The process whose metrics are served. */

@@ -7,6 +7,7 @@ import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { runMain } from './process.ts';
 import { openTemporal } from './temporal.ts';
+import { SetupError } from '../setup-error.ts';
 
 /** The minimum of a Temporal server: the namespace has thousands of short runs a day. */
 const HOUSEKEEPING_RETENTION_DAYS = 1;
@@ -21,7 +22,10 @@ await runMain({ name: 'migrate', load: loadConfig }, async (config, log) => {
   const { client: temporal } = await openTemporal(config, log);
   const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
   const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
-  log.info({ applied: await migrate(ownerUrl) }, 'PostgreSQL is up to date');
+  log.info(
+    { applied: await migrate(ownerUrl).catch(refuseOlderSchema) },
+    'PostgreSQL is up to date',
+  );
   const login = decodeURIComponent(new URL(databaseUrl).username);
   if (config.migrationDatabaseUrl !== undefined) await grantServicePrivileges(ownerUrl, login);
   await ensureNamespace(temporal, namespace);
@@ -34,3 +38,12 @@ await runMain({ name: 'migrate', load: loadConfig }, async (config, log) => {
   log.info('Temporal is up to date');
   await temporal.connection.close();
 });
+
+/** Before 1.0 the tables of an older version are not kept: their migrations have changed. */
+function refuseOlderSchema(error: unknown): never {
+  if (!(error instanceof Error) || !error.message.includes('checksum failed')) throw error;
+  throw new SetupError(
+    'The database was made by an older version of this service, whose tables and workflows differ: use a new database and a new Temporal namespace (npm start: another DATA_DIR)',
+    { cause: error },
+  );
+}

@@ -3,8 +3,6 @@ import { checkWebhookUrlAtSave, DEFAULT_DENIED_PORTS } from '../webhooks/address
 import type { CheckUrl } from '../webhooks/endpoints.ts';
 import { createDnsLookup } from '../webhooks/resolve-host.ts';
 
-const DNS_TIMEOUT_MS = 3000;
-
 function portOf(address: string | undefined, fallback: number): number {
   if (address === undefined) return fallback;
   const { port } = new URL(address.includes('://') ? address : `tcp://${address}`);
@@ -26,7 +24,7 @@ export function webhookRules(config: Config): { allowedCidrs: string[]; deniedPo
 
 /** Creates the check of a webhook URL before it is saved. */
 export function createUrlCheck(config: Config): CheckUrl {
-  const lookup = createDnsLookup(DNS_TIMEOUT_MS);
-  const rules = { ...webhookRules(config), lookup, dnsTimeoutMs: DNS_TIMEOUT_MS };
+  const lookup = createDnsLookup();
+  const rules = { ...webhookRules(config), lookup };
   return (url, environment) => checkWebhookUrlAtSave(url, { ...rules, environment });
 }

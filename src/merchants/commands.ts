@@ -119,10 +119,22 @@ export async function changeMerchantStatus(
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
+    ${to === 'APPROVED' ? sql`, woken AS (${wakeWaitingReleases(sql)})` : sql``}
     ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
     SELECT FROM changed`;
   if (changed.length === 0) return refuseChange(sql, merchantId, change, seen);
   return requireMerchant(sql, merchantId);
+}
+
+/** Nothing of a merchant that is not active is released: orders whose window is over wait. */
+function wakeWaitingReleases(sql: Sql) {
+  return sql`
+    INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+    SELECT order_number, 'release', '', service_now()
+    FROM changed JOIN orders o USING (merchant_id)
+    WHERE o.environment IN ('sandbox', 'production') AND o.status = 'DELIVERED'
+      AND o.pending_operation IS NULL AND o.completes_at <= service_now()
+    ON CONFLICT DO NOTHING`;
 }
 
 function assertLinkedAccount(linkedAccountId: string | undefined): void {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Counter } from 'prom-client';
+import { Counter } from '@prometheus-io/client';
 import { countOpenAlerts, onAlertRaised } from '../alerts/alerts.ts';
 import { ALERT_KINDS } from '../alerts/kinds.ts';
 import type { Sql } from '../db/client.ts';

@@ -1,4 +1,4 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Histogram } from '@prometheus-io/client';
 import type { MetricFamily } from './registry.ts';
 import { metricName } from './registry.ts';
 

@@ -1,4 +1,4 @@
-import { Histogram } from 'prom-client';
+import { Histogram } from '@prometheus-io/client';
 import { onRequestAnswered } from '../http/answered-requests.ts';
 import type { MetricFamily } from './registry.ts';
 import { metricName } from './registry.ts';

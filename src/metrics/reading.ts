@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
-import { Gauge } from 'prom-client';
+import type { Registry } from '@prometheus-io/client';
+import { Gauge } from '@prometheus-io/client';
 import { withinTimeout } from '../http/deadline.ts';
 import { metricName } from './registry.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Histogram } from '@prometheus-io/client';
 import { addGauge, createReading } from './reading.ts';
 import type { MetricFamily } from './registry.ts';
 import { metricName } from './registry.ts';

@@ -44,7 +44,7 @@ export async function addDocument(
   { kind, fileName: declaredName, content }: Upload,
 ): Promise<void> {
   const { sql, dataBox } = deps;
-  const { fileName, mediaType } = await checkFile(content, declaredName);
+  const { fileName, mediaType } = checkFile(content, declaredName);
   const documentId = `doc_${ulid()}`;
   const sha256 = createHash('sha256').update(content).digest();
   const sealed = dataBox.sealBytes(content, documentContext(merchantId, documentId));

@@ -114,8 +114,6 @@ const PLACEHOLDERS = {
   'Idempotency-Key': 'A_KEY_OF_YOUR_OWN',
 };
 
-const ACTION_IDS = Object.keys(ACTIONS) as OrderActionId[];
-
 /**
  * Binds the actions to the routes that carry them out.
  *
@@ -124,8 +122,13 @@ const ACTION_IDS = Object.keys(ACTIONS) as OrderActionId[];
  * @throws Error if an action has no route, or a field of its body no label
  */
 export function createOrderActions(routes: readonly Route[], publicBaseUrl: string): OrderActions {
-  const routeOf = new Map(ACTION_IDS.map((id) => [id, findRoute(routes, id)] as const));
-  const actions = ACTION_IDS.map((id) => actionOf(id, requireRoute(routeOf, id)));
+  const routeOf = ({ id }: Pick<OrderAction, 'id'>): Route => {
+    const route = routes.find(({ operationId }) => operationId === id);
+    if (!route) throw new Error(`No route has the operation id ${id}`);
+    return route;
+  };
+  const ids = Object.keys(ACTIONS) as OrderActionId[];
+  const actions = ids.map((id) => actionOf(id, routeOf({ id })));
   const inEnvironment = (environment: Environment) =>
     actions.filter(({ isTestHelper }) => !isTestHelper || environment === 'sandbox');
   return {
@@ -141,31 +144,15 @@ export function createOrderActions(routes: readonly Route[], publicBaseUrl: stri
         headers: { 'Idempotency-Key': idempotencyKey },
         body: bodyOf(action, values),
       };
-      const reply = await requireRoute(routeOf, action.id).handle(input, context);
+      const reply = await routeOf(action).handle(input, context);
       return z.object({ message: z.string() }).parse(reply.body).message;
     },
     curlOf: (action, order, values) => {
-      const { path } = requireRoute(routeOf, action.id);
-      const base = publicBaseUrl + BASE_PATHS[order.environment];
-      return curlOfPost(
-        base + path.replace('{id}', order.orderNumber),
-        PLACEHOLDERS,
-        bodyOf(action, values),
-      );
+      const path = routeOf(action).path.replace('{id}', order.orderNumber);
+      const url = publicBaseUrl + BASE_PATHS[order.environment] + path;
+      return curlOfPost(url, PLACEHOLDERS, bodyOf(action, values));
     },
   };
-}
-
-function findRoute(routes: readonly Route[], id: OrderActionId): Route {
-  const route = routes.find(({ operationId }) => operationId === id);
-  if (!route) throw new Error(`No route has the operation id ${id}`);
-  return route;
-}
-
-function requireRoute(routes: ReadonlyMap<OrderActionId, Route>, id: OrderActionId): Route {
-  const route = routes.get(id);
-  if (!route) throw new Error(`The action ${id} has no route`);
-  return route;
 }
 
 function actionOf(id: OrderActionId, route: Route): OrderAction {

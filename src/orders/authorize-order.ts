@@ -3,7 +3,7 @@ import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import { addRequestFields } from '../http/request-context.ts';
-import { findOrder } from './queries.ts';
+import { findOrder } from './find-orders.ts';
 import type { OrderRow } from './rows.ts';
 
 /** The errors of {@link authorizeOrder}. */

@@ -19,6 +19,8 @@ export interface CommandOrigin {
 
 /** A command to record. */
 export interface NewCommand {
+  /** When its order is woken unless an Update of it has returned by then, in milliseconds. */
+  wakeAfterMs?: number;
   orderNumber: string;
   commandId: string;
   body: CommandBody;
@@ -28,11 +30,22 @@ export interface NewCommand {
 /** Records a command before the workflow receives its message. A repeat keeps the first row. */
 export async function writeCommand(
   sql: Sql,
-  { orderNumber, commandId, body, origin }: NewCommand,
+  { orderNumber, commandId, body, origin, wakeAfterMs }: NewCommand,
 ): Promise<ReplayState> {
   const { actor = null, reason = null } = origin ?? {};
+  // A command whose step is recorded keeps the line that it has: the workflow may lack the step.
+  const wakeup = sql`
+    WITH wakeup AS (
+      INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+      SELECT ${orderNumber}, 'command', ${commandId},
+        service_now() + ${wakeAfterMs ?? 0} * interval '1 millisecond'
+      WHERE NOT EXISTS (SELECT FROM order_steps
+        WHERE order_number = ${orderNumber} AND command_id = ${commandId})
+      ON CONFLICT DO NOTHING
+    )`;
   // `xmax` is 0 in a row that this statement inserted, and not 0 in one that it updated.
   const [row] = await sql<[ReplayState]>`
+    ${wakeAfterMs === undefined ? sql`` : wakeup}
     INSERT INTO order_commands AS kept (order_number, command_id, body, actor, reason)
     VALUES (${orderNumber}, ${commandId}, ${sql.json(body)}, ${actor}, ${reason})
     ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
@@ -72,9 +85,14 @@ export async function isMismatch(
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
-  dispute: { commandId: string; reason: string; operator?: Actor | undefined },
+  dispute: {
+    commandId: string;
+    reason: string;
+    operator?: Actor | undefined;
+    wakeAfterMs?: number;
+  },
 ): Promise<(ReplayState & { receivedAt: Date }) | undefined> {
-  const { commandId, reason, operator } = dispute;
+  const { commandId, reason, operator, wakeAfterMs = 0 } = dispute;
   const audited = sql`, audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
       SELECT ${operator?.name ?? ''}, ${operator?.address ?? null}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
@@ -90,9 +108,15 @@ export async function writeDispute(
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})
       RETURNING order_number, merchant_id, ${receivedAtOf(sql)} AS received_at
+    ), wakeups AS (
+      INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+      SELECT order_number, cause, ${commandId}, service_now() + ${wakeAfterMs} * interval '1 millisecond'
+      FROM waiting, unnest('{command,dispute}'::wakeup_cause[]) AS cause
+      ON CONFLICT DO NOTHING
     )${operator === undefined ? sql`` : audited}
-    INSERT INTO order_commands AS kept (order_number, command_id, body, received_at)
-    SELECT order_number, ${commandId}, ${sql.json({ reason })}, received_at FROM waiting
+    INSERT INTO order_commands AS kept (order_number, command_id, body, actor, received_at)
+    SELECT order_number, ${commandId}, ${sql.json({ reason })}, ${operator?.name ?? null}, received_at
+    FROM waiting
     ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
     RETURNING received_at, kept.xmax <> 0 AS replayed,
       kept.body <> ${sql.json({ reason })} AS mismatch`;
@@ -119,6 +143,9 @@ export async function removeCommand(
     WITH released AS (
       UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
       WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${commandId}
+    ), answered AS (
+      DELETE FROM order_wakeups WHERE order_number = ${orderNumber}
+        AND cause IN ('command', 'dispute') AND cause_id = ${commandId}
     )
     DELETE FROM order_commands r
     WHERE order_number = ${orderNumber} AND command_id = ${commandId}
@@ -134,29 +161,7 @@ export async function findCarriedOut(
   { orderNumber, commandId }: CommandRef,
 ): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
-    SELECT o.* FROM orders o JOIN order_steps s USING (order_number)
+    SELECT o.* FROM orders_with_dispute o JOIN order_steps s USING (order_number)
     WHERE s.order_number = ${orderNumber} AND s.command_id = ${commandId}`;
-  return row;
-}
-
-/**
- * Marks the steps up to this command's as acknowledged: the workflow has returned the result of the
- * Update, so it has them.
- *
- * @returns the order as it is now; undefined unless this command was carried out
- */
-export async function acknowledgeCommand(
-  sql: Sql,
-  { orderNumber, commandId }: CommandRef,
-): Promise<OrderRow | undefined> {
-  const [row] = await sql<OrderRow[]>`
-    WITH answered AS (
-      SELECT order_number, step_number FROM order_steps
-      WHERE order_number = ${orderNumber} AND command_id = ${commandId}
-    ), acknowledged AS (
-      UPDATE order_steps s SET unacknowledged = false FROM answered a
-      WHERE s.order_number = ${orderNumber} AND s.unacknowledged AND s.step_number <= a.step_number
-    )
-    SELECT o.* FROM orders o JOIN answered USING (order_number)`;
   return row;
 }

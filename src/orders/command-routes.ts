@@ -1,17 +1,8 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
-import { defineRoute } from '../http/define-route.ts';
-import { keyHeaders } from '../http/idempotency-key.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
-import { orderErrors } from './authorize-order.ts';
-import {
-  authorizeCommand,
-  commandReply,
-  commandResponse,
-  merchantRoute,
-  orderParams,
-} from './route-parts.ts';
+import { commandRoute, merchantRoute } from './route-parts.ts';
 import {
   acceptSchema,
   cancelSchema,
@@ -24,7 +15,6 @@ import {
 /** The declaration of a merchant's command on an order: the properties in which the routes differ. */
 interface CommandRoute {
   message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
-  /** The last part of the path, and the operation from which the command id is derived. */
   action: string;
   operationId: string;
   summary: string;
@@ -99,35 +89,15 @@ const COMMAND_ROUTES: readonly CommandRoute[] = [
 ];
 
 /** The routes of a merchant's commands on an existing order. */
-export function commandRoutes(deps: OrderRouteDeps): Route[] {
-  return COMMAND_ROUTES.map((route) => commandRoute(deps, route));
-}
-
-function commandRoute({ sql, commands }: OrderRouteDeps, route: CommandRoute): Route {
-  const { message, action, operationId, summary, description, done, body } = route;
-  return defineRoute({
-    ...merchantRoute,
-    method: 'POST',
-    path: `/orders/{id}/${action}`,
-    operationId,
-    summary,
-    description,
-    tags: route.tags ?? merchantRoute.tags,
-    params: orderParams,
-    headers: keyHeaders,
-    body,
-    responses: { 200: commandResponse },
-    errors: [...orderErrors, 'INVALID_STATE', ...(route.errors ?? [])],
-  }).handledBy(async (request) => {
-    const { order, commandId } = await authorizeCommand(sql, request, action);
-    const result = await commands.send({
-      order,
-      name: message,
-      message: { commandId },
-      body: textsOf(request.body),
-    });
-    return commandReply(done, result);
-  });
+export function commandRoutes({ sql, commands }: OrderRouteDeps): Route[] {
+  return COMMAND_ROUTES.map(({ message: name, ...route }) =>
+    commandRoute(sql, {
+      ...merchantRoute,
+      ...route,
+      carryOut: (order, commandId, body) =>
+        commands.send({ order, name, message: { commandId }, body: textsOf(body) }),
+    }),
+  );
 }
 
 /** The fields that the client has sent, without those that are null. */

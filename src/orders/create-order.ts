@@ -1,17 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ulid } from 'ulid';
-import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { paiseFromRupees } from '../domain/index.ts';
 import { addRequestFields } from '../http/request-context.ts';
-import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { NewOrder } from './insert-order.ts';
 import { insertOrder } from './insert-order.ts';
 import type { PresentOrder } from './presenter.ts';
-import { orderInputOf, startUnstarted } from './recovery.ts';
+import type { WakeDeps } from './wake-order.ts';
+import { orderInputOf, wakeOrder } from './wake-order.ts';
 import type { CreateOrder } from './schemas.ts';
-import type { CommandResult } from './send-command.ts';
+import type { CommandResult, SweepDuration } from './send-command.ts';
 
 /** The lengths of an order's deadlines, in milliseconds. */
 export interface OrderDurations {
@@ -21,10 +20,8 @@ export interface OrderDurations {
 }
 
 /** The dependencies of {@link createOrder}. */
-export interface CreateOrderDeps {
-  sql: Sql;
-  workflows: OrderWorkflows;
-  durations: OrderDurations;
+export interface CreateOrderDeps extends WakeDeps {
+  durations: OrderDurations & SweepDuration;
   present: PresentOrder;
 }
 
@@ -39,12 +36,14 @@ export interface CreateOrderRequest {
 
 /** Inserts the order's row, then starts its workflow. A repeat returns the existing order. */
 export async function createOrder(
-  { sql, workflows, durations, present }: CreateOrderDeps,
+  deps: CreateOrderDeps,
   request: CreateOrderRequest,
 ): Promise<CommandResult> {
+  const { sql, workflows, durations, present } = deps;
   const newOrder = newOrderOf(request, durations);
-  const { order, isInserted, isUnstarted } = await insertOrder(sql, newOrder, {
+  const { order, isInserted, isNew } = await insertOrder(sql, newOrder, {
     paymentLinkMs: durations.paymentLinkMs,
+    wakeAfterMs: durations.sweepAfterMs,
     present,
   });
   addRequestFields({ orderNumber: order.orderNumber });
@@ -52,7 +51,7 @@ export async function createOrder(
   // A repeat starts no workflow after the first has begun: after Temporal's retention period the
   // workflow id is free again, and a second workflow would run.
   if (isInserted) await workflows.start(orderInputOf(order));
-  else if (isUnstarted) await startUnstarted(workflows, order);
+  else if (isNew) await wakeOrder(deps, order.orderNumber);
   // An erased order has nothing left to compare with.
   const isComparable = !isInserted && order.erasedAt === null;
   const mismatch = isComparable && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;

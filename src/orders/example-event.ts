@@ -1,8 +1,8 @@
 import type { Environment, EventType } from '../domain/index.ts';
-import { EXAMPLE_EVENTS, EXAMPLE_PAYMENT_FAILURE } from './examples.ts';
+import { exampleEvent } from './examples.ts';
 
 /** What a receiver can recognise the order of a test event by: no order has this number. */
-export const NO_ORDER = {
+const NO_ORDER = {
   order_number: `ORD${'0'.repeat(26)}`,
   buyer: { email: 'buyer@example.com', name: 'Test Buyer', phone: '+910000000000' },
   description: 'A test of your webhook URL: this order does not exist',
@@ -12,22 +12,23 @@ export const NO_ORDER = {
 /**
  * The body of one of the nine events, as if it had happened at `at` to an order that does not exist.
  * Its status is that of the specification's "Event types".
+ *
+ * @param others fields of the event that have other values
  */
 export function exampleEventBody(
   type: EventType,
   { environment, eventId, at }: { environment: Environment; eventId: string; at: Date },
+  others: { event?: string; sequence?: number } = {},
 ): string {
-  const { order, sequence } = EXAMPLE_EVENTS[type];
-  const { merchant_order_id: _, ...example } = order;
-  const failure = type === 'PAYMENT_FAILED' ? { payment_failure: EXAMPLE_PAYMENT_FAILURE } : {};
-  const laterMs = at.getTime() - Date.parse(order.updated_at);
+  const example = exampleEvent(type);
+  const { merchant_order_id: _, ...data } = example.data;
+  const laterMs = at.getTime() - Date.parse(example.timestamp);
   const event = {
-    event: type,
+    ...example,
+    ...others,
     event_id: eventId,
-    sequence,
-    timestamp: order.updated_at,
     environment,
-    data: { ...example, ...NO_ORDER, ...failure },
+    data: { ...data, ...NO_ORDER },
   };
   return JSON.stringify(event, (_key, value: unknown) => moved(value, laterMs));
 }

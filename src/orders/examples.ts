@@ -128,9 +128,6 @@ export const EXAMPLE_ORDERS = {
   cancelled: example(CANCELLED),
 } as const;
 
-/** Why the payment of the example order failed at first. */
-export const EXAMPLE_PAYMENT_FAILURE = { reason: "The buyer's bank declined the payment" };
-
 /** The example order of each event, and the event's sequence on the order. */
 export const EXAMPLE_EVENTS = {
   ORDER_CREATED: { order: EXAMPLE_ORDERS.created, sequence: 1 },
@@ -144,6 +141,20 @@ export const EXAMPLE_EVENTS = {
   REFUND_PROCESSED: { order: EXAMPLE_ORDERS.refunded, sequence: 6 },
   ORDER_CANCELLED: { order: EXAMPLE_ORDERS.cancelled, sequence: 2 },
 } as const satisfies Record<EventType, { order: Order; sequence: number }>;
+
+/** An event of the example order as merchants receive it. */
+export function exampleEvent(event: EventType) {
+  const { order, sequence } = EXAMPLE_EVENTS[event];
+  const payment_failure = { reason: "The buyer's bank declined the payment" };
+  return {
+    event,
+    event_id: exampleEventId(sequence),
+    sequence,
+    timestamp: order.updated_at,
+    environment: 'sandbox',
+    data: { ...order, ...(event === 'PAYMENT_FAILED' && { payment_failure }) },
+  };
+}
 
 /** The timeline of the example order after its delivery. */
 export const EXAMPLE_TIMELINE: Timeline = timelineSchema.parse({

@@ -2,11 +2,12 @@ import type postgres from 'postgres';
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import { createOrder } from '../domain/index.ts';
+import { ATTEMPT_LEASE_MS } from '../webhooks/public.ts';
 import { erasedKeyOf } from './erased-key.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { OrderRow } from './rows.ts';
-import { NO_DISPUTE_ANSWER } from './step-columns.ts';
+import { NO_DISPUTE } from './step-columns.ts';
 
 /** The columns that POST /orders sets. {@link insertOrder} adds the times, by the database's clock. */
 export type NewOrder = Pick<
@@ -33,7 +34,7 @@ export interface InsertedOrder {
   /** False when an order with this idempotency key existed. */
   isInserted: boolean;
   /** No workflow of the order has begun yet. */
-  isUnstarted: boolean;
+  isNew: boolean;
 }
 
 /**
@@ -49,19 +50,21 @@ const MAX_INSERT_DELAY_SECONDS = 10;
  * inserts them.
  *
  * @param options.paymentLinkMs how long the payment link is valid, in milliseconds
+ * @param options.wakeAfterMs when the order is woken unless its workflow has begun, in milliseconds
  */
 export async function insertOrder(
   sql: Sql,
   order: NewOrder,
-  options: { paymentLinkMs: number; present: PresentOrder },
+  options: { paymentLinkMs: number; wakeAfterMs: number; present: PresentOrder },
 ): Promise<InsertedOrder> {
-  const { paymentLinkMs, present } = options;
+  const { paymentLinkMs, wakeAfterMs, present } = options;
   for (;;) {
     const { now, gateway, ...found } = await findByKey(sql, order);
     if (found.order) return { ...found, order: found.order, isInserted: false };
     const paymentLinkExpiresAt = new Date(now.getTime() + paymentLinkMs);
     const row = newRow({ ...order, gateway, createdAt: now, paymentLinkExpiresAt });
-    if (await insert(sql, row, present)) return { order: row, isInserted: true, isUnstarted: true };
+    const isInserted = await insert(sql, row, { present, wakeAfterMs });
+    if (isInserted) return { order: row, isInserted, isNew: true };
     // An equal request inserted its order meanwhile: the next iteration finds it.
   }
 }
@@ -71,26 +74,24 @@ async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: 
   const withKey = (key: string) => sql`
     SELECT order_number FROM orders
     WHERE merchant_id = ${merchantId} AND environment = ${environment} AND idempotency_key = ${key}`;
-  const [row] = await sql<[OrderRow & { now: Date; isUnstarted: boolean; chosen: string }]>`
+  const [row] = await sql<[OrderRow & { now: Date; isNew: boolean; chosen: string }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
-      u.order_number IS NOT NULL AS is_unstarted, m.gateway AS chosen
+      w.order_number IS NOT NULL AS is_new, m.gateway AS chosen
     FROM merchants m
-    LEFT JOIN orders o ON o.order_number = coalesce(
+    LEFT JOIN orders_with_dispute o ON o.order_number = coalesce(
       (${withKey(idempotencyKey)}), (${withKey(erasedKeyOf(merchantId, idempotencyKey))}))
-    LEFT JOIN unstarted_orders u ON u.order_number = o.order_number
+    LEFT JOIN order_wakeups w ON w.order_number = o.order_number AND w.cause = 'creation'
     WHERE m.merchant_id = ${merchantId}`;
-  const { now, isUnstarted: isWaiting, chosen: gateway, ...order } = row;
+  const { now, isNew, chosen: gateway, ...order } = row;
   const isFound = (order.orderNumber as string | null) !== null;
-  return { now, gateway, isUnstarted: isWaiting, order: isFound ? order : undefined };
+  return { now, gateway, isNew, order: isFound ? order : undefined };
 }
 
-/** @returns true when no workflow of this order has begun yet */
-export async function isUnstarted(sql: Sql, orderNumber: string): Promise<boolean> {
-  const rows = await sql`SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`;
-  return rows.length > 0;
-}
-
-async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<boolean> {
+async function insert(
+  sql: Sql,
+  row: OrderRow,
+  { present, wakeAfterMs }: { present: PresentOrder; wakeAfterMs: number },
+): Promise<boolean> {
   const { step } = createOrder(
     row.terms,
     row.createdAt.getTime(),
@@ -103,12 +104,10 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
       WHERE created_at > service_now() - ${MAX_INSERT_DELAY_SECONDS} * interval '1 second'
       ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
       RETURNING order_number, merchant_id, environment, status, created_at
-    ), unstarted AS (
-      INSERT INTO unstarted_orders SELECT order_number, created_at FROM inserted
     ), first_step AS (
-      INSERT INTO order_steps (order_number, step_number, kind, at, status, step, unacknowledged)
+      INSERT INTO order_steps (order_number, step_number, kind, at, status, step)
       SELECT order_number, ${step.number}, ${step.kind}, created_at, status,
-        ${sql.json(step as object as postgres.JSONValue)}, false
+        ${sql.json(step as object as postgres.JSONValue)}
       FROM inserted
     ), event AS (
       INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
@@ -117,11 +116,15 @@ async function insert(sql: Sql, row: OrderRow, present: PresentOrder): Promise<b
       FROM inserted
     ), delivery AS (
       INSERT INTO webhook_deliveries
-        (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at)
+        (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at)
       SELECT ${deliveryId ?? ''}, ${eventId ?? ''}, merchant_id, environment, ${step.kind},
-        created_at
+        created_at, created_at + ${wakeAfterMs + ATTEMPT_LEASE_MS} * interval '1 millisecond'
       FROM inserted JOIN merchant_environments m USING (merchant_id, environment)
       WHERE m.webhook_url IS NOT NULL
+    ), wakeup AS (
+      INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+      SELECT order_number, 'creation'::wakeup_cause, '',
+        created_at + ${wakeAfterMs} * interval '1 millisecond' FROM inserted
     )
     SELECT FROM inserted`;
   return written.length > 0;
@@ -141,16 +144,15 @@ function newRow(
     paymentUtr: null,
     paidAt: null,
     completesAt: null,
-    disputeReason: null,
-    disputeRaisedAt: null,
-    disputeRespondBy: null,
-    ...NO_DISPUTE_ANSWER,
+    ...NO_DISPUTE,
     refundAmountPaise: null,
     refundReason: null,
     refundProcessedAt: null,
     cancelledBy: null,
     cancelReason: null,
     cancelledAt: null,
+    waitingDisputeId: null,
+    waitingDisputeReceivedAt: null,
     openSessionId: null,
     erasedAt: null,
     updatedAt: order.createdAt,

@@ -1,7 +1,6 @@
 import type { AlertDeps } from '../alerts/alerts.ts';
 import { raiseAlert } from '../alerts/alerts.ts';
-import type { Sql } from '../db/client.ts';
-import type { RecoveryDeps } from './recovery.ts';
+import type { WakeDeps } from './wake-order.ts';
 
 const ORDERS_PER_QUERY = 500;
 
@@ -16,7 +15,7 @@ const MESSAGES = {
  *
  * @returns the number of lost orders
  */
-export async function alertLostOrders(deps: RecoveryDeps, since: Date): Promise<number> {
+export async function alertLostOrders(deps: WakeDeps, since: Date): Promise<number> {
   let lost = 0;
   let page: string[] = [];
   for await (const orderNumber of deps.workflows.listEnded(since)) {
@@ -26,15 +25,6 @@ export async function alertLostOrders(deps: RecoveryDeps, since: Date): Promise<
     page = [];
   }
   return lost + (await alertLostAmong(deps, page));
-}
-
-/** @returns those of the order numbers that have no row */
-export async function findWithoutRow(sql: Sql, orderNumbers: string[]): Promise<string[]> {
-  if (orderNumbers.length === 0) return [];
-  const lost = await sql<{ orderNumber: string }[]>`
-    SELECT order_number FROM unnest(${orderNumbers}::text[]) asked (order_number)
-    WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_number = asked.order_number)`;
-  return lost.map(({ orderNumber }) => orderNumber);
 }
 
 /**
@@ -56,8 +46,10 @@ export async function alertWithoutRow(
 }
 
 /** @returns the number of orders without a row */
-async function alertLostAmong(deps: RecoveryDeps, orderNumbers: string[]): Promise<number> {
-  const lost = await findWithoutRow(deps.sql, orderNumbers);
-  for (const orderNumber of lost) await alertWithoutRow(deps, orderNumber, 'has ended');
+async function alertLostAmong(deps: WakeDeps, orderNumbers: string[]): Promise<number> {
+  const lost = await deps.sql<{ orderNumber: string }[]>`
+    SELECT order_number FROM unnest(${orderNumbers}::text[]) asked (order_number)
+    WHERE NOT EXISTS (SELECT FROM orders o WHERE o.order_number = asked.order_number)`;
+  for (const { orderNumber } of lost) await alertWithoutRow(deps, orderNumber, 'has ended');
   return lost.length;
 }

@@ -1,27 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
-import type { OrderAttention } from './attention.ts';
 import { readOrderAttention } from './attention.ts';
-import type { DayOfOrders } from './daily-outcomes.ts';
 import { countOrdersByDay } from './daily-outcomes.ts';
 import type { DisputeRecord } from './disputes.ts';
 import { readDisputes } from './disputes.ts';
 import type { DisputeList } from './merchant-disputes.ts';
 import { listMerchantDisputes } from './merchant-disputes.ts';
 import { ordersCsv } from './orders-csv.ts';
-import { findOrder } from './queries.ts';
+import { findOrder } from './find-orders.ts';
 import type { OrderRow } from './rows.ts';
 import type { MerchantSearch, OrderOwner, SearchPart } from './search-orders.ts';
 import { searchOrders } from './search-orders.ts';
 import type { TimelineRow } from './timeline.ts';
 import { readTimeline } from './timeline.ts';
-
-/** A part of a list of orders. */
-export interface OrderList {
-  orders: OrderRow[];
-  hasMore: boolean;
-}
 
 /** What the page of one order shows of it. */
 export interface OrderDetails {
@@ -36,29 +28,23 @@ export interface OrderDetails {
 }
 
 /** What a merchant may read of its own orders in one environment. */
-export interface MerchantOrders {
-  search(owner: OrderOwner, search: MerchantSearch, part: SearchPart): Promise<OrderList>;
-  /** The found orders as the parts of a CSV file. */
-  csv(owner: OrderOwner, search: MerchantSearch): AsyncGenerator<string>;
-  /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
-  read(owner: OrderOwner, orderNumber: string): Promise<OrderDetails>;
-  listDisputes(owner: OrderOwner, list: DisputeList, part: SearchPart): Promise<OrderList>;
-  readAttention(owner: OrderOwner): Promise<OrderAttention>;
-  countByDay(owner: OrderOwner, days: number): Promise<DayOfOrders[]>;
-}
+export type MerchantOrders = ReturnType<typeof createMerchantOrders>;
 
 /** Binds what a merchant may read to the database. */
-export function createMerchantOrders(sql: Sql): MerchantOrders {
+export function createMerchantOrders(sql: Sql) {
   return {
-    search: (owner, search, part) => searchOrders(sql, owner, search, part),
-    csv: (owner, search) => ordersCsv(sql, owner, search),
-    read: (owner, orderNumber) => readOrder(sql, owner, orderNumber),
-    listDisputes: (owner, list, part) => listMerchantDisputes(sql, owner, list, part),
-    readAttention: (owner) => readOrderAttention(sql, owner),
-    countByDay: (owner, days) => countOrdersByDay(sql, owner, days),
+    search: (owner: OrderOwner, search: MerchantSearch, part: SearchPart) =>
+      searchOrders(sql, owner, search, part),
+    csv: (owner: OrderOwner, search: MerchantSearch) => ordersCsv(sql, owner, search),
+    read: (owner: OrderOwner, orderNumber: string) => readOrder(sql, owner, orderNumber),
+    listDisputes: (owner: OrderOwner, list: DisputeList, part: SearchPart) =>
+      listMerchantDisputes(sql, owner, list, part),
+    readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
+    countByDay: (owner: OrderOwner, days: number) => countOrdersByDay(sql, owner, days),
   };
 }
 
+/** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
 async function readOrder(
   sql: Sql,
   { merchantId, environment }: OrderOwner,

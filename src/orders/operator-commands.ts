@@ -5,10 +5,10 @@ import { DomainError } from '../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { findOrderAnywhere } from './find-orders.ts';
 import { newCommandId } from './command-ids.ts';
-import type { RecoveryDeps } from './recovery.ts';
-import { recoverOrder } from './recovery.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
+import type { WakeDeps } from './wake-order.ts';
+import { wakeOrder } from './wake-order.ts';
 import { decisionSchema, disputeSchema, refundSchema } from './schemas.ts';
 
 /** The dependencies of an operator's commands. */
@@ -103,10 +103,10 @@ export async function refundForMerchant(
 }
 
 /** What the recovery of an order by an operator needs. */
-export type RecoverDeps = RecoveryDeps & Pick<OperatorDeps, 'actor'>;
+export type RecoverDeps = WakeDeps & Pick<OperatorDeps, 'actor'>;
 
 /**
- * Reconciles an order with its workflow at an operator's request: see {@link recoverOrder}. The audit
+ * Wakes an order at an operator's request: see {@link wakeOrder}. The audit
  * row is inserted first.
  *
  * @throws DomainError `ORDER_NOT_FOUND`
@@ -114,10 +114,10 @@ export type RecoverDeps = RecoveryDeps & Pick<OperatorDeps, 'actor'>;
 export async function recoverForOperator(
   deps: RecoverDeps,
   orderNumber: string,
-): Promise<Awaited<ReturnType<typeof recoverOrder>>> {
+): Promise<Awaited<ReturnType<typeof wakeOrder>>> {
   const order = await findOrderAnywhere(deps.sql, orderNumber);
   await writeAudit(deps.sql, order, { actor: deps.actor, action: 'order.recover', details: {} });
-  return recoverOrder(deps, orderNumber);
+  return wakeOrder(deps, orderNumber);
 }
 
 function writeAudit(

@@ -16,10 +16,7 @@ export interface OrderTotals {
   overdue: { status: OrderStatus; overdueSeconds: number }[];
 }
 
-/**
- * Counts orders by the blocks that lists use, and one by one only those that are in no block yet:
- * docs/adr/0006-listing-a-million-orders.md.
- */
+/** Counts orders by the blocks that lists use: docs/adr/0006-listing-a-million-orders.md. */
 export async function readOrderTotals(sql: Sql): Promise<OrderTotals> {
   const [counts, oldest, operations, overdue] = await Promise.all([
     countOrders(sql),
@@ -32,28 +29,10 @@ export async function readOrderTotals(sql: Sql): Promise<OrderTotals> {
 
 async function countOrders(sql: Sql): Promise<OrderTotals['counts']> {
   return sql<OrderTotals['counts']>`
-    WITH blocks AS (
-      SELECT environment, statuses.status, sum(statuses.orders) AS orders
-      FROM order_blocks, unnest(enum_range(NULL::order_status), by_status) AS statuses (status, orders)
-      GROUP BY environment, statuses.status
-    ),
-    newest AS (
-      SELECT e.environment, s.status, sum((
-        SELECT count(*) FROM orders o
-        WHERE o.merchant_id = m.merchant_id AND o.environment = e.environment AND o.status = s.status
-          AND o.created_at >= coalesce(b.ends_at, '-infinity'))) AS orders
-      FROM merchants m
-      CROSS JOIN unnest(enum_range(NULL::environment)) AS e (environment)
-      LEFT JOIN (
-        SELECT merchant_id, environment, max(ends_at) AS ends_at FROM order_blocks
-        GROUP BY merchant_id, environment
-      ) AS b ON b.merchant_id = m.merchant_id AND b.environment = e.environment
-      CROSS JOIN unnest(enum_range(NULL::order_status)) AS s (status)
-      GROUP BY e.environment, s.status
-    )
-    SELECT environment, status, sum(orders)::float8 AS count
-    FROM (SELECT * FROM blocks UNION ALL SELECT * FROM newest) AS parts
-    GROUP BY environment, status HAVING sum(orders) > 0`;
+    SELECT environment, counted.status, sum(counted.orders)::float8 AS count
+    FROM merchants, unnest(enum_range(NULL::environment)) AS environment,
+      count_orders_before(merchant_id, environment, 'infinity') AS counted
+    GROUP BY environment, counted.status HAVING sum(counted.orders) > 0`;
 }
 
 /** Order numbers are in the order of creation, so the index of open orders has all that is needed. */
@@ -85,9 +64,9 @@ async function findOverdue(sql: Sql): Promise<OrderTotals['overdue']> {
         WHERE completes_at IS NOT NULL AND pending_operation IS NULL
         ORDER BY completes_at, order_number LIMIT 1)
       UNION ALL
-      (SELECT status, dispute_respond_by FROM orders
-        WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW') AND pending_operation IS NULL
-        ORDER BY dispute_respond_by, order_number LIMIT 1)
+      (SELECT status, respond_by FROM disputes d JOIN orders USING (order_number)
+        WHERE ended_at IS NULL AND pending_operation IS NULL
+        ORDER BY respond_by, d.order_number LIMIT 1)
     )
     SELECT status, extract(epoch FROM service_now() - deadline)::float8 AS overdue_seconds
     FROM first WHERE deadline < service_now()`;

@@ -1,11 +1,10 @@
 /** What other features may import from the orders. */
 export { authorizeOrder, orderErrors } from './authorize-order.ts';
 export { curlOfFirstOrder } from './curl.ts';
-export { exampleEventBody, NO_ORDER } from './example-event.ts';
+export { exampleEventBody } from './example-event.ts';
 export { erasedKeyOf } from './erased-key.ts';
 export { ERASED, markErased } from './erased.ts';
-export { findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
-export { findOrder } from './queries.ts';
+export { findOrder, findOrderAnywhere, findOrderByNumber } from './find-orders.ts';
 export type { DisputeEnding, DisputeRecord, RunningDispute } from './disputes.ts';
 export { listRunningDisputes, readDisputes } from './disputes.ts';
 export type { Timeline, TimelineRow } from './timeline.ts';
@@ -22,9 +21,9 @@ export {
   refundForMerchant,
 } from './operator-commands.ts';
 export { searchAllOrders } from './search-all-orders.ts';
-export type { UnprocessedOrder } from './unprocessed-orders.ts';
-export { findUnprocessedOrders } from './unprocessed-orders.ts';
-export { signalOrder } from './recovery.ts';
+export type { OverdueOrder } from './wakeups.ts';
+export { findOverdueOrders } from './wakeups.ts';
+export { signalOrder } from './wake-order.ts';
 export { findCarriedOut, writeCommand } from './command-queries.ts';
 export type { OrderRow } from './rows.ts';
 export type { FormValues, OrderAction, OrderActionId, OrderActions } from './actions.ts';
@@ -33,5 +32,4 @@ export { MOST_COUNTED } from './attention.ts';
 export type { DayOfOrders } from './daily-outcomes.ts';
 export type { MerchantOrders, OrderDetails } from './merchant-orders.ts';
 export type { MerchantSearch, OrderOwner } from './search-orders.ts';
-export type { SentencePart } from './waiting.ts';
 export { waitingOf } from './waiting.ts';

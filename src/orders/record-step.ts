@@ -1,12 +1,15 @@
 import type { OrderRecord, RecordStepInput, RecordStepResult } from '../contracts/activities.ts';
+import type { KnownStep } from '../contracts/order-workflow.ts';
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import type { Funds, Requirement } from '../domain/index.ts';
-import { STATUSES } from '../domain/index.ts';
+import { isFinal, ORDER_STATUSES, STATUSES } from '../domain/index.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { StepContext } from './step-columns.ts';
-import { columnsAfter, textIn } from './step-columns.ts';
+import { columnsAfter, disputeAfter, disputeInOrder, textIn } from './step-columns.ts';
+
+const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
 /** The reason in PAYMENT_FAILED when the gateway has sent none. */
 const NO_REASON_GIVEN = 'The gateway gave no reason';
@@ -27,36 +30,56 @@ const LEDGER_LINES: Partial<
  * so the values that are read beforehand stay valid. Other processes change only disputes and sessions:
  * `record_step` checks those as requirements on the locked row.
  */
-export function createStepRecorder(deps: { sql: Sql; present: PresentOrder }) {
-  return async function recordStep(input: RecordStepInput): Promise<RecordStepResult> {
+export function createStepRecorder(deps: RecorderDeps): StepRecorder {
+  return async function recordStep(input, wakeAfterMs) {
     const { ifNoSessionOpen, ...usual } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...usual, step: ifNoSessionOpen }, ['no_session_open'])
-      : write(deps, usual, usual.requires));
+      ? write(deps, { ...usual, step: ifNoSessionOpen }, wakeAfterMs, ['no_session_open'])
+      : write(deps, usual, wakeAfterMs, usual.requires));
     if (result.outcome !== 'session_open') return result;
     // The session is closed first: the command id of a cancel belongs to the later step that answers it.
     const { commandId: _, ...closing } = usual;
-    return recordStep(closing);
+    return recordStep(closing, wakeAfterMs);
   };
 }
 
+interface RecorderDeps {
+  sql: Sql;
+  present: PresentOrder;
+}
+
+/**
+ * Records a step.
+ *
+ * @param wakeAfterMs when the order is woken unless its webhook has ended by then, in milliseconds
+ */
+export type StepRecorder = (input: RecordStepInput, wakeAfterMs: number) => Promise<StepResult>;
+
+/** The result, with the step's delivery if that has not ended. */
+type StepResult =
+  | Exclude<RecordStepResult, { outcome: 'recorded' }>
+  | { outcome: 'recorded'; recorded: KnownStep; deliveryId: string | null };
+
 async function write(
-  { sql, present }: { sql: Sql; present: PresentOrder },
+  { sql, present }: RecorderDeps,
   input: RecordStepInput,
+  wakeAfterMs: number,
   requires: readonly (Requirement | 'no_session_open')[] = [],
-): Promise<RecordStepResult | { outcome: 'session_open' }> {
+): Promise<StepResult | { outcome: 'session_open' }> {
   const { orderNumber, step } = input;
   const before = await readContext(sql, input);
   const columns = columnsAfter(before, input);
-  const after = { ...before, ...columns };
+  const dispute = disputeAfter(before, step);
+  const after = { ...before, ...columns, ...disputeInOrder(step, dispute) };
   const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
   const [row] = await sql<{ result: Awaited<ReturnType<typeof write>> }[]>`
     SELECT record_step(
       ${orderNumber},
-      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step, unacknowledged: input.answersUpdate ?? false })},
+      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step })},
       ${jsonRow(sql, columns)},
+      ${jsonRowOrNull(sql, dispute)},
       ${jsonRow(sql, requestOf(before, input))},
-      ${jsonRowOrNull(sql, webhookOf(after, input, present))},
+      ${jsonRowOrNull(sql, webhookOf(after, input, { present, wakeAfterMs }))},
       ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
       ${[...requires]}::text[]
     ) AS result`;
@@ -65,7 +88,8 @@ async function write(
 }
 
 /**
- * Reads the order's steps after `afterStep` and its pending deliveries, and marks its workflow as begun.
+ * Reads what the database has of an order: its steps after `afterStep`, its webhooks that have not ended
+ * and a dispute or a settlement that waits. The first read begins the order.
  *
  * @returns undefined when the order has no row
  */
@@ -75,9 +99,13 @@ export async function readOrder(
 ): Promise<(OrderRecord & { isNew: boolean }) | undefined> {
   const [row] = await sql<(OrderRecord & { isNew: boolean })[]>`
     WITH begun AS (
-      DELETE FROM unstarted_orders WHERE order_number = ${orderNumber} RETURNING order_number
+      DELETE FROM order_wakeups
+      WHERE order_number = ${orderNumber} AND cause = 'creation' RETURNING order_number
     )
-    SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new,
+    SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, CASE WHEN o.status = ANY (${OPEN_STATUSES}::order_status[]) THEN waiting_dispute_of(o) END AS dispute,
+      (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
+        FROM outside_settlements s WHERE s.order_number = o.order_number
+          AND s.found_at IS NULL AND o.status = ANY (${OPEN_STATUSES}::order_status[])) AS settlement,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
       coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'commandId', s.command_id,
@@ -96,14 +124,14 @@ export async function readOrder(
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
   const { orderNumber, commandId = null, payment } = input;
   const [row] = await sql<StepContext[]>`
-    SELECT o.*, r.body AS command_body, s.pay_command_id,
+    SELECT o.*, r.body AS command_body, r.actor AS command_actor, s.pay_command_id,
       p.utr AS captured_utr,
       e.webhook_url IS NOT NULL AS has_webhook,
       (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
           'refundProcessedAt', u.processed_at)
         FROM surplus_refunds u WHERE u.order_number = o.order_number
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
-    FROM orders o
+    FROM orders_with_dispute o
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId}
     LEFT JOIN payments p
@@ -137,11 +165,15 @@ function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepI
 }
 
 /** The webhook event of a step, with a delivery if the merchant has an endpoint. */
-function webhookOf(after: StepContext, { step }: RecordStepInput, present: PresentOrder) {
+function webhookOf(
+  after: StepContext,
+  { step }: RecordStepInput,
+  { present, wakeAfterMs }: { present: PresentOrder; wakeAfterMs: number },
+) {
   const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
   const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
   const event = eventOf(after, step, present, failure);
-  return event && { ...event, deliveryId: after.hasWebhook ? event.deliveryId : null };
+  return event && { ...event, deliveryId: after.hasWebhook ? event.deliveryId : null, wakeAfterMs };
 }
 
 function iso(ms: number): string {

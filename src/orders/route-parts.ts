@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
+import type { ErrorCode } from '../domain/index.ts';
+import type { Route, RouteRequest } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
-import { authorizeOrder } from './authorize-order.ts';
+import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
+import { authorizeOrder, orderErrors } from './authorize-order.ts';
 import type { OrderCommands } from './commands.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
 import type { PresentOrder } from './presenter.ts';
@@ -30,34 +32,44 @@ export const orderParams = z.object({
 /** The response that shows an order. */
 export const orderResponse = { description: 'The order', schema: envelopeOf(orderSchema) };
 
-/** The response to a command, which a client may repeat with the same Idempotency-Key. */
-export const commandResponse = { ...orderResponse, headers: replayHeaders };
+type BodyOf<Body> = RouteRequest<'merchant', undefined, undefined, undefined, Body>['body'];
 
-/** The parts of a command's HTTP request that name the order and the command. */
-interface CommandRequest {
-  readonly params: { id: string };
-  readonly headers: { 'Idempotency-Key'?: string | undefined };
-  readonly merchant: { readonly id: string };
-  readonly environment: Environment;
+/** The declaration of a command on an order: the properties in which the routes differ. */
+interface CommandDeclaration<Body extends z.ZodType | undefined> {
+  base: 'merchant' | 'sandbox';
+  /** Before the order in the path. */
+  below?: string;
+  /** The last part of the path, and the operation from which the command id is derived. */
+  action: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: readonly string[];
+  body: Body;
+  errors?: readonly ErrorCode[] | undefined;
+  /** The `message` of the envelope. */
+  done: string;
+  carryOut(order: OrderRow, commandId: string, body: BodyOf<Body>): Promise<CommandResult>;
 }
 
-/**
- * Finds the order of a command, and makes the id of the command.
- *
- * @param operation part of the id: see {@link commandIdOf}
- * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`
- */
-export async function authorizeCommand(
+/** The route of a command on an existing order. A client may repeat it with the same Idempotency-Key. */
+export function commandRoute<Body extends z.ZodType | undefined>(
   sql: Sql,
-  { params, headers, merchant, environment }: CommandRequest,
-  operation: string,
-): Promise<{ order: OrderRow; commandId: string }> {
-  const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-  return { order, commandId: commandIdOf(order, operation, headers['Idempotency-Key']) };
-}
-
-/** @param message the `message` of the envelope */
-export function commandReply(message: string, result: CommandResult) {
-  const body = success(message, result.order);
-  return { status: 200, body, headers: replayHeadersOf(result) } as const;
+  { below = '', action, done, carryOut, errors = [], ...declared }: CommandDeclaration<Body>,
+): Route {
+  return defineRoute({
+    ...declared,
+    caller: 'merchant',
+    method: 'POST',
+    path: `${below}/orders/{id}/${action}` as `/${string}`,
+    params: orderParams,
+    headers: keyHeaders,
+    responses: { 200: { ...orderResponse, headers: replayHeaders } },
+    errors: [...orderErrors, 'INVALID_STATE', ...errors],
+  }).handledBy(async ({ params, headers, merchant, environment, body }) => {
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
+    const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
+    const result = await carryOut(order, commandId, body);
+    return { status: 200, body: success(done, result.order), headers: replayHeadersOf(result) };
+  });
 }

@@ -9,7 +9,7 @@ import type {
 /** The texts and numbers of a command, as its row in `order_commands` stores them. */
 export type CommandBody = Readonly<Record<string, string | number>>;
 
-/** A row of `orders`. The migration describes each column. */
+/** A row of `orders_with_dispute`: an order with its latest dispute. The migrations describe each column. */
 export interface OrderRow {
   orderNumber: string;
   merchantId: string;

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { FoundOrder } from './find-orders.ts';
-import { criterionCondition } from './search-orders.ts';
-import { recogniseSearch } from './search-text.ts';
+import { FOUND_COLUMNS } from './find-orders.ts';
+import { criterionCondition, recogniseSearch } from './search-text.ts';
 
 /** An operator's search in the orders of all merchants; an absent field matches all. */
 export interface OperatorSearch {
@@ -28,9 +28,8 @@ export async function searchAllOrders(
   // Each part reads the newest rows of one index.
   const newest = parts.map(
     ({ condition, older, order }) => sql`
-      (SELECT order_number, merchant_id, environment, merchant_order_id, status, amount_paise,
-        buyer_email, buyer_phone, erased_at, created_at
-      FROM orders WHERE ${condition} ${search.before === undefined ? sql`` : older}
+      (SELECT ${sql(FOUND_COLUMNS)} FROM orders
+      WHERE ${condition} ${search.before === undefined ? sql`` : older}
       ORDER BY ${order} LIMIT ${most})`,
   );
   const union = newest.reduce((all, part) => sql`${all} UNION ${part}`);

@@ -1,9 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment, OrderStatus } from '../domain/index.ts';
-import { ordersWithUtr } from './find-orders.ts';
 import type { OrderRow } from './rows.ts';
-import type { SearchCriterion } from './search-text.ts';
-import { recogniseSearch } from './search-text.ts';
+import { criterionCondition, recogniseSearch } from './search-text.ts';
 
 /** Whose orders: every query of a merchant's pages has it. */
 export interface OrderOwner {
@@ -54,7 +52,8 @@ export function searchQuery(
 ) {
   const conditions = conditionsOf(sql, owner, filter, before);
   const newest = sql`ORDER BY created_at DESC, order_number DESC LIMIT ${limit + 1}`;
-  if (text.trim() === '') return sql`SELECT * FROM orders WHERE ${conditions} ${newest}`;
+  if (text.trim() === '')
+    return sql`SELECT * FROM orders_with_dispute WHERE ${conditions} ${newest}`;
   // Each criterion has its own index, which an OR of them would not use.
   const found = recogniseSearch(text).reduce(
     (others, criterion) => sql`${others} UNION (SELECT created_at, order_number FROM orders
@@ -62,10 +61,10 @@ export function searchQuery(
     sql`SELECT NULL::timestamptz AS created_at, NULL::text AS order_number WHERE false`,
   );
   return sql`
-    SELECT orders.* FROM (
+    SELECT o.* FROM (
       SELECT created_at, order_number FROM (${found}) AS any_criterion ${newest}
-    ) AS found JOIN orders USING (order_number)
-    ORDER BY orders.created_at DESC, order_number DESC`;
+    ) AS found JOIN orders_with_dispute o USING (order_number)
+    ORDER BY o.created_at DESC, order_number DESC`;
 }
 
 function conditionsOf(
@@ -88,20 +87,4 @@ function conditionsOf(
     ${createdFrom === undefined ? sql`` : sql`AND created_at >= ${createdFrom}`}
     ${createdTo === undefined || before !== undefined ? sql`` : sql`AND created_at < ${to}`}
     ${before === undefined ? sql`` : sql`AND (created_at, order_number) < ${key}`}`;
-}
-
-/** The condition of one thing that identifies an order; each has its index. */
-export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
-  switch (kind) {
-    case 'orderNumber':
-      return sql`order_number = ${value}`;
-    case 'merchantOrderId':
-      return sql`merchant_order_id = ${value}`;
-    case 'email':
-      return sql`lower(buyer_email) = lower(${value})`;
-    case 'phone':
-      return sql`buyer_phone = ${value}`;
-    case 'utr':
-      return sql`order_number IN (${ordersWithUtr(sql, value)})`;
-  }
 }

@@ -4,15 +4,20 @@ import type { Sql } from '../db/client.ts';
 import { refusalOf } from '../domain/index.ts';
 import { findOrderByNumber } from './find-orders.ts';
 import type { PresentOrder } from './presenter.ts';
-import type { CommandMessage } from './recover-command.ts';
-import { carryOut } from './recover-command.ts';
-import type { RecoveryDeps } from './recovery.ts';
+import type { CommandMessage, UpdateDeps } from './update-order.ts';
+import { updateOrder } from './update-order.ts';
 import { findCarriedOut, isMismatch, writeDispute, writeCommand } from './command-queries.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
 import type { Order } from './schemas.ts';
 
+/** When the sweep wakes an order that its workflow should have looked at by then. */
+export interface SweepDuration {
+  sweepAfterMs: number;
+}
+
 /** The dependencies of the commands on an existing order. */
-export interface SendDeps extends RecoveryDeps {
+export interface SendDeps extends UpdateDeps {
+  durations: SweepDuration;
   present: PresentOrder;
 }
 
@@ -55,13 +60,15 @@ export async function sendCommand<Name extends OrderMessageName>(
   deps: SendDeps,
   { order, name, message, body = {}, actor = order.merchantId }: OrderCommand<Name>,
 ): Promise<CommandResult> {
+  const { sql, durations } = deps;
+  const wakeAfterMs = durations.sweepAfterMs;
   const { orderNumber } = order;
   const { commandId } = message;
   const reason = String(body['reason'] ?? DEFAULT_REASON);
-  const command = { orderNumber, commandId, body, origin: { actor, reason } };
-  const replay = await writeCommand(deps.sql, command);
-  const before = replay.replayed && (await findCarriedOut(deps.sql, { orderNumber, commandId }));
-  const after = before || (await carryOut(deps, { orderNumber, name, message }));
+  const origin = { actor, reason };
+  const replay = await writeCommand(sql, { orderNumber, commandId, body, origin, wakeAfterMs });
+  const before = replay.replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
+  const after = before || (await updateOrder(deps, { orderNumber, name, message }));
   return { order: deps.present(after), ...replay };
 }
 
@@ -71,7 +78,8 @@ export async function raiseDispute(
   { order: { orderNumber }, ...dispute }: DisputeCommand,
 ): Promise<CommandResult> {
   const { commandId, reason } = dispute;
-  const written = await writeDispute(deps.sql, orderNumber, dispute);
+  const wakeAfterMs = deps.durations.sweepAfterMs;
+  const written = await writeDispute(deps.sql, orderNumber, { ...dispute, wakeAfterMs });
   if (!written) {
     const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
     if (repeated) return repeated;
@@ -79,7 +87,7 @@ export async function raiseDispute(
   }
   const { receivedAt, ...replay } = written;
   const message = { commandId, receivedAtMs: receivedAt.getTime() };
-  const after = await carryOut(deps, { orderNumber, name: 'dispute', message });
+  const after = await updateOrder(deps, { orderNumber, name: 'dispute', message });
   return { order: deps.present(after), ...replay };
 }
 

@@ -1,27 +1,28 @@
 import type { RecordStepInput } from '../contracts/activities.ts';
-import type { Step } from '../domain/index.ts';
+import type { PendingOperation, RefundReason, Step } from '../domain/index.ts';
 import { isDisputed } from '../domain/index.ts';
+import type { DisputeEnding } from './disputes.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
 
-/**
- * The columns of a dispute that neither merchant nor operator has answered: what an order starts with,
- * and what a new dispute resets. No dispute waits for the workflow.
- */
-export const NO_DISPUTE_ANSWER = {
+/** The latest dispute of an order that was never disputed. */
+export const NO_DISPUTE = {
+  disputeReason: null,
+  disputeRaisedAt: null,
+  disputeRespondBy: null,
   disputeEvidence: null,
   disputeResolution: null,
   disputeDecidedFor: null,
   disputeDecisionReason: null,
   disputeDecidedAt: null,
   disputeEndedAt: null,
-  waitingDisputeId: null,
-  waitingDisputeReceivedAt: null,
 } as const;
 
 /** An order before a step, with the related rows that the step copies from. */
 export type StepContext = OrderRow & {
   /** The texts of the command that caused the step. */
   commandBody: CommandBody | null;
+  /** Who gave the command. */
+  commandActor: string | null;
   /** The id of the sandbox's pay command that paid the captured payment's session. */
   payCommandId: string | null;
   /** The UTR of the captured payment. */
@@ -42,7 +43,7 @@ export function textIn({ commandBody: body }: StepContext, name: string): string
   return typeof text === 'string' ? text : null;
 }
 
-/** Computes the columns that a step changes, with their values after the step. */
+/** Computes the columns of the order that a step changes, with their values after the step. */
 export function columnsAfter(before: StepContext, input: RecordStepInput) {
   const { step } = input;
   const deadlineAt = step.deadline && new Date(step.deadline.atMs);
@@ -50,16 +51,19 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
   return {
     status: step.status,
     pendingOperation: step.pendingOperation,
+    stepNumber: step.number,
     disputeCount: step.disputeCount,
     paymentLinkExpiresAt:
       deadlineAt && kind === 'payment_link' ? deadlineAt : before.paymentLinkExpiresAt,
     completesAt: kind === 'completion' ? deadlineAt : null,
-    disputeRespondBy: kind === 'dispute_answer' ? deadlineAt : null,
     updatedAt: new Date(step.atMs),
     ...paymentColumns(before, input),
     ...cancellationColumns(before, step),
-    ...disputeColumns(before, step),
     ...refundColumns(before, step),
+    ...(step.kind === 'DISPUTE_RAISED' && {
+      waitingDisputeId: null,
+      waitingDisputeReceivedAt: null,
+    }),
   };
 }
 
@@ -87,34 +91,83 @@ function cancellationColumns(before: StepContext, { kind, atMs, details }: Step)
   };
 }
 
-/** The row keeps the latest dispute after its end, until another one is raised. */
-function disputeColumns(before: StepContext, step: Step) {
+/**
+ * Computes the columns of the order's latest dispute that a step changes.
+ *
+ * @returns undefined when no dispute is running before or after the step
+ */
+export function disputeAfter(before: StepContext, step: Step): object | undefined {
+  const isRunning = isDisputed(step.status);
+  if (!isRunning && !isDisputed(before.status)) return undefined;
   const at = new Date(step.atMs);
-  const isEnded = isDisputed(before.status) && !isDisputed(step.status);
-  const ended = isEnded ? { disputeEndedAt: at } : {};
-  if (step.details?.for !== undefined) return { ...ended, ...decisionColumns(before, step) };
-  switch (step.kind) {
-    case 'DISPUTE_RAISED':
-      return {
-        disputeReason: textIn(before, 'reason') ?? '',
-        disputeRaisedAt: at,
-        ...NO_DISPUTE_ANSWER,
-      };
+  return {
+    respondBy: isRunning && step.deadline ? new Date(step.deadline.atMs) : null,
+    ...(!isRunning && { endedAt: at }),
+    ...saidIn(before, step, at),
+    ...decisionIn(before, step, at),
+    ...endingBy(before, step),
+  };
+}
+
+/** The texts of the buyer and of the merchant. */
+function saidIn(before: StepContext, { kind, details }: Step, at: Date) {
+  switch (kind) {
+    case 'DISPUTE_RAISED': {
+      const raisedBy = before.commandActor ?? 'buyer';
+      return { reason: textIn(before, 'reason') ?? '', raisedBy, raisedAt: at };
+    }
     case 'EVIDENCE_SUBMITTED':
-      return { disputeEvidence: textIn(before, 'text') ?? '' };
+      return { evidence: textIn(before, 'text') ?? '', evidenceAt: at };
     case 'DISPUTE_RESOLVED':
-      return { ...ended, disputeResolution: textIn(before, 'resolution') };
+      return details?.for === undefined ? { resolution: textIn(before, 'resolution') } : {};
     default:
-      return ended;
+      return {};
   }
 }
 
-function decisionColumns(before: StepContext, { atMs, details }: Step) {
+function decisionIn(before: StepContext, { details }: Step, at: Date) {
+  if (details?.for === undefined) return {};
   return {
-    disputeDecidedFor: details?.for,
-    disputeDecisionReason: textIn(before, 'reason') ?? '',
-    disputeDecidedAt: new Date(atMs),
+    decidedFor: details.for,
+    decidedBy: before.commandActor,
+    decisionReason: textIn(before, 'reason') ?? '',
+    decidedAt: at,
   };
+}
+
+const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
+  dispute_accepted: 'accepted_by_merchant',
+  dispute_decided_for_buyer: 'decided_for_buyer',
+  dispute_not_resolved_in_time: 'not_resolved_in_time',
+};
+
+/** A refund decides how the dispute ends when it begins, also if an operator then settles the order. */
+function endingBy(before: StepContext, { kind, pendingOperation, details }: Step) {
+  switch (kind) {
+    case 'DISPUTE_RESOLVED':
+      return { ending: details?.for ? 'decided_for_merchant' : 'resolved_by_merchant' };
+    case 'REFUND_STARTED':
+      return { ending: endingOfRefund(pendingOperation) };
+    case 'REFUND_PROCESSED':
+    case 'ORDER_COMPLETED':
+      return { ending: endingOfRefund(before.pendingOperation) ?? 'settled_by_operator' };
+    default:
+      return {};
+  }
+}
+
+function endingOfRefund(operation: PendingOperation | null): DisputeEnding | undefined {
+  return operation?.kind === 'refunding' ? ENDING_OF_REFUND[operation.reason] : undefined;
+}
+
+/** The latest dispute's columns as an order's row names them: `reason` is `disputeReason`. */
+export function disputeInOrder(step: Step, dispute: object = {}): Partial<OrderRow> {
+  const columns = Object.entries(dispute).map(([name, value]) => [
+    `dispute${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    value,
+  ]);
+  const before = step.kind === 'DISPUTE_RAISED' ? NO_DISPUTE : {};
+  return { ...before, ...Object.fromEntries(columns) };
 }
 
 function refundColumns(before: StepContext, step: Step) {

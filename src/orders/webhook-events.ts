@@ -3,7 +3,7 @@ import type { EventType } from '../domain/index.ts';
 import { ENVIRONMENTS, EVENT_TYPES } from '../domain/index.ts';
 import type { WebhookDeclaration } from '../http/openapi.ts';
 import { API_VERSION } from '../http/versions.ts';
-import { EXAMPLE_EVENTS, EXAMPLE_PAYMENT_FAILURE, exampleEventId } from './examples.ts';
+import { EXAMPLE_EVENTS, exampleEvent, exampleEventId } from './examples.ts';
 import { orderSchema } from './schemas.ts';
 
 /** When each event is sent. Source: the specification's "Event types". */
@@ -61,24 +61,11 @@ function payloadOf(event: EventType) {
   });
 }
 
-function exampleOf(event: EventType) {
-  const { order, sequence } = EXAMPLE_EVENTS[event];
-  const payment_failure = EXAMPLE_PAYMENT_FAILURE;
-  return payloadOf(event).parse({
-    event,
-    event_id: exampleEventId(sequence),
-    sequence,
-    timestamp: order.updated_at,
-    environment: 'sandbox',
-    data: event === 'PAYMENT_FAILED' ? { ...order, payment_failure } : order,
-  });
-}
-
 /** The nine webhook events as merchants receive them, for the OpenAPI document. */
 export const WEBHOOK_EVENTS: readonly WebhookDeclaration[] = EVENT_TYPES.map((event) => ({
   event,
   description: FIRES_WHEN[event],
   headers: headersOf(event),
   payload: payloadOf(event),
-  example: exampleOf(event),
+  example: payloadOf(event).parse(exampleEvent(event)),
 }));

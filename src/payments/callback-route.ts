@@ -13,7 +13,7 @@ import type { CallbackHeaders, GatewayEvent } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
 import { gatewaySubject } from './gateways.ts';
 import { writeCallback } from './queries.ts';
-import { recordChargeback, recordRefund } from './reversals.ts';
+import { recordReversal } from './reversals.ts';
 
 /** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
 const RESPOND_WITHIN_MS = 1500;
@@ -105,25 +105,17 @@ async function processEvent(
   from: OrderGateway,
   event: GatewayEvent,
 ): Promise<void> {
-  if (event.type === 'session_closed') {
-    return recordSessionClosed(deps, from, event.session.gatewaySessionId);
-  }
   if (event.type === 'ignored') return;
-  if ('gatewaySessionId' in event) {
+  if (event.type === 'session_closed') {
+    return recordSessionClosed(deps, from, event.gatewaySessionId);
+  }
+  if (event.type === 'payment') {
     return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId);
   }
-  const { payment } = event;
-  const record = reversalRecorder(deps, from, event);
-  if ((await record()) !== 'unknown_payment' || payment === null) return;
+  const { reversal, payment } = event;
+  const outcome = await recordReversal(deps, from, reversal);
+  if (outcome !== 'unknown_payment' || payment === null) return;
   // A reversal belongs to a recorded payment, so the payment is recorded first.
   await recordGatewayPayment(deps, from, payment, null);
-  await record();
-}
-
-type ReversalEvent = Extract<GatewayEvent, { refund: object } | { chargeback: object }>;
-
-function reversalRecorder(deps: CaptureDeps, from: OrderGateway, event: ReversalEvent) {
-  return event.type === 'chargeback'
-    ? () => recordChargeback(deps, from, event.chargeback)
-    : () => recordRefund(deps, from, event.refund);
+  await recordReversal(deps, from, reversal);
 }

@@ -3,7 +3,6 @@ import { jsonRow } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
-import { idsNamedIn } from './callback-ids.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
@@ -51,26 +50,27 @@ export async function writeCapture(
   return row?.fits ?? false;
 }
 
-/** True once the order was notified of this failed payment. */
-export async function isFailureKnown(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<boolean> {
-  const rows = await sql`
-    SELECT 1 FROM failed_payments
-    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
-  return rows.length > 0;
-}
+const ID_FIELD = /(^|_)id$|^order_number$/i;
+/** The form of the gateways' ids and of ours. */
+const ID = /^[A-Za-z0-9_-]{8,64}$/;
+/** A callback names a few; more would only fill the index. */
+const MOST_IDS = 50;
 
-/** Records that the order was notified of a failed payment; a repeat changes nothing. */
-export async function writeFailure(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-  orderNumber: string,
-): Promise<void> {
-  await sql`
-    INSERT INTO failed_payments (gateway, gateway_payment_id, order_number)
-    VALUES (${gateway}, ${gatewayPaymentId}, ${orderNumber}) ON CONFLICT DO NOTHING`;
+/**
+ * The ids that the body of a callback names, at any depth: fields such as `id`, `payment_id` and
+ * `order_number`. Empty for a body that is no JSON.
+ */
+function idsNamedIn(body: string): string[] {
+  const ids = new Set<string>();
+  try {
+    JSON.parse(body, (name, value: unknown) => {
+      if (ID_FIELD.test(name) && typeof value === 'string' && ID.test(value)) ids.add(value);
+      return value;
+    });
+  } catch {
+    return [];
+  }
+  return [...ids].slice(0, MOST_IDS);
 }
 
 /**
@@ -145,11 +145,11 @@ export async function findUnappliedCaptures(
 }
 
 /**
- * The same as {@link findUnappliedCapture}, for the process that is to notify the order. A capture comes
- * in two callbacks and in the response of a helper at the same time: the others leave it to the first,
- * for as long as reconciliation does.
+ * Takes a recorded capture for the process that is to notify the order. A capture comes in two
+ * callbacks and in the response of a helper at the same time: the others leave it to the first, for as
+ * long as reconciliation does.
  *
- * @returns undefined also if another process has lately taken it
+ * @returns undefined if its order has taken it, it is refunded, or another process has lately taken it
  */
 export async function takeUnappliedCapture(
   sql: Sql,
@@ -170,16 +170,5 @@ export async function takeUnappliedCapture(
     )
     ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
       AND p.gateway_payment_id = (SELECT gateway_payment_id FROM taken)`;
-  return row;
-}
-
-/** A recorded capture, unless its order has taken it or it is refunded. */
-export async function findUnappliedCapture(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<UnappliedCapture | undefined> {
-  const [row] = await sql<UnappliedCapture[]>`
-    ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
-      AND p.gateway_payment_id = ${gatewayPaymentId}`;
   return row;
 }

@@ -1,23 +1,25 @@
-import type { Logger } from 'pino';
-import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
-import type { Sql } from '../db/client.ts';
+import { raiseAlert } from '../alerts/alerts.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
-import { findOrder, signalOrder, writeCommand } from '../orders/public.ts';
+import {
+  findCarriedOut,
+  findOrder,
+  findOrderByNumber,
+  signalOrder,
+  writeCommand,
+} from '../orders/public.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
-import type { Gateways, OrderGateway } from './gateways.ts';
+import { isCaptured } from './gateway.ts';
+import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import * as queries from './queries.ts';
-import { recordMissedRefunds } from './reversals.ts';
+import { recordRefundsOf } from './reversals.ts';
 
 /** What recording a payment and notifying its order needs. */
-export interface CaptureDeps {
-  sql: Sql;
+export interface CaptureDeps extends GatewayDeps {
   workflows: OrderWorkflows;
-  log: Logger;
-  gateways: Gateways;
 }
 
 /**
@@ -34,7 +36,8 @@ export async function recordGatewayPayment(
   gatewaySessionId: string | null,
 ): Promise<void> {
   const { gateway, environment } = at;
-  const { gatewayPaymentId } = payment;
+  const { gatewayPaymentId, status } = payment;
+  if (status !== 'failed' && !isCaptured(payment)) return;
   const ref = { gateway, gatewayPaymentId };
   const session = gatewaySessionId
     ? await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId)
@@ -51,46 +54,41 @@ export async function recordGatewayPayment(
     });
   }
   addRequestFields({ orderNumber: order.orderNumber, merchantId: order.merchantId });
-  if (payment.status === 'failed') return recordFailure(deps, order, payment);
-  if (payment.status !== 'captured' && payment.status !== 'refunded') return;
-  await recordCapture(deps, order, session?.sessionId ?? payment.sessionId, payment);
+  if (status === 'failed') return recordFailure(deps, order, payment);
+  const sessionId = session?.sessionId ?? payment.sessionId;
+  await queries.writeCapture(deps.sql, { ...order, sessionId, payment });
   // The order has taken the payment: the gateway may report refunds that are not recorded.
-  if (order.gatewayPaymentId === gatewayPaymentId) {
-    await recordMissedRefunds(deps, at, payment);
+  if (order.gatewayPaymentId === gatewayPaymentId && payment.refundedPaise > 0) {
+    await recordRefundsOf(deps, at, gatewayPaymentId);
   }
-  const unapplied = await queries.takeUnappliedCapture(deps.sql, ref);
-  if (unapplied) await applyCapture(deps, unapplied);
+  await applyRecorded(deps, ref);
+}
+
+/** Applies a recorded capture, unless its order has taken it or another process is applying it. */
+export async function applyRecorded(deps: CaptureDeps, payment: PaymentRef): Promise<void> {
+  const capture = await queries.takeUnappliedCapture(deps.sql, payment);
+  if (capture) await applyCapture(deps, capture);
 }
 
 /**
- * Records a capture. Raises an alert if it is in another currency, or refunded at least in part.
- * The order is not notified.
+ * Fetches a capture that a restored database may have lost, and records it again as it was when its
+ * order took it, without later refunds.
  *
- * @returns whether the order may become PAID by it
+ * @throws GatewayUnavailable, GatewayRefused
  */
-export async function recordCapture(
-  deps: Pick<CaptureDeps, 'sql' | 'log'>,
-  { orderNumber, gateway, environment }: Pick<OrderRow, 'orderNumber' | keyof OrderGateway>,
-  sessionId: string | null,
-  payment: GatewayPayment,
-): Promise<boolean> {
-  const capture = { orderNumber, sessionId, gateway, environment, payment };
-  const fits = await queries.writeCapture(deps.sql, capture);
-  if (fits) return true;
-  const unapplied = await queries.findUnappliedCapture(deps.sql, { ...payment, gateway });
-  if (unapplied && isUnfit(unapplied)) await alertUnfit(deps, unapplied);
-  return false;
+export async function recoverCapture(
+  deps: CaptureDeps,
+  orderNumber: string,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
+  const order = { ...(await findOrderByNumber(deps.sql, orderNumber)), gateway };
+  const payment = await deps.gateways.forOrder(order).fetchPayment(gatewayPaymentId);
+  const taken = { ...payment, status: 'captured', refundedPaise: 0 } as const;
+  await queries.writeCapture(deps.sql, { ...order, sessionId: payment.sessionId, payment: taken });
 }
 
 /** The service does not refund it, because it does not know which part belongs to whom. */
-function isUnfit({ isWhole, isSurplus }: queries.UnappliedCapture): boolean {
-  return !isWhole && !isSurplus;
-}
-
-function alertUnfit(
-  deps: Pick<CaptureDeps, 'sql' | 'log'>,
-  capture: queries.UnappliedCapture,
-): Promise<void> {
+function alertUnfit(deps: CaptureDeps, capture: queries.UnappliedCapture): Promise<void> {
   const { gateway, gatewayPaymentId, orderNumber, currency } = capture;
   return raiseAlert(deps, {
     kind: 'unfit_capture',
@@ -108,6 +106,9 @@ function alertUnfit(
   });
 }
 
+/** How the payments of a session are fetched: both operations of the port return them. */
+type SessionOperation = 'listSessionPayments' | 'closeSession';
+
 /**
  * Fetches the payments of a session from the gateway and records each of them.
  *
@@ -118,19 +119,20 @@ export async function recordSessionPayments(
   deps: CaptureDeps,
   at: OrderGateway,
   gatewaySessionId: string,
+  operation: SessionOperation = 'listSessionPayments',
 ): Promise<boolean> {
-  const payments = await deps.gateways.forOrder(at).listSessionPayments(gatewaySessionId);
+  const payments = await deps.gateways.forOrder(at)[operation](gatewaySessionId);
   // Oldest first: a failure before a payment is recorded in its order.
   for (const payment of payments.toReversed()) {
     await recordGatewayPayment(deps, at, payment, gatewaySessionId);
   }
-  return payments.some(({ status }) => status === 'captured' || status === 'refunded');
+  return payments.some(isCaptured);
 }
 
 /**
- * Records that the gateway has closed a session: it can no longer be paid, and the next one may
- * open. A payment closes a session too, and its callback may be lost or late: so this function
- * fetches the session's payments first.
+ * Records that a session is closed at the gateway, or closes it there: it can no longer be paid, and
+ * the next one may open. A payment closes a session too, and its callback may be lost or late: so this
+ * function fetches the session's payments first.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -138,55 +140,43 @@ export async function recordSessionClosed(
   deps: CaptureDeps,
   at: OrderGateway,
   gatewaySessionId: string,
+  operation?: SessionOperation,
 ): Promise<void> {
   const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
   // Its payment is recorded already.
   if (!session || session.state === 'PAID') return;
-  if (await recordSessionPayments(deps, at, gatewaySessionId)) return;
+  if (await recordSessionPayments(deps, at, gatewaySessionId, operation)) return;
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 
-/** Notifies an order of a recorded capture, or refunds it if the order cannot take it. */
+/**
+ * Notifies an order of a recorded capture, or refunds it if the order cannot take it. Raises an alert
+ * if it is in another currency, or refunded at least in part.
+ */
 export async function applyCapture(
   deps: CaptureDeps,
   capture: queries.UnappliedCapture,
 ): Promise<void> {
-  const { workflows } = deps;
-  const { gateway, gatewayPaymentId, orderNumber } = capture;
+  const { gateway, gatewayPaymentId, orderNumber, isWhole, isSurplus } = capture;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
-  // The order was notified before, and is not notified again while the refund is in progress.
-  if (capture.isSurplus) return workflows.refundSurplus(ref);
-  if (isUnfit(capture)) return alertUnfit(deps, capture);
-  if (capture.amountPaise !== capture.orderAmountPaise) {
-    await raiseAlert(deps, {
-      kind: 'wrong_amount',
-      subject: paymentSubject(ref),
-      message: 'The amount of a capture differs from its order: the capture is refunded',
-      fields: { ...ref, orderNumber },
-    });
-    await workflows.refundSurplus(ref);
-    // Another process may have refunded it and cleared the alert before this process raised it.
-    if (!(await queries.findUnappliedCapture(deps.sql, ref))) {
-      await clearAlert(deps.sql, 'wrong_amount', paymentSubject(ref), 'refund');
-    }
-    return;
+  if (!isWhole && !isSurplus) return alertUnfit(deps, capture);
+  // The order is not notified of a wrong amount, nor again while the refund is in progress.
+  const isRefunded = isSurplus || capture.amountPaise !== capture.orderAmountPaise;
+  if (isRefunded || (await signalOrder(deps, orderNumber, 'pay', ref)) === 'gone') {
+    await deps.workflows.refundSurplus(ref);
   }
-  const outcome = await signalOrder(deps, orderNumber, 'pay', ref);
-  if (outcome === 'gone') await workflows.refundSurplus(ref);
 }
 
-/** Records the failure after notifying the order, which counts a repeated notification once. */
+/** Notifies the order of a failed payment until its step is recorded, which happens once. */
 async function recordFailure(
   deps: CaptureDeps,
-  { orderNumber, gateway }: Pick<OrderRow, 'orderNumber' | 'gateway'>,
+  { orderNumber, status }: Pick<OrderRow, 'orderNumber' | 'status'>,
   { gatewayPaymentId, failure }: GatewayPayment,
 ): Promise<void> {
-  const { sql } = deps;
-  const ref = { gateway, gatewayPaymentId };
-  if (await queries.isFailureKnown(sql, ref)) return;
-  const commandId = `failed:${gatewayPaymentId}`;
+  const command = { orderNumber, commandId: `failed:${gatewayPaymentId}` };
   const reason = failure?.description || failure?.code;
-  if (reason) await writeCommand(sql, { orderNumber, commandId, body: { reason } });
-  await signalOrder(deps, orderNumber, 'failPayment', { commandId });
-  await queries.writeFailure(sql, ref, orderNumber);
+  // Without a reason too: the erasure of an order finds the payment's id in its commands.
+  await writeCommand(deps.sql, { ...command, body: reason ? { reason } : {} });
+  if (status !== 'ACCEPTED' || (await findCarriedOut(deps.sql, command))) return;
+  await signalOrder(deps, orderNumber, 'failPayment', { commandId: command.commandId });
 }

@@ -3,12 +3,10 @@ import type { Sql } from '../db/client.ts';
 import type { PaymentFigures } from './gateway-figures-queries.ts';
 import { listFiguresToCompare } from './gateway-figures-queries.ts';
 import type { GatewayPayment, PaymentGateway, TransferredFunds } from './gateway.ts';
+import { isCaptured } from './gateway.ts';
 import type { Gateways } from './gateways.ts';
 
-const PAGE_SIZE = 200;
 const CONCURRENT_PAYMENTS = 4;
-/** Orders that reached a final status longer ago are not compared. */
-const SETTLED_FOR_DAYS = 7;
 /** The most faults and the most failures that a comparison lists. */
 const MAX_LISTED = 100;
 
@@ -18,7 +16,7 @@ export interface GatewayFault extends PaymentRef {
   fault: string;
 }
 
-/** The result of comparing open and recently settled payments with the gateway. */
+/** The result of comparing the payments of open and recently ended orders with the gateway. */
 export interface GatewayComparison {
   /** Payments whose figures were compared. */
   comparedCount: number;
@@ -49,18 +47,17 @@ export async function compareWithGateway(deps: {
     notAskedCount: 0,
     notAsked: [],
   };
-  for (let after: PaymentRef = { gateway: '', gatewayPaymentId: '' }; ;) {
-    const page = { after, limit: PAGE_SIZE, settledForDays: SETTLED_FOR_DAYS };
-    const payments = await listFiguresToCompare(deps.sql, page);
+  let after: PaymentRef | undefined = { gateway: '', gatewayPaymentId: '' };
+  while (after !== undefined) {
+    const payments: PaymentFigures[] = await listFiguresToCompare(deps.sql, after);
     const queue = payments.values();
     const processQueue = async () => {
       for (const payment of queue) await compareOne(deps.gateways, payment, comparison);
     };
     await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, processQueue));
-    const last = payments.at(-1);
-    if (last === undefined || payments.length < PAGE_SIZE) return comparison;
-    after = last;
+    after = payments.at(-1);
   }
+  return comparison;
 }
 
 async function compareOne(
@@ -94,45 +91,34 @@ async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promi
   const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
+  const faults = captureFaults(payment, atGateway);
+  // A settlement by an operator may have moved the money outside the gateway.
+  if (!payment.isSettled) faults.push(...movedFaults(payment, atGateway, transferred));
+  return faults;
+}
+
+function captureFaults(ours: PaymentFigures, theirs: GatewayPayment): string[] {
+  const { amountPaise, currency } = ours;
+  const isSame = theirs.amountPaise === amountPaise && theirs.currency === currency;
+  if (isSame && isCaptured(theirs)) return [];
   return [
-    captureFault(payment, atGateway),
-    // A settlement by an operator may have moved the money outside the gateway.
-    ...(payment.isSettled
-      ? []
-      : [refundFault(payment, atGateway), ...transferFaults(payment, transferred)]),
-  ].filter((fault) => fault !== null);
-}
-
-function captureFault(
-  { amountPaise: paise, currency }: PaymentFigures,
-  { status, amountPaise, currency: theirs }: GatewayPayment,
-): string | null {
-  const isCaptured = status === 'captured' || status === 'refunded';
-  if (isCaptured && amountPaise === paise && theirs === currency) return null;
-  return `captured ${paise} paise of ${currency}, but the gateway says ${status}, ${amountPaise} of ${theirs}`;
-}
-
-function refundFault(
-  { refundedPaise: paise }: PaymentFigures,
-  { refundedPaise }: GatewayPayment,
-): string | null {
-  if (paise === refundedPaise) return null;
-  return `refunded ${paise} paise, but the gateway says ${refundedPaise}`;
+    `captured ${amountPaise} paise of ${currency}, but the gateway says ${theirs.status}, ${theirs.amountPaise} of ${theirs.currency}`,
+  ];
 }
 
 /** A reversal is taken from the linked account or from the platform's balance: both are correct. */
-function transferFaults(
-  payment: PaymentFigures,
-  { heldPaise, releasedPaise }: TransferredFunds,
-): (string | null)[] {
-  const { releasedPaise: released, heldPaise: held, reversedPaise: reversed } = payment;
-  const isWithin = (paise: number, least: number, most: number) => least <= paise && paise <= most;
-  const isReleaseRight = isWithin(releasedPaise, released - reversed, released);
-  const isHoldRight = payment.isHeld
-    ? isWithin(heldPaise, held, held + reversed)
-    : isWithin(heldPaise, 0, held + reversed);
-  return [
-    isReleaseRight ? null : `released ${released} paise, but the gateway says ${releasedPaise}`,
-    isHoldRight ? null : `set aside ${held} paise, but the gateway says ${heldPaise}`,
-  ];
+function movedFaults(
+  { refundedPaise, releasedPaise, heldPaise, reversedPaise, isHeld }: PaymentFigures,
+  { refundedPaise: refunded }: GatewayPayment,
+  { heldPaise: held, releasedPaise: released }: TransferredFunds,
+): string[] {
+  const leastHeld = isHeld ? heldPaise : 0;
+  const compared = [
+    ['refunded', refundedPaise, refunded, refundedPaise, refundedPaise],
+    ['released', releasedPaise, released, releasedPaise - reversedPaise, releasedPaise],
+    ['set aside', heldPaise, held, leastHeld, heldPaise + reversedPaise],
+  ] as const;
+  return compared
+    .filter(([, , theirs, least, most]) => theirs < least || theirs > most)
+    .map(([what, ours, theirs]) => `${what} ${ours} paise, but the gateway says ${theirs}`);
 }

@@ -22,53 +22,80 @@ export interface Consequence {
   sentence: string;
 }
 
-/** Describes the consequences of operators' actions. */
-export interface Consequences {
-  /** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if no dispute is under review */
-  ofDecision(orderNumber: string, winner: 'merchant' | 'buyer'): Promise<Consequence>;
-  /** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded */
-  ofRefund(orderNumber: string): Promise<Consequence>;
-  /**
-   * @param outcome by default that of the order's pending operation
-   * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is nothing to settle
-   */
-  ofSettlement(orderNumber: string, outcome?: Settlement): Promise<Consequence>;
+/** How an amount in paise is written: `INR 499.50`. */
+type AmountText = (amountPaise: number) => string;
+
+/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if no dispute is under review */
+export async function consequenceOfDecision(
+  sql: Sql,
+  amountText: AmountText,
+  orderNumber: string,
+  winner: 'merchant' | 'buyer',
+): Promise<Consequence> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  if (order.status !== 'DISPUTE_UNDER_REVIEW') {
+    throw new DomainError('INVALID_STATE', REFUSALS.decideForBuyer);
+  }
+  const amount = amountText(order.amountPaise);
+  const hours = order.terms.completionWindowMs / HOUR_MS;
+  const sentence =
+    winner === 'buyer'
+      ? `Decided for the buyer: ${amount} goes back to the buyer, and the order becomes REFUNDED.`
+      : `Decided for the merchant: the order is DELIVERED again, and ${amount} is released to the merchant after ${hours} h without another dispute.`;
+  return { order, sentence };
 }
 
-/** @param amountText how an amount in paise is written: `INR 499.50` */
-export function createConsequences(
+/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded */
+export async function consequenceOfRefund(
   sql: Sql,
-  amountText: (amountPaise: number) => string,
-): Consequences {
-  return {
-    async ofDecision(orderNumber, winner) {
-      const order = await findOrderAnywhere(sql, orderNumber);
-      if (order.status !== 'DISPUTE_UNDER_REVIEW') {
-        throw new DomainError('INVALID_STATE', REFUSALS.decideForBuyer);
-      }
-      const amount = amountText(order.amountPaise);
-      const hours = order.terms.completionWindowMs / HOUR_MS;
-      const sentence =
-        winner === 'buyer'
-          ? `Decided for the buyer: ${amount} goes back to the buyer, and the order becomes REFUNDED.`
-          : `Decided for the merchant: the order is DELIVERED again, and ${amount} is released to the merchant after ${hours} h without another dispute.`;
-      return { order, sentence };
-    },
+  amountText: AmountText,
+  orderNumber: string,
+): Promise<Consequence> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
+  const amount = amountText(order.amountPaise);
+  const sentence = `${amount} goes back to the buyer, and the order becomes REFUNDED.`;
+  return { order, sentence };
+}
 
-    async ofRefund(orderNumber) {
-      const order = await findOrderAnywhere(sql, orderNumber);
-      if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
-      const amount = amountText(order.amountPaise);
-      const sentence = `${amount} goes back to the buyer, and the order becomes REFUNDED.`;
-      return { order, sentence };
-    },
-
-    async ofSettlement(orderNumber, outcome) {
-      const order = await findOrderAnywhere(sql, orderNumber);
-      const settled = outcome ?? outcomeOf(order);
-      return { order, sentence: await settlementText(sql, order, settled, amountText) };
-    },
-  };
+/**
+ * @param asked by default the outcome of the order's pending operation
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is nothing to settle
+ */
+export async function consequenceOfSettlement(
+  sql: Sql,
+  amountText: AmountText,
+  orderNumber: string,
+  asked?: Settlement,
+): Promise<Consequence> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const outcome = asked ?? outcomeOf(order);
+  const noMore = 'the gateway is not asked to move any more money';
+  if (outcome !== undefined && (await canSettle(sql, order, outcome))) {
+    const { balances } = await showLedger(sql, orderNumber);
+    const heldPaise =
+      balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
+    const held = amountText(heldPaise);
+    const reversedPaise = order.amountPaise - heldPaise;
+    const reversed =
+      reversedPaise > 0 ? `, and ${amountText(reversedPaise)} was reversed at the gateway` : '';
+    const sentence =
+      outcome === 'released'
+        ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
+        : `${held} counts as sent back to the buyer by you${reversed}: the order becomes REFUNDED, and ${noMore}.`;
+    return { order, sentence };
+  }
+  if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
+  const payments = await listCapturedPayments(sql, orderNumber);
+  const surplus = payments.filter(
+    ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
+  );
+  if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
+  const list = surplus
+    .map((one) => `${amountText(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
+    .join(', ');
+  const sentence = `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
+  return { order, sentence };
 }
 
 /** The outcome if the operator names none: that of the order's pending operation. */
@@ -77,47 +104,8 @@ function outcomeOf({ pendingOperation }: OrderRow): Settlement | undefined {
   return pendingOperation?.kind === 'refunding' ? 'refunded' : undefined;
 }
 
-async function settlementText(
-  sql: Sql,
-  order: OrderRow,
-  outcome: Settlement | undefined,
-  amountText: (amountPaise: number) => string,
-): Promise<string> {
-  const noMore = 'the gateway is not asked to move any more money';
-  const isSettled = outcome !== undefined && (await canSettle(sql, order, outcome));
-  if (isSettled) {
-    const { heldPaise, reversedPaise } = await amountsOf(sql, order);
-    const held = amountText(heldPaise);
-    const reversed =
-      reversedPaise > 0 ? `, and ${amountText(reversedPaise)} was reversed at the gateway` : '';
-    return outcome === 'released'
-      ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
-      : `${held} counts as sent back to the buyer by you${reversed}: the order becomes REFUNDED, and ${noMore}.`;
-  }
-  if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
-  const payments = await listCapturedPayments(sql, order.orderNumber);
-  const surplus = payments.filter(
-    ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
-  );
-  if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
-  const list = surplus
-    .map((one) => `${amountText(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
-    .join(', ');
-  return `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
-}
-
 async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
   if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
-  return order.pendingOperation !== null || (await isReversed(sql, order));
-}
-
-async function isReversed(sql: Sql, { orderNumber }: OrderRow): Promise<boolean> {
-  return (await findBlockingReversals(sql, orderNumber)).length > 0;
-}
-
-/** The amount of an order's payment that is still held, and the amount reversed at the gateway. */
-async function amountsOf(sql: Sql, order: OrderRow) {
-  const { balances } = await showLedger(sql, order.orderNumber);
-  const heldPaise = balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
-  return { heldPaise, reversedPaise: order.amountPaise - heldPaise };
+  if (order.pendingOperation !== null) return true;
+  return (await findBlockingReversals(sql, order.orderNumber)).length > 0;
 }

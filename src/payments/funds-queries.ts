@@ -112,19 +112,13 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   return row ? { ...row, token } : null;
 }
 
-/** Records that the gateway holds the funds of a payment. */
-export async function markHeld(sql: Sql, { gateway, gatewayPaymentId }: PaymentRef): Promise<void> {
-  await sql`
-    UPDATE payments SET held_at = service_now()
-    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
-}
-
-/** Records that the gateway refused the hold; the service tries again an hour later. */
-export async function markHoldRefused(
+/** Records that the gateway holds the funds, or refused to: the service tries again an hour later. */
+export async function markHold(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
+  result: 'held_at' | 'hold_refused_at',
 ): Promise<void> {
   await sql`
-    UPDATE payments SET hold_refused_at = service_now()
+    UPDATE payments SET ${sql(result)} = service_now()
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }

@@ -1,26 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
+import type { AlertDeps } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
-import { GatewayRefused, GatewayUnavailable, moneyKey } from './gateway.ts';
-import type { Gateways, OrderGateway } from './gateways.ts';
+import { GatewayRefused, moneyKey } from './gateway.ts';
+import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
 import type { FundsRow } from './queries.ts';
 import * as queries from './queries.ts';
 import { findSettlement } from './settle-outside.ts';
-import { recordMissedRefunds, recordRefundsOf } from './reversals.ts';
-
-/** What moving an order's money at its gateway needs. */
-export interface FundsDeps {
-  sql: Sql;
-  gateways: Gateways;
-  log: Logger;
-}
+import { recordRefundsOf } from './reversals.ts';
 
 /** A transfer that was made by this call is usually pending for a moment: a retry would cost more. */
 const NEW_TRANSFER_MS = 200;
@@ -35,41 +28,32 @@ export class ReleaseBlocked extends Error {
   override readonly name = 'ReleaseBlocked';
 }
 
-/**
- * Records refunds of an order's payment that were made at the gateway and whose callbacks were
- * lost. One call, made before the release begins.
- *
- * @returns false when the gateway is unavailable or refuses
- */
-export async function checkForRefunds(deps: FundsDeps, orderNumber: string): Promise<boolean> {
-  try {
-    await recordLostRefunds(deps, await fundsOf(deps.sql, orderNumber));
-    return true;
-  } catch (err) {
-    if (!(err instanceof GatewayUnavailable) && !(err instanceof GatewayRefused)) throw err;
-    deps.log.warn({ err, orderNumber }, 'Could not check for refunds at the gateway');
-    return false;
-  }
-}
-
-async function recordLostRefunds(deps: FundsDeps, funds: FundsRow): Promise<void> {
-  const payment = await deps.gateways.forOrder(funds).fetchPayment(funds.gatewayPaymentId);
-  await recordMissedRefunds(deps, funds, payment);
+/** Raises the alert that an order's funds are not released. */
+export function alertReleaseBlocked(
+  deps: AlertDeps,
+  orderNumber: string,
+  error?: Error,
+): Promise<void> {
+  return raiseAlert(deps, {
+    kind: 'release_blocked',
+    subject: orderNumber,
+    message: 'Funds are not released: part of the payment was or may be reversed at the gateway',
+    fields: { orderNumber },
+    error,
+  });
 }
 
 /**
  * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent:
  * callers retry it until it returns.
  *
- * @param isChecked the caller has just checked the payment for refunds
  * @returns how an operator has settled the order, whose money was then not moved; otherwise null
  * @throws ReleaseBlocked, NotYet while the merchant is suspended or the transfer is in progress,
  *   MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function releaseFunds(
-  deps: FundsDeps,
+  deps: GatewayDeps,
   orderNumber: string,
-  isChecked = false,
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
   if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
@@ -77,7 +61,7 @@ export async function releaseFunds(
     throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
   }
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    if (!isChecked) await recordLostRefunds(deps, funds);
+    await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
     await assertNotBlocked(deps.sql, orderNumber);
     let transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state === 'pending') {
@@ -103,14 +87,14 @@ async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
  */
-export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<void> {
+export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise<void> {
   const { sql } = deps;
   const lease = await queries.claimHold(sql, orderNumber);
   if (lease === null) return;
   const funds = await fundsOf(sql, orderNumber);
   try {
     await transferWith(deps, funds, 'holdFunds', lease);
-    await queries.markHeld(sql, lease);
+    await queries.markHold(sql, lease, 'held_at');
     await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
@@ -121,7 +105,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
       fields: { orderNumber },
       error,
     });
-    await queries.markHoldRefused(sql, lease);
+    await queries.markHold(sql, lease, 'hold_refused_at');
   }
   await endMoneyLease(sql, lease);
 }
@@ -135,7 +119,7 @@ export async function holdFunds(deps: FundsDeps, orderNumber: string): Promise<v
  *   GatewayRefused
  */
 export async function refundOrder(
-  deps: FundsDeps,
+  deps: GatewayDeps,
   orderNumber: string,
   reason: string,
 ): Promise<Settlement | null> {
@@ -172,7 +156,7 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
  *
  * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
-export async function refundSurplus(deps: FundsDeps, payment: PaymentRef): Promise<void> {
+export async function refundSurplus(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
   const surplus = await queries.claimSurplus(deps.sql, payment);
   if (!surplus || surplus.processedAt !== null) return;
   const { gateway, gatewayPaymentId, leftPaise, reason, orderNumber } = surplus;
@@ -183,6 +167,14 @@ export async function refundSurplus(deps: FundsDeps, payment: PaymentRef): Promi
     message: 'A capture that its order cannot take is refunded',
     fields: { gateway, gatewayPaymentId, orderNumber, reason },
   });
+  if (reason === 'wrong_amount') {
+    await raiseAlert(deps, {
+      kind: 'wrong_amount',
+      subject,
+      message: 'The amount of a capture differs from its order: the capture is refunded',
+      fields: { gateway, gatewayPaymentId, orderNumber },
+    });
+  }
   if (leftPaise > 0) {
     await withMoneyLease(deps.sql, surplus, (lease) =>
       refundPayment(deps, { order: surplus, lease, amountPaise: leftPaise, reason }),
@@ -195,7 +187,7 @@ export async function refundSurplus(deps: FundsDeps, payment: PaymentRef): Promi
 }
 
 async function refundPayment(
-  { sql, gateways }: FundsDeps,
+  { sql, gateways }: GatewayDeps,
   refunded: { order: OrderGateway; lease: MoneyLease; amountPaise: number; reason: string },
 ): Promise<void> {
   const { order, lease, amountPaise, reason } = refunded;
@@ -207,11 +199,11 @@ async function refundPayment(
     beforeMoving: () => renewMoneyLease(sql, lease),
     reason,
   });
-  if (refund.status !== 'processed') throw new NotYet(`The refund is ${refund.status}`);
+  if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
 }
 
 async function transferWith(
-  deps: FundsDeps,
+  deps: GatewayDeps,
   funds: FundsRow,
   operation: 'holdFunds' | 'releaseFunds',
   lease: MoneyLease,
@@ -229,7 +221,7 @@ async function transferWith(
 
 /** A sandbox account is created when first needed; in production an operator adds the real one. */
 async function linkedAccountOf(
-  { sql }: FundsDeps,
+  { sql }: GatewayDeps,
   gateway: PaymentGateway,
   funds: FundsRow,
   operation: string,

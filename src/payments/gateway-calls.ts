@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { refundWorkflowId } from '../contracts/ids.ts';
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
@@ -33,6 +34,14 @@ export interface GatewayCallDeps {
 export interface GatewayCall extends PendingActivity {
   /** A description for operators, such as `refund of the buyer`. */
   what: string;
+}
+
+/** @throws Error after `timeoutMs`: the deadline of a call does not include a connection that fails */
+export async function within<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
+  const late = delay(timeoutMs, undefined, { ref: false }).then(() => {
+    throw new Error(`Temporal has not answered within ${timeoutMs / 1000} s`);
+  });
+  return Promise.race([call, late]);
 }
 
 /** The workflows of the order and of its surplus refunds, if Temporal has them. */
@@ -83,7 +92,10 @@ export async function retryGatewayCalls(
   const workflows = await inspectOrder(deps, orderNumber);
   const calls = gatewayCallsOf(workflows);
   const waiting = calls.filter(({ state }) => state === 'waiting' || state === 'paused');
-  if (waiting.length === 0) throw nothingWaits(order, workflows, calls);
+  if (waiting.length === 0) {
+    const why = whyNothingWaits(order, workflows, calls);
+    throw new DomainError('INVALID_STATE', `Nothing to retry: ${why}`);
+  }
   await auditRetry(deps, order, reason, waiting);
   return Promise.all(
     waiting.map(async (call) => ({ ...call, result: await deps.inspector.tryNow(call, waitMs) })),
@@ -107,22 +119,17 @@ async function auditRetry(
     VALUES (${actor.name}, ${actor.address}, 'order.retry', ${merchantId}, ${orderNumber}, ${sql.json({ reason, calls })})`;
 }
 
-function nothingWaits(
+function whyNothingWaits(
   { orderNumber, pendingOperation }: OrderRow,
   workflows: readonly WorkflowView[],
-  calls: readonly GatewayCall[],
-): DomainError {
-  return new DomainError('INVALID_STATE', `Nothing to retry: ${whyNothingWaits()}`);
-
-  function whyNothingWaits(): string {
-    const [call] = calls;
-    if (call?.state === 'running') return `the ${call.what} is being tried right now`;
-    if (call) return `the ${call.what} is due now, and no worker has taken it: is one running?`;
-    const isRunning = workflows.some(
-      ({ workflowId, status }) => workflowId === orderNumber && status === 'RUNNING',
-    );
-    if (pendingOperation && !isRunning)
-      return `order ${orderNumber} is ${pendingOperation.kind}, but has no workflow`;
-    return `order ${orderNumber} waits for no call to the gateway`;
-  }
+  [call]: readonly GatewayCall[],
+): string {
+  if (call?.state === 'running') return `the ${call.what} is being tried right now`;
+  if (call) return `the ${call.what} is due now, and no worker has taken it: is one running?`;
+  const isRunning = workflows.some(
+    ({ workflowId, status }) => workflowId === orderNumber && status === 'RUNNING',
+  );
+  if (pendingOperation && !isRunning)
+    return `order ${orderNumber} is ${pendingOperation.kind}, but has no workflow`;
+  return `order ${orderNumber} waits for no call to the gateway`;
 }

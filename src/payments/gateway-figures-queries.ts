@@ -22,15 +22,16 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   isSettled: boolean;
 }
 
+const PAGE_SIZE = 200;
+/** Orders that reached a final status longer ago are not compared. */
+const CHANGED_WITHIN_DAYS = 7;
+
 /**
- * One page of the payments of orders that are not final, or changed in the last `settledForDays`.
+ * One page of the payments of orders that are not final, or changed in the last seven days.
  *
  * @param after the last payment of the previous page
  */
-export async function listFiguresToCompare(
-  sql: Sql,
-  { after, limit, settledForDays }: { after: PaymentRef; limit: number; settledForDays: number },
-): Promise<PaymentFigures[]> {
+export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise<PaymentFigures[]> {
   return sql<PaymentFigures[]>`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
       p.amount_paise,
@@ -59,7 +60,7 @@ export async function listFiguresToCompare(
     WHERE (p.gateway, p.gateway_payment_id) > (${after.gateway}, ${after.gatewayPaymentId})
       AND p.is_whole
       AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
-        OR o.updated_at > service_now() - ${settledForDays} * interval '1 day'
-        OR s.started_at > service_now() - ${settledForDays} * interval '1 day')
-    ORDER BY p.gateway, p.gateway_payment_id LIMIT ${limit}`;
+        OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
+        OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day')
+    ORDER BY p.gateway, p.gateway_payment_id LIMIT ${PAGE_SIZE}`;
 }

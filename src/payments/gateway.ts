@@ -63,8 +63,6 @@ export interface OpenedSession {
   upiIntent: string;
   /** The gateway's page for this session: an image of the code, or a UPI app. */
   pageUrl: string;
-  /** When the gateway closes it; may differ from `expiresAtMs`, which the service enforces. */
-  closesAtMs: number;
 }
 
 /** A session as the gateway reports it; null where the gateway reports no value. */
@@ -73,8 +71,6 @@ export interface GatewaySession {
   state: 'open' | 'closed';
   orderNumber: string | null;
   sessionId: string | null;
-  amountPaise: number | null;
-  closesAtMs: number | null;
 }
 
 /** A payment as the gateway reports it, without personal data of the buyer. */
@@ -91,11 +87,12 @@ export interface GatewayPayment {
   failure: { code: string; description: string } | null;
   /** The payment's reference at banks and in UPI apps; null when the gateway does not report it. */
   utr: string | null;
-  createdAtMs: number;
 }
 
-/** `paid`: a payment was captured, and may have been refunded since. */
-export type ClosedSession = { state: 'closed' } | { state: 'paid'; payment: GatewayPayment };
+/** True of a payment whose money was captured; it may have been refunded since. */
+export function isCaptured({ status }: GatewayPayment): boolean {
+  return status === 'captured' || status === 'refunded';
+}
 
 /** Called right before the request that moves the money. If it throws, the request is not sent. */
 export type BeforeMoving = () => Promise<void>;
@@ -113,10 +110,8 @@ export interface TransferInput {
 
 /** The transfer of a payment to the linked account, as the gateway reports it. */
 export interface GatewayTransfer {
-  gatewayTransferId: string;
   /** `pending`: accepted, not yet completed. A repeat with the same key returns its state. */
   state: 'pending' | 'held' | 'released';
-  amountPaise: number;
 }
 
 /** The money of a payment transferred to the linked account, less what was reversed. */
@@ -136,26 +131,25 @@ export interface RefundInput {
   reason: string;
 }
 
-/** A refund as the gateway reports it. */
-export interface GatewayRefund {
-  gatewayRefundId: string;
+/**
+ * A refund or a chargeback, as the gateway reports it. In a chargeback the buyer's bank reclaims a
+ * payment; some gateways call it a dispute.
+ */
+export interface GatewayReversal {
+  /** The gateway's id of the refund or chargeback. */
+  reversalId: string;
   gatewayPaymentId: string;
-  /** `pending`: accepted, in progress at the bank. `refund` never returns `failed`: it throws. */
-  status: 'pending' | 'processed' | 'failed';
+  kind: 'refund' | 'chargeback';
+  /** Of a chargeback: the amount that the bank claims or, if it is lost, the amount taken. */
   amountPaise: number;
-  createdAtMs: number;
+  /**
+   * Of a refund: `pending` (accepted, in progress at the bank), `processed` or `failed`. Of a
+   * chargeback: `open`, also while the bank reviews the evidence, `won` if the merchant keeps the
+   * money, or `lost`.
+   */
+  state: 'pending' | 'processed' | 'failed' | 'open' | 'won' | 'lost';
   /** The key of this service's refund; null or another key if it was made at the gateway itself. */
   idempotencyKey: string | null;
-}
-
-/** The buyer's bank reclaims a payment. Some gateways call it a dispute. */
-export interface GatewayChargeback {
-  gatewayChargebackId: string;
-  gatewayPaymentId: string;
-  /** The amount that the bank claims; of a lost chargeback, the amount taken. */
-  amountPaise: number;
-  /** `open` also while the bank reviews the evidence. `won`: the merchant keeps the money. */
-  state: 'open' | 'won' | 'lost';
 }
 
 /** The merchant's account to open at the gateway, in the fields that gateways require. */
@@ -181,29 +175,15 @@ interface CallbackFacts {
   eventId: string;
   /** The gateway's name of the event. */
   name: string;
-  occurredAtMs: number | null;
 }
 
 /** A verified callback. */
 export type GatewayEvent = CallbackFacts &
   (
-    | {
-        type: 'payment_captured' | 'payment_failed';
-        payment: GatewayPayment;
-        gatewaySessionId: string | null;
-      }
-    | { type: 'session_closed'; session: GatewaySession }
-    | {
-        type: 'refund_pending' | 'refund_processed' | 'refund_failed';
-        refund: GatewayRefund;
-        /** Null when the callback does not contain it. */
-        payment: GatewayPayment | null;
-      }
-    | {
-        type: 'chargeback';
-        chargeback: GatewayChargeback;
-        payment: GatewayPayment | null;
-      }
+    | { type: 'payment'; payment: GatewayPayment; gatewaySessionId: string | null }
+    | { type: 'session_closed'; gatewaySessionId: string }
+    /** The payment is null when the callback does not contain it. */
+    | { type: 'reversal'; reversal: GatewayReversal; payment: GatewayPayment | null }
     /** An event from the gateway that the service does not use. */
     | { type: 'ignored' }
   );
@@ -229,21 +209,19 @@ export interface PaymentGateway {
    * session is not looked up: no buyer has its QR code, so it cannot be paid, and it expires.
    */
   openSession(input: OpenSessionInput): Promise<OpenedSession>;
-  /** Closes it if it is open, and returns whether it was paid. Takes 4 s at most. */
-  closeSession(gatewaySessionId: string): Promise<ClosedSession>;
+  /** Closes it if it is open, and returns its payments as the list does. Takes 4 s at most. */
+  closeSession(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchSession(gatewaySessionId: string): Promise<GatewaySession>;
   /** The sessions opened since this time, in Unix milliseconds, newest first. */
   listSessions(sinceMs: number): Promise<GatewaySession[]>;
-  /** The session of a payment; null when the payment was made without a session. */
-  findSessionOfPayment(gatewayPaymentId: string): Promise<GatewaySession | null>;
   /** All payments, including failed ones, newest first. */
   listSessionPayments(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchPayment(gatewayPaymentId: string): Promise<GatewayPayment>;
   /** All refunds, including failed ones and those made at the gateway itself, newest first. */
-  listRefunds(gatewayPaymentId: string): Promise<GatewayRefund[]>;
+  listRefunds(gatewayPaymentId: string): Promise<GatewayReversal[]>;
   /** The newest 100 chargebacks of all payments, newest first. */
-  listNewestChargebacks(): Promise<GatewayChargeback[]>;
-  fetchChargeback(gatewayChargebackId: string): Promise<GatewayChargeback>;
+  listNewestChargebacks(): Promise<GatewayReversal[]>;
+  fetchChargeback(reversalId: string): Promise<GatewayReversal>;
   /** The money of a payment in the merchant's linked account, held and released. */
   fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
   /** Transfers the funds of a captured payment to the linked account on hold. */
@@ -251,10 +229,10 @@ export interface PaymentGateway {
   /** Releases the funds to the merchant, held before or not. Done when the state is `released`. */
   releaseFunds(input: TransferInput): Promise<GatewayTransfer>;
   /**
-   * Refunds the buyer, from the linked account if the money is there. Done when the status is
-   * `processed`. If a refund fails after it was accepted, the next call makes a new one.
+   * Refunds the buyer, from the linked account if the money is there. Done when the state is
+   * `processed`. If a refund fails after it was accepted, it throws, and the next call makes a new one.
    */
-  refund(input: RefundInput): Promise<GatewayRefund>;
+  refund(input: RefundInput): Promise<GatewayReversal>;
   /** Opens an account for a merchant's payouts, or returns the one with the same email and name. */
   createLinkedAccount(input: LinkedAccountInput): Promise<{ linkedAccountId: string }>;
   /**

@@ -1,5 +1,7 @@
+import type { Logger } from 'pino';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { GATEWAY_NAME } from '../contracts/ids.ts';
+import type { Sql } from '../db/client.ts';
 import { ENVIRONMENTS, type Environment } from '../domain/index.ts';
 import type { Settings, WholeOf } from '../settings.ts';
 import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
@@ -30,6 +32,13 @@ export interface Gateways {
   /** The same, but null if it is not configured. */
   find(order: OrderGateway): PaymentGateway | null;
   readonly all: readonly ConfiguredGateway[];
+}
+
+/** What calling a gateway and recording its answer needs. */
+export interface GatewayDeps {
+  sql: Sql;
+  gateways: Gateways;
+  log: Logger;
 }
 
 /** The settings of every gateway, by environment and name; undefined if it is not configured. */

@@ -1,7 +1,8 @@
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import type { Settlement } from '../domain/index.ts';
-import type { SessionState } from './session-queries.ts';
+import type { Reversal } from './reversal-queries.ts';
+import type { SessionRow } from './session-queries.ts';
 
 /** A capture as operators see it: the order's payment, or one that the order could not take. */
 export interface CapturedPayment extends PaymentRef {
@@ -40,13 +41,10 @@ export async function listCapturedPayments(
 }
 
 /** A payment session as operators see it. */
-export interface PaymentSession {
-  sessionId: string;
-  gatewaySessionId: string | null;
-  state: SessionState;
-  createdAt: Date;
-  expiresAt: Date;
-}
+export type PaymentSession = Pick<
+  SessionRow,
+  'sessionId' | 'gatewaySessionId' | 'state' | 'createdAt' | 'expiresAt'
+>;
 
 /** All payment sessions of an order, oldest first. */
 export async function listPaymentSessions(
@@ -59,11 +57,7 @@ export async function listPaymentSessions(
 }
 
 /** A refund or chargeback made at the gateway itself. */
-export interface RecordedReversal {
-  reversalId: string;
-  kind: 'refund' | 'chargeback';
-  amountPaise: number;
-  state: string;
+export interface RecordedReversal extends Omit<Reversal, 'gatewayPaymentId'> {
   recordedAt: Date;
   endedAt: Date | null;
 }

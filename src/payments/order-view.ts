@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../db/client.ts';
-import { WAITING_FOR } from '../domain/index.ts';
+import { WAITING } from '../domain/index.ts';
 import { showLedger } from '../ledger/public.ts';
 import type { OrderRow } from '../orders/public.ts';
 import {
@@ -10,9 +9,10 @@ import {
   readDisputes,
   readTimeline,
 } from '../orders/public.ts';
+import type { WorkflowView } from '../temporal/pending-activities.ts';
 import { listDeliveries } from '../webhooks/public.ts';
 import type { GatewayCall, GatewayCallDeps } from './gateway-calls.ts';
-import { gatewayCallsOf, inspectOrder } from './gateway-calls.ts';
+import { gatewayCallsOf, inspectOrder, within } from './gateway-calls.ts';
 import {
   findOutsideSettlement,
   listCapturedPayments,
@@ -44,7 +44,7 @@ export async function readOrderView(sql: Sql, order: OrderRow) {
   return {
     ...presentRow(order),
     doing,
-    inWords: doing === null ? WAITING_FOR[order.status] : null,
+    inWords: doing === null ? WAITING[order.status].operator : null,
     next,
     waitingDisputeSince: order.waitingDisputeReceivedAt,
     payments,
@@ -101,11 +101,7 @@ function moneyOf(balances: readonly { account: string; balancePaise: number }[])
 }
 
 /** A workflow of an order, with its page in the Temporal UI. */
-export interface LinkedWorkflow {
-  workflowId: string;
-  runId: string;
-  /** Temporal's name of the status, such as RUNNING or COMPLETED. */
-  status: string;
+export interface LinkedWorkflow extends Omit<WorkflowView, 'pending'> {
   /** Null if no Temporal UI is configured. */
   link: string | null;
 }
@@ -150,12 +146,4 @@ export async function readOrderWorkflows(
   } catch (error) {
     return { workflows: [], gatewayCalls: [], temporalProblem: (error as Error).message };
   }
-}
-
-/** The deadline of a call does not include the time in which its connection fails. */
-async function within<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
-  const late = delay(timeoutMs, undefined, { ref: false }).then(() => {
-    throw new Error(`Temporal has not answered within ${timeoutMs / 1000} s`);
-  });
-  return Promise.race([call, late]);
 }

@@ -1,14 +1,15 @@
 /** The exports of payments that other features may import. */
 export type { SessionState } from './session-queries.ts';
 export { isExpired } from './session-queries.ts';
-export type { Consequences } from './consequences.ts';
-export { createConsequences } from './consequences.ts';
+export {
+  consequenceOfDecision,
+  consequenceOfRefund,
+  consequenceOfSettlement,
+} from './consequences.ts';
 export type { GatewayCall } from './gateway-calls.ts';
 export { retryGatewayCalls } from './gateway-calls.ts';
-export type { StuckCall } from './inspect-stuck.ts';
-export { inspectStuck } from './inspect-stuck.ts';
 export type { OrderView, OrderWorkflowsView } from './order-view.ts';
 export { readOrderView, readOrderWorkflows } from './order-view.ts';
 export { OrderNotNotifiedError, settleOutside } from './settle-outside.ts';
-export type { StuckKind, StuckMoney } from './stuck-money.ts';
-export { findStuckMoney } from './stuck-money.ts';
+export type { StuckCall, StuckKind, StuckMoney } from './stuck-money.ts';
+export { findStuckMoney, inspectStuck } from './stuck-money.ts';

@@ -1,7 +1,6 @@
 import { forEachOrder } from '../for-each-order.ts';
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, recordGatewayPayment, recordSessionPayments } from './captures.ts';
-import type { FundsDeps } from './funds.ts';
+import { applyCapture, recordSessionClosed, recordSessionPayments } from './captures.ts';
 import { holdFunds } from './funds.ts';
 import * as queries from './queries.ts';
 import { recordMissedChargebacks } from './reversals.ts';
@@ -15,9 +14,6 @@ const RUN_FOR_MS = 90_000;
 const HOLD_FOR_MS = 30_000;
 const CONCURRENT_CALLS = 8;
 
-/** What a reconciliation run needs. */
-export type ReconcileDeps = CaptureDeps & FundsDeps;
-
 /**
  * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended
  * sessions at the gateway, applies or refunds unapplied captures, and holds funds.
@@ -26,7 +22,7 @@ export type ReconcileDeps = CaptureDeps & FundsDeps;
  * @returns how many sessions were checked, and how many unapplied captures were found
  */
 export async function reconcilePayments(
-  deps: ReconcileDeps,
+  deps: CaptureDeps,
   shard: Shard = ALL_ORDERS,
 ): Promise<{ sessions: number; captures: number }> {
   const endsAtMs = performance.now() + RUN_FOR_MS;
@@ -43,7 +39,7 @@ export async function reconcilePayments(
 }
 
 /** Checks all sessions that are due, in batches. A later run retries a check that fails. */
-async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<number> {
+async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
     const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
     await processUntil(deps, sessions, endsAtMs, async (session) => {
@@ -55,29 +51,18 @@ async function checkSessions(deps: ReconcileDeps, shard: Shard, endsAtMs: number
   }
 }
 
-async function checkSession(deps: ReconcileDeps, session: queries.SessionToCheck): Promise<void> {
+async function checkSession(deps: CaptureDeps, session: queries.SessionToCheck): Promise<void> {
   const { gatewaySessionId } = session;
   if (!deps.gateways.find(session) || gatewaySessionId === null) return;
   if (await recordSessionPayments(deps, session, gatewaySessionId)) return;
   const isOver = session.isExpired || !session.isPayable;
-  if (session.state === 'OPEN' && isOver) await closeAtGateway(deps, session, gatewaySessionId);
-}
-
-/** Closes the QR code of a session that is over or whose order can no longer be paid. */
-async function closeAtGateway(
-  deps: ReconcileDeps,
-  session: queries.SessionRow,
-  gatewaySessionId: string,
-): Promise<void> {
-  const closed = await deps.gateways.forOrder(session).closeSession(gatewaySessionId);
-  if (closed.state === 'paid') {
-    return recordGatewayPayment(deps, session, closed.payment, gatewaySessionId);
+  if (session.state === 'OPEN' && isOver) {
+    await recordSessionClosed(deps, session, gatewaySessionId, 'closeSession');
   }
-  await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 
 /** Holds all funds that can be held, in batches. This run does not retry a hold that fails. */
-async function holdAllFunds(deps: ReconcileDeps, shard: Shard, endsAtMs: number): Promise<void> {
+async function holdAllFunds(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<void> {
   const startedAtMs = performance.now();
   for (;;) {
     const unheld = await queries.findUnheldPayments(deps.sql, {
@@ -92,7 +77,7 @@ async function holdAllFunds(deps: ReconcileDeps, shard: Shard, endsAtMs: number)
 
 /** Later runs process the items for which no time is left: a call can take 10 s to time out. */
 function processUntil<Item extends { orderNumber: string }>(
-  { log }: ReconcileDeps,
+  { log }: CaptureDeps,
   items: readonly Item[],
   endsAtMs: number,
   work: (item: Item) => Promise<void>,

@@ -36,11 +36,9 @@ async function recoverSession(
   at: OrderGateway,
   session: GatewaySession,
 ): Promise<void> {
-  const { gatewaySessionId } = session;
-  if (session.state === 'open' && !(await isKnown(deps, at, session))) {
-    await deps.gateways.forOrder(at).closeSession(gatewaySessionId);
-  }
-  await recordSessionPayments(deps, at, gatewaySessionId);
+  const isLost = session.state === 'open' && !(await isKnown(deps, at, session));
+  const operation = isLost ? 'closeSession' : 'listSessionPayments';
+  await recordSessionPayments(deps, at, session.gatewaySessionId, operation);
 }
 
 /** True also for a session that is being opened, of which only the service's id is recorded. */

@@ -1,16 +1,10 @@
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
-import type { PaymentRef } from '../contracts/ids.ts';
+import type { GatewayReversal } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
 
 /** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */
-export interface Reversal {
-  reversalId: string;
-  gatewayPaymentId: string;
-  kind: 'refund' | 'chargeback';
-  amountPaise: number;
-  state: 'pending' | 'processed' | 'failed' | 'open' | 'won' | 'lost';
-}
+export type Reversal = Omit<GatewayReversal, 'idempotencyKey'>;
 
 /** What recording a reversal changed. */
 export type ReversalResult =
@@ -38,27 +32,6 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     FROM orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
     WHERE o.order_number = ${orderNumber} AND r.blocks_release
     ORDER BY r.recorded_at, r.reversal_id`;
-}
-
-/** The recorded refunds of a payment, by this service and at the gateway itself, in paise. */
-export async function knownRefundedPaise(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<number> {
-  const [row] = await sql<{ paise: number }[]>`
-    SELECT (coalesce((SELECT sum(r.amount_paise) FROM gateway_reversals r
-        WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
-          AND r.kind = 'refund' AND r.state IN ('pending', 'processed')), 0)
-      + CASE WHEN EXISTS (SELECT FROM surplus_refunds s
-            WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
-          OR EXISTS (SELECT FROM orders o
-            WHERE o.order_number = p.order_number AND o.gateway = p.gateway
-            AND o.gateway_payment_id = p.gateway_payment_id
-            AND (o.status = 'REFUNDED' OR o.pending_operation->>'kind' = 'refunding'))
-        THEN p.amount_paise ELSE 0 END)::bigint AS paise
-    FROM payments p
-    WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
-  return row?.paise ?? 0;
 }
 
 /**

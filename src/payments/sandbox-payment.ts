@@ -2,7 +2,6 @@ import type { PaymentRef } from '../contracts/ids.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/public.ts';
-import { recordCapture } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import * as queries from './queries.ts';
@@ -30,7 +29,8 @@ export function createSandboxPayment(deps: SessionDeps) {
     const payments = await gateway.listSessionPayments(gatewaySessionId);
     const captured = payments.find(({ status }) => status === 'captured');
     if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
-    await recordCapture(deps, order, session.sessionId, captured);
+    const { sessionId } = session;
+    await queries.writeCapture(deps.sql, { ...order, sessionId, payment: captured });
     return { gateway: order.gateway, gatewayPaymentId: captured.gatewayPaymentId };
   }
 

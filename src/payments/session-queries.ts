@@ -30,11 +30,6 @@ export interface SessionRow extends OrderGateway {
 export const isExpired = (sql: Sql) => sql`
   (s.state <> 'PAID' AND coalesce(s.ended_at, service_now()) >= s.expires_at)`;
 
-/** The contract's limit of payment sessions for one order. */
-const MAX_SESSIONS = 20;
-/** How long a session blocks others when the process that was opening it has died. */
-const OPENING_SECONDS = 30;
-
 /**
  * `opening`: another request is opening a session. `limit`: the order has had all its sessions.
  * `no_account`: the merchant has no linked account, so production cannot pay it out.
@@ -55,8 +50,7 @@ export async function reserveSession(
   sessionMs: number,
 ): Promise<Reservation> {
   const [row] = await sql<{ outcome: Reservation }[]>`
-    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs},
-      ${MAX_SESSIONS}, ${OPENING_SECONDS}) AS outcome`;
+    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs}) AS outcome`;
   return row?.outcome ?? 'refused';
 }
 

@@ -8,9 +8,9 @@ import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/public.ts';
 import { findOrderByNumber } from '../orders/public.ts';
 import type { CaptureDeps } from './captures.ts';
-import { recordCapture, recordSessionClosed } from './captures.ts';
+import { applyRecorded, recordSessionClosed } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
-import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
+import { GatewayRefused, GatewayUnavailable, isCaptured } from './gateway.ts';
 import { gatewaySubject } from './gateways.ts';
 import type { SessionRow } from './queries.ts';
 import * as queries from './queries.ts';
@@ -170,13 +170,14 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
     return { outcome: 'closed' };
   }
   const gateway = deps.gateways.forOrder(order);
-  const closed = await gateway.closeSession(session.gatewaySessionId);
-  if (closed.state === 'paid') {
-    const { payment } = closed;
-    const fits = await recordCapture(deps, order, session.sessionId, payment);
-    // The order cannot take any other payment: reconciliation refunds one of another amount.
-    const { gatewayPaymentId } = payment;
-    if (fits) return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };
+  const payments = await gateway.closeSession(session.gatewaySessionId);
+  for (const payment of payments.filter(isCaptured)) {
+    const { sessionId } = session;
+    const fits = await queries.writeCapture(deps.sql, { ...order, sessionId, payment });
+    const ref = { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
+    if (fits) return { outcome: 'paid', payment: ref };
+    // The order cannot take it: it is refunded, or raises an alert.
+    await applyRecorded(deps, ref);
   }
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
   return { outcome: 'closed' };

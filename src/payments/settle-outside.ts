@@ -38,9 +38,8 @@ const NOT_SEEN_BY_WORKFLOW =
 /**
  * Records that an order's money counts as released or refunded, and finishes the order. It is for
  * orders whose release or refund was made outside the gateway, or whose payment was reversed at the
- * gateway itself. If this process crashes after writing the row, an order with a pending operation
- * finds the row at its next attempt, within the hour; a repeat of the command with the same
- * reference notifies the order immediately.
+ * gateway itself. If this process dies after writing the row, the sweep wakes the order; a
+ * repeat of the command with the same reference notifies it immediately.
  *
  * @returns the order, and a warning when it was finished before it received the settlement
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE` unless the order is
@@ -147,6 +146,10 @@ async function writeSettlement(
           ELSE ${statusesThatTake('settleRefunded')}::text[] END)))
       ON CONFLICT DO NOTHING
       RETURNING order_number, outcome
+    ), wakeup AS (
+      INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+      SELECT order_number, 'command', 'settle:' || order_number, service_now() FROM settled
+      ON CONFLICT DO NOTHING
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
       SELECT ${actor.name}, ${actor.address}, 'order.settle', merchant_id, order_number,

@@ -2,6 +2,8 @@ import { refundWorkflowId } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { HOLDING_STATUSES } from '../domain/index.ts';
+import type { PendingActivity, WorkflowInspector } from '../temporal/pending-activities.ts';
+import { gatewayCallsOf, within } from './gateway-calls.ts';
 
 /** Money that normally moves within seconds is stuck after this time. */
 const STUCK_AFTER_MINUTES = 5;
@@ -99,4 +101,43 @@ function holds(sql: Sql, most: number) {
     WHERE p.held_at IS NULL AND p.captured_at < ${stuckSince(sql)}
       AND o.status = ANY(${HOLDING_STATUSES}) AND o.pending_operation IS NULL
     ORDER BY p.captured_at LIMIT ${most}`;
+}
+
+/** One request to Temporal for each of them: a page shows no more. */
+const MAX_INSPECTED = 10;
+
+/** The page waits no longer for Temporal. */
+const INSPECT_TIMEOUT_MS = 2000;
+
+/** What Temporal has of a stuck movement of money. */
+export type StuckCall =
+  /** The call that is retried. */
+  | Pick<PendingActivity, 'state' | 'attempt' | 'lastError' | 'lastTriedAt' | 'nextTryAt'>
+  /**
+   * `none`: the workflow runs and waits for no call to the gateway. `no_workflow`: there is no running
+   * workflow, and the order needs to be recovered. `unknown`: Temporal was not asked, or could not be
+   * reached in time.
+   */
+  | { state: 'none' | 'no_workflow' | 'unknown' };
+
+/**
+ * Asks Temporal for the state of stuck movements of money: at most the first ten, concurrently, for
+ * at most two seconds. Never throws because of Temporal.
+ */
+export async function inspectStuck(
+  inspector: WorkflowInspector,
+  stuck: readonly StuckMoney[],
+): Promise<(StuckMoney & { call: StuckCall })[]> {
+  const callOf = async ({ workflowId }: StuckMoney, index: number): Promise<StuckCall> => {
+    if (index >= MAX_INSPECTED || workflowId === null) return { state: 'unknown' };
+    try {
+      const inspected = inspector.inspect(workflowId, INSPECT_TIMEOUT_MS);
+      const view = await within(inspected, INSPECT_TIMEOUT_MS);
+      if (view?.status !== 'RUNNING') return { state: 'no_workflow' };
+      return gatewayCallsOf([view])[0] ?? { state: 'none' };
+    } catch {
+      return { state: 'unknown' };
+    }
+  };
+  return Promise.all(stuck.map(async (one, index) => ({ ...one, call: await callOf(one, index) })));
 }

@@ -29,7 +29,7 @@ export async function findOrdersOfBuyer(sql: Sql, buyer: Buyer): Promise<string[
 }
 
 /**
- * Erases the data of a buyer in all orders that are final and settled. The others are refused, each
+ * Erases the data of a buyer in all orders that are final and wait for nothing. The others are refused, each
  * with its reasons; a repeat finds those alone.
  *
  * @throws DomainError `BAD_REQUEST`

@@ -27,8 +27,7 @@ interface ReasonToKeep {
 const REASONS = {
   not_final: (status) => `it is ${status}, which is not final`,
   pending_operation: (kind) => `it is ${kind} at the gateway`,
-  not_started: () => 'its workflow has not begun',
-  step_unacknowledged: (kind) => `its step ${kind} is not acknowledged: try again in a minute`,
+  not_woken: (cause) => `its workflow has yet to look at a ${cause}: try again in a minute`,
   delivery_pending: (id) => `its webhook ${id} waits: it is sent, or fails after the fifth attempt`,
   attempt_under_way: (id) => `an attempt of ${id} is under way: try again in ten minutes`,
   session_opening: (id) => `payment session ${id} is being opened: try again in ten minutes`,

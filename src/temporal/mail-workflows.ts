@@ -5,7 +5,7 @@ const START_TIMEOUT_MS = 4500;
 
 /** Starts the `sendMail` workflow. */
 export interface MailWorkflows {
-  /** Starts the workflow of a mail unless it runs. For a settled mail it ends immediately. */
+  /** Starts the workflow of a mail unless it runs. For one that was sent or given up it ends immediately. */
   start(mailId: string): Promise<void>;
 }
 

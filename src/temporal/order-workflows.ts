@@ -7,11 +7,11 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import {
-  CATCH_UP_SIGNAL,
   ORDER_WORKFLOW,
   REFUND_SURPLUS_WORKFLOW,
   refundWorkflowId,
   TASK_QUEUE,
+  WAKE_SIGNAL,
 } from '../contracts/ids.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type {
@@ -80,8 +80,8 @@ export interface OrderWorkflows {
     name: Name,
     message: OrderMessages[Name],
   ): Promise<'sent' | 'gone'>;
-  /** Signals that the database and the workflow may differ, so that the workflow compares them. */
-  catchUp(orderNumber: string): Promise<'sent' | 'gone'>;
+  /** Sends the Signal that makes the workflow read the order's row. */
+  wake(orderNumber: string): Promise<'sent' | 'gone'>;
   /** Starts the refund of a surplus payment. Idempotent. */
   refundSurplus(payment: PaymentRef): Promise<void>;
 }
@@ -130,7 +130,7 @@ export function createOrderWorkflows(
       ),
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
-    catchUp: (orderNumber) => withinTimeout(() => signal(client, orderNumber, CATCH_UP_SIGNAL, [])),
+    wake: (orderNumber) => withinTimeout(() => signal(client, orderNumber, WAKE_SIGNAL, [])),
     refundSurplus: ({ gateway, gatewayPaymentId }) =>
       withinTimeout(async () => {
         await client.workflow.start(REFUND_SURPLUS_WORKFLOW, {
@@ -155,7 +155,7 @@ async function update(
       return 'done';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'gone';
-      if (!isUnprocessed(error)) throw refusalOf(error);
+      if (!isUnprocessed(error)) throw domainErrorOf(error);
     }
   }
 }
@@ -262,7 +262,7 @@ function isUnprocessed(error: unknown): boolean {
 }
 
 /** Restores the DomainError: its code is the type of the workflow's failure. */
-function refusalOf(error: unknown): unknown {
+function domainErrorOf(error: unknown): unknown {
   if (!(error instanceof WorkflowUpdateFailedError)) return error;
   const { cause } = error;
   if (!(cause instanceof ApplicationFailure)) return error;

@@ -32,12 +32,23 @@ export async function makeVersionCurrent(
     if (Date.now() > endsAtMs) return { unserved };
     await wait(POLL_INTERVAL_MS);
   }
+  // Temporal's response to the change names the version before too, but of a change that is repeated
+  // after a lost response that is the new version itself.
+  const previousBuildId = await currentBuildId(client, version);
   const { namespace, identity } = client.options;
   const request = { namespace, identity, ...version };
-  const { previousDeploymentVersion } = await withDeadline(client, () =>
+  await withDeadline(client, () =>
     client.workflowService.setWorkerDeploymentCurrentVersion(request),
   );
-  return { previousBuildId: previousDeploymentVersion?.buildId ?? null };
+  return { previousBuildId };
+}
+
+async function currentBuildId(client: Client, { deploymentName }: WorkerVersion) {
+  const { namespace } = client.options;
+  const { workerDeploymentInfo } = await withDeadline(client, () =>
+    client.workflowService.describeWorkerDeployment({ namespace, deploymentName }),
+  );
+  return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? null;
 }
 
 /** The task queues that workers of a version have polled; empty for an unknown version. */

@@ -4,8 +4,6 @@ import { addressRefusal, isAddressOpened } from './denied-ranges.ts';
 import { AddressDeniedError, LOCALHOST_ADDRESSES, resolveAllowed } from './resolve-host.ts';
 import type { ResolveOptions } from './resolve-host.ts';
 
-export { isAddressAllowed } from './denied-ranges.ts';
-
 const MAX_URL_CHARACTERS = 2048;
 const MAX_HOST_CHARACTERS = 253;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;

@@ -1,12 +1,14 @@
 import { createBatches } from '../db/batches.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment, EventType } from '../domain/index.ts';
-import { createEndpointReservations } from './endpoint-reservations.ts';
+import type { SendResult } from './send-result.ts';
 
 /** `scheduled`: one of the five of the retry schedule. `manual`: an operator's retry. */
 export type AttemptKind = 'scheduled' | 'manual';
-/** The state of a delivery: PENDING while attempts remain. */
-export type DeliveryState = 'PENDING' | 'DELIVERED' | 'FAILED';
+/** The states of a delivery: PENDING while attempts remain. */
+export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+/** See {@link DELIVERY_STATES}. */
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** An attempt of a delivery. Its token is unique: it identifies the owner of the lease. */
 export interface Attempt {
@@ -15,8 +17,8 @@ export interface Attempt {
   kind: AttemptKind;
   /** Begins only when the delivery is due by this time; null begins at any time. */
   dueBy: Date | null;
-  /** Perhaps no workflow knows of the delivery. Not given: as before. */
-  isDirect?: boolean;
+  /** The order's workflow sends the delivery from now on: nothing need wake it. */
+  isWorkflow?: boolean;
 }
 
 /** Everything that an attempt needs, read when it begins. */
@@ -32,14 +34,8 @@ export interface AttemptContext {
   webhookSecretSealed: string | null;
   /** Scheduled attempts that were logged before this one. */
   scheduledAttempts: number;
-  /** The origin of the URL, by which slots are shared; null without a URL. */
-  origin: string | null;
-  /** How many webhooks may be under way to the origin at the same time. */
-  slots: number;
-  /** Earlier attempts timed out or had to wait: the result of this one must be recorded. */
-  isWatched: boolean;
-  /** Other deliveries wait for the endpoint, and this one has no reservation there. */
-  mustWait: boolean;
+  /** How often since the last attempt the endpoint was full. */
+  postponements: number;
   databaseNow: Date;
 }
 
@@ -52,18 +48,17 @@ export interface IdleDelivery {
 }
 
 /** The result of an attempt (a row of `webhook_attempts`) and the new state of its delivery. */
-export interface AttemptResult extends Omit<Attempt, 'dueBy' | 'isDirect'> {
+export interface AttemptResult
+  extends
+    Pick<Attempt, 'deliveryId' | 'token' | 'kind'>,
+    Pick<AttemptContext, 'merchantId' | 'environment'>,
+    Pick<SendResult, 'statusCode' | 'durationMs' | 'error'> {
   at: Date;
   url: string;
-  merchantId: string;
-  environment: Environment;
   /** The signature that was sent, hexadecimal; null when the URL was refused and nothing was sent. */
   signature: string | null;
   apiVersion: string;
-  statusCode: number | null;
-  durationMs: number;
   responseBody: Uint8Array | null;
-  error: string | null;
   /** `null` leaves the delivery unchanged. */
   state: DeliveryState | null;
   nextAttemptAt: Date | null;
@@ -82,8 +77,6 @@ export type AttemptLog = ReturnType<typeof createAttemptLog>;
  */
 export function createAttemptLog(sql: Sql) {
   return {
-    ...createEndpointReservations(sql),
-
     /**
      * Leases the delivery for one attempt. No other attempt can begin until this one is recorded or
      * its lease expires.
@@ -106,17 +99,40 @@ export function createAttemptLog(sql: Sql) {
         WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
     },
 
+    /** Ends the lease without an attempt, because the endpoint is full: the next one is made at `until`. */
+    async postpone(
+      { deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>,
+      until: Date,
+    ): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL,
+          next_attempt_at = ${until}, postponements = postponements + 1
+        WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
+    },
+
     /** Marks a delivery FAILED because no webhook URL is set. An operator can retry it later. */
     async fail({ deliveryId, token }: Attempt): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
-          last_attempt_due_at = NULL, attempt_token = NULL, attempt_until = NULL, settled_at = clock_timestamp()
+          last_attempt_due_at = NULL, attempt_token = NULL, attempt_until = NULL, wake_at = NULL,
+          settled_at = clock_timestamp()
         WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
     },
 
-    /** @returns undefined when there is no such delivery */
-    async find(deliveryId: string): Promise<IdleDelivery | undefined> {
+    /**
+     * Reads a delivery whose attempt did not begin. The order's workflow takes it over here, too.
+     *
+     * @returns undefined when there is no such delivery
+     */
+    async find({
+      deliveryId,
+      isWorkflow = false,
+    }: Pick<Attempt, 'deliveryId' | 'isWorkflow'>): Promise<IdleDelivery | undefined> {
       const [row] = await sql<IdleDelivery[]>`
+        WITH taken_over AS (
+          UPDATE webhook_deliveries SET wake_at = NULL
+          WHERE ${isWorkflow} AND delivery_id = ${deliveryId} AND wake_at IS NOT NULL
+        )
         SELECT state, next_attempt_at, coalesce(attempt_until > service_now(), false) AS is_under_way,
           clock_timestamp() AS database_now
         FROM webhook_deliveries WHERE delivery_id = ${deliveryId}`;
@@ -130,18 +146,14 @@ const idsOf = (attempts: readonly { deliveryId: string }[]) =>
   attempts.map(({ deliveryId }) => deliveryId);
 
 async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | undefined)[]> {
-  const wanted = attempts.map(({ dueBy, ...attempt }) => ({
-    ...attempt,
-    dueBy: dueBy && dueBy.toISOString(),
-  }));
   const rows = await sql<(AttemptContext & { token: string })[]>`
     WITH taken AS (
       UPDATE webhook_deliveries AS d SET
         attempt_token = wanted.token,
         attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond',
-        is_direct = coalesce(wanted."isDirect", d.is_direct)
-      FROM jsonb_to_recordset(${sql.json(wanted)}) AS wanted
-        ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz, "isDirect" boolean)
+        wake_at = CASE WHEN wanted."isWorkflow" THEN NULL ELSE d.wake_at END
+      FROM jsonb_to_recordset(${sql.json(attempts.map((attempt) => ({ ...attempt })))}) AS wanted
+        ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz, "isWorkflow" boolean)
       WHERE d.delivery_id = wanted."deliveryId" AND d.delivery_id = ANY (${idsOf(attempts)})
         AND NOT d.is_erased AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
         AND (wanted.kind = 'manual' OR d.state = 'PENDING')
@@ -151,28 +163,21 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
     )
     SELECT d.attempt_token AS token, d.delivery_id, d.event_id, d.merchant_id, d.environment,
       e.order_number, e.type, e.body, m.webhook_url, m.webhook_secret_sealed,
-      webhook_origin(m.webhook_url) AS origin, webhook_slots(coalesce(p.timeouts, 0)) AS slots,
-      coalesce(p.timeouts > 0 OR p.next_free_at > service_now(), false) AS is_watched,
-      -- A wait of at most a second takes place in the process.
-      NOT d.has_reservation
-        AND coalesce(p.next_free_at > service_now() + interval '1 second', false) AS must_wait,
+      d.postponements,
       clock_timestamp() AS database_now,
       (SELECT count(*) FROM webhook_attempts a
         WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS scheduled_attempts
     FROM taken d
     JOIN order_events e USING (event_id)
     LEFT JOIN merchant_environments m
-      ON m.merchant_id = d.merchant_id AND m.environment = d.environment
-    LEFT JOIN webhook_endpoints p ON p.origin = webhook_origin(m.webhook_url)`;
+      ON m.merchant_id = d.merchant_id AND m.environment = d.environment`;
   const contexts = new Map(rows.map(({ token, ...context }) => [token, context]));
   return attempts.map(({ token }) => contexts.get(token));
 }
 
 async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
-  const rows = results.map(({ at, nextAttemptAt, responseBody, ...result }) => ({
+  const rows = results.map(({ responseBody, ...result }) => ({
     ...result,
-    at: at.toISOString(),
-    nextAttemptAt: nextAttemptAt && nextAttemptAt.toISOString(),
     responseBase64: responseBody && Buffer.from(responseBody).toString('base64'),
   }));
   // DELIVERED is final, and only a success changes FAILED.
@@ -182,7 +187,8 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
   await sql`
     WITH results AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS row (
-        "deliveryId" text, token text, "merchantId" text, environment environment,
+        "deliveryId" text, token text,
+        "merchantId" text, environment environment,
         kind attempt_kind, at timestamptz, url text, signature text, "apiVersion" text,
         "statusCode" integer, "durationMs" integer, "responseBase64" text, error text,
         state delivery_state, "nextAttemptAt" timestamptz, "isLastAttemptNext" boolean)
@@ -199,11 +205,12 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
       attempt_token = nullif(d.attempt_token, result.token),
       attempt_until = CASE WHEN d.attempt_token = result.token THEN NULL ELSE d.attempt_until END,
       state = CASE WHEN ${changes} THEN result.state ELSE d.state END,
-      has_reservation = d.has_reservation AND NOT ${changes},
+      postponements = CASE WHEN ${changes} THEN 0 ELSE d.postponements END,
       next_attempt_at =
         CASE WHEN ${changes} THEN result."nextAttemptAt" ELSE d.next_attempt_at END,
       last_attempt_due_at = CASE WHEN NOT ${changes} THEN d.last_attempt_due_at
         WHEN result."isLastAttemptNext" THEN result."nextAttemptAt" END,
+      wake_at = CASE WHEN ${changes} AND result.state <> 'PENDING' THEN NULL ELSE d.wake_at END,
       settled_at = CASE WHEN NOT ${changes} THEN d.settled_at
         WHEN result.state <> 'PENDING' THEN clock_timestamp() END
     FROM (

@@ -1,8 +1,9 @@
+import type { Sql } from '../db/client.ts';
 import { createReports } from '../reports.ts';
 import type { SendResult } from './send-result.ts';
 
 /**
- * `rejected`: the endpoint answered with another status than 2xx. `timed_out` and `no_answer`: it did
+ * `delivered`: the endpoint accepted it. `rejected`: the endpoint answered with another status than 2xx. `timed_out` and `no_answer`: it did
  * not answer within the limits, or the connection failed. `url_refused`: the address guard refused the
  * URL, so no request was made.
  */
@@ -34,8 +35,16 @@ export function publishAttempt(result: SendResult, isGivenUp: boolean): void {
 }
 
 function outcomeOf(result: SendResult): AttemptMade['outcome'] {
-  if (result.outcome === 'delivered') return 'delivered';
+  if (result.outcome === 'accepted') return 'delivered';
   if (result.isUrlRefused) return 'url_refused';
   if (result.isTimedOut) return 'timed_out';
   return result.statusCode === null ? 'no_answer' : 'rejected';
+}
+
+/** How long the delivery that has waited longest past its time has done so, in seconds; 0 without one. */
+export async function oldestDueSeconds(sql: Sql): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    SELECT extract(epoch FROM service_now() - next_attempt_at)::float8 AS seconds
+    FROM webhook_deliveries WHERE state = 'PENDING' ORDER BY next_attempt_at LIMIT 1`;
+  return Math.max(0, row?.seconds ?? 0);
 }

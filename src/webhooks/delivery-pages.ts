@@ -3,13 +3,7 @@ import type { Sql } from '../db/client.ts';
 import type { Environment, EventType } from '../domain/index.ts';
 import { EVENT_TYPES } from '../domain/index.ts';
 import type { DeliveryState } from './attempt-log.ts';
-
-/** Every state of a delivery. */
-export const DELIVERY_STATES = [
-  'PENDING',
-  'DELIVERED',
-  'FAILED',
-] as const satisfies DeliveryState[];
+import { DELIVERY_STATES } from './attempt-log.ts';
 
 /** The deliveries on one page. */
 export const DELIVERIES_PER_PAGE = 25;

@@ -89,8 +89,8 @@ export function isAddressOpened(ip: string, allowedCidrs: readonly string[]): bo
 }
 
 /**
- * The reason why no webhook may go to this address, or `undefined` when it is allowed. An address
- * is a plain IPv4 or IPv6 text; anything else, zones included, is denied.
+ * The reason why no webhook may go to this address, or `undefined` when it is allowed. Called for every
+ * connection. An address is a plain IPv4 or IPv6 text; anything else, zones included, is denied.
  *
  * @throws TypeError when an entry of `allowedCidrs` is not a range.
  */
@@ -101,15 +101,4 @@ export function addressRefusal(ip: string, allowedCidrs: readonly string[]): str
   if (address.kind() === 'ipv6' && !isWithin(address, PUBLIC_IPV6)) return 'it is not public';
   if (isIsatap(address)) return 'it wraps an IPv4 address (ISATAP)';
   return DENIED.find(([range]) => isWithin(address, range))?.[1];
-}
-
-/**
- * Whether a webhook may go to this address. Called for every connection.
- *
- * @param ip an IPv4 or IPv6 address as the socket will use it
- * @param allowedCidrs ranges that an operator opened (`WEBHOOK_ALLOWED_CIDRS`)
- * @throws TypeError when an entry of `allowedCidrs` is not a range.
- */
-export function isAddressAllowed(ip: string, allowedCidrs: readonly string[]): boolean {
-  return addressRefusal(ip, allowedCidrs) === undefined;
 }

@@ -10,26 +10,13 @@ export interface SlotOptions {
   maxQueued: number;
   maxQueuedPerOrigin: number;
   queueTimeoutMs: number;
-  /** The time limit of an attempt, after which its slot is free in any case. */
-  totalTimeoutMs: number;
 }
 
-/** The assumed duration of an attempt at an endpoint without earlier attempts. */
-const UNKNOWN_ATTEMPT_MS = 500;
-
-interface Waiting {
-  maxConnections: number;
-  enter(): void;
-}
-
-/** Times are those of `performance.now()`. */
 interface Endpoint {
-  /** The attempts under way, the oldest first. */
-  active: Set<{ startedAtMs: number }>;
-  waiting: Waiting[];
-  /** When the last attempt ended, and the moving average of their durations. */
-  endedAtMs: number;
-  usualMs: number;
+  /** The number of webhooks under way. */
+  active: number;
+  /** What gives each waiting webhook its slot, the first that came first. */
+  waiting: (() => void)[];
 }
 
 /**
@@ -39,43 +26,35 @@ interface Endpoint {
  * slots, down to one: 200 dead endpoints with 8 slots each therefore never fill 1,024 slots.
  */
 export function createEndpointSlots(options: SlotOptions) {
-  /** Only origins with attempts under way. */
+  /** Only origins with webhooks under way. */
   const endpoints = new Map<string, Endpoint>();
   let active = 0;
   let waiting = 0;
 
-  function hasFreeSlot({ active: ofOrigin }: Endpoint, maxConnections: number): boolean {
+  function hasFreeSlot(endpoint: Endpoint): boolean {
     const free = 1 - active / options.maxConcurrentSends;
-    const share = Math.min(maxConnections, options.maxConnectionsPerOrigin) * free;
-    return ofOrigin.size < Math.ceil(share);
+    return endpoint.active < Math.ceil(options.maxConnectionsPerOrigin * free);
   }
 
   function occupy(origin: string, endpoint: Endpoint): () => void {
-    const attempt = { startedAtMs: performance.now() };
-    endpoint.active.add(attempt);
+    endpoint.active += 1;
     active += 1;
     return () => {
-      endpoint.active.delete(attempt);
+      endpoint.active -= 1;
       active -= 1;
-      endpoint.endedAtMs = performance.now();
-      endpoint.usualMs = (endpoint.usualMs + endpoint.endedAtMs - attempt.startedAtMs) / 2;
-      admitWaiting(endpoint, hasFreeSlot);
-      if (endpoint.active.size === 0) endpoints.delete(origin);
+      while (endpoint.waiting.length > 0 && hasFreeSlot(endpoint)) endpoint.waiting.shift()?.();
+      if (endpoint.active === 0) endpoints.delete(origin);
     };
   }
 
-  async function waitForSlot(
-    origin: string,
-    endpoint: Endpoint,
-    maxConnections: number,
-  ): Promise<() => void> {
+  async function waitForSlot(origin: string, endpoint: Endpoint): Promise<() => void> {
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-    const waiter = { maxConnections, enter: () => resolve(occupy(origin, endpoint)) };
-    endpoint.waiting.push(waiter);
+    const enter = () => resolve(occupy(origin, endpoint));
+    endpoint.waiting.push(enter);
     waiting += 1;
     const timer = setTimeout(() => {
-      endpoint.waiting.splice(endpoint.waiting.indexOf(waiter), 1);
-      reject(busyError(endpoint, options));
+      endpoint.waiting.splice(endpoint.waiting.indexOf(enter), 1);
+      reject(new WebhookNotAttemptedError('busy'));
     }, options.queueTimeoutMs);
     return promise.finally(() => {
       clearTimeout(timer);
@@ -90,52 +69,19 @@ export function createEndpointSlots(options: SlotOptions) {
     /**
      * Takes a slot for one webhook to an origin; waits up to `queueTimeoutMs` for a free one.
      *
-     * @param maxConnections a lower limit for this origin
      * @returns a function that frees the slot; call it once
      * @throws WebhookNotAttemptedError `busy` when no slot is free in time
      */
-    async acquire(origin: string, maxConnections = Infinity): Promise<() => void> {
-      const known = endpoints.get(origin);
-      if (active >= options.maxConcurrentSends) throw busyError(known, options);
-      const endpoint = known ?? newEndpoint();
-      endpoints.set(origin, endpoint);
-      if (hasFreeSlot(endpoint, maxConnections)) return occupy(origin, endpoint);
-      const mayWait =
-        waiting < options.maxQueued && endpoint.waiting.length < options.maxQueuedPerOrigin;
-      if (!mayWait) throw busyError(endpoint, options);
-      return waitForSlot(origin, endpoint, maxConnections);
+    async acquire(origin: string): Promise<() => void> {
+      const endpoint = endpoints.get(origin) ?? { active: 0, waiting: [] };
+      if (active < options.maxConcurrentSends) {
+        endpoints.set(origin, endpoint);
+        if (hasFreeSlot(endpoint)) return occupy(origin, endpoint);
+        const isQueueFull =
+          waiting >= options.maxQueued || endpoint.waiting.length >= options.maxQueuedPerOrigin;
+        if (!isQueueFull) return waitForSlot(origin, endpoint);
+      }
+      throw new WebhookNotAttemptedError('busy');
     },
   };
-}
-
-function newEndpoint(): Endpoint {
-  const endedAtMs = performance.now();
-  return { active: new Set(), waiting: [], endedAtMs, usualMs: UNKNOWN_ATTEMPT_MS };
-}
-
-function admitWaiting(
-  endpoint: Endpoint,
-  hasFreeSlot: (endpoint: Endpoint, maxConnections: number) => boolean,
-): void {
-  for (;;) {
-    const [first] = endpoint.waiting;
-    if (!first || !hasFreeSlot(endpoint, first.maxConnections)) return;
-    endpoint.waiting.shift();
-    first.enter();
-  }
-}
-
-function busyError(
-  endpoint: Endpoint | undefined,
-  { totalTimeoutMs }: SlotOptions,
-): WebhookNotAttemptedError {
-  const expectedMs = endpoint ? expectedHoldMs(endpoint, totalTimeoutMs) : null;
-  return new WebhookNotAttemptedError('busy', { expectedMs });
-}
-
-/** An endpoint that has been silent for twice its usual time probably does not respond at all. */
-function expectedHoldMs({ active, endedAtMs, usualMs }: Endpoint, longestMs: number): number {
-  const [oldest] = active;
-  const silentSinceMs = Math.max(endedAtMs, oldest?.startedAtMs ?? 0);
-  return performance.now() - silentSinceMs > 2 * usualMs ? longestMs : usualMs;
 }

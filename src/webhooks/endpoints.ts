@@ -5,7 +5,7 @@ import { DomainError } from '../domain/index.ts';
 import { merchantNotFound } from '../merchants/public.ts';
 import { generateToken } from '../tokens.ts';
 import type { WebhookUrlSaveCheck } from './address-guard.ts';
-import { webhookSecretContext } from './deliver.ts';
+import { webhookSecretContext } from './attempts.ts';
 import type { SecretBox } from '../secret-box.ts';
 
 /** `actor` is recorded in the audit log by the statement that makes the change. */
@@ -85,24 +85,6 @@ export async function findEndpoint(
     WHERE m.merchant_id = ${merchantId}`;
   if (!row) throw merchantNotFound(merchantId);
   return row;
-}
-
-/**
- * The webhook secret in clear text, only for the demo merchant on a developer's machine.
- *
- * @returns undefined where no URL is set
- * @throws SealError when the key that sealed it is not configured
- */
-export async function openWebhookSecret(
-  { sql, secretBox }: Pick<EndpointDeps, 'sql' | 'secretBox'>,
-  merchantId: string,
-  environment: Environment,
-): Promise<string | undefined> {
-  const [row] = await sql<{ sealed: string }[]>`
-    SELECT webhook_secret_sealed AS sealed FROM merchant_environments
-    WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
-  return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
 }
 
 /**

@@ -16,16 +16,10 @@ export class TimeoutFault extends DeliveryFault {
 export class WebhookNotAttemptedError extends Error {
   override readonly name = 'WebhookNotAttemptedError';
   readonly reason: 'busy' | 'closed' | 'exhausted';
-  /** For `busy`: how long an attempt at the endpoint is expected to hold its slot; null if unknown. */
-  readonly expectedMs: number | null;
 
-  constructor(
-    reason: 'busy' | 'closed' | 'exhausted',
-    { expectedMs = null, ...options }: ErrorOptions & { expectedMs?: number | null } = {},
-  ) {
+  constructor(reason: 'busy' | 'closed' | 'exhausted', options?: ErrorOptions) {
     super(`the webhook was not attempted: ${reason}`, options);
     this.reason = reason;
-    this.expectedMs = expectedMs;
   }
 }
 

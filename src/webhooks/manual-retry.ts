@@ -5,7 +5,6 @@ import { DomainError } from '../domain/index.ts';
 import type { DeliveryRetries } from '../temporal/delivery-retries.ts';
 import type { DeliveryFilter } from './delivery-list.ts';
 import { deliveryErased, deliveryNotFound } from './delivery-list.ts';
-import { findFailing } from './failing-deliveries.ts';
 
 /** Longer than an attempt's 15 s; `admin` does not wait longer when no worker runs. */
 const WAIT_MS = 20_000;
@@ -19,10 +18,13 @@ export interface ManualRetryDeps {
   actor: Actor;
 }
 
-/** `started`: under way or waiting for a worker, in a workflow that completes it. */
+/**
+ * `delivered`: the endpoint accepted it. `started`: under way or waiting for a worker, in a workflow that
+ * completes it. Commands and pages show these words.
+ */
 export type RetryOutcome =
-  | Extract<ManualAttemptResult, { outcome: 'delivered' | 'refused' }>
-  | { outcome: 'started' };
+  | { outcome: 'delivered' | 'started' }
+  | Extract<ManualAttemptResult, { outcome: 'refused' }>;
 
 const NO_URL = 'No webhook URL is configured: set one, then retry';
 
@@ -45,7 +47,7 @@ export async function retryDelivery(
   const result = await deps.retries.retry(deliveryId, waitMs);
   if (result.outcome === 'running') throw attemptUnderWay(deliveryId);
   if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
-  return result;
+  return result.outcome === 'accepted' ? { outcome: 'delivered' } : result;
 }
 
 /** The result of one delivery of {@link retryFailedSince}. */
@@ -74,6 +76,33 @@ export async function retryFailedSince(
   };
   await Promise.all(Array.from({ length: CONCURRENT_RETRIES }, retryQueued));
   return retried;
+}
+
+/**
+ * Ids of the deliveries that became FAILED at or after `since`, and of PENDING ones with a failed
+ * attempt since then. The earliest failure comes first. Erased events cannot be sent.
+ */
+export async function findFailing(
+  sql: Sql,
+  since: Date,
+  { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
+): Promise<string[]> {
+  const rows = await sql<{ deliveryId: string }[]>`
+    WITH failing AS (
+      SELECT delivery_id, settled_at AS failed_at FROM webhook_deliveries
+      WHERE state = 'FAILED' AND settled_at >= ${since}
+      UNION ALL
+      SELECT a.delivery_id, min(a.at) FROM webhook_attempts a JOIN webhook_deliveries d
+        ON d.delivery_id = a.delivery_id AND d.state = 'PENDING'
+      WHERE a.error IS NOT NULL AND a.at >= ${since}
+      GROUP BY a.delivery_id
+    )
+    SELECT delivery_id FROM failing JOIN webhook_deliveries USING (delivery_id)
+    WHERE NOT is_erased
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY failed_at, delivery_id`;
+  return rows.map(({ deliveryId }) => deliveryId);
 }
 
 async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promise<RetriedDelivery> {

@@ -1,5 +1,6 @@
 /** What other features may import from the webhooks. */
-export { webhookSecretContext } from './deliver.ts';
+export { ATTEMPT_LEASE_MS, DELIVERY_STATES } from './attempt-log.ts';
+export { webhookSecretContext } from './attempts.ts';
 export type { CheckUrl, Endpoint } from './endpoints.ts';
 export {
   findEndpoint,
@@ -16,7 +17,7 @@ export type {
   DeliveryPageFilter,
   ListedDelivery,
 } from './delivery-pages.ts';
-export { DELIVERY_STATES, pageDeliveries } from './delivery-pages.ts';
+export { pageDeliveries } from './delivery-pages.ts';
 export type { AttemptDetails, AttemptSummary, MerchantDelivery } from './merchant-delivery.ts';
 export { findAttempt, findMerchantDelivery } from './merchant-delivery.ts';
 export type { LastAttempts } from './last-attempts.ts';

@@ -191,14 +191,14 @@ export async function continueResend(
 async function recordPage(
   sql: Sql,
   resendId: string,
-  { from, through, delivered, refused, hasUrl }: ResendPageResult,
+  { from, through, accepted, refused, hasUrl }: ResendPageResult,
 ): Promise<void> {
-  const isRefusing = delivered === 0 && refused >= STOP_AFTER_REFUSED;
+  const isRefusing = accepted === 0 && refused >= STOP_AFTER_REFUSED;
   const isFinished = sql`(NOT ${hasUrl} OR ${isRefusing} OR ${through} >= total_count)`;
   await sql`
     UPDATE webhook_resends SET
       done_count = ${through}::integer,
-      delivered_count = delivered_count + ${delivered},
+      delivered_count = delivered_count + ${accepted},
       refused_count = refused_count + ${refused},
       stop_cause = CASE WHEN NOT ${hasUrl} THEN 'no_url'
         WHEN ${isRefusing} AND ${through} < total_count THEN 'endpoint_refuses' END,

@@ -1,20 +1,22 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAddressAllowed } from './denied-ranges.ts';
-import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
+import { addressRefusal } from './denied-ranges.ts';
+import { DeliveryFault } from './faults.ts';
+
+/** Less than the 5 s of a connection: the contract's Durations. */
+const DNS_TIMEOUT_MS = 2250;
 
 /** The addresses of `localhost` (RFC 6761, section 6.3), which is not looked up in DNS. */
 export const LOCALHOST_ADDRESSES: readonly string[] = ['127.0.0.1', '::1'];
 
-/** Finds every IPv4 and IPv6 address of a host name, or throws; an empty result means none. */
+/** Finds every IPv4 and IPv6 address of a host name in time, or throws; an empty result means none. */
 export type HostLookup = (hostname: string) => Promise<readonly string[]>;
 
 /** How a host name is resolved and which private addresses it may have. */
 export interface ResolveOptions {
   lookup: HostLookup;
   allowedCidrs: readonly string[];
-  dnsTimeoutMs: number;
 }
 
 /** The host has at least one address that no webhook may go to. */
@@ -34,12 +36,15 @@ export class AddressDeniedError extends DeliveryFault {
  * `dns.lookup` uses four threads for the whole process, which block while a merchant's name server
  * does not respond: four such merchants would delay all webhooks. /etc/hosts is not read.
  *
- * @param dnsTimeoutMs the caller's time limit. The addresses found after three quarters of it are
- *   the result: a name server that does not respond for one family must not hide the other.
+ * @param timeoutMs after it, the addresses found so far are the result: a name server that does not
+ *   respond for one family must not hide the other
  * @param servers used instead of the system's, as `address:port`
  */
-export function createDnsLookup(dnsTimeoutMs: number, servers?: readonly string[]): HostLookup {
-  const resolver = new Resolver({ timeout: Math.ceil(dnsTimeoutMs / 4), tries: 2 });
+export function createDnsLookup(
+  timeoutMs = DNS_TIMEOUT_MS,
+  servers?: readonly string[],
+): HostLookup {
+  const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / 3), tries: 2 });
   if (servers !== undefined) resolver.setServers(servers);
   return async (hostname) => {
     const found: string[] = [];
@@ -48,32 +53,18 @@ export function createDnsLookup(dnsTimeoutMs: number, servers?: readonly string[
     };
     await Promise.race([
       Promise.all([collect(resolver.resolve4(hostname)), collect(resolver.resolve6(hostname))]),
-      delay(dnsTimeoutMs * 0.75, undefined, { ref: false }),
+      delay(timeoutMs, undefined, { ref: false }),
     ]);
     return [...found];
   };
-}
-
-async function lookUpInTime(hostname: string, options: ResolveOptions): Promise<readonly string[]> {
-  const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    const limit = secondsText(options.dnsTimeoutMs);
-    reject(new TimeoutFault(`the host name was not resolved within ${limit}`));
-  }, options.dnsTimeoutMs);
-  try {
-    return await Promise.race([options.lookup(hostname), tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function addressesOf(hostname: string, options: ResolveOptions): Promise<readonly string[]> {
   if (isIP(hostname) !== 0) return [hostname];
   if (hostname === 'localhost') return LOCALHOST_ADDRESSES;
   try {
-    return await lookUpInTime(hostname, options);
+    return await options.lookup(hostname);
   } catch (error) {
-    if (error instanceof DeliveryFault) throw error;
     throw new DeliveryFault('the host name cannot be resolved', { cause: error });
   }
 }
@@ -85,7 +76,7 @@ async function addressesOf(hostname: string, options: ResolveOptions): Promise<r
  * @param hostname a name, or an address without brackets, which passes the same check
  * @returns at least one address
  * @throws AddressDeniedError when any of the addresses is denied
- * @throws DeliveryFault when the name does not resolve, or not in time
+ * @throws DeliveryFault when the name does not resolve
  */
 export async function resolveAllowed(
   hostname: string,
@@ -93,7 +84,7 @@ export async function resolveAllowed(
 ): Promise<readonly string[]> {
   const addresses = await addressesOf(hostname, options);
   if (addresses.length === 0) throw new DeliveryFault('the host name cannot be resolved');
-  if (!addresses.every((ip) => isAddressAllowed(ip, options.allowedCidrs))) {
+  if (addresses.some((ip) => addressRefusal(ip, options.allowedCidrs) !== undefined)) {
     throw new AddressDeniedError();
   }
   return addresses;

@@ -3,13 +3,13 @@ import { describeFault, describeStatus, isTimeout } from './faults.ts';
 
 /** The result of one attempt, as it is recorded. */
 export interface SendResult {
-  outcome: 'delivered' | 'refused';
+  outcome: 'accepted' | 'refused';
   /** `null` without a response. */
   statusCode: number | null;
   durationMs: number;
   /** The first bytes of the response, which need not be text. */
   responseBody: Buffer;
-  /** Safe to show to the merchant; `null` exactly when delivered. */
+  /** Safe to show to the merchant; `null` exactly when accepted. */
   error: string | null;
   /** The attempt exceeded a time limit. */
   isTimedOut: boolean;
@@ -28,7 +28,7 @@ function errorOf({ statusCode, fault }: WebhookResponse): string | null {
 export function resultOf(response: WebhookResponse, startedAtMs: number): SendResult {
   const error = errorOf(response);
   return {
-    outcome: error === null ? 'delivered' : 'refused',
+    outcome: error === null ? 'accepted' : 'refused',
     statusCode: response.statusCode,
     durationMs: Math.round(performance.now() - startedAtMs),
     responseBody: response.body,

@@ -10,7 +10,6 @@ import { exchange } from './exchange.ts';
 import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
 import { isClosedByPeer, isLocalResourceError, WebhookNotAttemptedError } from './faults.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
-import { createQuickEndpoints } from './quick-endpoints.ts';
 import { createDnsLookup } from './resolve-host.ts';
 import type { HostLookup } from './resolve-host.ts';
 import { refusedBeforeSending, resultOf } from './send-result.ts';
@@ -23,7 +22,6 @@ export type { SendResult } from './send-result.ts';
 export interface WebhookSenderOptions {
   allowedCidrs: readonly string[];
   deniedPorts: readonly number[];
-  dnsTimeoutMs?: number;
   /** For the TCP and the TLS handshake together, after the name was resolved. */
   connectTimeoutMs?: number;
   /** For the whole attempt, from the moment it has its slot. */
@@ -53,8 +51,6 @@ export interface WebhookRequest {
   headers: Readonly<Record<string, string>>;
   /** The bytes that were signed. */
   body: Buffer;
-  /** A lower limit of concurrent webhooks to its origin. */
-  maxConnections?: number;
 }
 
 /** See {@link createWebhookSender}. */
@@ -68,7 +64,6 @@ export const MAX_UNANSWERED_SENDS = MAX_CONCURRENT_SENDS + MAX_QUEUED_SENDS;
 
 const DEFAULTS = {
   // Contract, Durations: 5 s to connect, 15 s in total.
-  dnsTimeoutMs: 3000,
   connectTimeoutMs: 5000,
   totalTimeoutMs: 15_000,
   maxResponseBytes: 16_384,
@@ -87,7 +82,7 @@ type Settings = WebhookSenderOptions & Required<Pick<WebhookSenderOptions, keyof
 
 /** Connections that pass the address guard. undici's time limits are off: `exchange` has its own. */
 function createGuardedConnections(settings: Settings): Connections {
-  const { caCertificates, lookup = createDnsLookup(settings.dnsTimeoutMs) } = settings;
+  const { caCertificates, lookup = createDnsLookup() } = settings;
   const secureContext = createSecureContext({
     minVersion: 'TLSv1.2',
     ...(caCertificates && { ca: caCertificates }),
@@ -167,7 +162,6 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   options.allowedCidrs.forEach(parseRange);
   const connections = createGuardedConnections(settings);
   const slots = createEndpointSlots(settings);
-  const quickEndpoints = createQuickEndpoints();
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
@@ -176,15 +170,13 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     const checked = checkWebhookUrl(request.url, { ...settings, environment });
     if (!checked.ok) return refusedBeforeSending(`the URL ${checked.reason}`);
     const { origin, pathname, search } = checked.url;
-    const release = await slots.acquire(origin, request.maxConnections);
+    const release = await slots.acquire(origin);
     const startedAtMs = performance.now();
     try {
       const post = { path: `${pathname}${search}`, headers, body };
       const response = await attempt(origin, post, { connections, settings, startedAtMs });
       throwIfNotAttempted(response);
-      const result = resultOf(response, startedAtMs);
-      quickEndpoints.note(request.url, result);
-      return result;
+      return resultOf(response, startedAtMs);
     } finally {
       release();
     }
@@ -208,9 +200,6 @@ export function createWebhookSender(options: WebhookSenderOptions) {
         underWay.delete(sending);
       }
     },
-
-    /** True if the latest webhook of this process to the URL was accepted within 300 ms. */
-    isQuick: (url: string): boolean => quickEndpoints.has(url),
 
     /** The numbers of webhooks under way and of idle connections, for metrics. */
     stats: () => ({ underWay: slots.stats(), idle: connections.stats() }),

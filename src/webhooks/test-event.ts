@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { ulid } from 'ulid';
 import type { Environment, EventType } from '../domain/index.ts';
 import { DomainError, EVENT_TYPES } from '../domain/index.ts';
-import { exampleEventBody, NO_ORDER } from '../orders/public.ts';
+import { exampleEventBody } from '../orders/public.ts';
 import { assertClockAgrees } from './clock.ts';
-import { webhookSecretContext } from './deliver.ts';
+import { webhookSecretContext } from './attempts.ts';
 import type { EndpointDeps } from './endpoints.ts';
 import { endpointNotConfigured } from './endpoints.ts';
 import type { WebhookSender } from './sender.ts';
@@ -100,37 +100,11 @@ async function readEndpoint(
   throw await endpointNotConfigured(sql, merchantId, environment);
 }
 
-interface TestEvent {
-  environment: Environment;
-  eventId: string;
-  at: Date;
-}
-
-function bodyOf(eventType: TestEventType, event: TestEvent): string {
-  return eventType === NEUTRAL ? neutralBody(event) : exampleEventBody(eventType, event);
-}
-
-/** The same shape as every webhook, so that the merchant's parser accepts it; sequences start at 1. */
-function neutralBody({ environment, eventId, at }: TestEvent): string {
-  const timestamp = at.toISOString();
-  const data = {
-    order_number: NO_ORDER.order_number,
-    amount: 499.5,
-    currency: 'INR',
-    status: 'ACCEPTED',
-    dispute_count: 0,
-    buyer: NO_ORDER.buyer,
-    description: NO_ORDER.description,
-    payment_url: NO_ORDER.payment_url,
-    payment_link_expires_at: timestamp,
-    completes_at: null,
-    dispute: null,
-    refund: null,
-    payment: null,
-    cancellation: null,
-    created_at: timestamp,
-    updated_at: timestamp,
-  };
-  const event = { event: NEUTRAL, event_id: eventId, sequence: 0, timestamp, environment };
-  return JSON.stringify({ ...event, data });
+/** TEST has the shape of every webhook, so that the merchant's parser accepts it; sequences start at 1. */
+function bodyOf(
+  eventType: TestEventType,
+  event: { environment: Environment; eventId: string; at: Date },
+): string {
+  if (eventType !== NEUTRAL) return exampleEventBody(eventType, event);
+  return exampleEventBody('ORDER_CREATED', event, { event: NEUTRAL, sequence: 0 });
 }

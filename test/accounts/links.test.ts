@@ -15,7 +15,7 @@ import {
   newEmail,
   tokenIn,
 } from './accounts-test.ts';
-import { countingSql, countRows } from './work.ts';
+import { countingSql, countRows } from '../support/counted-work.ts';
 
 const test = accountsTest();
 

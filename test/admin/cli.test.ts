@@ -32,7 +32,7 @@ describe('the help', () => {
   test('lists every command with its description', async () => {
     const { code, stdout } = await adminProcess({}).run('--help');
     expect(code).toBe(0);
-    for (const command of ['merchant create', 'key rotate', 'origins set', 'webhook rotate-keys']) {
+    for (const command of ['merchant create', 'key rotate', 'origins set', 'keys reseal']) {
       expect(stdout).toContain(`  ${command} `);
     }
     for (const command of [

@@ -7,9 +7,10 @@ import { listRunningDisputes } from '../../src/orders/disputes.ts';
 import type { FoundOrder, OrderSearch } from '../../src/orders/find-orders.ts';
 import { findOrderByNumber, findOrders } from '../../src/orders/find-orders.ts';
 import { findDisputeHistory } from '../../src/orders/dispute-history.ts';
-import { findUnprocessedOrders } from '../../src/orders/unprocessed-orders.ts';
+import { listMerchantDisputes } from '../../src/orders/merchant-disputes.ts';
+import { findOverdueOrders } from '../../src/orders/wakeups.ts';
 import { findStuckMoney } from '../../src/payments/stuck-money.ts';
-import { findFailing } from '../../src/webhooks/failing-deliveries.ts';
+import { findFailing } from '../../src/webhooks/manual-retry.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { TestDatabase } from '../support/database.ts';
@@ -29,16 +30,21 @@ async function fill(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO orders (order_number, merchant_id, environment, gateway, idempotency_key, request_hash,
       merchant_order_id, amount_paise, description, buyer_email, buyer_phone, payment_token, status,
-      step_number, gateway_payment_id, dispute_count, dispute_raised_at, dispute_respond_by,
-      payment_link_expires_at, terms, created_at, updated_at)
+      step_number, gateway_payment_id, dispute_count, payment_link_expires_at, terms, created_at, updated_at)
     SELECT 'ORD' || n, 'mer_' || 1 + n % 2, 'sandbox', 'razorpay', 'k' || n, '\\x00', 'cart-' || n % 5000,
       500 + n, 'd', 'Buyer' || n % 1000 || '@Example.com',
       '+91' || lpad((n % 1000)::text, 10, '0'), 't' || n,
-      CASE WHEN n % 100 = 0 THEN 'DISPUTE_OPEN' ELSE 'PAID' END::order_status, 1, 'pay_' || n, (n % 100 = 0)::int,
-      now(), CASE WHEN n % 100 = 0 THEN now() + (${ORDERS} - n) * interval '1 second' END,
+      CASE WHEN n % 100 = 0 THEN 'DISPUTE_OPEN' ELSE 'PAID' END::order_status, 1, 'pay_' || n, (n % 50 = 0)::int,
       now(), '{}', at, at
     FROM generate_series(1, ${ORDERS}) n,
       LATERAL (SELECT timestamptz '2026-11-20T00:00:00Z' + n * interval '1 second' AS at) times`;
+  await sql`
+    INSERT INTO disputes (order_number, number, merchant_id, environment, raised_by, raised_at, respond_by, ended_at)
+    SELECT order_number, 1, merchant_id, environment, 'buyer', now(),
+      CASE WHEN status = 'DISPUTE_OPEN' THEN at END, CASE WHEN status = 'PAID' THEN at END
+    FROM orders,
+      LATERAL (SELECT now() + (${ORDERS} - substr(order_number, 4)::integer) * interval '1 second' AS at) times
+    WHERE dispute_count = 1`;
   await sql`
     INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, utr,
       held_at)
@@ -187,8 +193,22 @@ describe('an operator’s search uses an index among many rows', () => {
 
   test('for running disputes', async ({ database }) => {
     const plan = await planOf(database, (sql) => listRunningDisputes(sql, {}, 50));
-    expect(plan).toContain('orders_in_dispute');
+    expect(plan).toContain('disputes_running');
     expect(plan).not.toMatch(/Seq Scan|Sort/);
+  });
+
+  test.for([
+    ['running', 'disputes_running'],
+    ['ended', 'disputes_ended_by_merchant'],
+  ] as const)('for the %s disputes of a merchant', async ([list, index], { database }) => {
+    const owner = { merchantId: 'mer_1', environment: 'sandbox' } as const;
+    for (const before of [undefined, 'ORD100']) {
+      const plan = await planOf(database, (sql) =>
+        listMerchantDisputes(sql, owner, list, { before, limit: 20 }),
+      );
+      expect(plan).toContain(index);
+      expect(plan).not.toMatch(/Seq Scan|Sort/);
+    }
   });
 
   test('for stuck movements of money', async ({ database }) => {
@@ -199,9 +219,8 @@ describe('an operator’s search uses an index among many rows', () => {
     expect(plan).not.toContain('Seq Scan on orders');
   });
 
-  test('for orders that their workflows have not received', async ({ database }) => {
-    const plan = await planOf(database, (sql) => findUnprocessedOrders(sql, 25));
-    expect(plan).toContain('orders_with_waiting_dispute');
+  test('for orders that wait for their workflow', async ({ database }) => {
+    const plan = await planOf(database, (sql) => findOverdueOrders(sql, 25));
     expect(plan).not.toContain('Seq Scan on orders');
   });
 

@@ -1,4 +1,6 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect } from 'vitest';
+import { createActivities } from '../../activities/index.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { GatewayCall, RetriedCall } from '../../src/payments/gateway-calls.ts';
@@ -20,7 +22,48 @@ import { until } from '../support/until.ts';
 const DAY_SECONDS = 24 * 3600;
 const HOUR_MS = 3_600_000;
 
-const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
+/** An activity whose failed attempts are all followed by an hour's wait, as a refusal of the gateway is. */
+const waitingLong =
+  <Input extends unknown[], Output>(activity: (...input: Input) => Promise<Output>) =>
+  async (...input: Input): Promise<Output> => {
+    try {
+      return await activity(...input);
+    } catch (error) {
+      const { message } = error as Error;
+      throw ApplicationFailure.create({ message, nextRetryDelay: HOUR_MS });
+    }
+  };
+
+let beforeRefund = async (): Promise<void> => {};
+
+/** Holds the next refund, once it has begun, until it is released. */
+function holdRefunds() {
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  beforeRefund = async () => {
+    begun.resolve();
+    await released.promise;
+  };
+  return { begun: begun.promise, release: () => released.resolve() };
+}
+
+const test = serviceTest({
+  time: 'real',
+  merchant: { webhooks: false },
+  worker: {
+    activities(service) {
+      const { releaseFunds, closePaymentSession, refundPayment } = createActivities(service.deps);
+      return {
+        async refundPayment(input) {
+          await beforeRefund();
+          return refundPayment(input);
+        },
+        releaseFunds: waitingLong(releaseFunds),
+        closePaymentSession: waitingLong(closePaymentSession),
+      };
+    },
+  },
+});
 
 type Shown = { status: string; doing: string | null; gatewayCalls: GatewayCall[] };
 type Retried = { orderNumber: string; calls: RetriedCall[] };
@@ -56,16 +99,12 @@ async function refuse(
 }
 
 /** Waits until the call waits for an attempt that is too far away for a test. */
-async function untilWaiting(
-  service: TestService,
-  workflowId: string,
-  untilMs: number,
-): Promise<void> {
+async function untilWaiting(service: TestService, workflowId: string): Promise<void> {
   const handle = service.temporal.client.workflow.getHandle(workflowId);
   await until(async () => {
     const { raw } = await handle.describe();
     const next = raw.pendingActivities?.[0]?.nextAttemptScheduleTime;
-    return Number(next?.seconds ?? 0) * 1000 - Date.now() > untilMs;
+    return Number(next?.seconds ?? 0) * 1000 - Date.now() > HOUR_MS / 2;
   });
 }
 
@@ -75,7 +114,7 @@ async function refusedRefund(service: TestService, merchant: Merchant) {
   const lift = await refuse(service, 'refund_window_over', gatewayPaymentId);
   await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
   await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
-  await untilWaiting(service, order.order_number, HOUR_MS / 2);
+  await untilWaiting(service, order.order_number);
   return { order, gatewayPaymentId, lift };
 }
 
@@ -148,7 +187,7 @@ describe('a stuck gateway call is retried now', () => {
       path: '/v1/payments/*/transfers',
     });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
-    await untilWaiting(service, order.order_number, 6000);
+    await untilWaiting(service, order.order_number);
     await endFault();
     const { calls } = await cli.json<Retried>(...retry(order));
     expect(calls).toMatchObject([{ activityType: 'releaseFunds', result: { outcome: 'done' } }]);
@@ -168,7 +207,7 @@ describe('a stuck gateway call is retried now', () => {
     await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
     const { endFault } = await gateway.addFault({ kind: 'error', path: CLOSING });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
-    await untilWaiting(service, order.order_number, 6000);
+    await untilWaiting(service, order.order_number);
     await endFault();
     expect(await cli.json<Retried>(...retry(order))).toMatchObject({
       calls: [{ what: 'closing of the payment session', result: { outcome: 'done' } }],
@@ -187,7 +226,7 @@ describe('a stuck gateway call is retried now', () => {
     const workflowId = refundWorkflowId(atRazorpay(surplusId));
     const refund = service.temporal.client.workflow.getHandle(workflowId);
     await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
-    await untilWaiting(service, workflowId, HOUR_MS / 2);
+    await untilWaiting(service, workflowId);
     expect(await show(cli, order)).toMatchObject({
       status: 'PAID',
       doing: null,
@@ -224,26 +263,28 @@ describe('a retry is refused in one line and leaves no audit row', () => {
     expect(await audit(service, order)).toEqual([]);
   });
 
-  test('while the call is running', async ({ service, merchant, gateway, cli }) => {
+  test('while the call is running', async ({ service, merchant, cli }) => {
     const { order } = await paidOrder(service, merchant);
-    const late = { kind: 'late', path: '/v1/payments/*/refund', delayMs: 8000 } as const;
-    const { endFault, hits } = await gateway.addFault(late);
+    const refund = holdRefunds();
     await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
-    await until(async () => (await hits()) > 0);
+    await refund.begun;
     expect(await cli.refusal(...retry(order))).toBe(
       'Nothing to retry: the refund of the buyer is being tried right now',
     );
-    await endFault();
+    refund.release();
     await merchant.sandbox.untilStatus(order, 'REFUNDED');
   });
 
   test('if Temporal does not respond; show then shows the rest', async ({ service, merchant }) => {
     const { order } = await paidOrder(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    expect(await away.refusal(...retry(order))).toContain('Temporal cannot be reached');
     const command = ['order', 'show', '--order', order.order_number];
-    const { code, stdout } = await away.run(...command);
+    const [refusal, { code, stdout }] = await Promise.all([
+      away.refusal(...retry(order)),
+      away.run(...command),
+    ]);
+    expect(refusal).toContain('Temporal cannot be reached');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Status +PAID$/m);
     expect(stdout).toContain('Temporal cannot be read');

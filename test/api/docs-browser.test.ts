@@ -1,14 +1,8 @@
 import { expect } from 'vitest';
-import { launchBrowser, phonesOf, violationsOf } from '../checkout/browser.ts';
-import { stoppedAtEnd } from '../support/fixtures.ts';
-import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { documentationTest, expectReadable } from './docs-screens.ts';
 
-const test = serviceTest({ time: 'real', worker: false })
-  .extend('browser', { scope: 'file' }, ({ service: _service }, { onCleanup }) =>
-    stoppedAtEnd(launchBrowser(), onCleanup),
-  )
-  .extend('newPhone', ({ browser }, { onCleanup }) => phonesOf(browser, onCleanup));
+const test = documentationTest();
 
 interface OpenApi {
   paths: Record<string, Record<string, { operationId: string }>>;
@@ -61,26 +55,10 @@ test('/docs explains to a new developer how to begin, the errors, and the rules 
   expect(text).toMatch(/1\s+none\s+2\s+5 minutes\s+3\s+30 minutes\s+4\s+2 hours\s+5\s+12 hours/);
 });
 
-const SCREENS = [
-  ['a phone', { width: 360, height: 740 }],
-  ['a desk', { width: 1440, height: 900 }],
-] as const;
-
-test.for(
-  SCREENS.flatMap(([name, size]) =>
-    (['light', 'dark'] as const).map((scheme) => [scheme, name, size] as const),
-  ),
-)(
-  '/docs in %s on %s is accessible to axe-core and not wider than the screen',
-  async ([colorScheme, _name, viewport], { service, newPhone }) => {
-    const { page } = await newPhone({ colorScheme, viewport });
-    await page.goto(`${service.origin}/docs`);
-    const [background = 0] = await page.evaluate<number[]>(
-      'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
-    );
-    expect(background < 128 ? 'dark' : 'light').toBe(colorScheme);
-    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
-    expect(await violationsOf(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-  },
-);
+test('/docs in the dark on a phone is accessible to axe-core and not wider than the screen', async ({
+  service,
+  newPhone,
+}) => {
+  const viewport = { width: 360, height: 740 };
+  await expectReadable(`${service.origin}/docs`, newPhone, { colorScheme: 'dark', viewport });
+});

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { get } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
+import { endOfTurn } from '../support/turn.ts';
 import { until } from '../support/until.ts';
 import { serve } from './http-support.ts';
 
@@ -31,7 +31,7 @@ const streamOf = (parts: () => AsyncGenerator<string>) => routeOf(() => Readable
 test('a stream is sent whole, with its headers', async () => {
   const route = streamOf(async function* parts() {
     yield 'a,b\n';
-    await delay(1);
+    await endOfTurn();
     yield '1,₹\n';
   });
   await using server = await serve({ routes: [route] });
@@ -42,14 +42,16 @@ test('a stream is sent whole, with its headers', async () => {
 });
 
 test('a stream that fails is cut off, so that no client takes it for the whole', async () => {
+  const failing = Promise.withResolvers<void>();
   const route = streamOf(async function* parts() {
     yield 'the first part';
-    await delay(50);
+    await failing.promise;
     throw new Error('The database is away');
   });
   await using server = await serve({ routes: [route] });
   const response = await fetch(`${server.url}/stream`);
   expect(response.status).toBe(200);
+  failing.resolve();
   await expect(response.text()).rejects.toThrow('terminated');
   await until(async () => server.logged.some(({ msg }) => msg === 'A connection failed'));
 });
@@ -69,7 +71,7 @@ test('no more is read when the client goes, nor faster than the client reads', a
       for (;;) {
         state.parts += 1;
         yield 'x'.repeat(100_000);
-        await delay(0);
+        await endOfTurn();
       }
     } finally {
       state.isEnded = true;
@@ -82,10 +84,12 @@ test('no more is read when the client goes, nor faster than the client reads', a
   );
   response.once('readable', () => undefined);
   // The buffers of both sockets are full: 200 parts would be 20 MB.
-  await until(async () => {
-    const before = state.parts;
-    await delay(200);
-    return state.parts === before;
+  let before = 0;
+  let unchanged = 0;
+  await until(() => {
+    unchanged = state.parts === before ? unchanged + 1 : 0;
+    before = state.parts;
+    return unchanged === 10;
   });
   expect(state.parts).toBeLessThan(200);
   request.destroy();

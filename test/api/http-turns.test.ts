@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
 import { envelopeOf, success } from '../../src/http/envelope.ts';
 import { CHANGES_AT_ONCE } from '../../src/http/turns.ts';
+import { moveMonotonicClock } from '../support/monotonic-clock.ts';
+import { HANGS_MS } from '../support/time-limits.ts';
 import { CREDENTIALS, PRODUCTION, SANDBOX, serve } from './http-support.ts';
 
-/** Changes that stay under way until `finish`, and a read that does not. */
+/** Changes that stay under way until `finish`, a change with little time, and a read. */
 function slowRoutes() {
   const begun: unknown[] = [];
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
@@ -31,16 +32,26 @@ function slowRoutes() {
     await finished;
     return { status: 200, body: success('Changed', null) };
   });
+  const hurried = defineRoute({
+    ...facts,
+    method: 'POST',
+    path: '/hurried',
+    operationId: 'hurried',
+    responseTimeoutMs: 300,
+  }).handledBy(async () => {
+    begun.push('late');
+    return { status: 200, body: success('Changed', null) };
+  });
   const read = defineRoute({ ...facts, method: 'GET', operationId: 'read' }).handledBy(
     async () => ({ status: 200, body: success('Read', null) }),
   );
-  return { routes: [change, read], begun, finish };
+  return { routes: [change, hurried, read], begun, finish };
 }
 
-async function serveSlowRoutes(responseTimeoutMs: number) {
+async function serveSlowRoutes() {
   const { routes, begun, finish } = slowRoutes();
   const authenticate = async () => ({ id: 'M1', name: 'Merchant' });
-  const server = await serve({ routes, authenticate, responseTimeoutMs });
+  const server = await serve({ routes, authenticate, responseTimeoutMs: HANGS_MS });
   const change = (base: string, name: string) =>
     server.call(`${base}/slow`, { method: 'POST', headers: { Name: name } });
   /** All turns of the sandbox are taken. */
@@ -54,7 +65,7 @@ async function serveSlowRoutes(responseTimeoutMs: number) {
 }
 
 test('a change waits for its turn; reads and the other environment do not', async () => {
-  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes(20_000);
+  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes();
   await using _ = server;
   const answers = await takeAllTurns();
   const waiting = change(SANDBOX, 'waiting');
@@ -69,24 +80,27 @@ test('a change waits for its turn; reads and the other environment do not', asyn
 });
 
 test('a change whose time is over when its turn comes is not begun', async () => {
-  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes(1_500);
+  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes();
   await using _ = server;
   const answers = await takeAllTurns();
-  const late = await change(SANDBOX, 'late');
+  const late = await server.call(`${SANDBOX}/hurried`, { method: 'POST' });
   expect(late.status).toBe(500);
-  for (const { status } of await Promise.all(answers)) expect(status).toBe(500);
   finish();
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
   expect((await change(SANDBOX, 'next')).status).toBe(200);
   expect(begun).toContain('next');
   expect(begun).not.toContain('late');
 });
 
 test('a change that could not be done in time when its turn comes is not begun', async () => {
-  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes(8_000);
+  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes();
   await using _ = server;
   const answers = await takeAllTurns();
   const waiting = change(SANDBOX, 'waiting');
-  await delay(6_500);
+  // Its time has begun when a later request is answered.
+  expect((await server.call(`${SANDBOX}/slow`)).status).toBe(200);
+  const moved = moveMonotonicClock(0.8 * HANGS_MS);
+  onTestFinished(moved.stop);
   finish();
   for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
   const { status, text } = await waiting;
@@ -96,7 +110,7 @@ test('a change that could not be done in time when its turn comes is not begun',
 });
 
 test('a change whose client has gone when its turn comes is not begun', async () => {
-  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes(20_000);
+  const { server, begun, finish, change, takeAllTurns } = await serveSlowRoutes();
   await using _ = server;
   const answers = await takeAllTurns();
   const socket = connect(server.port, '127.0.0.1');

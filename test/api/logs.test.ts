@@ -46,15 +46,17 @@ test('a request is logged with order number, merchant, route, status, duration a
   const durationMs = expect.any(Number);
   const request = { msg: 'request', merchantId, durationMs };
   const route = `${SANDBOX}/orders/{id}`;
-  expect(linesOfRequest(api, creating)).toMatchObject([
-    { ...request, orderNumber, method: 'POST', route: `${SANDBOX}/orders`, status: 201 },
-  ]);
-  expect(linesOfRequest(api, reading)).toMatchObject([
-    { ...request, orderNumber, method: 'GET', route, status: 200 },
-  ]);
-  expect(linesOfRequest(api, lost)).toMatchObject([
-    { ...request, method: 'GET', route, status: 404 },
-  ]);
+  await expect
+    .poll(() => linesOfRequest(api, creating))
+    .toMatchObject([
+      { ...request, orderNumber, method: 'POST', route: `${SANDBOX}/orders`, status: 201 },
+    ]);
+  await expect
+    .poll(() => linesOfRequest(api, reading))
+    .toMatchObject([{ ...request, orderNumber, method: 'GET', route, status: 200 }]);
+  await expect
+    .poll(() => linesOfRequest(api, lost))
+    .toMatchObject([{ ...request, method: 'GET', route, status: 404 }]);
   expect(linesOfRequest(api, lost)[0]).not.toHaveProperty('orderNumber');
 });
 
@@ -67,9 +69,11 @@ test('a buyer’s page is logged with its order, and never with the buyer’s li
   const id = randomUUID();
   const page = await fetch(`${api.origin}/pay/${token}`, { headers: { 'X-Request-Id': id } });
   expect([page.status, page.headers.get('X-Request-Id')]).toEqual([200, id]);
-  expect(linesOfRequest(api, id)).toMatchObject([
-    { orderNumber: order.order_number, merchantId: merchant.merchantId, route: '/pay/{token}' },
-  ]);
+  await expect
+    .poll(() => linesOfRequest(api, id))
+    .toMatchObject([
+      { orderNumber: order.order_number, merchantId: merchant.merchantId, route: '/pay/{token}' },
+    ]);
   expect(JSON.stringify(linesIn(api.logFile))).not.toContain(token);
 });
 
@@ -96,11 +100,12 @@ test('each gateway call is logged with the request that made it, at warn if it f
   };
   const calls = (id: string) =>
     linesOfRequest(api, id).filter((line) => line.gateway !== undefined);
-  expect(calls(failing)).toMatchObject([{ ...call, status: 503, level: WARN }]);
-  expect(calls(working)).toMatchObject([{ ...call, status: 200, level: 30 }]);
+  await expect.poll(() => calls(failing)).toMatchObject([{ ...call, status: 503, level: WARN }]);
+  await expect.poll(() => calls(working)).toMatchObject([{ ...call, status: 200, level: 30 }]);
   const { gatewaySessionId } = await sessionOf(service, order);
   const cancelling = randomUUID();
   await client.post(`/orders/${order.order_number}/cancel`, {}, { 'X-Request-Id': cancelling });
+  await expect.poll(() => linesOfRequest(api, cancelling)).not.toEqual([]);
   expect(JSON.stringify(linesIn(api.logFile))).not.toContain(gatewaySessionId);
 });
 
@@ -109,15 +114,17 @@ test('a gateway’s callback is logged with its order', async ({ service, mercha
   const { order, body } = await kit.aPaymentNotYetHeardOf();
   const { status, headers } = await kit.callBack(body, { origin: api.origin });
   expect(status).toBe(200);
-  expect(linesOfRequest(api, headers.get('X-Request-Id') ?? '')).toMatchObject([
-    {
-      msg: 'request',
-      orderNumber: order.order_number,
-      merchantId: merchant.merchantId,
-      route: '/callbacks/razorpay/sandbox',
-      status: 200,
-    },
-  ]);
+  await expect
+    .poll(() => linesOfRequest(api, headers.get('X-Request-Id') ?? ''))
+    .toMatchObject([
+      {
+        msg: 'request',
+        orderNumber: order.order_number,
+        merchantId: merchant.merchantId,
+        route: '/callbacks/razorpay/sandbox',
+        status: 200,
+      },
+    ]);
   await kit.release('as_created');
 });
 

@@ -4,7 +4,7 @@ import { setOrigins } from '../../src/merchants/origins.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { anOrder, createApiClient } from '../support/api-client.ts';
-import { startApiProcess } from '../support/api-process.ts';
+import { startApiInstance, startLimitedApi } from '../support/api-instance.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import {
@@ -149,7 +149,7 @@ describe('status codes of the specification', () => {
   });
 
   test('429 Too Many Requests · Rate limit exceeded', async ({ service, merchant }) => {
-    const limited = await startApiProcess(service, { RATE_LIMIT_PER_SECOND: '10' });
+    const limited = await startLimitedApi(service, 10);
     const client = limited.as(merchant.keys);
     const answers = await Promise.all(Array.from({ length: 20 }, () => client.get('/orders')));
     await limited.stop();
@@ -161,7 +161,7 @@ describe('status codes of the specification', () => {
     merchant,
   }) => {
     const nowhere = 'postgres://nobody:secret@127.0.0.1:1/nothing';
-    const broken = await startApiProcess(service, { DATABASE_URL: nowhere });
+    const broken = await startApiInstance(service, { DATABASE_URL: nowhere });
     const answer = await broken.as(merchant.keys).post('/orders', anOrder());
     await broken.stop();
     expectRefusal(answer, 500, 'Internal server error');

@@ -1,10 +1,9 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { stoppedAtEnd } from '../support/fixtures.ts';
-import { launchBrowser, phonesOf, violationsOf } from './browser.ts';
-import { checkoutTest } from './checkout-test.ts';
+import { stopClock, violationsOf } from '../support/browser.ts';
+import { checkoutBrowserTest, statesAreAccessible } from './checkout-browser.ts';
 import type { PageState } from './states.ts';
-import { advance, checkoutIn, PAGE_STATES, untilStatus } from './states.ts';
+import { advance, untilStatus } from './states.ts';
 
 /** Options of a phone that opens the page of a new order. */
 interface Visit extends BrowserContextOptions {
@@ -12,19 +11,19 @@ interface Visit extends BrowserContextOptions {
   testClock?: boolean;
 }
 
-const test = checkoutTest()
-  .extend('browser', { scope: 'file' }, ({ service: _service }, { onCleanup }) =>
-    stoppedAtEnd(launchBrowser(), onCleanup),
-  )
-  .extend('newPhone', ({ browser }, { onCleanup }) => phonesOf(browser, onCleanup))
-  .extend('visit', ({ newPhone, checkouts }) => async (state?: PageState, how: Visit = {}) => {
-    const { testClock = false, ...options } = how;
-    const phone = await newPhone(options);
-    if (testClock) await phone.page.clock.install();
-    const checkout = await checkouts.in(state);
-    await phone.page.goto(checkout.order.payment_url);
-    return { ...phone, checkout };
-  });
+const withPhones = checkoutBrowserTest();
+const test = withPhones.extend(
+  'visit',
+  ({ newPhone, checkouts }) =>
+    async (state?: PageState, how: Visit = {}) => {
+      const { testClock = false, ...options } = how;
+      const phone = await newPhone(options);
+      if (testClock) await stopClock(phone.page);
+      const checkout = await checkouts.in(state);
+      await phone.page.goto(checkout.order.payment_url);
+      return { ...phone, checkout };
+    },
+);
 
 const titled = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const buttonOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -129,17 +128,21 @@ describe('with JavaScript', () => {
     newPhone,
   }) => {
     const { context, page } = await newPhone();
-    await page.clock.install();
+    await stopClock(page);
     const checkout = await checkouts.in('waiting');
-    let asked = 0;
-    await context.route('**/status', async (route) => {
-      asked += 1;
-      await route.abort();
-    });
+    await context.route('**/status', (route) => route.abort());
+    // Counts when the page learns of a failure, after which it waits again.
+    await context.addInitScript(`
+      globalThis.failed = 0;
+      const request = fetch;
+      globalThis.fetch = (...all) => request(...all).catch((error) => {
+        failed += 1;
+        throw error;
+      });`);
     await page.goto(checkout.order.payment_url);
     const afterSeconds = async (seconds: number, count: number) => {
       await page.clock.runFor(seconds * 1000);
-      await expect.poll(() => asked).toBe(count);
+      await expect.poll(() => page.evaluate('failed')).toBe(count);
     };
     await afterSeconds(3, 1);
     await afterSeconds(6, 2);
@@ -169,33 +172,7 @@ describe('with JavaScript', () => {
 });
 
 describe('for every buyer', () => {
-  /** True if the page is wider than the screen, so that the buyer must scroll sideways. */
-  const isTooWide = (page: Page) =>
-    page.evaluate<boolean>(
-      'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-    );
-
-  test.for(PAGE_STATES)(
-    'the page is accessible, fits a small phone and breaks no rule of its Content-Security-Policy: %s',
-    async (state, { service, merchant, newPhone }) => {
-      const { page, complaints } = await newPhone();
-      const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
-      const description = `Kurta ${'x'.repeat(200)}`;
-      const checkout = await checkoutIn(service, own, state, {
-        description,
-        merchantOrderId: 'S-1',
-      });
-      await page.setViewportSize({ width: 320, height: 568 });
-      await page.goto(checkout.order.payment_url);
-      for (const details of await page.locator('summary').all()) await details.click();
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect(await violationsOf(page)).toEqual([]);
-      }
-      expect(await isTooWide(page)).toBe(false);
-      expect(complaints.filter((complaint) => !complaint.includes('status of 408'))).toEqual([]);
-    },
-  );
+  statesAreAccessible(withPhones, 'dark');
 
   test('a rejected form leads to its error, also for a screen reader', async ({ visit }) => {
     const { page } = await visit('paid');

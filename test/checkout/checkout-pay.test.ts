@@ -108,7 +108,7 @@ test('for a suspended merchant no session is opened, and an open one is no longe
   const pay = { vpa: 'success@razorpay' };
   await simulator(service, 'POST', `/qr_codes/${gatewaySession}/pay`, pay);
   await expect
-    .poll(async () => textOf((await open(waiting.order.payment_url)).html), { timeout: 20_000 })
+    .poll(async () => textOf((await open(waiting.order.payment_url)).html))
     .toContain('Payment successful');
 });
 

@@ -45,6 +45,13 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
     ['2', '1000000'],
   ],
   ['PUBLIC_BASE_URL', WEB_ADDRESS, ['ftp://x', 'x'], ['http://x', 'https://x']],
+  [
+    'SECURITY_CONTACT',
+    'an https:// or mailto: address',
+    ['security@example.com', 'http://x', 'https:///', 'mailto:a@b\nPolicy: x'],
+    ['https://x', 'mailto:security@example.com'],
+  ],
+  ['SECURITY_POLICY_URL', 'an https:// address', ['http://x'], ['https://x']],
   ['RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', '1.5'], ['1', '1000000']],
   ['RATE_LIMIT_STORE', 'memory or postgres', ['redis'], ['memory', 'postgres']],
   ['BUYER_RATE_LIMIT_PER_SECOND', RATE, ['0', '1000001', 'x'], ['1', '1000000']],

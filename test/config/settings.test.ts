@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadDevConfig } from '../../dev/config.ts';
-import { README, SETTINGS_TABLES, withSettingsTables } from '../../dev/settings-table.ts';
+import { SETTINGS_PAGE, SETTINGS_TABLES, withSettingsTables } from '../../dev/settings-table.ts';
 import { fileVariable, port, readAllOrNone, text } from '../../src/settings.ts';
 
 const entries = Object.values(SETTINGS_TABLES).flatMap((settings) => Object.entries(settings));
 
-test("the README's tables of settings are what the entries give: npm run docs:settings writes them", () => {
-  const readme = readFileSync(README, 'utf8');
-  expect(readme).toContain('| `PORT` | `8080` | the API listens here |');
-  expect(readme).toBe(withSettingsTables(readme));
+test('docs/settings.md has what the entries give: npm run docs:settings writes it', () => {
+  const page = readFileSync(SETTINGS_PAGE, 'utf8');
+  expect(page).toContain('| `PORT` | `8080` | the API listens here |');
+  expect(page).toBe(withSettingsTables(page));
 });
 
-test('every variable that is read has a row in the README, but for those that only tests and npm set', () => {
+test('every variable that is read has a row in docs/settings.md, but for those that only tests and npm set', () => {
   const read = new Set<string>();
   const env = new Proxy<NodeJS.ProcessEnv>(
     {},

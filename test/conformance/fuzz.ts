@@ -158,9 +158,9 @@ async function main(): Promise<number> {
     const startedAtMs = performance.now();
     const { statuses, findings, memory } = await fuzz(service, known);
     const seconds = Math.round((performance.now() - startedAtMs) / 1000);
-    const settled = memory.slice(Math.floor(memory.length * WARM_UP));
-    const before = median(settled.slice(0, 4));
-    const after = median(settled.slice(-4));
+    const warm = memory.slice(Math.floor(memory.length * WARM_UP));
+    const before = median(warm.slice(0, 4));
+    const after = median(warm.slice(-4));
     if (!isRunning(service.apiPid)) findings.push('The API process is gone');
     if ((await service.sandbox.get('/orders')).status !== 200) findings.push('No service after it');
     if (after > before * MOST_GROWTH) findings.push(`Memory grew from ${before} to ${after} MB`);

@@ -1,6 +1,6 @@
 import { newOrderOf } from '../../src/orders/create-order.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { NO_DISPUTE_ANSWER } from '../../src/orders/step-columns.ts';
+import { NO_DISPUTE } from '../../src/orders/step-columns.ts';
 
 const AT = new Date('2026-11-22T09:00:00Z');
 const DAY_MS = 86_400_000;
@@ -23,7 +23,7 @@ const request = {
 /** A sandbox order of ₹499.50, for tests of functions of a row. */
 export const EXAMPLE_ROW: OrderRow = {
   ...newOrderOf(request, { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS }),
-  ...NO_DISPUTE_ANSWER,
+  ...NO_DISPUTE,
   gateway: 'razorpay',
   status: 'ACCEPTED',
   pendingOperation: null,
@@ -34,15 +34,14 @@ export const EXAMPLE_ROW: OrderRow = {
   paidAt: null,
   paymentLinkExpiresAt: AT,
   completesAt: null,
-  disputeReason: null,
-  disputeRaisedAt: null,
-  disputeRespondBy: null,
   refundAmountPaise: null,
   refundReason: null,
   refundProcessedAt: null,
   cancelledBy: null,
   cancelReason: null,
   cancelledAt: null,
+  waitingDisputeId: null,
+  waitingDisputeReceivedAt: null,
   openSessionId: null,
   erasedAt: null,
   createdAt: AT,

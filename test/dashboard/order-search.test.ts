@@ -6,7 +6,7 @@ import type { MerchantSearch } from '../../src/orders/search-orders.ts';
 import { searchOrders, searchQuery } from '../../src/orders/search-orders.ts';
 import { recogniseSearch } from '../../src/orders/search-text.ts';
 import { databaseTest } from '../support/fixtures.ts';
-import { HOUR_MS, pick, writeMerchant, writePastOrders } from './past-orders.ts';
+import { HOUR_MS, pick, random, writeMerchant, writePastOrders } from './past-orders.ts';
 
 const NUMBER = 'ORD01KAHV3Z8Q4N2M6P7R9T1W3X5Y';
 
@@ -42,7 +42,7 @@ async function fill(sql: Sql): Promise<Shop> {
   const other = await writeMerchant(sql);
   const startMs = Date.now() - 30 * HOUR_MS;
   const orders = Array.from({ length: ORDERS }, (_, index) => ({
-    createdAt: new Date(startMs + Math.floor(Math.random() * ORDERS) * 1000),
+    createdAt: new Date(startMs + Math.floor(random() * ORDERS) * 1000),
     merchantOrderId: index % 10 === 0 ? '100000000001' : `SHOP-${index}`,
     buyerEmail: index % 7 === 0 ? BUYER : `buyer-${index}@example.com`,
     buyerPhone: index % 5 === 0 ? PHONE : '+919999999999',
@@ -127,7 +127,7 @@ describe('a search', () => {
     for (let round = 0; round < 60; round += 1) {
       const startMs = Date.now() - 30 * HOUR_MS;
       const moment = () =>
-        pick([undefined, new Date(startMs + Math.floor(Math.random() * ORDERS) * 1000)]);
+        pick([undefined, new Date(startMs + Math.floor(random() * ORDERS) * 1000)]);
       const search = {
         text: texts[round % texts.length]!,
         status: pick([undefined, undefined, ...ORDER_STATUSES]),

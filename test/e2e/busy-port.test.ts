@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { freePortSettings } from '../../dev/processes/ports.ts';
 import { runPart } from '../support/run-part.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -37,7 +37,8 @@ test.each([
   async (part, variable) => {
     const port = await busyPort();
     // Another port of the part may be busy too, while `npm start` runs on this machine.
-    const settings = { ...SETTINGS, ...(await freePortSettings()) };
+    const WORKFLOW_BUNDLE = inject('workflowBundlePath');
+    const settings = { ...SETTINGS, WORKFLOW_BUNDLE, ...(await freePortSettings()) };
     const env = { ...settings, DATA_DIR: temporaryFolder(), [variable]: String(port) };
     const stderr = `Port ${port} is already in use: stop what uses it, or set ${variable} to another port\n`;
     expect(await runPart(part, env)).toEqual({ code: 1, stdout: '', stderr });

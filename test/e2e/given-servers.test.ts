@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { startGuard, type Guard } from '../../dev/processes/guard.ts';
 import { freePortSettings } from '../../dev/processes/ports.ts';
 import { describeProcess, isRunning } from '../../dev/processes/process-table.ts';
@@ -10,7 +10,6 @@ import { createApiClient } from '../support/api-client.ts';
 import { runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 import { serviceTest } from '../support/service-test.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-given-servers-'));
 const dataDir = join(folder, 'data');
 const test = serviceTest({ time: 'real', worker: false });
@@ -31,7 +30,8 @@ test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C s
   service: given,
 }) => {
   const { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = given.env;
-  const servers = { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
+  const WORKFLOW_BUNDLE = inject('workflowBundlePath');
+  const servers = { DATABASE_URL, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, WORKFLOW_BUNDLE };
   run = runNpm(['start'], { ...(await freePortSettings()), ...servers, DATA_DIR: dataDir });
   guard.watch(run.pid, 'SIGTERM');
   const facts = await untilReady(run, dataDir);
@@ -49,11 +49,9 @@ test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C s
   const handle = given.temporal.client.workflow.getHandle(order.order_number);
   expect((await handle.describe()).status.name).toBe('RUNNING');
 
-  const startedAtMs = performance.now();
   run.pressCtrlC();
   await run.ended;
-  await expect.poll(() => family.filter(isRunning), { timeout: 10_000 }).toEqual([]);
-  expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+  await expect.poll(() => family.filter(isRunning)).toEqual([]);
   expect(run.stdout()).toContain('Stopping (SIGINT)');
   expect(run.errorLines()).toEqual([]);
 });
@@ -79,6 +77,7 @@ test.for([
   const alone = runNpm(['run', part], {
     DATABASE_URL: 'postgres://127.0.0.1:1/orders',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
+    WORKFLOW_BUNDLE: inject('workflowBundlePath'),
     WEBHOOK_SECRET_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
     DATA_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
   });

@@ -12,7 +12,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const HOST = '127.0.0.1';
 const quiet = () => undefined;
-const within = { timeout: 10_000 };
 
 describe('a free port', () => {
   test('is given to one caller, also if another process asks before anything listens there', async () => {
@@ -91,7 +90,7 @@ describe('the guard', () => {
     const pids = (await victim.nextLine()).split(' ').map(Number);
     expect(pids.every(isRunning)).toBe(true);
     await victim.kill();
-    await expect.poll(() => pids.filter(isRunning), within).toEqual([]);
+    await expect.poll(() => pids.filter(isRunning)).toEqual([]);
     expect(existsSync(folder)).toBe(false);
   });
 
@@ -133,7 +132,7 @@ describe('a process that npm runs', () => {
     const pid = Number(await npm.nextLine());
     expect(isRunning(pid)).toBe(true);
     await npm.kill();
-    await expect.poll(() => isRunning(pid), within).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 });
 

@@ -1,77 +1,21 @@
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { findTemporalServer, findTemporalUi } from '../../dev/temporal/programs.ts';
+import { describe, expect, test } from 'vitest';
+import { findTemporalServer, findTemporalUi } from '../../dev/temporal-on-postgres/programs.ts';
+import * as sources from '../support/program-sources.ts';
+import { says, writeProgram, writePrograms } from '../support/program-sources.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const nowhere = 'http://127.0.0.1:1';
 const SERVER_PROGRAMS = ['temporal-server', 'temporal-sql-tool'];
 
-/** A program that prints its name. */
-function writeProgram(folder: string, name: string, says: string): string {
-  mkdirSync(folder, { recursive: true });
-  const path = join(folder, name);
-  writeFileSync(path, `#!/bin/sh\necho ${says}\n`);
-  chmodSync(path, 0o755);
-  return path;
-}
+const bareMachine = () => ({
+  ...sources.bareMachine(),
+  env: { PATH: '/usr/bin:/bin' },
+  temporalProgramsDir: undefined,
+});
 
-function writePrograms(names: readonly string[], says: string): string {
-  const folder = temporaryFolder();
-  for (const name of names) writeProgram(folder, name, says);
-  return folder;
-}
-
-const says = (program: string) => execFileSync(program, { encoding: 'utf8' }).trim();
-
-/** A machine that has only the programs of a minimal system. */
-function bareMachine() {
-  const lines: string[] = [];
-  return {
-    log: (line: string) => void lines.push(line),
-    lines,
-    cacheRoot: join(temporaryFolder(), 'cache'),
-    env: { PATH: '/usr/bin:/bin' },
-    temporalProgramsDir: undefined,
-    downloadBaseUrl: nowhere,
-  };
-}
-
-/** A local server with the GitHub releases of the two projects. */
-async function startReleases({ damaged = false } = {}) {
-  const asked: string[] = [];
-  const programs = { temporal: SERVER_PROGRAMS, 'ui-server': ['ui-server'] };
-  const archives = new Map<string, Buffer>();
-  for (const [name, names] of Object.entries(programs)) {
-    const folder = writePrograms(names, 'downloaded');
-    execFileSync('tar', ['-czf', join(folder, 'archive'), '-C', folder, ...names]);
-    archives.set(name, readFileSync(join(folder, 'archive')));
-  }
-  const answer = (url: string) => {
-    const [, , project = '', , , , file = ''] = url.split('/');
-    const [name = ''] = file.split('_');
-    const archive = archives.get(project === 'temporal' ? 'temporal' : name) ?? Buffer.alloc(0);
-    if (!file.endsWith('checksums.txt')) return damaged ? archive.subarray(1) : archive;
-    const version = /\/v([\d.]+)\//.exec(url)?.[1] ?? '';
-    const archiveName = project === 'temporal' ? 'temporal' : 'ui-server';
-    const digest = createHash('sha256').update(archive).digest('hex');
-    return ['linux_amd64', 'linux_arm64', 'darwin_amd64', 'darwin_arm64']
-      .map((platform) => `${digest}  ${archiveName}_${version}_${platform}.tar.gz\n`)
-      .join('');
-  };
-  const server = createServer((request: IncomingMessage, response) => {
-    asked.push(request.url ?? '');
-    response.end(answer(request.url ?? ''));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
-}
+const startReleases = (options?: { damaged: boolean }) =>
+  sources.startReleases({ temporal: SERVER_PROGRAMS, 'ui-server': ['ui-server'] }, options);
 
 /** Replaces Go, whose builds take minutes: records its arguments and creates the file. */
 function writeGo(refuses: string): { folder: string; calls: () => string[] } {

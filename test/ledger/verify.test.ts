@@ -123,7 +123,7 @@ describe('a manipulated ledger is detected', () => {
           FROM ledger_transfers
           GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account`;
       },
-      [`day mer_1 sandbox ${new Date(Date.now() + 5.5 * 3_600_000).toISOString().slice(0, 10)}`],
+      [expect.stringMatching(/^day mer_1 sandbox \d{4}-\d\d-\d\d$/) as string],
     ],
     [
       'a line of another amount',

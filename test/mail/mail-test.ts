@@ -30,13 +30,13 @@ export async function rowOf({ sql }: TestService, mailId: string): Promise<MailR
 }
 
 /** The row of a mail, once it is sent or has failed. */
-export async function settled(service: TestService, mailId: string): Promise<MailRow> {
+export async function untilDone(service: TestService, mailId: string): Promise<MailRow> {
   await until(async () => (await rowOf(service, mailId))?.sealed === null);
   return (await rowOf(service, mailId))!;
 }
 
 /**
- * Waits until the workflow of a mail has ended, which is after its row is settled. A worker that is
+ * Waits until the workflow of a mail has ended, which is after its row says so. A worker that is
  * stopped before loses the workflow's last task, and the test server skips no time until that ends.
  */
 export async function untilEnded({ temporal }: TestService, mailId: string): Promise<void> {

@@ -9,7 +9,7 @@ import {
   historyOf,
   mailDepsOf,
   rowOf,
-  settled,
+  untilDone,
   untilEnded,
   untilPostponed,
 } from './mail-test.ts';
@@ -29,7 +29,10 @@ test.afterAll(() => smtp.stop());
 test('a mail is sent once, and its content is deleted', async ({ service }) => {
   const to = 'asha@example.com';
   await sendMail(mailDepsOf(service), { mailId: 'one', to, subject: 'Confirm', text: TEXT });
-  expect(await settled(service, 'one')).toMatchObject({ sentAt: expect.any(Date), failedAt: null });
+  expect(await untilDone(service, 'one')).toMatchObject({
+    sentAt: expect.any(Date),
+    failedAt: null,
+  });
   const [mail, ...others] = await smtp.received(to);
   expect(others).toEqual([]);
   expect(mail).toMatchObject({ from: 'no-reply@payments.example', to: [to] });
@@ -59,7 +62,7 @@ test('the same mail id twice is one mail, also at the same time', async ({ servi
   const mail = { mailId: 'twice', to: 'twice@example.com', subject: 'Once', text: TEXT };
   const deps = mailDepsOf(service);
   await Promise.all([sendMail(deps, mail), sendMail(deps, mail)]);
-  await settled(service, 'twice');
+  await untilDone(service, 'twice');
   await sendMail(deps, mail);
   await untilEnded(service, 'twice');
   expect(await smtp.received(mail.to)).toHaveLength(1);
@@ -77,7 +80,7 @@ test('a mail is sent when the server accepts it after temporary refusals', async
   await untilPostponed(service, 'later', 2);
   await service.skip(2 * FIRST_WAIT_MS);
   expect(await smtp.received(to)).toHaveLength(1);
-  expect(await settled(service, 'later')).toMatchObject({ failedAt: null });
+  expect(await untilDone(service, 'later')).toMatchObject({ failedAt: null });
 });
 
 test('a mail is sent when a server that was down is back', async ({ service }) => {
@@ -117,7 +120,7 @@ test('a mail that the server refuses permanently fails immediately, with an aler
   const before = smtp.attempts();
   await sendMail(mailDepsOf(service), { mailId: 'refused', to, subject: 'Refused', text: TEXT });
   const reason = 'The SMTP server answered 550 to RCPT TO';
-  expect(await settled(service, 'refused')).toMatchObject({ sentAt: null, failure: reason });
+  expect(await untilDone(service, 'refused')).toMatchObject({ sentAt: null, failure: reason });
   await until(async () => (await alertsOf(service, 'mail_failed')).length === 1);
   const [alert] = await alertsOf(service, 'mail_failed');
   expect(alert).toMatchObject({ subject: 'refused' });
@@ -148,7 +151,7 @@ test('a mail that cannot be sent for 24 hours has failed, and its content is del
   expect(await rowOf(service, 'never')).toMatchObject({ failedAt: null });
   await attemptsAfter(HOUR_MS);
   const reason = 'The SMTP server answered 452 to RCPT TO';
-  expect(await settled(service, 'never')).toMatchObject({ sentAt: null, failure: reason });
+  expect(await untilDone(service, 'never')).toMatchObject({ sentAt: null, failure: reason });
   acceptAgain();
   expect(smtp.mails.filter((mail) => mail.to.includes(to))).toEqual([]);
 });

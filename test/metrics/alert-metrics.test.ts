@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import postgres from 'postgres';
-import { expect, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished } from 'vitest';
 import { clearAlert, raiseAlert } from '../../src/alerts/alerts.ts';
 import { ALERT_KINDS } from '../../src/alerts/kinds.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -25,7 +25,8 @@ async function serve(databaseUrl: string) {
     name: 'api',
     readiness: createReadiness({}),
     databaseUrl,
-    temporal: connectTemporal({ address: '127.0.0.1:1', namespace: 'none' }),
+    // It answers at once that there is no such namespace.
+    temporal: connectTemporal({ address: inject('temporalAddress'), namespace: 'none' }),
     log,
   };
   const metrics = await startMetrics({ host: '127.0.0.1', metricsPort }, measured);

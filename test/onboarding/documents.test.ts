@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { checkFile } from '../../src/onboarding/file.ts';
 import {
   addDocument,
   openDocument,
@@ -17,6 +18,12 @@ const PNG = Buffer.from(
   'base64',
 );
 const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
+
+/** The content with a part of it, as Latin-1, changed. */
+const replaced = (content: Buffer, from: string, to: string) =>
+  Buffer.from(content.toString('latin1').replace(from, to), 'latin1');
+/** A PDF after something else. */
+const after = (start: string) => Buffer.concat([Buffer.from(start, 'latin1'), pdf('x')]);
 
 describe('a document', () => {
   test('is stored sealed and opens byte for byte', async ({ deps, applicant }) => {
@@ -116,6 +123,7 @@ describe('the content decides', () => {
     ['a PDF', pdf('x'), 'application/pdf', 'a.pdf'],
     ['a PNG', PNG, 'image/png', 'a.png'],
     ['a JPEG', JPEG, 'image/jpeg', 'a.jpg'],
+    ['a PDF that continues as HTML', pdf('<script>alert(1)</script>'), 'application/pdf', 'a.pdf'],
   ] as const)(
     '%s is accepted under any name',
     async ([_what, content, mediaType, name], { deps, applicant }) => {
@@ -124,6 +132,17 @@ describe('the content decides', () => {
       expect([document?.mediaType, document?.fileName]).toEqual([mediaType, name]);
     },
   );
+
+  test.for([
+    ['PDF', pdf('x'), '%PDF-'.length],
+    ['PNG', PNG, 16],
+    ['JPEG', JPEG, 4],
+  ] as const)('a %s that ends within its signature is refused', ([_what, content, length]) => {
+    for (let bytes = 1; bytes < length; bytes += 1) {
+      expect(() => checkFile(content.subarray(0, bytes), 'a.pdf')).toThrow('must be a PDF');
+    }
+    expect(checkFile(content.subarray(0, length), 'a.pdf').mediaType).toBeDefined();
+  });
 
   const html = Buffer.from('<!doctype html><script>alert(1)</script>');
   test.for([
@@ -135,6 +154,14 @@ describe('the content decides', () => {
     ['a program', Buffer.from('4d5a90000300000004000000ffff0000', 'hex'), 'must be a PDF'],
     ['text', Buffer.from('PDF'), 'must be a PDF'],
     ['HTML before a PDF', Buffer.concat([html, pdf('x')]), 'must be a PDF'],
+    ['a GIF before a PDF', after('GIF89a'), 'must be a PDF'],
+    ['a script before a PDF', after('/*'), 'must be a PDF'],
+    ['a ZIP before a PDF', after('PK\x03\x04'), 'must be a PDF'],
+    ['a byte order mark before a PDF', after('\xef\xbb\xbf'), 'must be a PDF'],
+    ['an ID3 tag before a PDF', after('ID3\x04\0\0\0\0\0\0'), 'must be a PDF'],
+    ['a PNG whose line ends a transfer has changed', replaced(PNG, '\r\n', '\n'), 'must be a PDF'],
+    ['a PNG that begins with another chunk', replaced(PNG, 'IHDR', 'iTXt'), 'must be a PDF'],
+    ['a JPEG-LS', replaced(JPEG, '\xff\xe0', '\xff\xf7'), 'must be a PDF'],
     ['5 MB and a byte', pdf('x', MAX_BYTES + 1), 'The file is larger than 5 MB'],
   ] as const)(
     '%s is refused, whatever it is called',

@@ -62,7 +62,7 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
     /** Sends the callbacks that were held back, and waits until they have arrived. */
     async release(order: 'as_created' | 'reversed'): Promise<void> {
       await simulator(service, 'POST', '/callbacks/release', { order });
-      await simulator(service, 'POST', '/callbacks/settled');
+      await simulator(service, 'POST', '/callbacks/idle');
     },
 
     /** Makes a payment whose callbacks are held back. */

@@ -83,7 +83,7 @@ describe("each environment's callbacks touch only its own orders", () => {
         description: 'A trick',
       });
       const paymentId = await payAtGateway(service, opened.gatewaySessionId, {}, own);
-      await simulator({ config: service.config, environment: own }, 'POST', '/callbacks/settled');
+      await simulator({ config: service.config, environment: own }, 'POST', '/callbacks/idle');
       expect(await kit.stored(paymentId)).toBe(2);
       await until(() => alerts(service, 'payment_without_order', paymentId).length === 2);
       expect((await kit.read(order, other)).status).toBe('ACCEPTED');

@@ -11,6 +11,7 @@ import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import type { RazorpayGatewayOptions } from '../../src/payments/razorpay/gateway.ts';
 import type { OnCleanup } from '../support/fixtures.ts';
 import { once as oncePerFile } from '../support/fixtures.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
 
 export const KEYS = {
   keyId: 'rzp_test_harness',
@@ -103,7 +104,8 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
   const gateway = createRazorpayGateway({
     baseUrl: simulator.url,
     ...KEYS,
-    timeoutMs: 2_000,
+    timeoutMs: UNTIL_MS,
+    closeTimeoutMs: UNTIL_MS,
     ...ownGateway,
   });
   const call = createCaller(simulator.url);

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { simulator } from '../support/gateway.ts';
+import { simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -25,16 +25,16 @@ test.afterEach(async ({ service }) => {
 
 const loseCallbacks = (service: TestService) =>
   simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
-const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/settled');
+const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/idle');
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
-/** Opens a chargeback of an order at the gateway; returns how to settle it there. */
+/** Opens a chargeback of an order at the gateway; returns how its status changes there. */
 async function openChargeback(service: TestService, order: DirectOrder) {
   const path = `/payments/${await order.paymentId()}/disputes`;
   const { id } = await simulator<{ id: string }>(service, 'POST', path);
   await callbacksArrive(service);
   return async (status: 'under_review' | 'won' | 'lost') => {
-    await simulator(service, 'POST', `/disputes/${id}/settle`, { status });
+    await simulator(service, 'POST', `/disputes/${id}/status`, { status });
     await callbacksArrive(service);
   };
 }
@@ -42,7 +42,7 @@ async function openChargeback(service: TestService, order: DirectOrder) {
 /** A delivered order whose payment is charged back. */
 async function orderChargedBack(service: TestService, orders: Orders) {
   const order = await orders.in('DELIVERED');
-  return { order, settleChargeback: await openChargeback(service, order) };
+  return { order, setChargebackStatus: await openChargeback(service, order) };
 }
 
 const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
@@ -58,6 +58,7 @@ async function assertReleaseWaits(service: TestService, order: DirectOrder): Pro
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', pendingOperation: null });
   expect(await order.kinds()).not.toContain('RELEASE_STARTED');
   expect(await order.made('transfers')).toEqual([]);
+  expect(await order.currentDetails()).toContain('**The release waits:** the gateway has reversed');
 }
 
 describe('a refund made at the gateway itself', () => {
@@ -86,12 +87,16 @@ describe('a refund made at the gateway itself', () => {
     await assertReleaseWaits(service, order);
   });
 
-  test('is found before the release if its callback was lost', async ({ service, orders }) => {
+  test('is found before money moves if its callback was lost', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
     await order.refundInDashboard(PART_PAISE);
     expect(await reversalsOf(service, order)).toEqual([]);
-    await assertReleaseWaits(service, order);
+    await windowEnds(service);
+    await until(async () => (await order.openAlerts()).includes('release_blocked'));
+    await service.skip(3 * HOUR_MS);
+    expect(await order.row()).toMatchObject({ pendingOperation: { kind: 'releasing' } });
+    expect(await order.made('transfers')).toEqual([]);
     expect(await reversalsOf(service, order)).toMatchObject([{ amountPaise: PART_PAISE }]);
   });
 
@@ -179,11 +184,11 @@ describe('a chargeback', () => {
     merchant,
     orders,
   }) => {
-    const { order, settleChargeback } = await orderChargedBack(service, orders);
+    const { order, setChargebackStatus } = await orderChargedBack(service, orders);
     expect(await order.openAlerts()).toEqual(['charged_back']);
     await assertReleaseWaits(service, order);
-    await settleChargeback('under_review');
-    await settleChargeback('won');
+    await setChargebackStatus('under_review');
+    await setChargebackStatus('won');
     expect(await order.openAlerts()).toEqual([]);
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
@@ -200,16 +205,47 @@ describe('a chargeback', () => {
     ]);
   });
 
+  test('that is opened while the order is releasing blocks it until the merchant has won', async ({
+    service,
+    orders,
+    gateway,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    const { endFault } = await gateway.addFault({ kind: 'error' });
+    await windowEnds(service);
+    await order.untilStep('RELEASE_STARTED');
+    const setChargebackStatus = await openChargeback(service, order);
+    await endFault();
+    await service.skip(HOUR_MS);
+    await until(async () => (await order.openAlerts()).includes('release_blocked'));
+    expect(await order.made('transfers')).toEqual([]);
+    await setChargebackStatus('won');
+    await service.skip(HOUR_MS);
+    await order.untilStatus('COMPLETED');
+    expect(await order.made('transfers')).toHaveLength(1);
+  });
+
+  test('that is won wakes the order, which does not wait for its next try', async ({
+    service,
+    orders,
+  }) => {
+    const { order, setChargebackStatus } = await orderChargedBack(service, orders);
+    await assertReleaseWaits(service, order);
+    await setChargebackStatus('won');
+    await sweep(service);
+    await order.untilStatus('COMPLETED');
+  });
+
   test('that is lost posts its ledger line once, whatever arrives after it', async ({
     service,
     merchant,
     orders,
   }) => {
-    const { order, settleChargeback } = await orderChargedBack(service, orders);
+    const { order, setChargebackStatus } = await orderChargedBack(service, orders);
     expect(await order.ledgerLines()).toEqual([CAPTURED]);
     await simulator(service, 'PATCH', '/callbacks', { hold: true });
-    await settleChargeback('under_review');
-    await settleChargeback('lost');
+    await setChargebackStatus('under_review');
+    await setChargebackStatus('lost');
     await simulator(service, 'POST', '/callbacks/release', { order: 'reversed' });
     await callbacksArrive(service);
     await simulator(service, 'PATCH', '/callbacks', { hold: false });
@@ -231,12 +267,12 @@ describe('a chargeback', () => {
   }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
-    const settleChargeback = await openChargeback(service, order);
+    const setChargebackStatus = await openChargeback(service, order);
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([
       { kind: 'chargeback', state: 'open' },
     ]);
-    await settleChargeback('lost');
+    await setChargebackStatus('lost');
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([{ state: 'lost' }]);
     expect(await order.openAlerts()).toEqual(['charged_back']);

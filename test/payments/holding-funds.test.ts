@@ -36,7 +36,7 @@ async function aPaidOrder(service: TestService, merchant: Merchant) {
 }
 
 describe('a hold that the gateway refuses for good', () => {
-  test('raises an alert, does not block the settlement, and is retried after an hour', async ({
+  test('raises an alert, does not block the release, and is retried after an hour', async ({
     service,
     merchant,
   }) => {

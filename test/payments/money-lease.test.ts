@@ -17,13 +17,13 @@ async function aPaidOrder(service: TestService, merchant: Merchant, gateway: Gat
   await merchant.sandbox.help(order, 'pay');
   const paymentId = await paymentOf(service, order);
   const path = `/v1/payments/${paymentId}/transfers`;
-  /** Delays the next look-up of a transfer: its caller is suspended for a second. */
-  const standStill = () =>
-    gateway.addFault({ kind: 'late', method: 'GET', path, delayMs: 1000, count: 1 });
-  /** Counts the requested transfers; each is made after this time. */
-  const slowDown = (delayMs: number) =>
-    gateway.addFault({ kind: 'late', method: 'POST', path, delayMs, work: 'after' });
-  return { orderNumber: order.order_number, paymentId, standStill, slowDown };
+  /** Holds the next look-up of a transfer: its caller is suspended until the fault ends. */
+  const standStill = () => gateway.addFault({ kind: 'held', method: 'GET', path, count: 1 });
+  /** Counts the requested transfers, and makes them immediately. */
+  const countPosts = () => gateway.addFault({ kind: 'late', method: 'POST', path, delayMs: 0 });
+  /** Counts the requested transfers; each is made when the fault ends. */
+  const holdPosts = () => gateway.addFault({ kind: 'held', method: 'POST', path, work: 'after' });
+  return { orderNumber: order.order_number, paymentId, standStill, countPosts, holdPosts };
 }
 
 async function paymentOf({ sql }: TestService, { order_number }: OrderRef): Promise<string> {
@@ -40,14 +40,15 @@ const outlastLease = ({ sql }: TestService, paymentId: string) => sql`
 describe('of two processes that move the money of one payment', () => {
   test('the second waits', async ({ service, merchant, gateway }) => {
     const { orderNumber, standStill } = await aPaidOrder(service, merchant, gateway);
-    const { hits } = await standStill();
+    const { hits, endFault } = await standStill();
     const first = releaseFunds(service.deps, orderNumber);
     await until(async () => (await hits()) === 1);
     await Promise.all([
       expect(refundOrder(service.deps, orderNumber, 'dispute')).rejects.toThrow(MoneyLeaseTaken),
       expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(MoneyLeaseTaken),
-      expect(first).resolves.toBeNull(),
     ]);
+    await endFault();
+    expect(await first).toBeNull();
   });
 
   test('the first moves nothing after it was suspended and the second has taken over', async ({
@@ -55,20 +56,19 @@ describe('of two processes that move the money of one payment', () => {
     merchant,
     gateway,
   }) => {
-    const { orderNumber, paymentId, standStill, slowDown } = await aPaidOrder(
+    const { orderNumber, paymentId, standStill, countPosts } = await aPaidOrder(
       service,
       merchant,
       gateway,
     );
-    const posts = await slowDown(0);
-    const { hits } = await standStill();
+    const posts = await countPosts();
+    const { hits, endFault } = await standStill();
     const first = releaseFunds(service.deps, orderNumber);
     await until(async () => (await hits()) === 1);
     await outlastLease(service, paymentId);
-    await Promise.all([
-      expect(releaseFunds(service.deps, orderNumber)).resolves.toBeNull(),
-      expect(first).rejects.toThrow(MoneyLeaseTaken),
-    ]);
+    expect(await releaseFunds(service.deps, orderNumber)).toBeNull();
+    await endFault();
+    await expect(first).rejects.toThrow(MoneyLeaseTaken);
     expect(await posts.hits()).toBe(1);
     expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([
       { on_hold: false },
@@ -81,19 +81,20 @@ test('a hold that takes longer than its lease, because the merchant’s account 
   gateway,
 }) => {
   const merchant = await service.newMerchant({ webhooks: false });
-  const { orderNumber, paymentId, slowDown } = await aPaidOrder(service, merchant, gateway);
-  // The second process's transfer is being made when the first one looks for a transfer.
-  const posts = await slowDown(1500);
-  const slow = { kind: 'late', path: '/v2/accounts', delayMs: 1000, count: 1 } as const;
-  const { hits } = await gateway.addFault(slow);
+  const { orderNumber, paymentId, holdPosts } = await aPaidOrder(service, merchant, gateway);
+  const posts = await holdPosts();
+  const accounts = await gateway.addFault({ kind: 'held', path: '/v2/accounts', count: 1 });
   const first = holdFunds(service.deps, orderNumber);
-  await until(async () => (await hits()) === 1);
+  await until(async () => (await accounts.hits()) === 1);
   await outlastLease(service, paymentId);
-  await Promise.all([
-    holdFunds(service.deps, orderNumber),
-    expect(first).rejects.toThrow(MoneyLeaseTaken),
-  ]);
+  const second = holdFunds(service.deps, orderNumber);
+  await until(async () => (await posts.hits()) === 1);
+  // The second process's transfer is being made when the first one looks for a transfer.
+  await accounts.endFault();
+  await expect(first).rejects.toThrow(MoneyLeaseTaken);
   expect(await posts.hits()).toBe(1);
+  await posts.endFault();
+  await second;
   expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([{ on_hold: true }]);
 });
 
@@ -103,9 +104,10 @@ test('a lease that expired without another process is renewed, and the money mov
   gateway,
 }) => {
   const { orderNumber, paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
-  const { hits } = await standStill();
+  const { hits, endFault } = await standStill();
   const release = releaseFunds(service.deps, orderNumber);
   await until(async () => (await hits()) === 1);
   await outlastLease(service, paymentId);
+  await endFault();
   expect(await release).toBeNull();
 });

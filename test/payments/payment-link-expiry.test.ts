@@ -143,11 +143,12 @@ describe('a cancel, while a payment session is open', () => {
     gateway,
   }) => {
     const order = await orders.beingPaid();
-    await gateway.addFault({ kind: 'late', path: CLOSING, work: 'after', delayMs: 1500 });
+    const { endFault } = await gateway.addFault({ kind: 'held', path: CLOSING, work: 'after' });
     const cancelling = order.cancel();
     await untilClosing(order);
     await order.pay({ vpa: 'failure@razorpay' });
     await until(async () => (await kinds(order)).includes('PAYMENT_FAILED'));
+    await endFault();
     const { status, body } = await cancelling;
     expect([status, body.data.status]).toEqual([200, 'CANCELLED']);
   });
@@ -158,10 +159,11 @@ describe('a cancel, while a payment session is open', () => {
     gateway,
   }) => {
     const order = await orders.beingPaid();
-    await gateway.addFault({ kind: 'late', path: CLOSING, delayMs: 1000 });
+    const { endFault } = await gateway.addFault({ kind: 'held', path: CLOSING });
     const cancelling = order.cancel();
     await untilClosing(order);
     expect((await merchant.sandbox.openSession(order)).status).toBe(400);
+    await endFault();
     expect((await cancelling).status).toBe(200);
   });
 
@@ -180,15 +182,13 @@ describe('a cancel, while a payment session is open', () => {
     expect((await cancel()).body.data).toEqual(body.data);
   });
 
-  test('is 502 within 5 s if the gateway does not respond, and changes nothing', async ({
+  test('is 502 while the gateway does not respond, and changes nothing', async ({
     orders,
     gateway,
   }) => {
     const order = await orders.beingPaid();
     const { endFault } = await gateway.addFault({ kind: 'late', path: CLOSING, work: 'never' });
-    const startedAtMs = performance.now();
     const { status } = await order.cancel();
-    expect(performance.now() - startedAtMs).toBeLessThan(5000);
     expect(status).toBe(502);
     await endFault();
     expect((await order.read()).status).toBe('ACCEPTED');

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { askAboutHappyOrders } from '../support/happy-sessions.ts';
 import { serviceTest } from '../support/service-test.ts';
 
-const ORDERS = 60;
+const ORDERS = 30;
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 

@@ -37,11 +37,11 @@ describe('a callback', () => {
   test('of a payment has its id and its session, for either event', async () => {
     const { gatewaySessionId } = await harness.openSession(4_200);
     const { body } = await harness.pay(gatewaySessionId);
-    await harness.simulator.callbacksSettled();
+    await harness.simulator.callbacksIdle();
     expect(parse('qr_code.credited')).toMatchObject({
       verified: true,
       event: {
-        type: 'payment_captured',
+        type: 'payment',
         name: 'qr_code.credited',
         eventId: received('qr_code.credited').eventId,
         gatewaySessionId,
@@ -51,7 +51,7 @@ describe('a callback', () => {
     const session = await harness.gateway.fetchSession(gatewaySessionId);
     expect(parse('payment.captured')).toMatchObject({
       event: {
-        type: 'payment_captured',
+        type: 'payment',
         gatewaySessionId: null,
         payment: { orderNumber: session.orderNumber, sessionId: session.sessionId },
       },
@@ -61,10 +61,10 @@ describe('a callback', () => {
   test('of a failed payment has the reason', async () => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
-    await harness.simulator.callbacksSettled();
+    await harness.simulator.callbacksIdle();
     expect(parse('payment.failed')).toMatchObject({
       event: {
-        type: 'payment_failed',
+        type: 'payment',
         payment: { status: 'failed', failure: { code: 'BAD_REQUEST_ERROR' } },
       },
     });
@@ -73,9 +73,9 @@ describe('a callback', () => {
   test('of a closed session has its id', async () => {
     const { gatewaySessionId } = await harness.openSession();
     await harness.gateway.closeSession(gatewaySessionId);
-    await harness.simulator.callbacksSettled();
+    await harness.simulator.callbacksIdle();
     expect(parse('qr_code.closed')).toMatchObject({
-      event: { type: 'session_closed', session: { gatewaySessionId, state: 'closed' } },
+      event: { type: 'session_closed', gatewaySessionId },
     });
   });
 
@@ -84,11 +84,14 @@ describe('a callback', () => {
     for (const status of ['processed', 'failed']) {
       const paymentId = await harness.capture();
       const refund = await harness.gateway.refund(harness.refundInput(paymentId));
-      const settle = `/simulator/refunds/${refund.gatewayRefundId}/settle`;
-      await harness.call('POST', settle, { status });
-      await harness.simulator.callbacksSettled();
+      const end = `/simulator/refunds/${refund.reversalId}/end`;
+      await harness.call('POST', end, { status });
+      await harness.simulator.callbacksIdle();
       expect(parse(`refund.${status}`)).toMatchObject({
-        event: { type: `refund_${status}`, refund: { gatewayPaymentId: paymentId, status } },
+        event: {
+          type: 'reversal',
+          reversal: { kind: 'refund', gatewayPaymentId: paymentId, state: status },
+        },
       });
     }
   });
@@ -97,7 +100,7 @@ describe('a callback', () => {
     const text = '{"entity":"event","event":"invoice.paid","contains":[],"payload":{}}';
     expect(harness.gateway.parseCallback(...signed(text))).toMatchObject({
       verified: true,
-      event: { type: 'ignored', name: 'invoice.paid', occurredAtMs: null },
+      event: { type: 'ignored', name: 'invoice.paid' },
     });
   });
 });
@@ -105,7 +108,7 @@ describe('a callback', () => {
 /** A valid callback about a captured payment. */
 async function credited() {
   await harness.capture();
-  await harness.simulator.callbacksSettled();
+  await harness.simulator.callbacksIdle();
   return received('qr_code.credited');
 }
 
@@ -178,7 +181,6 @@ function paymentEvent(change: object): string {
     currency: 'INR',
     status: 'captured',
     notes: [],
-    created_at: 1_700_000_000,
     ...change,
   };
   const payload = { payment: { entity } };

@@ -52,8 +52,12 @@ describe('reconciliation asks the gateway', () => {
     service,
     orders,
     gateway,
-    reconcileAfter,
+    onTestFinished,
   }) => {
+    // The clock is stopped, so that no real time is added to these minutes.
+    const beganMs = Date.now();
+    await service.clock.stopAt(new Date(beganMs));
+    onTestFinished(async () => void (await service.clock.set(0)));
     const asked = async ({ gatewaySessionId }: { gatewaySessionId: string }) =>
       gateway.addFault({
         kind: 'late',
@@ -63,12 +67,14 @@ describe('reconciliation asks the gateway', () => {
     const [paid, unpaid] = [await orders.beingPaid(), await orders.beingPaid()];
     await paid.pay();
     await paid.untilStatus('PAID');
+    // The callback about the closed session makes the service ask, too, at any moment.
+    await withoutCallbacks(service);
     const [aboutPaid, aboutOpen] = [await asked(paid), await asked(unpaid)];
     const minutes: { paid: number[]; open: number[] } = { paid: [], open: [] };
-    await service.clock.advance(0.3 * MINUTE_MS);
     for (let minute = 1; minute <= 80; minute += 1) {
       const before = [await aboutPaid.hits(), await aboutOpen.hits()];
-      await reconcileAfter(1);
+      await service.clock.stopAt(new Date(beganMs + (minute + 0.3) * MINUTE_MS));
+      await reconcilePayments(service.deps);
       if ((await aboutPaid.hits()) > before[0]!) minutes.paid.push(minute);
       if ((await aboutOpen.hits()) > before[1]!) minutes.open.push(minute);
     }
@@ -167,15 +173,15 @@ describe('a session that has ended is closed at the gateway', () => {
     await withoutCallbacks(service);
     const session = await orders.beingPaid();
     await session.advance(15 * 60);
-    const { hits } = await gateway.addFault({
-      kind: 'late',
+    const { hits, endFault } = await gateway.addFault({
+      kind: 'held',
       path: `/v1/payments/qr_codes/${session.gatewaySessionId}/close`,
-      delayMs: 1000,
       work: 'after',
     });
     const reconciled = reconcileAfter(2);
     await until(async () => (await hits()) === 1);
     await session.pay();
+    await endFault();
     await reconciled;
     await session.untilStatus('PAID');
   });
@@ -184,11 +190,16 @@ describe('a session that has ended is closed at the gateway', () => {
 describe('an order cancelled while its session is being opened', () => {
   const slowlyOpening = async (merchant: Merchant, gateway: Gateway) => {
     const order = await merchant.sandbox.create();
-    const path = { path: OPENING, delayMs: 1000, work: 'after' } as const;
-    const { hits } = await gateway.addFault({ kind: 'late', ...path });
+    const { hits, endFault } = await gateway.addFault({
+      kind: 'held',
+      method: 'POST',
+      path: OPENING,
+      work: 'after',
+    });
     const opening = merchant.sandbox.openSession(order);
     await until(async () => (await hits()) === 1);
     expect((await merchant.sandbox.command(order, 'cancel')).status).toBe(200);
+    await endFault();
     return { order, opening };
   };
   /** The sessions that the gateway has opened for an order. */

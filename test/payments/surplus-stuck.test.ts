@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { applyCapture } from '../../src/payments/captures.ts';
-import { findUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
+import { takeUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
@@ -63,8 +63,9 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   const by = { sql, workflows: deps.workflows, actor: { name: 'operator', address: null } };
   await until(async () => (await ledgerOf(service, order.order_number)).lines.length === 2);
   expect((await settleOutside(by, settlement)).order.status).toBe('PAID');
-  await endFault();
+  // Before the fault ends: an attempt that is under way at the gateway during the settlement fails.
   await refund.result();
+  await endFault();
   expect(await madeAtGateway(service, surplusId, 'refunds')).toEqual([]);
   const { balances } = await ledgerOf(service, order.order_number);
   expect(balances).not.toHaveProperty('surplus');
@@ -88,12 +89,15 @@ test('an alert about a capture that has been refunded by then is cleared', async
     ...SANDBOX,
   };
   await writeCapture(sql, { ...capture, payment: capturedWhole(paymentId, 49_850) });
-  const asItWas = await findUnappliedCapture(sql, atRazorpay(paymentId));
+  const asItWas = await takeUnappliedCapture(sql, atRazorpay(paymentId));
   const openAlerts = async () =>
     (await listAlerts(sql, { subject: `razorpay:${paymentId}` }, 10)).alerts;
   await applyCapture(deps, asItWas!);
-  await until(async () => (await findUnappliedCapture(sql, atRazorpay(paymentId))) === undefined);
-  // A process that read the capture before its refund raises the alert only now.
+  const refunded = () => sql`
+    SELECT FROM surplus_refunds
+    WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
+  await until(async () => (await refunded()).length === 1);
+  // A process that read the capture before its refund applies it only now.
   await applyCapture(deps, asItWas!);
   await until(async () => (await openAlerts()).length === 0);
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);

@@ -11,6 +11,7 @@ import {
   orderBeingPaid,
   reconcileLater,
 } from '../support/gateway.ts';
+import { cancelPatiently } from '../support/orders.ts';
 import { otherpay, signCallback } from '../support/otherpay/adapter.ts';
 import { startOtherpay } from '../support/otherpay/server.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -187,10 +188,10 @@ test('surplus payments with one id at both gateways are refunded at each of them
   besideIt,
 }) => {
   const atRazorpay = await orderBeingPaid(service, besideIt);
-  await besideIt.sandbox.post(`/orders/${atRazorpay.order.order_number}/cancel`);
+  await cancelPatiently(besideIt.sandbox, atRazorpay.order);
   const id = await atRazorpay.pay({ late: true });
   const atOther = await orderBeingPaid(service, merchant);
-  await merchant.sandbox.post(`/orders/${atOther.order.order_number}/cancel`);
+  await cancelPatiently(merchant.sandbox, atOther.order);
   await other.pay(atOther.gatewaySessionId, { id, late: true });
   const isRefunded = async () =>
     (await merchant.sandbox.read(atOther.order)).refund?.processed_at &&

@@ -105,14 +105,14 @@ export async function completedOrder({ merchant: { sandbox } }: CanaryParts, buy
   return order;
 }
 
-/** Resolves when every webhook of the orders has settled. */
-export const untilSettled = ({ sql }: TestService, orders: OrderRef[]) =>
+/** Resolves when no webhook of the orders is under way. */
+export const untilWebhooksEnded = ({ sql }: TestService, orders: OrderRef[]) =>
   until(async () => {
     const [row] = await sql<{ waiting: boolean }[]>`
       SELECT EXISTS (SELECT FROM order_events JOIN webhook_deliveries USING (event_id)
         WHERE order_number = ANY (${orders.map((order) => order.order_number)})
           AND (state = 'PENDING' OR attempt_token IS NOT NULL)) OR EXISTS (
-        SELECT FROM order_steps WHERE unacknowledged) AS waiting`;
+        SELECT FROM wakeups) AS waiting`;
     return row?.waiting === false;
   });
 

@@ -27,7 +27,12 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     passing: 'token_hash address user_agent',
     none: 'session_id user_id created_at last_seen_at expires_at',
   },
-  failed_payments: { none: 'gateway gateway_payment_id order_number at' },
+  disputes: {
+    buyer: 'reason evidence resolution decision_reason',
+    merchant: 'raised_by decided_by',
+    none: `order_number number merchant_id environment raised_at respond_by evidence_at decided_for
+      decided_at ending ended_at`,
+  },
   gateway_callbacks: {
     buyer: 'body',
     none: 'callback_id gateway environment event_id event received_at named_ids',
@@ -73,17 +78,15 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   order_steps: {
     // `step` is what the workflow has, which is never personal: docs/adr/0011.
     buyer: 'details',
-    none: 'order_number step_number kind at recorded_at status step unacknowledged command_id',
+    none: 'order_number step_number kind at recorded_at status step command_id',
   },
   orders: {
-    buyer: `idempotency_key description buyer_email buyer_phone buyer_name dispute_reason
-      dispute_evidence dispute_resolution dispute_decision_reason cancel_reason`,
+    buyer: 'idempotency_key description buyer_email buyer_phone buyer_name cancel_reason',
     derived: 'request_hash',
     // The UTR and the merchant's own id are references of the accounts, and the token a random number.
     none: `order_number merchant_id environment gateway merchant_order_id amount_paise payment_token
       status pending_operation step_number dispute_count gateway_payment_id payment_utr paid_at
-      payment_link_expires_at completes_at dispute_raised_at dispute_respond_by dispute_decided_for
-      dispute_decided_at dispute_ended_at refund_amount_paise refund_reason refund_processed_at
+      payment_link_expires_at completes_at refund_amount_paise refund_reason refund_processed_at
       cancelled_by cancelled_at waiting_dispute_id waiting_dispute_received_at open_session_id terms
       created_at updated_at erased_at`,
   },
@@ -111,7 +114,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   surplus_refunds: {
     none: 'gateway gateway_payment_id order_number amount_paise reason started_at processed_at',
   },
-  unstarted_orders: { none: 'order_number created_at' },
+  order_wakeups: { none: 'order_number cause cause_id written_at due_at' },
   users: {
     merchant: 'email password_hash totp_secret_sealed',
     none: `user_id merchant_id operator_role totp_confirmed_at totp_last_step created_at
@@ -125,10 +128,9 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   webhook_deliveries: {
     none: `delivery_id event_id merchant_id environment event_type state next_attempt_at
-      last_attempt_due_at has_reservation attempt_token attempt_until created_at settled_at is_direct
+      last_attempt_due_at postponements attempt_token attempt_until wake_at created_at settled_at
       is_erased`,
   },
-  webhook_endpoints: { merchant: 'origin', none: 'next_free_at attempt_ms timeouts' },
   webhook_resends: {
     none: `resend_id merchant_id environment delivery_ids total_count only_undelivered created_at
       done_count delivered_count refused_count finished_at stop_cause`,

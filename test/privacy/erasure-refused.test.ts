@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { canaryBuyer, cancelledOrder, untilSettled } from './canaries.ts';
+import { canaryBuyer, cancelledOrder, untilWebhooksEnded } from './canaries.ts';
 
 const REASON = 'Request 4712 of the buyer';
 
@@ -56,7 +56,7 @@ test.for([
   async ([_what, statement, reason], { service, merchant, cli }) => {
     const buyer = canaryBuyer();
     const order = await cancelledOrder({ service, merchant, cli }, buyer);
-    await untilSettled(service, [order]);
+    await untilWebhooksEnded(service, [order]);
     await service.sql.unsafe(statement, [order.order_number]);
     const erase = ['order', 'erase', '--order', order.order_number, '--reason', REASON];
     const refusal = await cli.refusal(...erase);
@@ -79,7 +79,7 @@ test('of a buyer’s orders the open one is refused with its reason, and erased 
     buyerEmail: 'another@example.com',
     buyerPhone: buyer.phone,
   });
-  await untilSettled(service, [final, open]);
+  await untilWebhooksEnded(service, [final, open]);
   const erase = [
     'buyer',
     'erase',
@@ -103,7 +103,7 @@ test('of a buyer’s orders the open one is refused with its reason, and erased 
     ],
   });
   await merchant.sandbox.command(open, 'cancel');
-  await untilSettled(service, [open]);
+  await untilWebhooksEnded(service, [open]);
   expect(await cli.json(...erase)).toMatchObject({ erased: 1, refused: 0 });
 });
 
@@ -114,7 +114,7 @@ test('a reason with the buyer’s data is refused, because the audit log keeps i
 }) => {
   const buyer = canaryBuyer();
   const order = await cancelledOrder({ service, merchant, cli }, buyer);
-  await untilSettled(service, [order]);
+  await untilWebhooksEnded(service, [order]);
   const erase = ['order', 'erase', '--order', order.order_number, '--reason'];
   const refusal = await cli.refusal(...erase, `Asked by ${buyer.email.toUpperCase()}`);
   expect(refusal).toContain("leave out the buyer's name, e-mail and phone");

@@ -15,7 +15,7 @@ import {
   keysOf,
   plantElsewhere,
   refundedOrder,
-  untilSettled,
+  untilWebhooksEnded,
 } from './canaries.ts';
 import { columnsOf } from './columns.ts';
 
@@ -39,7 +39,7 @@ const test = dashboardTest({ time: 'real' }).extend(
       await cancelledOrder(parts, buyer),
       await completedOrder(parts, buyer),
     ];
-    await untilSettled(service, orders);
+    await untilWebhooksEnded(service, orders);
     await plantElsewhere(parts, refunded, buyer);
     const before = {
       ledger: await ledgerOf(service, refunded.order_number),
@@ -78,7 +78,7 @@ test('a buyer’s data was in every column that can have it, and is in none afte
 }) => {
   const expected = columnsOf('buyer').map(({ table, column }) => `${table}.${column}`);
   // The phone number and the decision have texts of their own.
-  const others = ['orders.buyer_phone', 'orders.dispute_decision_reason'];
+  const others = ['orders.buyer_phone', 'disputes.decision_reason'];
   expect([...before.columns, ...others].toSorted()).toEqual(expected.toSorted());
   expect(result).toMatchObject({ erased: 3, refused: 0 });
   expect(orders).toHaveLength(3);
@@ -279,7 +279,7 @@ test('what is received later brings no data back: callbacks, commands, recovery,
     outcome: 'final',
   });
   const compared = await compareOrders(service.deps);
-  expect(compared.recovered).toBe(0);
+  expect(compared.woken).toBe(0);
   expect(await findCanary(sql, buyer)).toEqual({});
 });
 

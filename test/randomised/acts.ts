@@ -85,8 +85,8 @@ async function refundAtGateway(
   if (paymentId) await atGateway(system, `/payments/${paymentId}/refund`, amount);
 }
 
-async function settleChargeback(system: System, { chargebackId }: TestOrder, status: string) {
-  if (chargebackId) await atGateway(system, `/disputes/${chargebackId}/settle`, { status });
+async function setChargebackStatus(system: System, { chargebackId }: TestOrder, status: string) {
+  if (chargebackId) await atGateway(system, `/disputes/${chargebackId}/status`, { status });
 }
 
 /** All actions on one order. An action that no longer fits is refused and skipped. */
@@ -151,9 +151,9 @@ const ACTS = {
     testOrder.chargebackId = (await atGateway<{ id: string }>(system, path))?.id;
   },
   winChargeback: (system: System, testOrder: TestOrder) =>
-    settleChargeback(system, testOrder, 'won'),
+    setChargebackStatus(system, testOrder, 'won'),
   loseChargeback: (system: System, testOrder: TestOrder) =>
-    settleChargeback(system, testOrder, 'lost'),
+    setChargebackStatus(system, testOrder, 'lost'),
 } as const satisfies Record<string, (system: System, testOrder: TestOrder) => Promise<unknown>>;
 export type Act = keyof typeof ACTS;
 

@@ -11,7 +11,7 @@ interface KnownPayment {
   orderNumber: string;
   isWhole: boolean;
   /** True if it pays its order or has been refunded. */
-  isSettled: boolean;
+  isUsedOrRefunded: boolean;
 }
 
 /** Money at the gateway that belongs to no order, has not been refunded, and has no alert. */
@@ -22,7 +22,7 @@ export async function captureProblems(system: System, alerts: OpenAlerts): Promi
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.is_whole,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id
-        OR s.processed_at IS NOT NULL AS is_settled
+        OR s.processed_at IS NOT NULL AS is_used_or_refunded
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s ON s.gateway_payment_id = p.gateway_payment_id`;
   const known = new Map(rows.map((row) => [row.gatewayPaymentId, row]));
@@ -43,7 +43,8 @@ function problemOf(
     const isNotified = alerts.isAbout(subject) || alerts.isAbout(notes.order_number);
     return isNotified ? undefined : `${what} the service does not know it, and no alert says so`;
   }
-  if (known.isWhole ? known.isSettled : alerts.has('unfit_capture', subject)) return undefined;
+  if (known.isWhole ? known.isUsedOrRefunded : alerts.has('unfit_capture', subject))
+    return undefined;
   if (known.isWhole && alerts.has('gateway_refused', subject)) return undefined;
   return `${what} ${known.isWhole ? 'no order has it, and it has not gone back' : 'no alert says that it does not fit'}`;
 }

@@ -144,7 +144,7 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
       if (side === 'temporal') await servers.startTemporal();
     },
     recoverAll,
-    /** Restores a side as operators do, and then reconciles both sides. */
+    /** Restores a side as operators do, and then recovers both sides. */
     async restore(side: Side) {
       if (side === 'postgres') await servers.restore(side, EARLIER);
       else {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { recoverOrder } from '../../src/orders/recovery.ts';
-import { sendPendingWebhooks } from '../../src/orders/unsent-webhooks.ts';
+import { wakeOrder } from '../../src/orders/wake-order.ts';
 import { backUp, loseOrder } from '../support/backup.ts';
 import { breakNextEvent, changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { breakGateway, CLOSING } from '../support/gateway.ts';
@@ -47,7 +46,7 @@ export const DIVERGENCES: Record<string, Path> = {
   'database-behind-found-by-the-comparison': async (context) => {
     const order = await start(context, 'PAID', { terms: endsSoon });
     await loseFromDatabase(context, order, () => order.update('deliver'));
-    await recoverOrder(context.service.deps, order.orderNumber);
+    await wakeOrder(context.service.deps, order.orderNumber);
     return order;
   },
 
@@ -56,7 +55,7 @@ export const DIVERGENCES: Record<string, Path> = {
     const order = await start(context, 'PAID', { terms: endsSoon });
     await loseFromDatabase(context, order, () => order.update('dispute'));
     await writeAsLost(service, order, await changeOf(service, order, deliver), {});
-    await recoverOrder(service.deps, order.orderNumber);
+    await wakeOrder(service.deps, order.orderNumber);
     return order;
   },
 
@@ -64,7 +63,7 @@ export const DIVERGENCES: Record<string, Path> = {
     const { service } = context;
     const order = await start(context, 'ACCEPTED');
     await loseOrder(service, order.orderNumber);
-    await service.deps.workflows.catchUp(order.orderNumber);
+    await service.deps.workflows.wake(order.orderNumber);
     await until(async () => (await order.openAlerts()).includes('order_without_row'));
     return order;
   },
@@ -78,7 +77,7 @@ export const DIVERGENCES: Record<string, Path> = {
 
   'workflow-behind-found-by-the-sweep': async (context) => {
     const { order } = await deliveredByALostTask(context);
-    await context.service.deps.workflows.catchUp(order.orderNumber);
+    await context.service.deps.workflows.wake(order.orderNumber);
     return order;
   },
 
@@ -103,7 +102,7 @@ export const DIVERGENCES: Record<string, Path> = {
     await order.untilStep('CLOSING_PAYMENT');
     const closed = await changeOf(service, order, { type: 'sessionClosed' });
     await writeAsLost(service, order, closed, {});
-    await service.deps.workflows.catchUp(order.orderNumber);
+    await service.deps.workflows.wake(order.orderNumber);
     await cancelled;
     await endFault();
     return order;
@@ -112,7 +111,7 @@ export const DIVERGENCES: Record<string, Path> = {
   'ended-order-started-again': async (context) => {
     const order = await start(context, 'DELIVERED', { terms: endsSoon });
     await loseFromDatabase(context, order, () => order.handle.result());
-    await recoverOrder(context.service.deps, order.orderNumber);
+    await wakeOrder(context.service.deps, order.orderNumber);
     return order;
   },
 
@@ -124,7 +123,7 @@ export const DIVERGENCES: Record<string, Path> = {
       UPDATE webhook_deliveries SET state = 'PENDING', settled_at = NULL, next_attempt_at = created_at
       WHERE event_id IN (SELECT event_id FROM order_events
         WHERE order_number = ${order.orderNumber} AND type = 'ORDER_CANCELLED')`;
-    await sendPendingWebhooks(service.deps, order.orderNumber);
+    await wakeOrder(service.deps, order.orderNumber);
     return order;
   },
 

@@ -4,7 +4,13 @@ import { writeDispute } from '../../src/orders/command-queries.ts';
 import { openSession } from '../../src/payments/sessions.ts';
 import { atRazorpay, breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
-import { directOrder, startOrder, startOrderIn, writeOrder } from '../support/orders.ts';
+import {
+  directOrder,
+  startOrder,
+  startOrderIn,
+  untilItSends,
+  writeOrder,
+} from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -217,7 +223,9 @@ export const PATHS: Record<string, Path> = {
   },
 
   'capture-too-late-given-back': async ({ service, deafMerchantId: merchantId }) => {
-    const order = await startOrderIn(service, 'CANCELLED', { merchantId });
+    const order = await startOrder(service, { merchantId });
+    await untilItSends(order);
+    await order.update('cancel');
     await order.signal('pay', atRazorpay(await order.capture()));
     await until(async () => (await order.row()).refundProcessedAt !== null);
     return order;
@@ -290,8 +298,11 @@ export const PATHS: Record<string, Path> = {
   'under-review-settled-as-released': settledIn('DISPUTE_UNDER_REVIEW', 'released'),
   'under-review-settled-as-refunded': settledIn('DISPUTE_UNDER_REVIEW', 'refunded'),
 
-  'webhook-refused-and-still-waiting': async ({ service, deafMerchantId: merchantId }) =>
-    startOrderIn(service, 'DELIVERED', { merchantId }),
+  'webhook-refused-and-still-waiting': async ({ service, deafMerchantId: merchantId }) => {
+    const order = await startOrderIn(service, 'DELIVERED', { merchantId });
+    await untilItSends(order);
+    return order;
+  },
 };
 
 /** Those whose workflows wait for refused webhooks or for their row, so that their histories stay open. */

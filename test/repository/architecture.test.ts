@@ -1,30 +1,46 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import { GATEWAY_ADAPTERS } from '../../src/payments/adapters.ts';
-import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal/artifacts.ts';
+import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal-on-postgres/artifacts.ts';
+import { filesBelow, read, root } from './files.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const foldersOf = (folder: string) =>
   readdirSync(`${root}${folder}`, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
 
+const architecture = read('ARCHITECTURE.md');
 /** The tree of ARCHITECTURE.md: each folder with its description. */
-const tree = /```\n(src\/[^`]+)```/.exec(readFileSync(`${root}ARCHITECTURE.md`, 'utf8'))?.[1] ?? '';
+const tree = /```\n(src\/[^`]+)```/.exec(architecture)?.[1] ?? '';
 const lines = tree.split('\n');
+/** The lines below a folder of the top. */
+function linesBelow(top: string): string[] {
+  const start = lines.findIndex((line) => line.startsWith(`${top}/`)) + 1;
+  const end = lines.findIndex((line, index) => index >= start && !line.startsWith('  '));
+  return lines.slice(start, end);
+}
 
 test.each(['src', 'dev'])(
   'the tree in ARCHITECTURE.md names each folder of %s, and no other',
   (top) => {
-    const start = lines.findIndex((line) => line.startsWith(`${top}/`)) + 1;
-    const end = lines.findIndex((line, index) => index >= start && !line.startsWith('  '));
-    const inTree = lines
-      .slice(start, end)
-      .flatMap((line) => /^ {2}([\w-]+)\/ /.exec(line)?.[1] ?? []);
+    const inTree = linesBelow(top).flatMap((line) => /^ {2}([\w-]+)\/ /.exec(line)?.[1] ?? []);
     expect(inTree.toSorted()).toEqual(foldersOf(top).toSorted());
   },
 );
+
+test('the tree in ARCHITECTURE.md names each file in the root of src', () => {
+  const inTree = linesBelow('src').flatMap((line) => /^ {2}([\w-]+\.ts) /.exec(line)?.[1] ?? []);
+  const files = readdirSync(`${root}src`).filter((name) => name.endsWith('.ts'));
+  expect(inTree.toSorted()).toEqual(files.toSorted());
+});
+
+test('the arrows in ARCHITECTURE.md name each file that a folder may import by oxlint.config.ts', () => {
+  const [arrows = ''] = /## The arrows[^#]*/.exec(architecture) ?? [];
+  const [rules = ''] = /FEATURE_MAY_IMPORT[^]*?\n};/.exec(read('oxlint.config.ts')) ?? [];
+  const files = [...rules.matchAll(/'([\w-]+\.ts)'/g)].map(([, name]) => `\`src/${name}\``);
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files) expect(arrows).toContain(file);
+});
 
 test('the tree in ARCHITECTURE.md names no file that does not exist', () => {
   const folders: string[] = [];
@@ -52,12 +68,12 @@ test('the tree in ARCHITECTURE.md names each top-level folder', () => {
 });
 
 test('what is committed names no path of one machine and no host of a package registry', () => {
-  const lock = readFileSync(`${root}package-lock.json`, 'utf8');
+  const lock = read('package-lock.json');
   expect(lock).not.toMatch(/"resolved": "http/);
 });
 
 test('every package of the lock file has an integrity hash', () => {
-  const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8')) as {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { integrity?: string }>;
   };
   const unchecked = Object.keys(packages).filter(
@@ -67,7 +83,7 @@ test('every package of the lock file has an integrity hash', () => {
 });
 
 test('docker-compose.yml runs the versions of Temporal that npm start runs', () => {
-  const compose = readFileSync(`${root}docker-compose.yml`, 'utf8');
+  const compose = read('docker-compose.yml');
   const [server] = SERVER_ARTIFACT.releases;
   const [ui] = UI_ARTIFACT.releases;
   expect(compose).toContain(`image: temporalio/server:${server.version}\n`);
@@ -75,20 +91,10 @@ test('docker-compose.yml runs the versions of Temporal that npm start runs', () 
   expect(compose).toContain(`image: temporalio/ui:${ui.version}\n`);
 });
 
-/** The files below these folders, from the repository's top. */
-const filesBelow = (folders: readonly string[]) =>
-  folders.flatMap((folder) =>
-    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
-      .map((path) => `${folder}/${path}`)
-      .filter((path) => statSync(`${root}${path}`).isFile()),
-  );
-
 test('the dashboard has no SQL: its pages call the features', () => {
   const pages = filesBelow(['src/dashboard']).filter((path) => path.endsWith('.ts'));
   expect(pages.length).toBeGreaterThan(40);
-  const withSql = pages.filter((path) =>
-    /\bsql(<[^`]*>)?`/.test(readFileSync(`${root}${path}`, 'utf8')),
-  );
+  const withSql = pages.filter((path) => /\bsql(<[^`]*>)?`/.test(read(path)));
   expect(withSql).toEqual([]);
 });
 
@@ -97,11 +103,58 @@ test('one folder and one line bring a gateway: nothing else of the product names
   for (const { name } of GATEWAY_ADAPTERS) {
     const naming = files
       .filter((path) => !path.startsWith(`src/payments/${name}/`))
-      .filter((path) => readFileSync(`${root}${path}`, 'utf8').toLowerCase().includes(name));
+      .filter((path) => read(path).toLowerCase().includes(name));
     // The list of the adapters, and the gateway of merchants for whom no operator chose.
     expect(naming.toSorted()).toEqual([
       'src/db/migrations/001.do.merchants.sql',
       'src/payments/adapters.ts',
     ]);
   }
+});
+
+describe('a name in backticks in ARCHITECTURE.md', () => {
+  const code = filesBelow(['src', 'workflows', 'activities', 'dev', 'deploy']);
+  const paths = [...code, ...filesBelow(['docs', 'test'])];
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  /** Every word of the code: identifiers, settings, SQL names, metrics, headers, parts of paths. */
+  const words = new Set(
+    [...code, 'package.json'].flatMap((path) => read(path).match(/\w+(-\w+)*/g) ?? []),
+  );
+
+  const isPath = (name: string) => /^[\w-][\w./-]*\/|\.(ts|sql|md|yml|json)$/.test(name);
+  const pathExists = (name: string) =>
+    ['', 'src/'].some((folder) => existsSync(`${root}${folder}${name}`)) ||
+    paths.some((path) => path.endsWith(`/${name}`));
+
+  /** What does not exist of a name; of `refund_*` and `nodejs_…`, a word must begin with it. */
+  function missingOf(name: string): string[] {
+    const [, script] = /^npm run (?:-s )?([\w:-]+)/.exec(name) ?? [];
+    if (script !== undefined) return script in scripts ? [] : [name];
+    // The values that stand in angle brackets, and what separates several names.
+    const parts = name.replaceAll(/<[^>]*>/g, ' ').split(/[\s{},()=`:]+/);
+    return parts.flatMap((part) => {
+      if (isPath(part)) return pathExists(part) ? [] : [part];
+      const wanted = part.match(/\w+(-\w+)*[*…]?/g) ?? [];
+      return wanted.filter((word) => !wordExists(word));
+    });
+  }
+
+  function wordExists(word: string): boolean {
+    const start = /^(.*)[*…]$/.exec(word)?.[1];
+    if (start === undefined) return words.has(word);
+    return [...words].some((candidate) => candidate.startsWith(start));
+  }
+
+  const names = [
+    ...new Set(
+      [...architecture.replaceAll(/```[^]*?```/g, '').matchAll(/`([^`]+)`/g)].map(
+        ([, name = '']) => name,
+      ),
+    ),
+  ];
+
+  test('is that of a file, a folder, a script or a word of the code', () => {
+    expect(names.length).toBeGreaterThan(100);
+    expect(names.flatMap(missingOf)).toEqual([]);
+  });
 });

@@ -1,7 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { DEV_SETTINGS } from '../../dev/config.ts';
 import { loadConfig } from '../../src/config.ts';
 import { SETTINGS_TABLES } from '../../dev/settings-table.ts';
 
@@ -9,29 +12,45 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(REPOSITORY, file), 'utf8');
 
 interface Service {
-  image: string;
+  image?: string;
   build?: { target: string };
   restart?: string;
+  scale?: number;
   healthcheck?: { test: string[] };
   command?: string[];
-  entrypoint?: string[];
   environment?: Record<string, string>;
-  secrets?: string[];
+  volumes?: string[];
   read_only?: boolean;
   cap_drop?: string[];
-  networks?: string[] | Record<string, unknown>;
+  networks?: string[] | Record<string, { ipv4_address?: string }>;
   ports?: string[];
 }
 
-const compose = parse(read('docker-compose.yml'), { merge: true }) as {
-  services: Record<string, Service>;
-  secrets: Record<string, { file: string }>;
-  networks: Record<string, { internal?: boolean } | null>;
-};
-const services = Object.entries(compose.services);
+interface ComposeFile {
+  services: Record<string, Service | null>;
+  networks: Record<string, { internal?: boolean; ipam?: { config: object[] } } | null>;
+  volumes: Record<string, { driver_opts?: { device: string } } | null>;
+}
+
+/** A Compose file as it is: `!reset` and `!override` are read as the values behind them. */
+const parseCompose = (text: string) =>
+  parse(text.replaceAll(/!(reset|override)\b/g, ''), { merge: true }) as ComposeFile;
+
+const sandboxText = read('docker-compose.yml');
+const productionText = read('deploy/production.yml');
+const sandbox = parseCompose(sandboxText);
+const production = parseCompose(productionText);
+const services = Object.entries(sandbox.services as Record<string, Service>);
 /** The ones that end when their work is done. */
-const JOBS = ['migrate', 'temporal-schema', 'temporal-visibility-indexes', 'admin'];
-const ownServices = services.filter(([, { build }]) => build?.target === 'service');
+const JOBS = [
+  'migrate',
+  'temporal-schema',
+  'temporal-visibility-indexes',
+  'admin',
+  'secrets',
+  'seed',
+];
+const ownServices = services.filter(([, { build }]) => build);
 
 const allSettings = Object.assign({}, ...Object.values(SETTINGS_TABLES)) as Record<
   string,
@@ -39,7 +58,69 @@ const allSettings = Object.assign({}, ...Object.values(SETTINGS_TABLES)) as Reco
 >;
 const SECRETS = Object.keys(allSettings).filter((name) => allSettings[name]?.secret);
 
+/** The service's environment in production, with `values` for the variables that it asks for. */
+function productionEnvironment(values: Record<string, string>): Record<string, string> {
+  const given = {
+    ...sandbox.services['api']?.environment,
+    ...production.services['api']?.environment,
+  };
+  const interpolated = Object.entries(given).map(([name, value]) => [
+    name,
+    value
+      .replaceAll(/\$\{(\w+):\+([^}]*)\}/g, (_, one: string, text: string) =>
+        values[one] ? text : '',
+      )
+      .replaceAll(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, one: string, fallback = '') =>
+        String(values[one] ?? fallback),
+      ),
+  ]);
+  return Object.fromEntries(interpolated) as Record<string, string>;
+}
+
+/** What every container reads at /run/secrets, as `<folder of make-secrets.sh>/<file>`. */
+const secretFilesOf = ({ environment = {}, command = [], volumes = [] }: Service): string[] => {
+  const paths = [...Object.values(environment), ...command].join('\n');
+  const files = [...paths.matchAll(/\/run\/secrets\/(\w+)/g)].map(([, file]) => file);
+  const volume = volumes.find((one) => one.includes(':/run/secrets:ro')) ?? '';
+  return files.map((file) => `${volume.replace(/-secrets:.*/, '')}/${file}`);
+};
+
+/** The files that deploy/make-secrets.sh has in a folder, with their contents. */
+const secretsIn = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((file) => [relative(folder, file), readFileSync(file, 'utf8')]),
+  );
+
+/** Runs deploy/make-secrets.sh with these variables, each time in the folder of this test. */
+function secretsOfThisTest(): (env: Record<string, string>) => Record<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-secrets-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return (env) => {
+    const { PATH } = process.env;
+    const script = join(REPOSITORY, 'deploy/make-secrets.sh');
+    execFileSync('sh', [script, folder], { env: { PATH, ...env } });
+    return secretsIn(folder);
+  };
+}
+
+const SANDBOX = { SANDBOX: 'true' };
+
 describe('docker-compose.yml', () => {
+  test('starts without any variable', () => {
+    const variables = [...sandboxText.matchAll(/(?<!\$)\$\{?(\w+)([^}]*)/g)];
+    for (const [, name, rest] of variables) expect(rest, name).toMatch(/^:-/);
+  });
+
+  test('publishes ports on 127.0.0.1 alone', () => {
+    const ports = services.flatMap(([, service]) => service.ports ?? []);
+    expect(ports.toSorted()).toEqual(
+      [8080, 8233, 8090, 8025].map((port) => `127.0.0.1:${port}:${port}`).toSorted(),
+    );
+  });
+
   test('starts again what ends, and checks the health of what keeps running', () => {
     expect(services.length).toBeGreaterThan(10);
     for (const [name, { restart, healthcheck }] of services) {
@@ -49,83 +130,69 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('runs two APIs and two workers', () => {
-    const running = services.flatMap(([, { command }]) => command?.[1] ?? []);
-    for (const entry of ['src/main/api.ts', 'src/main/worker.ts']) {
-      expect(running.filter((one) => one === entry)).toHaveLength(2);
+  test('names every image with an exact version, or builds it from the checkout', () => {
+    for (const [name, { image, build }] of services) {
+      expect(image, name).toMatch(build ? /:local$/ : /:\d+\.\d+(\.\d+)?$/);
     }
   });
 
-  test('names every image with an exact version, or asks for it', () => {
-    for (const [name, { image }] of services) {
-      expect(image, name).toMatch(
-        /:(\d+\.\d+(\.\d+)?(-alpine)?|\$\{SERVICE_VERSION(:\?[^}]+)?\})$/,
-      );
-    }
-  });
-
-  test('gives no secret in the environment, and no secret a default', () => {
+  test('gives no secret in the environment', () => {
     for (const [name, { environment = {} }] of services) {
       const given = Object.keys(environment);
-      expect(
-        given.filter((variable) => SECRETS.includes(variable)),
-        name,
-      ).toEqual([]);
-      expect(
-        given.filter((variable) => /PASSWORD$|PWD$/.test(variable)),
-        name,
-      ).toEqual([]);
-    }
-    for (const [name, { file }] of Object.entries(compose.secrets)) {
-      expect(file).toBe(`\${SECRETS_DIR:-./deploy/secrets}/${name}`);
+      const secret = given.filter((one) => SECRETS.includes(one) || /(PASSWORD|PWD)$/.test(one));
+      expect(secret, name).toEqual([]);
     }
   });
 
-  test('mounts each secret file that it names, and make-secrets.sh makes each', () => {
-    for (const [name, { environment = {}, secrets = [] }] of services) {
-      const files = Object.entries(environment).filter(([variable]) => variable.endsWith('_FILE'));
-      for (const [, path] of files) {
-        expect(secrets, name).toContain(path.replace('/run/secrets/', ''));
-      }
+  test('makes each secret that a container reads, in the volume of that container alone', () => {
+    const makeSecrets = secretsOfThisTest();
+    const made = makeSecrets(SANDBOX);
+    for (const [name, service] of services) {
+      for (const file of secretFilesOf(service))
+        expect(made[file], `${name}: ${file}`).toMatch(/./);
     }
-    const script = read('deploy/make-secrets.sh');
-    for (const name of Object.keys(compose.secrets))
-      expect(script).toMatch(new RegExp(`\\b${name}\\b`));
+    expect(secretFilesOf(sandbox.services['api'] ?? {})).toContain('service/database_url');
+    expect(secretFilesOf(sandbox.services['temporal'] ?? {})).toHaveLength(1);
+    const owner = made['postgres/database_owner_password'] ?? '';
+    const withOwner = Object.keys(made).filter((file) => made[file]?.includes(owner));
+    expect(withOwner.toSorted()).toEqual([
+      'migration/migration_database_url',
+      'postgres/database_owner_password',
+    ]);
+    expect(new Set(Object.values(made)).size).toBeGreaterThan(10);
   });
 
-  test('asks for what production must decide', () => {
-    const text = read('docker-compose.yml');
-    const required = [
-      'SERVICE_VERSION',
-      'PUBLIC_BASE_URL',
-      'SITE_ADDRESS',
-      'PUBLISH_HTTP',
-      'PUBLISH_HTTPS',
-    ];
-    for (const name of required) expect(text).toContain(`\${${name}:?`);
-    const sandbox = read('deploy/sandbox.env');
-    for (const name of required) expect(sandbox).toMatch(new RegExp(`^${name}=.`, 'm'));
-    for (const name of SECRETS) expect(sandbox).not.toMatch(new RegExp(`^${name}=`, 'm'));
+  test('keeps the secrets that there are', () => {
+    const makeSecrets = secretsOfThisTest();
+    const made = makeSecrets(SANDBOX);
+    expect(makeSecrets(SANDBOX)).toEqual(made);
+    expect(makeSecrets({})).toEqual(made);
   });
 
-  test('sets only variables that the service reads', () => {
+  test('gives the service settings with which it starts, and no other variable', () => {
+    const makeSecrets = secretsOfThisTest();
+    const known = { ...allSettings, ...DEV_SETTINGS };
     for (const [name, { environment = {} }] of ownServices) {
       const variables = Object.keys(environment).map((variable) => variable.replace(/_FILE$/, ''));
       expect(
-        variables.filter((variable) => !(variable in allSettings)),
+        variables.filter((variable) => !(variable in known)),
         name,
       ).toEqual([]);
     }
-    const [, api] = ownServices.find(([name]) => name === 'api-1') ?? [];
-    const settings = Object.entries(api?.environment ?? {});
-    const plain = settings.filter(
-      ([name, value]) => !name.endsWith('_FILE') && !value.includes('${'),
+    const made = makeSecrets(SANDBOX);
+    const { environment = {} } = sandbox.services['api'] ?? {};
+    const values = Object.entries(environment).map(([name, value]) =>
+      name.endsWith('_FILE')
+        ? [name.replace(/_FILE$/, ''), made[value.replace('/run/secrets', 'service')]?.trim()]
+        : [name, value.replace('${LOG_LEVEL:-info}', 'info')],
     );
-    expect(loadConfig(Object.fromEntries(plain)).trustedProxies).toEqual(['172.30.80.2']);
+    const config = loadConfig(Object.fromEntries(values) as Record<string, string>);
+    expect(config.gateways.sandbox.razorpay?.keyId).toBe('rzp_test_simulator');
+    expect(config.mail?.smtpUrl).toBe('smtp://mailbox:1025?ignoreTLS=true');
   });
 
-  test('runs its own images unprivileged, and read-only but for /tmp', () => {
-    expect(ownServices.length).toBeGreaterThan(4);
+  test('runs its own images unprivileged, and read-only but for /tmp and the sandbox data', () => {
+    expect(ownServices.length).toBeGreaterThan(5);
     for (const [name, { read_only: readOnly, cap_drop: dropped }] of ownServices) {
       expect(readOnly, name).toBe(true);
       expect(dropped, name).toEqual(['ALL']);
@@ -133,16 +200,15 @@ describe('docker-compose.yml', () => {
   });
 
   test('publishes neither PostgreSQL nor Temporal, and gives their network no way out', () => {
-    expect(compose.networks['data']).toEqual({ internal: true });
-    for (const name of ['postgres', 'temporal', 'temporal-ui']) {
-      expect(compose.services[name]?.ports, name).toBeUndefined();
+    expect(sandbox.networks['data']).toEqual({ internal: true });
+    for (const name of ['postgres', 'temporal']) {
+      expect(sandbox.services[name]?.ports, name).toBeUndefined();
+      expect(sandbox.services[name]?.networks).toEqual(['data']);
     }
-    expect(compose.services['postgres']?.networks).toEqual(['data']);
-    expect(compose.services['temporal']?.networks).toEqual(['data']);
   });
 
   test('disables in the Temporal Web UI what would block the money of an order', () => {
-    const environment = compose.services['temporal-ui']?.environment;
+    const environment = sandbox.services['temporal-ui']?.environment;
     const DISABLED = [
       'WORKFLOW_TERMINATE',
       'WORKFLOW_CANCEL',
@@ -153,6 +219,122 @@ describe('docker-compose.yml', () => {
       'ACTIVITY_COMMANDS',
     ];
     for (const what of DISABLED) expect(environment?.[`TEMPORAL_${what}_DISABLED`]).toBe('true');
+  });
+});
+
+describe('deploy/production.yml', () => {
+  const REQUIRED = [
+    'SERVICE_VERSION',
+    'PUBLIC_BASE_URL',
+    'SITE_ADDRESS',
+    'MAIL_FROM',
+    'PRODUCTION_RAZORPAY_KEY_ID',
+    'SECRETS_DIR',
+  ];
+
+  test('asks for what production must decide, and has no default for it', () => {
+    for (const name of REQUIRED) {
+      const uses = productionText.match(new RegExp(`\\$\\{${name}[^}]*`, 'g')) ?? [];
+      expect(uses.length, name).toBeGreaterThan(0);
+      for (const use of uses) expect(use).toMatch(/:\?./);
+    }
+  });
+
+  test('has neither simulator nor mailbox nor demo merchant, and publishes the proxy alone', () => {
+    for (const name of ['gateway-simulator', 'mailbox', 'seed']) {
+      expect(productionText).toMatch(new RegExp(`^  ${name}: !reset null$`, 'm'));
+    }
+    const reset = ['gateway-simulator', 'mailbox', 'seed', 'api', 'temporal-ui'];
+    const published = services.filter(([, { ports }]) => ports).map(([name]) => name);
+    expect(published.filter((name) => !reset.includes(name))).toEqual([]);
+    for (const name of ['api', 'temporal-ui']) {
+      expect(productionText).toMatch(
+        new RegExp(`^  ${name}:\\n(    .*\\n)*    ports: !reset \\[\\]$`, 'm'),
+      );
+      expect(production.services[name]?.ports).toEqual([]);
+    }
+    expect(production.services['proxy']?.ports).toEqual([
+      '80:80',
+      '443:443',
+      '127.0.0.1:8233:8233',
+    ]);
+  });
+
+  test('runs two APIs, which the proxy knows, and two workers', () => {
+    expect(production.services['api']?.scale).toBe(2);
+    expect(production.services['worker']?.scale).toBe(2);
+    const { API_UPSTREAMS } = production.services['proxy']?.environment ?? {};
+    expect(API_UPSTREAMS?.split(' ')).toEqual(
+      [1, 2].map((number) => `\${COMPOSE_PROJECT_NAME}-api-${number}:8080`),
+    );
+  });
+
+  test('gives all processes of the service the image and the settings of production', () => {
+    for (const [name, { build }] of ownServices) {
+      const given = production.services[name];
+      if (build?.target === 'sandbox') continue;
+      expect(given?.image, name).toMatch(/:\$\{SERVICE_VERSION:\?/);
+      const settings = production.services['api']?.environment;
+      if (name !== 'migrate') expect(given?.environment, name).toEqual(settings);
+    }
+  });
+
+  test('gives the service settings with which it starts once the operator has filled in the secrets', () => {
+    const makeSecrets = secretsOfThisTest();
+    const made = makeSecrets({});
+    const own = {
+      'service/smtp_url': 'smtps://user:password@smtp.example.com:465',
+      'service/production_razorpay_key_secret': 'key secret',
+      'service/production_razorpay_webhook_secret': 'webhook secret',
+    };
+    const values = {
+      PUBLIC_BASE_URL: 'https://pay.example.com',
+      MAIL_FROM: 'Payments <no-reply@example.com>',
+      PRODUCTION_RAZORPAY_KEY_ID: 'rzp_live_key',
+    };
+    const load = (files: Record<string, string>) => {
+      const given = Object.entries(productionEnvironment(values)).map(([name, value]) => [
+        name.replace(/_FILE$/, ''),
+        name.endsWith('_FILE') ? files[value.replace('/run/secrets', 'service')]?.trim() : value,
+      ]);
+      return loadConfig(Object.fromEntries(given) as Record<string, string>);
+    };
+    const empty = Object.keys(made).filter((file) => made[file] === '');
+    expect(empty).toEqual(expect.arrayContaining(Object.keys(own)));
+    expect(() => load(made)).toThrow(/SMTP_URL|PRODUCTION_RAZORPAY/);
+    const config = load({ ...made, ...own });
+    expect(config).toMatchObject({ nodeEnv: 'production', trustedProxies: ['172.30.80.2'] });
+    expect(config.gateways.production.razorpay?.keyId).toBe('rzp_live_key');
+    expect(config.gateways.sandbox.razorpay).toBeUndefined();
+  });
+
+  test('keeps the address of the proxy, which starts last, free of other containers', () => {
+    const networks = production.services['proxy']?.networks as Record<string, unknown>;
+    expect(networks['edge']).toEqual({ ipv4_address: '172.30.80.2' });
+    expect(production.networks['edge']?.ipam?.config).toEqual([
+      { subnet: '172.30.80.0/24', ip_range: '172.30.80.128/25' },
+    ]);
+  });
+
+  test('keeps every volume of secrets in a folder that make-secrets.sh fills', () => {
+    const makeSecrets = secretsOfThisTest();
+    const made = Object.keys(makeSecrets({}));
+    const volumes = Object.keys({ ...sandbox.volumes, ...production.volumes }).filter((name) =>
+      name.endsWith('-secrets'),
+    );
+    expect(volumes).toHaveLength(5);
+    for (const name of volumes) {
+      const folder = name.replace(/-secrets$/, '');
+      const { device } = production.volumes[name]?.driver_opts ?? {};
+      expect(device).toMatch(new RegExp(`^\\$\\{SECRETS_DIR:\\?[^}]+\\}/${folder}$`));
+      expect(
+        made.filter((file) => file.startsWith(`${folder}/`)),
+        folder,
+      ).not.toEqual([]);
+    }
+    expect(secretFilesOf(production.services['proxy'] ?? {})).toEqual([
+      'proxy/temporal_ui_password',
+    ]);
     expect(read('deploy/Caddyfile')).toMatch(/:8233 \{\s+basic_auth \{/);
   });
 });

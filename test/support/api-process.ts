@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inject, vi } from 'vitest';
+import { inject } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -11,6 +11,7 @@ import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { createApiClient } from './api-client.ts';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
+import { until } from './until.ts';
 
 const entry = fileURLToPath(new URL('../../src/main/api.ts', import.meta.url));
 
@@ -69,7 +70,7 @@ export async function startApiProcess(
       ({ ok }) => ok,
       () => false,
     );
-  await vi.waitUntil(answers, { timeout: 30_000, interval: 50 });
+  await until(answers);
   return {
     origin,
     port,

@@ -14,7 +14,8 @@ async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; whe
   const tables = await sql<{ table: string; columns: string; hasNumber: boolean }[]>`
     SELECT table_name AS table, bool_or(column_name = 'order_number') AS has_number,
       string_agg(quote_ident(column_name), ', ') FILTER (WHERE is_generated = 'NEVER') AS columns
-    FROM information_schema.columns WHERE table_schema = 'public' GROUP BY table_name`;
+    FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+    WHERE table_schema = 'public' AND table_type = 'BASE TABLE' GROUP BY table_name`;
   const found = tables.flatMap(({ table, columns, hasNumber }) => {
     const where = hasNumber ? 'order_number = $1' : WITHOUT_ORDER_NUMBER[table];
     return where === undefined ? [] : { table, columns, where };

@@ -1,6 +1,6 @@
 /**
  * The workflows of a checkout with an incompatible `order`: it sets a timer before it does
- * anything else. Bundled by `test/replay/live-orders.test.ts`.
+ * anything else. Bundled by `test/replay/live-orders.long.test.ts`.
  */
 import { sleep } from '@temporalio/workflow';
 import { order as orderOfToday } from '../../workflows/index.ts';

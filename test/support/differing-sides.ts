@@ -20,15 +20,22 @@ async function stateOf(
   return { ...stateAfter(created, step), eventSequence: events };
 }
 
-/** Does what a lost workflow task does: its step is recorded, and its Update is lost. */
+const DAY_MS = 86_400_000;
+
+/** Does what a lost workflow task does: its step is recorded, and its Update is lost. The command's line stays. */
 export async function writeAsLost(
   service: TestService,
   { orderNumber }: DirectOrder,
   { step }: Change,
   of: { commandId?: string; payment?: PaymentRef },
 ): Promise<void> {
-  const result = await service.deps.recordStep({ orderNumber, step, ...of, answersUpdate: true });
+  const result = await service.deps.recordStep({ orderNumber, step, ...of }, DAY_MS);
   expect(result.outcome).toBe('recorded');
+  const { commandId } = of;
+  if (commandId === undefined) return;
+  await service.sql`
+    INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+    VALUES (${orderNumber}, 'command', ${commandId}, service_now()) ON CONFLICT DO NOTHING`;
 }
 
 /** What a command changes in the order as the database has it. */

@@ -152,7 +152,7 @@ export const CLOSING = '/v1/payments/qr_codes/*/close';
 
 /** A fault and the calls that it affects: see `dev/gateway-simulator/control-routes.ts`. */
 interface GatewayFault {
-  kind: 'reset' | 'error' | 'late' | 'drop_answer';
+  kind: 'reset' | 'error' | 'late' | 'held' | 'drop_answer';
   [lever: string]: unknown;
 }
 
@@ -246,7 +246,7 @@ export async function refundInDashboard(
   amountPaise?: number,
 ): Promise<void> {
   await simulator(service, 'POST', `/payments/${gatewayPaymentId}/refund`, { amountPaise });
-  await simulator(service, 'POST', '/callbacks/settled');
+  await simulator(service, 'POST', '/callbacks/idle');
 }
 
 /** Runs reconciliation, as its Schedule does every minute. */
@@ -258,10 +258,13 @@ export const reconcile = ({ temporal }: TestService) =>
 
 /** Runs the sweeper, as its Schedule does. */
 export const sweep = ({ temporal }: TestService) =>
-  temporal.client.workflow.execute<() => Promise<{ started: number }>>(SWEEP_WORKFLOW, {
-    workflowId: `sweep-${randomUUID()}`,
-    taskQueue: TASK_QUEUE,
-  });
+  temporal.client.workflow.execute<() => Promise<{ woken: number; mails: number }>>(
+    SWEEP_WORKFLOW,
+    {
+      workflowId: `sweep-${randomUUID()}`,
+      taskQueue: TASK_QUEUE,
+    },
+  );
 
 /**
  * Moves the database's clock forward by two minutes and runs reconciliation, which asks the gateway

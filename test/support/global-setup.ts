@@ -1,18 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode } from '@temporalio/worker';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig } from '../../dev/config.ts';
+import { buildWorkflowBundle } from '../../src/main/workflow-bundle.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { grantServicePrivileges } from '../../src/db/privileges.ts';
 import { ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
-import { findTemporalServer, findTemporalUi } from '../../dev/temporal/programs.ts';
-import { startTemporalServer } from '../../dev/temporal/server.ts';
+import { findTemporalCli } from '../../dev/temporal/command-line.ts';
+import { startDevelopmentServer } from '../../dev/temporal/development-server.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -29,7 +28,7 @@ declare module 'vitest' {
     temporalAddress: string;
     /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
     timeSkippingServerPath: string;
-    /** The workflows, bundled once for all workers of the run. */
+    /** The workflows, bundled once for all workers of the run: a WORKFLOW_BUNDLE. */
     workflowBundlePath: string;
   }
 }
@@ -43,10 +42,8 @@ const POSTGRES_SETTINGS = {
 };
 
 async function bundleWorkflows(file: string): Promise<string> {
-  const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
   const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: silent });
-  await writeFile(file, code);
+  await buildWorkflowBundle(file, silent);
   return file;
 }
 
@@ -69,7 +66,7 @@ async function prepareTemplate(adminUrl: string): Promise<string> {
  * data, and removes all of it, also if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { temporalProgramsDir, temporalTestServerPath, cacheHome } = loadDevConfig();
+  const { temporalCliPath, temporalTestServerPath, cacheHome } = loadDevConfig();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
   const guard = await startGuard([folder]);
   const log = (line: string) => project.vitest.logger.log(line);
@@ -89,35 +86,27 @@ export default async function setup(project: TestProject): Promise<() => Promise
       settings: POSTGRES_SETTINGS,
     });
   const postgresStarting = startPostgres();
-  const startTemporal = async () => {
-    const programs = await findTemporalServer({ ...shared, temporalProgramsDir });
-    // Started without waiting: only tests that need it wait until it is built.
-    await findTemporalUi({ ...shared, temporalProgramsDir });
-    const { adminUrl } = await postgresStarting;
-    return startTemporalServer({
+  const startTemporal = async () =>
+    startDevelopmentServer({
       ...shared,
-      programs,
-      adminUrl,
-      login: { name: 'temporal', password: 'temporal' },
-      folder: join(folder, 'temporal'),
+      cli: await findTemporalCli({ ...shared, temporalCliPath }),
+      databaseFile: undefined,
       port: await freePort(),
-      immediateSearchAttributes: true,
+      uiPort: undefined,
       logFile: join(folder, 'logs', 'temporal.log'),
     });
-  };
   const starting = [
     postgresStarting,
     startTemporal(),
-    findTimeSkippingServer({ ...shared, temporalTestServerPath }),
-    bundleWorkflows(join(folder, 'workflows.js')),
+    findTimeSkippingServer(temporalTestServerPath, shared),
+    bundleWorkflows(join(folder, 'workflows.json')),
     postgresStarting.then(({ adminUrl }) => prepareTemplate(adminUrl)),
   ] as const;
 
   const teardown = async () => {
     const started = await Promise.allSettled([starting[0], starting[1]]);
     const running = started.filter((server) => server.status === 'fulfilled');
-    // Temporal stops before the PostgreSQL that holds its data.
-    for (const { value } of running.toReversed()) await value.stop();
+    await Promise.all(running.map(({ value }) => value.stop()));
     await guard.release();
     await rm(folder, { recursive: true, force: true });
   };

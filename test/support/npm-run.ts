@@ -4,14 +4,20 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readDevFacts, type DevFacts } from '../../dev/dev-facts.ts';
 import { isRunning, processTree } from '../../dev/processes/process-table.ts';
+import { HANGS_MS } from './time-limits.ts';
 
 /** The repository's folder, in which a developer runs the commands. */
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
-const READY_TIMEOUT_MS = 110_000;
-
-/** The variables of a terminal that matter here, and none of the test run. */
-const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'XDG_CACHE_HOME', 'TEMPORAL_PROGRAMS_DIR'];
+/** The variables of a terminal that matter here, and of the test run only what Node compiled. */
+const TERMINAL = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'XDG_CACHE_HOME',
+  'TEMPORAL_PROGRAMS_DIR',
+  'NODE_COMPILE_CACHE',
+];
 
 /** A running npm command. */
 export type NpmRun = ReturnType<typeof runNpm>;
@@ -56,7 +62,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
 /** Waits until `npm start` has printed the last line of its message that everything is ready. */
 export async function untilReady(run: NpmRun, dataDir: string): Promise<DevFacts> {
   const isReady = () => /^curl .*\n/m.test(run.stdout());
-  const deadline = Date.now() + READY_TIMEOUT_MS;
+  const deadline = Date.now() + HANGS_MS;
   while (!isReady() && isRunning(run.pid) && Date.now() < deadline) await delay(50);
   if (!isReady()) throw new Error(`npm start is not ready:\n${run.errorLines().join('\n')}`);
   return readDevFacts(dataDir);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { newOrderOf } from '../../src/orders/create-order.ts';
-import { orderInputOf } from '../../src/orders/recovery.ts';
+import { orderInputOf } from '../../src/orders/wake-order.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { NewOrder } from '../../src/orders/insert-order.ts';
 import { findOrderByNumber } from '../../src/orders/find-orders.ts';
@@ -35,7 +35,7 @@ export async function writeOrder(
   const request = { merchantId, environment, idempotencyKey: randomUUID(), body: anOrder() };
   const newOrder = { ...newOrderOf(request, config.durations), ...overrides };
   const present = createOrderPresenter(config.publicBaseUrl);
-  const { order } = await insertOrder(sql, newOrder, { paymentLinkMs, present });
+  const { order } = await insertOrder(sql, newOrder, { paymentLinkMs, wakeAfterMs: 0, present });
   return order;
 }
 
@@ -58,6 +58,14 @@ export async function writePayment(
 
 const NEEDS_COMMAND_ROW: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
 
+const FAILED_PRECONDITION = 9;
+
+/** True when the server gives an Update up whose workflow task has failed. */
+const isTaskFailure = (error: unknown) =>
+  error instanceof Error &&
+  isGrpcServiceError(error.cause) &&
+  error.cause.code === FAILED_PRECONDITION;
+
 /** The workflow of one order, called without the API. */
 export function directOrder(service: TestService, order: OrderRow) {
   const { orderNumber } = order;
@@ -78,10 +86,19 @@ export function directOrder(service: TestService, order: OrderRow) {
     return { ...message, commandId };
   }
 
+  /** Repeats an Update whose workflow task failed, because a Signal came as it ended the workflow. */
   async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {
-    await handle.executeUpdate<void, [unknown]>(name, {
-      args: [await withCommandRow(name, message)],
-    });
+    const updateId = randomUUID();
+    const args: [unknown] = [await withCommandRow(name, message)];
+    await until(() =>
+      handle.executeUpdate<void, [unknown]>(name, { updateId, args }).then(
+        () => true,
+        (error: unknown) => {
+          if (!isTaskFailure(error)) throw error;
+          return false;
+        },
+      ),
+    );
   }
 
   /** The gateway's id of the payment that made the order PAID. */
@@ -146,6 +163,10 @@ export function directOrder(service: TestService, order: OrderRow) {
     async pay(): Promise<void> {
       await update('pay', atRazorpay(await captureAtGateway(service, order)));
     },
+    /** What the Temporal UI shows that the order waits for. */
+    currentDetails: async () =>
+      (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata'))
+        .currentDetails,
     untilStatus: (status: OrderStatus) => until(async () => (await row()).status === status),
     untilStep: (kind: string) =>
       until(async () => (await steps()).some((step) => step.kind === kind)),
@@ -205,9 +226,17 @@ export async function startOrderIn(
   overrides: OrderOverrides,
 ): Promise<DirectOrder> {
   const order = await startOrder(service, overrides);
-  await WAYS[status](order, service);
+  await bringTo(status, order, service);
   return order;
 }
+
+/** Waits until the order's workflow sends a webhook that its first attempt has not settled. */
+export const untilItSends = ({ handle }: DirectOrder) =>
+  until(async () => (await handle.describe()).raw.pendingActivities?.length);
+
+/** Brings a new order to a status. */
+export const bringTo = (status: OrderStatus, order: DirectOrder, service: TestService) =>
+  WAYS[status](order, service);
 
 /** Cancels an order, and retries after a 500 or 502, as the specification asks of clients. */
 export async function cancelPatiently(

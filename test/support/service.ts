@@ -1,6 +1,5 @@
 import type { WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
-import { inject } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
@@ -18,12 +17,11 @@ import type { Merchant, MerchantOptions } from './merchant.ts';
 import { createTestMerchant } from './merchant.ts';
 import { SECRET_KEYS } from './secret-keys.ts';
 import { realTemporal, skippingTemporal } from './temporal.ts';
+import { ANSWER_WITHIN_MS } from './time-limits.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
-/**
- * On a busy machine Temporal may take longer than the contract's 5 s. The tests of outages check that
- * limit with separate API processes.
- */
-const ANSWER_WITHIN_MS = 20_000;
+/** Shorter than the product's, and longer than the workflow task that recorded the webhook's step. */
+const HAND_OVER_AFTER_MS = 500;
 
 const PEPPER = 'a pepper for the tests of at least 32 characters';
 
@@ -43,7 +41,10 @@ export interface TestServiceOptions {
   /** `skipping`: time can be skipped to deadlines. `real`: a complete server in real time. */
   time: 'skipping' | 'real';
   settings?: Record<string, string>;
-  /** How long a request may take in total, for tests of one that takes too long. */
+  /**
+   * How long a request may take in total, for tests of one that takes too long. On a busy machine Temporal
+   * may take longer than the contract's 5 s, which tests of outages check with separate API processes.
+   */
   responseTimeoutMs?: number;
   /** A second simulator, with separate keys, as production's gateway. */
   productionGateway?: boolean;
@@ -126,7 +127,7 @@ export async function startTestService({
   });
   const origin = `http://127.0.0.1:${server.port}`;
   const { deps: composed, close } = await composeActivities(resources);
-  const deps = { ...composed, now: temporal.nowMs };
+  const deps = { ...composed, now: temporal.nowMs, handOverAfterMs: HAND_OVER_AFTER_MS };
 
   async function startWorker(
     overrides: Partial<ReturnType<typeof createActivities>> = {},
@@ -139,9 +140,8 @@ export async function startTestService({
       shutdownGraceTime: 1,
       ...options,
     };
-    const workflowBundle = { codePath: inject('workflowBundlePath') };
     const workers = await Promise.all([
-      Worker.create({ workflowBundle, ...shared, taskQueue: TASK_QUEUE }),
+      Worker.create({ workflowBundle: await workflowBundle(), ...shared, taskQueue: TASK_QUEUE }),
       // The money queue has only activities.
       ...(options.enableNonLocalActivities === false
         ? []

@@ -4,8 +4,11 @@ import { cacheRoot } from '../../dev/files/cache.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import type { Guard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import { findTemporalServer, type TemporalProgramsOptions } from '../../dev/temporal/programs.ts';
-import type { TemporalServerOptions } from '../../dev/temporal/server.ts';
+import {
+  findTemporalServer,
+  type TemporalProgramsOptions,
+} from '../../dev/temporal-on-postgres/programs.ts';
+import type { TemporalServerOptions } from '../../dev/temporal-on-postgres/server.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
 
 const { temporalProgramsDir, cacheHome } = loadDevConfig();

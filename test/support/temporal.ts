@@ -4,7 +4,10 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { NativeConnection as NativeConnectionType } from '@temporalio/worker';
 import { NativeConnection } from '@temporalio/worker';
 import { inject } from 'vitest';
+import { startGuard } from '../../dev/processes/guard.ts';
+import { findProcesses } from '../../dev/processes/process-table.ts';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
+import { once } from './fixtures.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 
 /** Temporal, in real time or with time that can be skipped. */
@@ -31,9 +34,21 @@ async function startSkippingServer(triesLeft = 3): Promise<TestWorkflowEnvironme
   }
 }
 
+const guardOfThisProcess = once(() => startGuard());
+
+/** The SDK stops the server that it has started, but not if this process is killed. */
+async function watchSkippingServer(address: string): Promise<() => void> {
+  const { port } = new URL(`http://${address}`);
+  const guard = await guardOfThisProcess();
+  const pids = findProcesses(inject('timeSkippingServerPath'), port);
+  for (const pid of pids) guard.watch(pid, 'SIGKILL');
+  return () => pids.forEach((pid) => guard.unwatch(pid));
+}
+
 export async function skippingTemporal(): Promise<TestTemporal> {
   installQuietRuntime();
   const env = await startSkippingServer();
+  const unwatch = await watchSkippingServer(env.address);
   return {
     client: new Client({ connection: env.connection }),
     nativeConnection: env.nativeConnection,
@@ -41,7 +56,10 @@ export async function skippingTemporal(): Promise<TestTemporal> {
     namespace: 'default',
     nowMs: () => env.currentTimeMs(),
     skip: (ms) => env.sleep(ms),
-    close: () => env.teardown(),
+    async close() {
+      await env.teardown();
+      unwatch();
+    },
   };
 }
 

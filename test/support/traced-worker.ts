@@ -1,10 +1,8 @@
 import type { WorkerOptions } from '@temporalio/worker';
-import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
 import { startSdk } from '../../src/tracing/sdk.ts';
 import { interceptorsOf } from '../../src/tracing/temporal.ts';
 import { once } from './fixtures.ts';
-
-const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+import { tracedWorkflowBundle } from './workflow-bundle.ts';
 
 /** What a worker in this process has with tracing. Its spans go nowhere: nothing listens at port 9. */
 export const tracedWorker = once(async (): Promise<Partial<WorkerOptions>> => {
@@ -16,8 +14,5 @@ export const tracedWorker = once(async (): Promise<Partial<WorkerOptions>> => {
     samplerRatio: 1,
     onFailure: () => {},
   });
-  const workflowBundle = await loadWorkflows({ workflowBundle: undefined }, silent, {
-    isTraced: true,
-  });
-  return { ...interceptorsOf(sdk).worker, workflowBundle };
+  return { ...interceptorsOf(sdk).worker, workflowBundle: await tracedWorkflowBundle() };
 });

@@ -22,7 +22,13 @@ async function startProcess(
   { args = [], settings = {}, output = 'ignore' }: ProcessOptions = {},
 ) {
   const child = spawn(process.execPath, [script, ...args], {
-    env: { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', ...service.env, ...settings },
+    env: {
+      ...PART_ENVIRONMENT,
+      LOG_LEVEL: 'silent',
+      WORKFLOW_BUNDLE: inject('workflowBundlePath'),
+      ...service.env,
+      ...settings,
+    },
     stdio: ['ignore', output, output, 'ipc'],
   });
   const exited = once(child, 'exit');

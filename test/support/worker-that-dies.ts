@@ -2,7 +2,7 @@
  * A worker that kills itself right after it has recorded a step of the kind named on its command line:
  * the database has the step, and Temporal does not. Run by `startWorkerThatDiesAfter`.
  */
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -10,6 +10,7 @@ import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { composeActivities } from '../../src/main/compose.ts';
+import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 
 const [, , bundlePath = '', lastKind = ''] = process.argv;
@@ -36,7 +37,10 @@ const shared = {
     },
   },
 };
-const workflowBundle = { codePath: bundlePath };
+const workflowBundle = await loadWorkflows(
+  { workflowBundle: bundlePath },
+  new DefaultLogger('ERROR'),
+);
 const workers = await Promise.all([
   Worker.create({ ...shared, taskQueue: TASK_QUEUE, workflowBundle }),
   Worker.create({ ...shared, taskQueue: MONEY_TASK_QUEUE }),

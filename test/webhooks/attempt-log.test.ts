@@ -30,6 +30,7 @@ const attemptOf = (deliveryId: string, kind: AttemptKind = 'scheduled'): Attempt
 const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | null) => ({
   ...attempt,
   at: new Date(),
+  orderNumber: 'ORD1',
   url: 'https://shop.example/hook',
   merchantId: 'mer_1',
   environment: 'sandbox' as const,

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
 import { sendMail } from '../../src/mail/public.ts';
-import { attemptManually } from '../../src/webhooks/deliver.ts';
+import { attemptManually } from '../../src/webhooks/attempts.ts';
 import { lastAttempts, warnOfLastAttempts } from '../../src/webhooks/last-attempts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';

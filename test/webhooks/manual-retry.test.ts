@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/attempts.ts';
 import type { Delivery } from '../../src/webhooks/delivery-list.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { retryDelivery, retryFailedSince } from '../../src/webhooks/manual-retry.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import type { EventType } from '../../src/domain/index.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/attempts.ts';
 import type { DeliveryPageFilter } from '../../src/webhooks/delivery-pages.ts';
 import { DELIVERIES_PER_PAGE, pageDeliveries } from '../../src/webhooks/delivery-pages.ts';
 import { endpointFigures } from '../../src/webhooks/endpoint-figures.ts';

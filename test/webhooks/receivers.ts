@@ -76,6 +76,38 @@ export function startTcpReceiver(
   );
 }
 
+/** A receiver that writes `first` and then another piece every 10 ms, until its connection is closed. */
+export async function startDrippingReceiver(
+  first: string,
+  piece: string,
+): Promise<Receiver & { piecesWritten(): number }> {
+  let pieces = 0;
+  const receiver = await startTcpReceiver((socket) => {
+    socket.resume();
+    socket.write(first);
+    const timer = setInterval(() => {
+      socket.write(piece);
+      pieces += 1;
+    }, 10);
+    socket.on('close', () => clearInterval(timer));
+  });
+  return Object.assign(receiver, { piecesWritten: () => pieces });
+}
+
+/** A receiver that answers nothing until it is released, and everything afterwards. */
+export async function startHeldReceiver(): Promise<
+  Receiver & { requestCount(): number; release(): void }
+> {
+  const released = Promise.withResolvers<void>();
+  let requests = 0;
+  const receiver = await startReceiver(async (_request, response) => {
+    requests += 1;
+    await released.promise;
+    response.end();
+  });
+  return Object.assign(receiver, { requestCount: () => requests, release: released.resolve });
+}
+
 /** A receiver that handles HTTP requests, over TLS if it is given a certificate. */
 export function startReceiver(
   listener: RequestListener,

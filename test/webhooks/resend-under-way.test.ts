@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { attemptScheduled } from '../../src/webhooks/attempts.ts';
 import { latestResend, resendSelected } from '../../src/webhooks/resend.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { writeOrder } from '../support/orders.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { attemptScheduled } from '../../src/webhooks/attempts.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import type { ResendDeps } from '../../src/webhooks/resend.ts';
 import { latestResend, resendSelected, resendSince } from '../../src/webhooks/resend.ts';
@@ -14,6 +14,8 @@ import { until } from '../support/until.ts';
 
 const HOUR_MS = 3_600_000;
 const LONG_AGO = new Date(0);
+/** More than a page of a hundred. */
+const COUNT = 110;
 
 const test = serviceTest({ time: 'real' }).extend(
   'deps',
@@ -121,36 +123,40 @@ test('a selection is sent again in any state, and only if all of it is the merch
   ]);
 });
 
-test('hundreds are sent four at a time, each once, while the worker restarts', async ({
+test('more than a page is sent four at a time, each once, while the worker restarts', async ({
   service,
   worker,
   deps,
 }) => {
-  const { merchant, owner, deliveryIds } = await aMerchantWithDeliveries(service, 250);
+  const { merchant, owner, deliveryIds } = await aMerchantWithDeliveries(service, COUNT);
   let underWay = 0;
   let most = 0;
+  const stopping = Promise.withResolvers<void>();
   merchant.receiver.answerWith(async () => {
     underWay += 1;
     most = Math.max(most, underWay);
-    await new Promise(setImmediate);
+    // The worker stops in the middle of the list.
+    await (merchant.receiver.received.length < 20 ? new Promise(setImmediate) : stopping.promise);
     underWay -= 1;
     return 200;
   });
-  expect(await resendSince(deps, owner, LONG_AGO)).toBe(250);
+  expect(await resendSince(deps, owner, LONG_AGO)).toBe(COUNT);
   await expect(resendSince(deps, owner, LONG_AGO)).rejects.toThrow(
     'Webhooks are being sent again already: wait for them',
   );
   await merchant.receiver.until(20);
-  await worker.whileStopped(async () => {
-    const { left } = (await latestResend(service.sql, owner)) ?? { left: 0 };
-    expect(left).toBeGreaterThan(0);
-  });
-  expect(await untilFinished(service, merchant)).toMatchObject({ delivered: 250, left: 0 });
+  const stopped = worker.stop();
+  stopping.resolve();
+  await stopped;
+  const { left } = (await latestResend(service.sql, owner)) ?? { left: 0 };
+  expect(left).toBeGreaterThan(0);
+  await worker.start();
+  expect(await untilFinished(service, merchant)).toMatchObject({ delivered: COUNT, left: 0 });
   expect(most).toBeLessThanOrEqual(4);
   const received = new Set(merchant.receiver.received.map(({ body }) => body.event_id));
-  expect(received.size).toBe(250);
-  expect(merchant.receiver.received).toHaveLength(250);
-  expect(deliveryIds).toHaveLength(250);
+  expect(received.size).toBe(COUNT);
+  expect(merchant.receiver.received).toHaveLength(COUNT);
+  expect(deliveryIds).toHaveLength(COUNT);
 });
 
 test('a resend whose process died before its workflow was started is started by the sweep', async ({

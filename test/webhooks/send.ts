@@ -1,16 +1,22 @@
 import { onTestFinished } from 'vitest';
 import { createWebhookSender } from '../../src/webhooks/sender.ts';
 import type { WebhookRequest, WebhookSenderOptions } from '../../src/webhooks/sender.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
 
 /** The only opened address: other loopback addresses stay denied. */
 export const OPENED = '127.0.0.1';
 
-/** A sender that is closed after its test, with limits short enough for tests. */
+/**
+ * A sender that is closed after its test. It gives up nothing because of a busy machine: a test that is
+ * about a time limit sets it.
+ */
 export function makeSender(options: Partial<WebhookSenderOptions> = {}) {
   const sender = createWebhookSender({
     allowedCidrs: [`${OPENED}/32`],
     deniedPorts: [],
-    totalTimeoutMs: 2000,
+    connectTimeoutMs: UNTIL_MS,
+    totalTimeoutMs: UNTIL_MS,
+    queueTimeoutMs: UNTIL_MS,
     lookup: async () => [OPENED],
     ...options,
   });

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { Client } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -9,6 +8,7 @@ import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
 import {
   createCertificate,
   hasIpv6Loopback,
+  startDrippingReceiver,
   startReceiver,
   startRecordingReceiver,
   startTcpReceiver,
@@ -18,12 +18,11 @@ import { makeSender, OPENED, webhookTo } from './send.ts';
 const MEBIBYTE = 1024 * 1024;
 const HEADERS_OF_200 = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n';
 
-/** Writes another piece every 10 ms until the connection is closed. */
-function drip(socket: Socket, first: string, piece: string): void {
-  socket.resume();
-  socket.write(first);
-  const timer = setInterval(() => socket.write(piece), 10);
-  socket.on('close', () => clearInterval(timer));
+/** Stops the timers of time limits. @returns a function that lets time pass for them */
+function stopTimeLimits(): (ms: number) => void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  return (ms) => void vi.advanceTimersByTime(ms);
 }
 
 /** No answer came, for this reason. */
@@ -39,7 +38,7 @@ describe('the webhook that the receiver gets', () => {
         headers: { 'content-type': 'application/json', 'x-service-signature': 'ab12' },
       }),
     );
-    expect(result).toMatchObject({ outcome: 'delivered', statusCode: 200, error: null });
+    expect(result).toMatchObject({ outcome: 'accepted', statusCode: 200, error: null });
     expect(result.responseBody.toString()).toBe('ok');
     expect(receiver.received).toEqual([
       {
@@ -57,19 +56,19 @@ describe('the webhook that the receiver gets', () => {
     ]);
   });
 
-  test.each([200, 201, 202, 204, 299])('is delivered if the response is %i', async (statusCode) => {
+  test.each([200, 201, 202, 204, 299])('is accepted if the response is %i', async (statusCode) => {
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(statusCode).end();
     });
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({ outcome: 'delivered', statusCode, error: null });
+    expect(result).toMatchObject({ outcome: 'accepted', statusCode, error: null });
   });
 
   test.runIf(hasIpv6Loopback)('arrives over IPv6, with the right Host', async () => {
     const receiver = await startRecordingReceiver({ address: '::1' });
     const sender = makeSender({ allowedCidrs: ['::1/128'] });
     const result = await sender.send(webhookTo(`http://[::1]:${receiver.port}/`));
-    expect(result.outcome).toBe('delivered');
+    expect(result.outcome).toBe('accepted');
     expect(receiver.received[0]?.headers.host).toBe(`[::1]:${receiver.port}`);
   });
 
@@ -78,7 +77,7 @@ describe('the webhook that the receiver gets', () => {
     const lookup = vi.fn(async () => ['8.8.8.8']);
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8', '::1/128'], lookup });
     const result = await sender.send(webhookTo(`http://localhost:${receiver.port}/`));
-    expect(result.outcome).toBe('delivered');
+    expect(result.outcome).toBe('accepted');
     expect(lookup).not.toHaveBeenCalled();
   });
 
@@ -89,7 +88,7 @@ describe('the webhook that the receiver gets', () => {
       lookup: async () => ['127.0.0.99', OPENED],
     });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
-    expect(result.outcome).toBe('delivered');
+    expect(result.outcome).toBe('accepted');
   });
 
   test('is never sent through a proxy, whatever the environment says', async () => {
@@ -101,7 +100,7 @@ describe('the webhook that the receiver gets', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const receiver = await startRecordingReceiver();
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result.outcome).toBe('delivered');
+    expect(result.outcome).toBe('accepted');
     expect(receiver.received).toHaveLength(1);
     expect(proxy.connectionCount).toBe(0);
   });
@@ -140,33 +139,39 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     ['drips its headers', 'HTTP/1.1 200 OK\r\nx-drip: ', 'a'],
     ['sends one interim answer after the other', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ])('a receiver that %s is given up in time', async (_name, first, piece) => {
-    const receiver = await startTcpReceiver((socket) => drip(socket, first, piece));
-    const sender = makeSender({ totalTimeoutMs: 250 });
-    const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject(refusedWith('no complete answer within 0.25 s'));
-    expect(result.durationMs).toBeGreaterThanOrEqual(249);
-    expect(result.durationMs).toBeLessThan(1000);
+    const pass = stopTimeLimits();
+    const receiver = await startDrippingReceiver(first, piece);
+    const sending = makeSender({ totalTimeoutMs: 250 }).send(
+      webhookTo(`http://127.0.0.1:${receiver.port}/`),
+    );
+    await expect.poll(receiver.piecesWritten).toBeGreaterThan(5);
+    pass(250);
+    expect(await sending).toMatchObject(refusedWith('no complete answer within 0.25 s'));
     await receiver.untilClosed(1);
   });
 
   test('a 200 whose body is sent byte by byte is aborted in time and is not a delivery', async () => {
+    const pass = stopTimeLimits();
     const first = `${HEADERS_OF_200}content-length: 1000000\r\n\r\n`;
-    const receiver = await startTcpReceiver((socket) => drip(socket, first, 'z'));
-    const sender = makeSender({ totalTimeoutMs: 250 });
-    const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    const receiver = await startDrippingReceiver(first, 'z');
+    const sending = makeSender({ totalTimeoutMs: 250 }).send(
+      webhookTo(`http://127.0.0.1:${receiver.port}/`),
+    );
+    await expect.poll(receiver.piecesWritten).toBeGreaterThan(5);
+    pass(250);
+    const result = await sending;
     expect(result).toMatchObject({
       outcome: 'refused',
       statusCode: 200,
       error: 'no complete answer within 0.25 s',
     });
     expect(result.responseBody.toString()).toMatch(/^z+$/);
-    expect(result.durationMs).toBeLessThan(1000);
     await receiver.untilClosed(1);
   });
 
   test.each([
-    ['1 GB', 200, 'delivered', `content-length: ${1024 * MEBIBYTE}\r\n`],
-    ['endless', 200, 'delivered', ''],
+    ['1 GB', 200, 'accepted', `content-length: ${1024 * MEBIBYTE}\r\n`],
+    ['endless', 200, 'accepted', ''],
     ['endless', 500, 'refused', ''],
   ])(
     'of %s after a %i, 16 KiB are kept and it is %s',
@@ -260,43 +265,52 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
   });
 
   test('a TLS handshake that never ends is aborted within the time to connect', async () => {
+    const pass = stopTimeLimits();
     const receiver = await startTcpReceiver((socket) => socket.resume());
-    const sender = makeSender({ connectTimeoutMs: 100 });
-    const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({ outcome: 'refused', error: 'no connection within 0.1 s' });
+    const sending = makeSender({ connectTimeoutMs: 100 }).send(
+      webhookTo(`https://127.0.0.1:${receiver.port}/`),
+    );
+    await expect.poll(() => receiver.connectionCount).toBe(1);
+    pass(100);
+    expect(await sending).toMatchObject({
+      outcome: 'refused',
+      error: 'no connection within 0.1 s',
+    });
     await receiver.untilClosed(1);
   });
 
   test('a connection that is still being made at the total time-out is closed immediately', async () => {
+    const pass = stopTimeLimits();
     const receiver = await startTcpReceiver((socket) => socket.resume());
-    const sender = makeSender({ connectTimeoutMs: 10_000, totalTimeoutMs: 100 });
-    const startedAtMs = performance.now();
-    const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
-    expect(result.error).toBe('no complete answer within 0.1 s');
+    const sending = makeSender({ connectTimeoutMs: 10_000, totalTimeoutMs: 100 }).send(
+      webhookTo(`https://127.0.0.1:${receiver.port}/`),
+    );
+    await expect.poll(() => receiver.connectionCount).toBe(1);
+    pass(100);
+    expect((await sending).error).toBe('no complete answer within 0.1 s');
+    // The time to connect has not ended, and never will.
     await receiver.untilClosed(1);
-    expect(performance.now() - startedAtMs).toBeLessThan(1000);
   });
 
   test('a name that resolves after the time-out is not connected to', async () => {
-    const receiver = await startTcpReceiver(() => {});
+    const receiver = await startTcpReceiver((socket) => socket.end());
     const { promise: addresses, resolve } = Promise.withResolvers<string[]>();
     const sender = makeSender({ lookup: () => addresses, totalTimeoutMs: 50 });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
     expect(result).toMatchObject({ outcome: 'refused', error: 'no complete answer within 0.05 s' });
     resolve([OPENED]);
     // If there had been an earlier connection, the receiver would have seen it before this one.
-    await makeSender({ totalTimeoutMs: 50 }).send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+    await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
     expect(receiver.connectionCount).toBe(1);
   });
 
   test.each([
-    ['keeps silent', () => new Promise<string[]>(() => {}), 'was not resolved within 0.1 s'],
-    ['fails', () => Promise.reject(new Error('ENOTFOUND')), 'cannot be resolved'],
-    ['finds nothing', async () => [], 'cannot be resolved'],
-  ])('a name whose resolver %s', async (_name, lookup, words) => {
-    const sender = makeSender({ lookup, dnsTimeoutMs: 100 });
+    ['fails', () => Promise.reject(new Error('ENOTFOUND'))],
+    ['finds nothing', async () => []],
+  ])('a name whose resolver %s', async (_name, lookup) => {
+    const sender = makeSender({ lookup });
     const result = await sender.send(webhookTo('http://example.com/'));
-    expect(result).toMatchObject(refusedWith(`the host name ${words}`));
+    expect(result).toMatchObject(refusedWith('the host name cannot be resolved'));
   });
 });
 
@@ -305,12 +319,12 @@ describe('TLS', () => {
   const trusting = { caCertificates: [certificate.cert] };
 
   test.each(['hooks.example.com', '127.0.0.1'])(
-    'delivers to %s, whose certificate fits',
+    'sends to %s, whose certificate fits',
     async (host) => {
       const receiver = await startRecordingReceiver({ tls: certificate });
       const url = `https://${host}:${receiver.port}/`;
       const result = await makeSender(trusting).send(webhookTo(url, { environment: 'production' }));
-      expect(result).toMatchObject({ outcome: 'delivered', error: null });
+      expect(result).toMatchObject({ outcome: 'accepted', error: null });
       expect(receiver.received[0]?.headers.host).toBe(`${host}:${receiver.port}`);
     },
   );
@@ -355,8 +369,8 @@ describe('TLS', () => {
 
   test.each([
     ['TLSv1.1', 'refused'],
-    ['TLSv1.2', 'delivered'],
-    ['TLSv1.3', 'delivered'],
+    ['TLSv1.2', 'accepted'],
+    ['TLSv1.3', 'accepted'],
   ] as const)('a receiver that speaks up to %s is %s', async (maxVersion, outcome) => {
     const receiver = await startRecordingReceiver({
       tls: { ...certificate, minVersion: 'TLSv1', maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' },
@@ -435,7 +449,7 @@ describe('the guard at the connection', () => {
     const sender = makeSender({ lookup, maxConnectionAgeMs: 0 });
     const request = webhookTo(`http://example.com:${receiver.port}/`);
 
-    expect((await sender.send(request)).outcome).toBe('delivered');
+    expect((await sender.send(request)).outcome).toBe('accepted');
     expect(lookup).toHaveBeenCalledTimes(1);
     expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
     expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
@@ -453,7 +467,7 @@ describe('the guard at the connection', () => {
     const answers = [[OPENED], ['127.0.0.2']];
     const sender = makeSender({ lookup: async () => answers.shift() ?? [] });
     const request = webhookTo(`http://example.com:${receiver.port}/`);
-    expect((await sender.send(request)).outcome).toBe('delivered');
+    expect((await sender.send(request)).outcome).toBe('accepted');
     expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
     expect(receiver.connectionCount).toBe(1);
   });
@@ -466,7 +480,6 @@ describe('the guard at the connection', () => {
       const connect = createGuardedConnector({
         lookup,
         allowedCidrs: [`${OPENED}/32`],
-        dnsTimeoutMs: 100,
         connectTimeoutMs: 100,
         secureContext: createSecureContext(),
         signal: new AbortController().signal,
@@ -509,11 +522,11 @@ describe('faults of the service itself use up no attempt', () => {
     const onClosed = vi.fn();
     const closing = sender.close().then(onClosed);
     await expect(sender.send(request)).rejects.toThrow(WebhookNotAttemptedError);
-    await nextTurn();
+    await new Promise(setImmediate);
     expect(onClosed).not.toHaveBeenCalled();
     answer.resolve();
     await closing;
-    expect((await sending).outcome).toBe('delivered');
+    expect((await sending).outcome).toBe('accepted');
     expect(sender.stats().idle).toEqual({ originCount: 0, connectionCount: 0 });
     await receiver.untilClosed(1);
   });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import type { ReleaseResult } from '../../src/contracts/activities.ts';
 import { findOrderByNumber } from '../../src/orders/find-orders.ts';
 import { writeDispute } from '../../src/orders/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
@@ -17,11 +16,7 @@ const REFUSAL = 'Cannot raise dispute; order must be in PAID or DELIVERED status
 const REFUSAL_WHILE_RELEASING = `${REFUSAL}; the funds are being released to the merchant`;
 
 /** Orders whose release a test delays before it reaches the database. */
-const heldUp = new Map<string, ReturnType<typeof newHold>>();
-const newHold = () => ({
-  letGo: Promise.withResolvers<void>(),
-  released: Promise.withResolvers<ReleaseResult>(),
-});
+const heldUp = new Map<string, Promise<void>>();
 
 const test = serviceTest({
   time: 'skipping',
@@ -30,11 +25,8 @@ const test = serviceTest({
       const { releaseFunds } = createActivities(deps);
       return {
         async releaseFunds(input) {
-          const hold = heldUp.get(input.orderNumber);
-          await hold?.letGo.promise;
-          const result = await releaseFunds(input);
-          hold?.released.resolve(result);
-          return result;
+          await heldUp.get(input.orderNumber);
+          return releaseFunds(input);
         },
       };
     },
@@ -52,12 +44,12 @@ async function deliveredOrder(merchant: Merchant) {
   return { ...body.data, endsAtMs: Date.parse(body.data.completes_at!) };
 }
 
-/** A delivered order whose release waits, before it asks the database, until the test lets it go. */
+/** A delivered order whose money waits, once its release has started, until the test lets it go. */
 async function heldUpOrder(merchant: Merchant) {
   const order = await deliveredOrder(merchant);
-  const hold = newHold();
-  heldUp.set(order.order_number, hold);
-  return { order, letGo: hold.letGo.resolve, released: hold.released.promise };
+  const { promise, resolve: letGo } = Promise.withResolvers<void>();
+  heldUp.set(order.order_number, promise);
+  return { order, letGo };
 }
 
 const kindsOf = async (merchant: Merchant, order: Order) =>
@@ -77,6 +69,13 @@ async function deliveredOrderAt(service: TestService, merchant: Merchant, second
   await receiveAt(service, order.endsAtMs, seconds);
   return order;
 }
+
+/**
+ * The workflow finds the window over, and tries the release again after 1, 3, 7 … 511 and 1,023 s, while the
+ * database finds the window open. Far from a try: the time-skipping server loses a workflow task that an
+ * Update begins at the moment when a timer fires.
+ */
+const skipBetweenTries = (service: TestService) => service.temporal.skip(24 * HOUR_MS + 700_000);
 
 /** The API has written the dispute and died before it notified the workflow. */
 const writeDownOnly = (service: TestService, { order_number }: Order) =>
@@ -156,14 +155,11 @@ describe('a dispute while the release is being started', () => {
     service,
     merchant,
   }) => {
-    const { order, letGo, released } = await heldUpOrder(merchant);
-    await service.temporal.skip(24 * HOUR_MS + 1000);
-    await receiveAt(service, order.endsAtMs, -1);
+    const order = await deliveredOrderAt(service, merchant, -1);
+    await skipBetweenTries(service);
     const { status, body } = await dispute(merchant, order);
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
     await letClocksAgree(service);
-    letGo();
-    expect(await released).toEqual({ outcome: 'diverged' });
     expect((await kindsOf(merchant, order)).slice(3)).toEqual(['DISPUTE_RAISED']);
     expect(await rowOf(service, order)).toMatchObject({
       disputeCount: 1,
@@ -177,6 +173,7 @@ describe('a dispute while the release is being started', () => {
   }) => {
     const { order, letGo } = await heldUpOrder(merchant);
     await service.skip(24 * HOUR_MS + 2000);
+    await until(async () => (await kindsOf(merchant, order)).includes('RELEASE_STARTED'));
     await receiveAt(service, order.endsAtMs, 1);
     expect((await dispute(merchant, order)).body.message).toBe(REFUSAL_WHILE_RELEASING);
     await letClocksAgree(service);
@@ -207,7 +204,7 @@ describe('a dispute while the release is being started', () => {
 
   test('the window ends by the database’s clock only', async ({ service, merchant }) => {
     const order = await deliveredOrderAt(service, merchant, -10);
-    await service.temporal.skip(24 * HOUR_MS + 1000);
+    await skipBetweenTries(service);
     const { status, body } = await dispute(merchant, order);
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
   });

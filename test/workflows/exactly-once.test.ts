@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowNotFoundError } from '@temporalio/client';
-import { describe, expect, vi } from 'vitest';
-import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
+import { describe, expect } from 'vitest';
 import { writeDispute } from '../../src/orders/command-queries.ts';
 import { anOrder } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
@@ -10,34 +8,10 @@ import type { Merchant } from '../support/merchant.ts';
 import { directOrder, writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { until } from '../support/until.ts';
+import { assertCreatedOnce, isUnknown, many, pathOf, withKey } from './created-orders.ts';
 
-const FORGOTTEN_KEY = 'of-an-order-long-ago';
 const CANNOT_CANCEL = 'Cannot cancel; order must be in ACCEPTED status';
 const CANNOT_DELIVER = 'Cannot mark as delivered; order must be in PAID status';
-
-const withKey = (key: string) => ({ 'Idempotency-Key': key });
-const many = <T>(count: number, make: (index: number) => T) =>
-  Array.from({ length: count }, (_, index) => make(index));
-/** Processes all items, a limited number at a time. */
-async function inTurns<T, R>(
-  concurrency: number,
-  items: T[],
-  work: (item: T) => Promise<R[]>,
-): Promise<R[]> {
-  const results: R[] = [];
-  const queue = items.values();
-  const takeTurns = async () => {
-    for (const item of queue) results.push(...(await work(item)));
-  };
-  await Promise.all(many(concurrency, takeTurns));
-  return results;
-}
-const countWorkflowsOf = async (service: TestService, { merchantId }: Merchant) => {
-  const query = `WorkflowType = '${ORDER_WORKFLOW}' AND MerchantId = '${merchantId}'`;
-  return (await service.temporal.client.workflow.count(query)).count;
-};
-const numberOf = (order: { order_number: string }) => `/orders/${order.order_number}`;
 
 async function paidOrder(merchant: Merchant) {
   const order = await merchant.sandbox.create();
@@ -45,64 +19,16 @@ async function paidOrder(merchant: Merchant) {
   return order;
 }
 
-/** Deletes an order's workflow, as Temporal's retention does. */
-async function askToForget(service: TestService, orderNumber: string): Promise<void> {
-  const { client, namespace } = service.temporal;
-  await client.workflow.getHandle(orderNumber).result();
-  await client.workflowService.deleteWorkflowExecution({
-    namespace,
-    workflowExecution: { workflowId: orderNumber },
-  });
-}
-
-const isUnknown = (service: TestService, orderNumber: string) =>
-  service.temporal.client.workflow
-    .getHandle(orderNumber)
-    .describe()
-    .then(
-      () => false,
-      (error: unknown) => error instanceof WorkflowNotFoundError,
-    );
-
 const test = serviceTest({
   time: 'real',
   settings: { SWEEP_AFTER_SECONDS: '0.001' },
   merchant: { webhooks: false },
-}).extend('forgotten', { scope: 'file' }, async ({ service, merchant }) => {
-  const created = await merchant.sandbox.create({}, withKey(FORGOTTEN_KEY));
-  const path = `${numberOf(created)}/cancel`;
-  const { body } = await merchant.sandbox.post(path, undefined, withKey(FORGOTTEN_KEY));
-  await askToForget(service, body.data.order_number);
-  return body.data;
 });
-// Started early, because Temporal needs some time for it.
-test.beforeAll(({ forgotten }) => void forgotten);
 
-describe('an order is created once for each Idempotency-Key', () => {
-  test('100 keys, each posted 20 times concurrently, make 100 orders and 100 workflows', async ({
-    service,
-  }) => {
-    const shop = await service.newMerchant({ webhooks: false });
-    const keys = many(100, () => randomUUID());
-    // All twenty of a key concurrently, and five keys at a time: with more, a slow machine's Temporal
-    // would take longer than the API waits.
-    const post = (key: string) => shop.sandbox.post('/orders', anOrder(), withKey(key));
-    const answers = await inTurns(5, keys, (key) => Promise.all(many(20, () => post(key))));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    const replayed = answers.filter(({ headers }) => headers.get('Idempotent-Replayed') === 'true');
-    expect(replayed).toHaveLength(1900);
-
-    const numbers = new Set(answers.map(({ body }) => body.data.order_number));
-    expect(numbers.size).toBe(100);
-    const [rows] = await service.sql<{ count: number }[]>`
-      SELECT count(*) FROM orders WHERE idempotency_key IN ${service.sql(keys)}`;
-    expect(rows?.count).toBe(100);
-    await until(async () => (await countWorkflowsOf(service, shop)) === 100);
-    for (const number of numbers) {
-      const { status } = await service.temporal.client.workflow.getHandle(number).describe();
-      expect(status.name).toBe('RUNNING');
-    }
-  }, 400_000);
+test('10 keys, each posted 10 times concurrently, make 10 orders and 10 workflows', async ({
+  service,
+}) => {
+  await assertCreatedOnce(service, { keys: 10, times: 10 });
 });
 
 describe('what an API process leaves when it dies', () => {
@@ -114,10 +40,10 @@ describe('what an API process leaves when it dies', () => {
     expect(await isUnknown(service, order.orderNumber)).toBe(true);
 
     const swept = await Promise.all([sweep(service), sweep(service)]);
-    expect(swept.reduce((sum, { started }) => sum + started, 0)).toBeGreaterThanOrEqual(1);
+    expect(swept.reduce((sum, { woken }) => sum + woken, 0)).toBeGreaterThanOrEqual(1);
     await order.untilStep('ORDER_CREATED');
     const { runId } = await order.handle.describe();
-    expect(await sweep(service)).toEqual({ started: 0, mails: 0 });
+    expect(await sweep(service)).toEqual({ woken: 0, mails: 0 });
     const replay = await merchant.sandbox.post('/orders', anOrder(), withKey(key));
     expect([replay.status, replay.body.data.order_number]).toEqual([201, order.orderNumber]);
 
@@ -139,7 +65,7 @@ describe('what an API process leaves when it dies', () => {
     await direct.untilStatus('DISPUTE_OPEN');
     await sweep(service);
     expect(await direct.row()).toMatchObject({ disputeCount: 1, disputeReason: 'It never came' });
-    expect((await merchant.sandbox.get(numberOf(order))).body.data.status).toBe('PAID');
+    expect((await merchant.sandbox.get(pathOf(order))).body.data.status).toBe('PAID');
   });
 });
 
@@ -156,14 +82,14 @@ describe('a command is carried out once', () => {
       (await eventNames(handle)).filter((name) => name === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED')
         .length;
     const acceptedBefore = await countAccepted();
-    const ask = (index: number) => merchant.sandbox.post(`${numberOf(order)}/${commandOf(index)}`);
+    const ask = (index: number) => merchant.sandbox.post(`${pathOf(order)}/${commandOf(index)}`);
     const answers = await Promise.all(many(30, ask));
     const refused = answers.filter(({ status }) => status === 400);
     return {
       won: answers.filter(({ status }) => status === 200).length,
       refused: refused.length,
       words: new Set(refused.map(({ body }) => body.message)),
-      status: (await merchant.sandbox.get(numberOf(order))).body.data.status,
+      status: (await merchant.sandbox.get(pathOf(order))).body.data.status,
       accepted: (await countAccepted()) - acceptedBefore,
     };
   }
@@ -207,7 +133,7 @@ describe('a command is carried out once', () => {
     async ([path, status, make], { merchant }) => {
       const order = await make(merchant);
       const ask = () =>
-        merchant.sandbox.post(`${numberOf(order)}/${path}`, undefined, withKey('once'));
+        merchant.sandbox.post(`${pathOf(order)}/${path}`, undefined, withKey('once'));
       const first = await ask();
       expect([first.status, first.body.data.status]).toEqual([200, status]);
 
@@ -216,40 +142,8 @@ describe('a command is carried out once', () => {
         expect([code, body.data]).toEqual([200, first.body.data]);
         expect(headers.get('Idempotent-Replayed')).toBe('true');
       }
-      const fresh = await merchant.sandbox.post(`${numberOf(order)}/${path}`);
+      const fresh = await merchant.sandbox.post(`${pathOf(order)}/${path}`);
       expect(fresh.status).toBe(400);
     },
   );
-});
-
-describe('an order whose workflow Temporal has deleted', () => {
-  // Temporal needs half a minute for the deletion, and longer on a busy machine.
-  const PATIENT = { timeout: 100_000, interval: 100 };
-  test.beforeAll(({ service, forgotten }) =>
-    vi.waitUntil(() => isUnknown(service, forgotten.order_number), PATIENT),
-  );
-
-  test('is returned for a repeated key, which starts no workflow', async ({
-    service,
-    merchant,
-    forgotten,
-  }) => {
-    const replay = await merchant.sandbox.post('/orders', anOrder(), withKey(FORGOTTEN_KEY));
-    expect(replay.status).toBe(201);
-    expect(replay.headers.get('Idempotent-Replayed')).toBe('true');
-    expect(replay.body.data).toEqual(forgotten);
-    expect(await sweep(service)).toEqual({ started: 0, mails: 0 });
-    expect(await isUnknown(service, forgotten.order_number)).toBe(true);
-  });
-
-  test('is returned as it is now for a repeated command, and refuses a new one', async ({
-    merchant,
-    forgotten,
-  }) => {
-    const path = `${numberOf(forgotten)}/cancel`;
-    const again = await merchant.sandbox.post(path, undefined, withKey(FORGOTTEN_KEY));
-    expect([again.status, again.body.data]).toEqual([200, forgotten]);
-    const fresh = await merchant.sandbox.post(path);
-    expect([fresh.status, fresh.body.message]).toEqual([400, CANNOT_CANCEL]);
-  });
 });

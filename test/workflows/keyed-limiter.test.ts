@@ -1,9 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createKeyedLimiter } from '../../src/keyed-limiter.ts';
 
 /** Calls that the limiter starts and that the test ends. */
-function limitedCalls(maxConcurrent: number) {
+function limitedCalls(maxConcurrent: number, maxWaiting = Infinity) {
   const limited = createKeyedLimiter(maxConcurrent);
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();
@@ -12,14 +11,15 @@ function limitedCalls(maxConcurrent: number) {
     async call(key: string, name: string): Promise<string> {
       const end = Promise.withResolvers<string>();
       ends.set(name, end);
-      return limited(key, () => {
+      const call = () => {
         begun.push(name);
         return end.promise;
-      });
+      };
+      return limited(key, call, { maxWaiting, instead: () => `no room for ${name}` });
     },
     async end(name: string, outcome: 'resolve' | 'reject' = 'resolve') {
       ends.get(name)?.[outcome](name);
-      await setImmediate();
+      await new Promise(setImmediate);
     },
   };
 }
@@ -57,4 +57,18 @@ test('calls for other keys do not wait', async () => {
   await end('a');
   await end('b');
   await Promise.all(calls);
+});
+
+test('a call for which too many wait is replaced, and room is made by what ends', async () => {
+  const { call, begun, end } = limitedCalls(1, 1);
+  const first = call('one', 'a').catch(() => 'failed');
+  const second = call('one', 'b');
+  expect(await call('one', 'c')).toBe('no room for c');
+  const other = call('other', 'd');
+  await end('a', 'reject');
+  const third = call('one', 'e');
+  expect(await call('one', 'f')).toBe('no room for f');
+  for (const name of ['b', 'd', 'e']) await end(name);
+  expect(await Promise.all([first, second, other, third])).toEqual(['failed', 'b', 'd', 'e']);
+  expect(begun).toEqual(['a', 'd', 'b', 'e']);
 });

@@ -15,7 +15,7 @@ const test = serviceTest({ time: 'real', callbacks: false });
 async function recoverAll({ env }: TestService) {
   const { code, stdout } = await adminCli(env).run('order', 'recover', '--all', '--json');
   expect(code).toBe(0);
-  return JSON.parse(stdout) as { signalled: number; sessions: number; lost: number };
+  return JSON.parse(stdout) as { woken: number; sessions: number; lost: number };
 }
 
 const openAlerts = async ({ sql }: TestService, subject: string) =>
@@ -76,7 +76,7 @@ test('steps that a restored database has lost come back also if the status is th
   await restore();
   expect((await order.row()).status).toBe('DELIVERED');
   expect(await order.kinds()).toEqual(kinds.slice(0, -2));
-  expect((await recoverAll(service)).signalled).toBeGreaterThan(0);
+  expect((await recoverAll(service)).woken).toBeGreaterThan(0);
   await until(async () => (await order.kinds()).length === kinds.length);
   expect(await order.kinds()).toEqual(kinds);
 });

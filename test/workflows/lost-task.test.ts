@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Command, OrderStatus } from '../../src/domain/index.ts';
 import { commandIdOf } from '../../src/orders/command-ids.ts';
-import { writeDispute } from '../../src/orders/command-queries.ts';
+import { writeCommand, writeDispute } from '../../src/orders/command-queries.ts';
 import { changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -54,6 +54,26 @@ test('a refund that began with a lost workflow task is made, once', async ({
   expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
 
+test('a repeat of a command whose workflow task was lost leaves the order to the sweep', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const { orderNumber } = order;
+  const key = randomUUID();
+  const commandId = commandIdOf(await order.row(), 'refund', key);
+  const body = { reason: 'Out of stock' };
+  await writeCommand(service.sql, { orderNumber, commandId, body, wakeAfterMs: 0 });
+  const change = await changeOf(service, order, { type: 'refund' });
+  await writeAsLost(service, order, change, { commandId });
+  const path = `/orders/${orderNumber}/refund`;
+  const { status } = await merchant.sandbox.post(path, body, { 'Idempotency-Key': key });
+  expect(status).toBe(200);
+  await sweep(service);
+  await order.untilStatus('REFUNDED');
+});
+
 test('a workflow behind the database refuses no dispute', async ({ merchant, orderWithLost }) => {
   const order = await orderWithLost('DISPUTE_OPEN', { type: 'resolve' });
   const reason = 'It broke again on the second day';
@@ -64,7 +84,11 @@ test('a workflow behind the database refuses no dispute', async ({ merchant, ord
   expect(await order.row()).toMatchObject({ disputeCount: 2, disputeReason: reason });
 });
 
-test('no command is refused before an order caught up', async ({ service, merchant, orders }) => {
+test('no command is refused before an order has read its row', async ({
+  service,
+  merchant,
+  orders,
+}) => {
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
   await writeAsLost(service, order, await changeOf(service, order, { type: 'pay' }), {
@@ -84,7 +108,7 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
 }) => {
   const { order_number, cancel } = await orders.beingPaid();
   const order = await orders.workflowOf({ order_number });
-  const { endFault } = await gateway.addFault({ kind: 'late', path: CLOSING, delayMs: 3000 });
+  const { endFault } = await gateway.addFault({ kind: 'held', path: CLOSING });
   const key = randomUUID();
   const cancelling = cancel({ 'Idempotency-Key': key });
   await order.untilStep('CLOSING_PAYMENT');
@@ -92,9 +116,9 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   await writeAsLost(service, order, cancelled, {
     commandId: commandIdOf(await order.row(), 'cancel', key),
   });
-  await service.deps.workflows.catchUp(order_number);
-  const answer = await cancelling;
+  await service.deps.workflows.wake(order_number);
   await endFault();
+  const answer = await cancelling;
   expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });

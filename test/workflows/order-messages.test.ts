@@ -106,8 +106,11 @@ describe('messages that arrive at an unusual time', () => {
     } as const;
     const order = await orders.in('DELIVERED', { terms });
     await worker.whileStopped(async () => {
-      const { completesAt } = await order.row();
-      await until(() => Date.now() > completesAt!.getTime());
+      // On a busy machine it may have passed before the worker had stopped.
+      await until(async () => {
+        const { completesAt } = await order.row();
+        return completesAt === null || Date.now() > completesAt.getTime();
+      });
     });
     await order.untilStatus('COMPLETED');
   });
@@ -182,30 +185,29 @@ describe('messages that cannot be carried out', () => {
     ['a request id that is far too long', 'failPayment', { commandId: 'x'.repeat(5000) }],
   ];
 
-  test.concurrent.for(MALFORMED)(
-    'a malformed Signal is dropped: %s for %s',
-    async ([_what, name, message], { orders }) => {
-      const order = await orders.in('ACCEPTED');
-      const before = await order.row();
+  test('malformed Signals are dropped', async ({ orders }) => {
+    const order = await orders.in('ACCEPTED');
+    const before = await order.row();
+    for (const [what, name, message] of MALFORMED) {
       await order.signal(name, message);
       // A second Signal is handled too, so the first one does not block the order.
       await order.signal(name, message);
-      expect(await order.refusalOf('deliver')).toBe(CANNOT_DELIVER);
-      expect(await order.row()).toEqual(before);
-      await assertAlive(order);
-    },
-  );
+      expect([what, await order.refusalOf('deliver')]).toEqual([what, CANNOT_DELIVER]);
+      expect([what, await order.row()]).toEqual([what, before]);
+    }
+    await assertAlive(order);
+  });
 
-  test.concurrent.for(MALFORMED)(
-    'a malformed Update is refused: %s for %s',
-    async ([_what, name, message], { orders }) => {
-      const order = await orders.in('ACCEPTED');
-      const before = await order.row();
-      expect(await order.refusalOf(name, message)).toEqual(expect.any(String));
-      expect(await order.row()).toEqual(before);
-      await assertAlive(order);
-    },
-  );
+  test('malformed Updates are refused', async ({ orders }) => {
+    const order = await orders.in('ACCEPTED');
+    const before = await order.row();
+    for (const [what, name, message] of MALFORMED) {
+      const refusal = await order.refusalOf(name, message);
+      expect([what, name, refusal]).toEqual([what, name, expect.any(String)]);
+      expect([what, await order.row()]).toEqual([what, before]);
+    }
+    await assertAlive(order);
+  });
 
   test('an Update with an unknown name is refused, and the workflow continues', async ({
     orders,

@@ -1,94 +1,42 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { PART_ENVIRONMENT } from '../support/part-environment.ts';
-import { linesIn } from '../support/log-lines.ts';
-import { serviceTest } from '../support/service-test.ts';
+import { expect, inject, test } from 'vitest';
+import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
+import { SetupError } from '../../src/setup-error.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startWorkerProcess } from '../support/worker-process.ts';
 
-const ENTRIES = join(import.meta.dirname, '../../src/main');
-/** What Temporal's SDK logs when it has bundled workflow code. */
-const BUNDLED = 'Workflow bundle created';
+const SILENT = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-const test = serviceTest({
-  time: 'real',
-  worker: false,
-  callbacks: false,
-  merchant: { webhooks: false },
-}).extend('bundle', { scope: 'file' }, ({ service }, { onCleanup }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-bundle-'));
-  onCleanup(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'bundles', 'workflows.json');
-  const { status } = run('build-workflows.ts', { ...service.env, WORKFLOW_BUNDLE: file });
-  expect(status).toBe(0);
-  return file;
+const load = (workflowBundle: string, options?: { isTraced: boolean }) =>
+  loadWorkflows({ workflowBundle }, SILENT, options);
+const prebuilt = () =>
+  JSON.parse(readFileSync(inject('workflowBundlePath'), 'utf8')) as Record<string, string>;
+
+test('the prebuilt bundle has the workflows with and without spans', async () => {
+  const { code, tracedCode } = prebuilt();
+  expect(code).not.toBe(tracedCode);
+  const path = inject('workflowBundlePath');
+  expect((await load(path)).code === code).toBe(true);
+  expect((await load(path, { isTraced: true })).code === tracedCode).toBe(true);
 });
 
-function run(entry: string, env: NodeJS.ProcessEnv) {
-  return spawnSync(process.execPath, [join(ENTRIES, entry)], {
-    env: { ...PART_ENVIRONMENT, LOG_LEVEL: 'silent', ...env },
-    encoding: 'utf8',
-    timeout: 120_000,
-    killSignal: 'SIGKILL',
-  });
-}
-
-/** The line of a worker that refuses to start with this bundle. */
-function refusalOf(serviceEnv: NodeJS.ProcessEnv, bundle: string): string {
-  const { status, stderr } = run('worker.ts', { ...serviceEnv, WORKFLOW_BUNDLE: bundle });
-  expect(status).toBe(1);
-  return stderr;
-}
-
-test('a worker runs orders with the prebuilt bundle, and bundles nothing itself', async ({
-  service,
-  orders,
-  bundle,
-}) => {
-  const logFile = join(temporaryFolder(), 'worker.log');
-  const output = openSync(logFile, 'a');
-  onTestFinished(() => closeSync(output));
-  const settings = { LOG_LEVEL: 'info', WORKFLOW_BUNDLE: bundle };
-  const worker = await startWorkerProcess(service, { output, settings });
-  onTestFinished(() => worker.kill());
-  const order = await orders.in('PAID');
-  await order.update('deliver');
-  await order.untilStatus('DELIVERED');
-  const messages = linesIn(logFile).map(({ msg }) => msg);
-  expect(messages).toContain('The worker polls for tasks');
-  expect(messages).not.toContain(BUNDLED);
-});
-
-test('without a prebuilt bundle a worker bundles the workflows itself', async ({ service }) => {
-  const logFile = join(temporaryFolder(), 'worker.log');
-  const output = openSync(logFile, 'a');
-  onTestFinished(() => closeSync(output));
-  const worker = await startWorkerProcess(service, { output, settings: { LOG_LEVEL: 'info' } });
-  onTestFinished(() => worker.kill());
-  expect(linesIn(logFile).map(({ msg }) => msg)).toContain(BUNDLED);
-});
-
-test('a worker refuses a bundle of other workflow code, in one line that says how to build it', ({
-  service,
-  bundle,
-}) => {
-  const content = JSON.parse(readFileSync(bundle, 'utf8')) as Record<string, string>;
+test('a bundle of other workflow code is refused, with how to build it', async () => {
   const other = join(temporaryFolder(), 'other.json');
-  writeFileSync(other, JSON.stringify({ ...content, sources: '0'.repeat(64) }));
-  expect(refusalOf(service.env, other)).toBe(
-    `WORKFLOW_BUNDLE is of other workflow code than this checkout's, ${other}: npm run build:workflows\n`,
+  writeFileSync(other, JSON.stringify({ ...prebuilt(), sources: '0'.repeat(64) }));
+  const refused = load(other);
+  await expect(refused).rejects.toThrow(SetupError);
+  await expect(refused).rejects.toThrow(
+    `WORKFLOW_BUNDLE is of other workflow code than this checkout's, ${other}: npm run build:workflows`,
   );
 });
 
-test('a worker refuses a file that is no bundle, in one line', ({ service }) => {
+test('a file that is no bundle is refused', async () => {
   const missing = join(temporaryFolder(), 'missing.json');
-  const line = (file: string) =>
-    `WORKFLOW_BUNDLE names no bundle, ${file}: npm run build:workflows writes one\n`;
-  expect(refusalOf(service.env, missing)).toBe(line(missing));
   const broken = join(temporaryFolder(), 'broken.json');
   writeFileSync(broken, '{"code":"');
-  expect(refusalOf(service.env, broken)).toBe(line(broken));
+  for (const file of [missing, broken]) {
+    await expect(load(file)).rejects.toThrow(
+      `WORKFLOW_BUNDLE names no bundle, ${file}: npm run build:workflows writes one`,
+    );
+  }
 });

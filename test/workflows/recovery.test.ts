@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { recordGatewayPayment } from '../../src/payments/captures.ts';
-import { attemptScheduled } from '../../src/webhooks/deliver.ts';
+import { attemptScheduled } from '../../src/webhooks/attempts.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -119,9 +119,9 @@ test('the comparison recovers each missing workflow, and its deadlines take effe
   // Temporal's list of workflows lags behind.
   await until(async () => {
     await compareOrders(service.deps);
-    return (await disputed.handle.describe()).status.name === 'RUNNING';
+    const found = await Promise.all([delivered, disputed].map(({ handle }) => handle.describe()));
+    return found.every(({ status }) => status.name === 'RUNNING');
   });
-  await until(async () => (await delivered.handle.describe()).status.name === 'RUNNING');
   expect(await alertsAbout(service, healthy.orderNumber)).toEqual([]);
   await complete(delivered);
   await disputed.update('advance', { seconds: 3 * DAY_SECONDS });
@@ -261,7 +261,7 @@ test('an order that had not begun when a backup was made is compared by the swee
   await order.untilStep('PAYMENT_FAILED');
   expect(
     await service.sql`
-    SELECT FROM unstarted_orders WHERE order_number = ${orderNumber}`,
+    SELECT FROM order_wakeups WHERE order_number = ${orderNumber} AND cause = 'creation'`,
   ).toHaveLength(0);
 });
 

@@ -32,17 +32,15 @@ export class OrderDatabase {
     );
   }
 
-  /** Writes steps again that the database has lost. @returns their webhooks, to send again */
-  async rewrite(steps: KnownStep[]): Promise<OrderRecord['deliveries']> {
+  /** Writes steps again that the database has lost. */
+  async rewrite(steps: KnownStep[]): Promise<void> {
     const { orderNumber } = this;
     this.onBlocked(true);
     const summary = `Write ${steps.map(({ step }) => step.kind).join(', ')} again`;
-    const { deliveries } = await rewriteSteps.executeWithOptions(
-      { summary: summary.slice(0, 200) },
-      [{ orderNumber, steps }],
-    );
+    await rewriteSteps.executeWithOptions({ summary: summary.slice(0, 200) }, [
+      { orderNumber, steps },
+    ]);
     this.onBlocked(false);
-    return deliveries;
   }
 
   /** A lasting failure must not keep the workflow task, which holds one of the worker's slots. */

@@ -1,27 +1,16 @@
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import type { PendingOperation, Deadline, OrderState } from '../../src/domain/index.ts';
-import { WAITING_FOR } from '../../src/domain/index.ts';
-
-const AT_THE_GATEWAY = {
-  closing: 'Asking the gateway to close the open payment session, to cancel the order.',
-  releasing: 'Releasing the funds to the merchant at the gateway.',
-  refunding: 'Refunding the buyer at the gateway.',
-} as const satisfies Record<PendingOperation['kind'], string>;
-
-const AT_DEADLINE = {
-  payment_link: 'the payment link expires and the order is cancelled',
-  completion: 'the dispute window ends and the funds are released',
-  dispute_answer: 'the dispute counts as unresolved and the buyer is refunded',
-} as const satisfies Record<Deadline['kind'], string>;
+import type { RecordStepResult } from '../../src/contracts/activities.ts';
+import type { Deadline, OrderState } from '../../src/domain/index.ts';
+import { AT_DEADLINE, phaseOf, WAITING } from '../../src/domain/index.ts';
 
 /** What the order waits for and until when, in Markdown, as the Temporal UI shows it. */
 export function currentDetails(state: OrderState): string {
   const { status, pendingOperation, deadline, disputeCount } = state;
-  const lines = [
-    `**${status}** · ${pendingOperation ? AT_THE_GATEWAY[pendingOperation.kind] : WAITING_FOR[status]}`,
-  ];
+  const lines = [`**${status}** · ${WAITING[phaseOf(state)].operator}`];
   if (deadline && !pendingOperation) {
-    lines.push(`At **${new Date(deadline.atMs).toISOString()}** ${AT_DEADLINE[deadline.kind]}.`);
+    lines.push(
+      `At **${new Date(deadline.atMs).toISOString()}** ${AT_DEADLINE[deadline.kind].operator}.`,
+    );
   }
   if (disputeCount > 0) lines.push(`Disputes so far: ${disputeCount}.`);
   return lines.join('\n\n');
@@ -29,13 +18,26 @@ export function currentDetails(state: OrderState): string {
 
 /** The summary of the deadline's timer in the event history. */
 export function deadlineSummary({ kind }: Deadline): string {
-  return `Until ${AT_DEADLINE[kind]}`;
+  return `Until ${AT_DEADLINE[kind].operator}`;
 }
 
 /** Shows in the Temporal UI that the order is blocked until the database records its next step. */
 export function showBlocked(state: OrderState): void {
   const reason = 'The database does not record the next step. `admin alert list` says why.';
   setCurrentDetails(`${currentDetails(state)}\n\n**Blocked:** ${reason}`);
+}
+
+type ReleaseCause = Extract<RecordStepResult, { outcome: 'release_waits' }>['cause'];
+
+/** Why a release waits after its window has ended, as operators read it. */
+const RELEASE_WAITS = {
+  merchant_not_active: 'the merchant is not active',
+  reversed_at_gateway: 'the gateway has reversed some of the payment, or may do so',
+} as const satisfies Record<ReleaseCause, string>;
+
+/** Shows in the Temporal UI why the order's release waits. */
+export function showReleaseWaits(state: OrderState, cause: ReleaseCause): void {
+  setCurrentDetails(`${currentDetails(state)}\n\n**The release waits:** ${RELEASE_WAITS[cause]}.`);
 }
 
 /** Shows in the Temporal UI what the order waits for. */

@@ -1,4 +1,5 @@
 import { log } from '@temporalio/workflow';
+import type { MoveFundsResult } from '../../src/contracts/activities.ts';
 import type { IncomingMessage } from '../../src/contracts/order-workflow.ts';
 import type { PendingOperation, Command, OrderState } from '../../src/domain/index.ts';
 import { closeOnce, closeEventually, refundPayment, releaseFunds } from '../activities.ts';
@@ -21,22 +22,16 @@ export class GatewayOperation {
     this.onResult = onResult;
   }
 
-  /** A release runs before the order's state shows it: see {@link startRelease}. */
-  releasing(): PendingOperation | null {
-    return this.running?.kind === 'releasing' ? { kind: 'releasing' } : null;
-  }
-
   /** Starts the operation that the order's state requires, and drops one that it does not. */
   follow(state: OrderState): void {
     const { pendingOperation } = state;
-    if (pendingOperation === null) this.end();
-    else if (this.running?.kind !== pendingOperation.kind)
-      this.start(pendingOperation.kind, this.call(pendingOperation, state));
-  }
-
-  /** Starts a release, whose activity records RELEASE_STARTED unless a dispute is waiting. */
-  startRelease(state: OrderState): void {
-    this.start('releasing', this.release(state));
+    if (pendingOperation === null) return this.end();
+    if (this.running?.kind === pendingOperation.kind) return;
+    const operation = { kind: pendingOperation.kind };
+    this.running = operation;
+    void this.call(pendingOperation, state).then((result) => {
+      if (this.running === operation) this.onResult(result);
+    });
   }
 
   /** Drops the operation: its result was applied, or is no longer needed. */
@@ -44,22 +39,22 @@ export class GatewayOperation {
     this.running = undefined;
   }
 
-  private start(kind: PendingOperation['kind'], result: Promise<GatewayResult>): void {
-    const operation = { kind };
-    this.running = operation;
-    void result.then((known) => {
-      if (this.running === operation) this.onResult(known);
-    });
-  }
-
-  private call(pendingOperation: PendingOperation, state: OrderState): Promise<GatewayResult> {
+  private async call(
+    pendingOperation: PendingOperation,
+    state: OrderState,
+  ): Promise<GatewayResult> {
+    const input = { orderNumber: this.orderNumber, state };
     switch (pendingOperation.kind) {
       case 'closing':
         return this.close(pendingOperation.cause === 'cancel' ? closeOnce : closeEventually);
       case 'releasing':
-        return this.release(state);
+        return resultOf(
+          await releaseFunds.executeWithOptions({ summary: 'Release the funds' }, [input]),
+        );
       case 'refunding':
-        return this.refund(state);
+        return resultOf(
+          await refundPayment.executeWithOptions({ summary: 'Refund the buyer' }, [input]),
+        );
     }
   }
 
@@ -77,32 +72,12 @@ export class GatewayOperation {
       return commandResult({ type: 'closeFailed' });
     }
   }
+}
 
-  private async release(state: OrderState): Promise<GatewayResult> {
-    const { orderNumber } = this;
-    const result = await releaseFunds.executeWithOptions({ summary: 'Release the funds' }, [
-      { orderNumber, state },
-    ]);
-    switch (result.outcome) {
-      case 'recorded':
-        return { kind: 'recorded', recorded: result.recorded };
-      case 'diverged':
-        return { kind: 'catchUp' };
-      case 'disputed': {
-        const { commandId, receivedAtMs } = result.dispute;
-        return commandResult({ type: 'dispute', receivedAtMs }, { commandId });
-      }
-    }
-  }
-
-  private async refund(state: OrderState): Promise<GatewayResult> {
-    const { orderNumber } = this;
-    const result = await refundPayment.executeWithOptions({ summary: 'Refund the buyer' }, [
-      { orderNumber, state },
-    ]);
-    if (result.outcome === 'diverged') return { kind: 'catchUp' };
-    return { kind: 'recorded', recorded: result.recorded };
-  }
+/** The order reads its row when the database has other steps. A repeated call moves nothing twice. */
+function resultOf(result: MoveFundsResult): GatewayResult {
+  if (result.outcome === 'diverged') return { kind: 'wake' };
+  return { kind: 'recorded', recorded: result.recorded };
 }
 
 function commandResult(command: Command, message: IncomingMessage = {}): GatewayResult {

@@ -5,8 +5,9 @@ import {
   log,
   Trigger,
 } from '@temporalio/workflow';
+import type { WaitingDispute } from '../../src/contracts/activities.ts';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
-import type { Deadline } from '../../src/domain/index.ts';
+import type { Command, Deadline } from '../../src/domain/index.ts';
 import { deadlineSummary } from './details.ts';
 import type { OrderEvent } from './events.ts';
 import type { QueuedCommand } from './messages.ts';
@@ -24,6 +25,15 @@ export class Inbox {
 
   push(event: OrderEvent): void {
     this.events.push(event);
+  }
+
+  /** Queues a command that waits in the row; a repeat of a recorded one changes nothing. */
+  command(command: Command, { commandId }: { commandId: string }): void {
+    this.push({ kind: 'command', queued: { command, message: { commandId } } });
+  }
+
+  dispute({ commandId, receivedAtMs }: WaitingDispute): void {
+    this.command({ type: 'dispute', receivedAtMs }, { commandId });
   }
 
   /**
@@ -52,13 +62,13 @@ export class Inbox {
   }
 
   /** Comes first: an order may refuse a command only when it has every recorded step. */
-  requestCatchUp(): void {
+  wake(): void {
     this.messageCount += 1;
-    this.events.unshift({ kind: 'catchUp' });
+    this.events.unshift({ kind: 'wake' });
   }
 
-  isCatchUpRequested(): boolean {
-    return this.events.some(({ kind }) => kind === 'catchUp');
+  hasWake(): boolean {
+    return this.events.some(({ kind }) => kind === 'wake');
   }
 
   /** How many Signals and Updates this run has received. */

@@ -103,12 +103,10 @@ function secondsOf(value: unknown): number {
 /** The fields of a command that are recorded with its step. */
 export function recordedWith(
   queued: QueuedCommand,
-): Pick<RecordStepInput, 'commandId' | 'payment' | 'answersUpdate'> {
-  const { message, answer } = queued;
-  const { commandId } = message;
+): Pick<RecordStepInput, 'commandId' | 'payment'> {
+  const { commandId } = queued.message;
   const payment = paymentOf(queued);
   return {
-    ...(answer && { answersUpdate: true }),
     ...(commandId !== undefined && { commandId }),
     ...(payment && { payment }),
   };

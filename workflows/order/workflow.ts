@@ -5,7 +5,7 @@ import {
   defineUpdate,
   setHandler,
 } from '@temporalio/workflow';
-import { CATCH_UP_SIGNAL } from '../../src/contracts/ids.ts';
+import { WAKE_SIGNAL } from '../../src/contracts/ids.ts';
 import type {
   IncomingMessage,
   OrderInput,
@@ -17,13 +17,13 @@ import { Order } from './order.ts';
 
 /**
  * The lifecycle of one order, and the only writer of its state. It ends when the status is final
- * and every webhook was delivered or has FAILED.
+ * and every webhook that it sends was accepted or has FAILED.
  */
 export async function orderWorkflow(input: OrderInput): Promise<OrderResult> {
   // Before the handlers: setHandler runs the Signals that arrived before the first task.
   const order = new Order(input);
   for (const name of MESSAGE_NAMES) receive(order, name);
-  setHandler(defineSignal(CATCH_UP_SIGNAL), () => order.inbox.requestCatchUp());
+  setHandler(defineSignal(WAKE_SIGNAL), () => order.inbox.wake());
 
   // The order holds money: cancelling the workflow must not end it. Operators cancel the order.
   await CancellationScope.nonCancellable(async () => {

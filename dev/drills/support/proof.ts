@@ -1,24 +1,24 @@
 import type { Sql } from '../../../src/db/client.ts';
-import { reconcile, type ReconciledService } from '../../chaos/reconcile.ts';
-import { untilSettled } from '../../chaos/settle.ts';
+import { checkEverything, type CheckedService } from '../../chaos/check-everything.ts';
+import { untilNothingIsUnderWay } from '../../chaos/under-way.ts';
 import type { Drill } from './cluster.ts';
 import { repeatLost, type LoadOrder } from './load.ts';
 import { firstOf, prove, report } from './report.ts';
 import { waitFor } from './wait.ts';
 
 /** The hourly proof and the 30 s between two comparisons are shorter than a drill may wait. */
-const SETTLED_WITHIN_MS = 90_000;
+const ENDED_WITHIN_MS = 90_000;
 const MOST_LISTED = 5;
 
 /**
  * Proves that the service has all that it acknowledged, once, and completes it.
  *
- * @param options.mayLackClosedWorkflows see {@link ReconciledService}
+ * @param options.mayLackClosedWorkflows see {@link CheckedService}
  */
 export async function proveNothingLost(
   drill: Drill,
   orders: readonly LoadOrder[],
-  options: Pick<ReconciledService, 'mayLackClosedWorkflows'> = {},
+  options: Pick<CheckedService, 'mayLackClosedWorkflows'> = {},
 ): Promise<void> {
   const refused = orders.flatMap(({ orderNumber, refusal }) =>
     refusal === undefined ? [] : [`${orderNumber ?? 'an order'}: ${refusal}`],
@@ -26,23 +26,23 @@ export async function proveNothingLost(
   prove('No call of a merchant was refused', refused.length === 0, firstOf(refused));
   await proveSteps(drill, orders);
   await proveOnce(drill, orders);
-  await proveSettled(drill, orders);
+  await proveEnded(drill, orders);
   await proveMoney(drill);
-  await proveReconciled(drill, orders, options);
+  await proveEverythingFits(drill, orders, options);
 }
 
 /** Proves what `npm run chaos` proves of everything that the merchant was answered. */
-async function proveReconciled(
+async function proveEverythingFits(
   drill: Drill,
   orders: readonly LoadOrder[],
-  options: Pick<ReconciledService, 'mayLackClosedWorkflows'>,
+  options: Pick<CheckedService, 'mayLackClosedWorkflows'>,
 ): Promise<void> {
   const { cluster, merchantId } = drill;
   const { temporalAddress, gatewayUrl, facts } = cluster;
   const migrationDatabaseUrl = drill.ownerUrl();
   const service = { migrationDatabaseUrl, temporalAddress, gatewayUrl, facts, ...options };
-  const underWay = await untilSettled(service, SETTLED_WITHIN_MS, report);
-  const { counts, violations } = await reconcile(service, {
+  const underWay = await untilNothingIsUnderWay(service, ENDED_WITHIN_MS, report);
+  const { counts, violations } = await checkEverything(service, {
     orders: orders.map(({ idempotencyKey, orderNumber, acknowledged, ends }) => ({
       merchantId,
       idempotencyKey,
@@ -129,27 +129,27 @@ async function proveOnce(
   );
 }
 
-interface Unsettled {
+interface OrderEnd {
   orderNumber: string;
   status: string;
   operation: string | null;
 }
 
 /** Waits until every order is where its calls lead, and every event has arrived. */
-export async function proveSettled(drill: Drill, orders: readonly LoadOrder[]): Promise<void> {
+export async function proveEnded(drill: Drill, orders: readonly LoadOrder[]): Promise<void> {
   const byNumber = new Map(orders.map((order) => [order.orderNumber, order]));
-  let unsettled: string[] = [];
-  const settled = waitFor('settled', SETTLED_WITHIN_MS, () =>
+  let notEnded: string[] = [];
+  const ended = waitFor('ended', ENDED_WITHIN_MS, () =>
     drill.withSql(async (sql) => {
-      unsettled = await unsettledOrders(sql, drill.merchantId, byNumber);
-      return unsettled.length === 0;
+      notEnded = await ordersNotEnded(sql, drill.merchantId, byNumber);
+      return notEnded.length === 0;
     }),
   );
-  await settled.catch(() => undefined);
-  prove('Every order got to its end', unsettled.length === 0, firstOf(unsettled));
+  await ended.catch(() => undefined);
+  prove('Every order got to its end', notEnded.length === 0, firstOf(notEnded));
   let missing: string[] = [];
   let total = 0;
-  const arrived = waitFor('arrived', SETTLED_WITHIN_MS, async () => {
+  const arrived = waitFor('arrived', ENDED_WITHIN_MS, async () => {
     const ids = new Set(drill.receiver.arrived.map(({ eventId }) => eventId));
     const events = await drill.withSql((sql) => eventsOf(sql, drill.merchantId));
     total = events.length;
@@ -160,12 +160,12 @@ export async function proveSettled(drill: Drill, orders: readonly LoadOrder[]): 
   prove('Every event arrived', missing.length === 0, `${total} events ${firstOf(missing)}`.trim());
 }
 
-async function unsettledOrders(
+async function ordersNotEnded(
   sql: Sql,
   merchantId: string,
   byNumber: ReadonlyMap<string | undefined, LoadOrder>,
 ): Promise<string[]> {
-  const rows = await sql<Unsettled[]>`
+  const rows = await sql<OrderEnd[]>`
     SELECT order_number, status, pending_operation->>'kind' AS operation FROM orders
     WHERE merchant_id = ${merchantId}`;
   return rows.flatMap(({ orderNumber, status, operation }) => {
@@ -186,7 +186,7 @@ async function eventsOf(sql: Sql, merchantId: string): Promise<string[]> {
 /** Proves that the ledger adds up, that the gateway agrees, and that every open order has a workflow. */
 export async function proveMoney(drill: Drill): Promise<void> {
   let printed = '';
-  const agrees = await waitFor('the ledger is proved', SETTLED_WITHIN_MS, async () => {
+  const agrees = await waitFor('the ledger is proved', ENDED_WITHIN_MS, async () => {
     printed = await drill.admin('ledger', 'verify', '--gateway', '--json');
     return true;
   }).catch((error: Error) => {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { Tone } from './headline.ts';
+import type { Tone } from '../../domain/index.ts';
 
 /** The URLs of the pages' files. */
 export interface Files {

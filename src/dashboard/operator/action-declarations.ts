@@ -9,7 +9,13 @@ import {
   refundForMerchant,
 } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
-import { createConsequences, retryGatewayCalls, settleOutside } from '../../payments/public.ts';
+import {
+  consequenceOfDecision,
+  consequenceOfRefund,
+  consequenceOfSettlement,
+  retryGatewayCalls,
+  settleOutside,
+} from '../../payments/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, textArea, textField } from '../view/fields.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -103,10 +109,8 @@ export const ORDER_ACTIONS = {
       ),
       sharedReason(state),
     ],
-    confirmation: async ({ sql }, orderNumber, { winner }) => {
-      const consequences = createConsequences(sql, rupeesText);
-      return (await consequences.ofDecision(orderNumber, winnerOf(winner))).sentence;
-    },
+    confirmation: async ({ sql }, orderNumber, { winner }) =>
+      (await consequenceOfDecision(sql, rupeesText, orderNumber, winnerOf(winner))).sentence,
     carryOut: async (deps, orderNumber, { winner, reason }) => {
       await decideDispute(deps, orderNumber, { winner: winnerOf(winner), reason });
       return 'decide';
@@ -118,7 +122,7 @@ export const ORDER_ACTIONS = {
     permission: 'order.refund',
     fields: (state) => [timelineReason(state)],
     confirmation: async ({ sql }, orderNumber) =>
-      (await createConsequences(sql, rupeesText).ofRefund(orderNumber)).sentence,
+      (await consequenceOfRefund(sql, rupeesText, orderNumber)).sentence,
     carryOut: async (deps, orderNumber, { reason }) => {
       await refundForMerchant(deps, orderNumber, reason);
       return 'refund';
@@ -152,10 +156,8 @@ export const ORDER_ACTIONS = {
       ),
       timelineReason(state),
     ],
-    confirmation: async ({ sql }, orderNumber, { outcome }) => {
-      const consequences = createConsequences(sql, rupeesText);
-      return (await consequences.ofSettlement(orderNumber, outcomeOf(outcome))).sentence;
-    },
+    confirmation: async ({ sql }, orderNumber, { outcome }) =>
+      (await consequenceOfSettlement(sql, rupeesText, orderNumber, outcomeOf(outcome))).sentence,
     carryOut: async (deps, orderNumber, { outcome, reference, reason }) => {
       const { warning } = await settleOutside(deps, {
         orderNumber,

@@ -5,7 +5,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
 import { listUnderReview } from '../../onboarding/public.ts';
-import { findUnprocessedOrders, listRunningDisputes } from '../../orders/public.ts';
+import { findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
@@ -16,7 +16,7 @@ import { alertList } from './alerts.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { disputeTable } from './dispute-table.ts';
 import { actionNotice, moreNote } from './parts.ts';
-import { failingTable, reviewTable, stuckTable, unprocessedTable } from './work-tables.ts';
+import { failingTable, reviewTable, stuckTable, overdueTable } from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */
 const ROWS_OF_A_KIND = 10;
@@ -32,7 +32,7 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
     path: '',
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ query, viewer: { role } }) => {
-    const { alerts, stuck, disputes, reviews, failing, unprocessed, proof } = await readWork(deps);
+    const { alerts, stuck, disputes, reviews, failing, overdue, proof } = await readWork(deps);
     const content = [
       actionNotice(query.done),
       proofNotice(proof),
@@ -61,10 +61,10 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
         moreNote(reviews.length > ROWS_OF_A_KIND, link('/operator/merchants', 'All merchants')),
       ),
       section(
-        'unprocessed',
-        'Orders that their workflow has not received',
-        unprocessedTable(unprocessed.orders, role),
-        moreNote(unprocessed.hasMore),
+        'overdue',
+        'Orders that wait for their workflow',
+        overdueTable(overdue.orders, role),
+        moreNote(overdue.hasMore),
       ),
       section(
         'endpoints',
@@ -83,16 +83,16 @@ async function readWork({ sql, inspector }: OperatorPageDeps) {
     const { stuck, hasMore } = await findStuckMoney(sql, ROWS_OF_A_KIND);
     return { inspected: await inspectStuck(inspector, stuck), hasMore };
   };
-  const [alerts, stuck, disputes, reviews, failing, unprocessed, proof] = await Promise.all([
+  const [alerts, stuck, disputes, reviews, failing, overdue, proof] = await Promise.all([
     listAlerts(sql, {}, ROWS_OF_A_KIND),
     readStuck(),
     listRunningDisputes(sql, { status }, ROWS_OF_A_KIND),
     listUnderReview(sql),
     findFailingEndpoints(sql, ROWS_OF_A_KIND),
-    findUnprocessedOrders(sql, ROWS_OF_A_KIND),
+    findOverdueOrders(sql, ROWS_OF_A_KIND),
     findLatestProof(sql),
   ]);
-  return { alerts, stuck, disputes, reviews, failing, unprocessed, proof };
+  return { alerts, stuck, disputes, reviews, failing, overdue, proof };
 }
 
 function proofNotice(proof: LedgerProof | undefined) {

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { ListedMerchant } from '../../onboarding/public.ts';
-import type { UnprocessedOrder } from '../../orders/public.ts';
+import type { OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
@@ -94,22 +94,24 @@ function errorText(lastError: string | null) {
   return lastError === null ? [] : [h('p', { class: 'hint', dir: 'auto' }, lastError)];
 }
 
-const PROBLEMS = {
-  not_started: 'Its workflow has not begun',
-  behind: 'Its workflow may lack the latest step',
-  dispute_waiting: 'Its workflow has not received a dispute',
-} as const satisfies Record<UnprocessedOrder['problem'], string>;
+const WAITS = {
+  creation: 'Its workflow has not begun',
+  command: 'Its workflow may lack the step of a command',
+  dispute: 'Its workflow has not recorded a dispute',
+  delivery: 'Its workflow has not begun to send a webhook',
+  release: 'Its workflow has not tried the release again',
+} as const satisfies Record<OverdueOrder['cause'], string>;
 
-/** Orders that the database has, and their workflow has not, with a button that recovers each. */
-export function unprocessedTable(rows: readonly UnprocessedOrder[], role: OperatorRole) {
+/** Orders that something has waited for since two minutes ago, with a button that wakes each. */
+export function overdueTable(rows: readonly OverdueOrder[], role: OperatorRole) {
   const { permission, title } = ORDER_ACTIONS.recover;
   return dataTable({
-    caption: 'Orders that their workflow has not received',
+    caption: 'Orders that wait for their workflow',
     rows,
-    empty: 'Every order has reached its workflow.',
+    empty: 'No order waits for its workflow.',
     columns: [
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
-      { title: 'Problem', cell: ({ problem }) => PROBLEMS[problem] },
+      { title: 'Problem', cell: ({ cause }) => WAITS[cause] },
       { title: 'Since', cell: ({ since }) => moment(since) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },

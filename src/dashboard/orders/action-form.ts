@@ -50,7 +50,8 @@ export function actionForm(
       h('p', { class: 'hint' }, action.summary),
       form(
         orderPath(order, `/${action.id}`),
-        { 'aria-label': action.label },
+        // A list of disputes has the same form for several orders.
+        { 'aria-label': `${action.label}: ${order.orderNumber}` },
         hidden(KEY_FIELD, own?.idempotencyKey ?? ulid()),
         ...action.fields.map((field) => control({ ...field, name: nameOf(field.name) }, state)),
         submit(action.label, isFinalAction(action) ? 'danger' : 'main'),

@@ -1,13 +1,11 @@
 import { h } from 'preact';
-import type { OrderRow, SentencePart } from '../../orders/public.ts';
+import type { MerchantCircumstances, SentencePart } from '../../domain/index.ts';
+import type { OrderRow } from '../../orders/public.ts';
 import { waitingOf } from '../../orders/public.ts';
 import { moment, money } from '../view/parts.ts';
 
-/** The sentence of what an order waits for. @param now the database's clock */
-export function waitingSentence(
-  order: OrderRow,
-  circumstances: { now: Date; isSuspended: boolean },
-) {
+/** The sentence of what an order waits for. */
+export function waitingSentence(order: OrderRow, circumstances: MerchantCircumstances) {
   const { sentence } = waitingOf(order, circumstances);
   return h('p', { class: 'lead' }, ...sentence.map((part) => nodeOf(part, circumstances.now)));
 }

@@ -34,16 +34,6 @@ CREATE TABLE orders (
   paid_at timestamptz,
   payment_link_expires_at timestamptz NOT NULL,
   completes_at timestamptz,
-  dispute_reason text,
-  dispute_raised_at timestamptz,
-  dispute_respond_by timestamptz,
-  dispute_evidence text,
-  -- How the latest dispute ended: the merchant's resolution, or an operator's decision.
-  dispute_resolution text,
-  dispute_decided_for text CHECK (dispute_decided_for IN ('merchant', 'buyer')),
-  dispute_decision_reason text,
-  dispute_decided_at timestamptz,
-  dispute_ended_at timestamptz,
   refund_amount_paise bigint,
   refund_reason text,
   refund_processed_at timestamptz,
@@ -69,9 +59,6 @@ CREATE INDEX orders_by_merchant_order_id
 -- The comparison with the running workflows reads the orders whose status is not final.
 CREATE INDEX orders_open ON orders (order_number, status)
   WHERE status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED');
--- The sweeper reads this index, which is normally empty.
-CREATE INDEX orders_with_waiting_dispute ON orders (waiting_dispute_received_at)
-  WHERE waiting_dispute_id IS NOT NULL;
 -- GET /orders?buyerEmail=…, whatever the case. The address itself is in the index too, because
 -- PostgreSQL counts from an index alone only if that holds every column of the condition:
 -- docs/adr/0006-listing-a-million-orders.md.
@@ -84,24 +71,61 @@ CREATE INDEX orders_by_any_buyer_phone ON orders (buyer_phone, created_at, order
 CREATE INDEX orders_by_any_merchant_order_id
   ON orders (merchant_order_id, created_at, order_number)
   WHERE merchant_order_id IS NOT NULL;
--- Open disputes by their deadline: a small part of all orders.
-CREATE INDEX orders_in_dispute ON orders (dispute_respond_by, order_number)
-  WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
--- The same of one merchant, and its disputes that have ended.
-CREATE INDEX orders_in_dispute_by_merchant
-  ON orders (merchant_id, environment, dispute_respond_by, order_number)
-  WHERE status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW');
-CREATE INDEX orders_with_ended_dispute
-  ON orders (merchant_id, environment, dispute_ended_at, order_number)
-  WHERE dispute_ended_at IS NOT NULL;
 
--- Orders whose workflow has not begun. A row is written with the order, and deleted by the first
--- activity of its workflow. It is a separate table, because changing a flag in orders would update
--- all of its indexes.
-CREATE TABLE unstarted_orders (
-  order_number text PRIMARY KEY REFERENCES orders,
-  created_at timestamptz NOT NULL
+-- The disputes of an order, and what was said and decided in each. Only record_step writes them, with
+-- the step. The view orders_with_dispute shows an order with the latest one.
+CREATE TABLE disputes (
+  order_number text NOT NULL REFERENCES orders,
+  -- Counts from 1 on each order: orders.dispute_count when it was raised.
+  number integer NOT NULL,
+  -- The order's, for the indexes.
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  -- The texts are null once the buyer's data is erased.
+  reason text,
+  -- buyer, or the operator who raised it for the buyer.
+  raised_by text NOT NULL,
+  raised_at timestamptz NOT NULL,
+  -- Null once it has ended.
+  respond_by timestamptz,
+  evidence text,
+  evidence_at timestamptz,
+  -- The merchant's text, if the merchant resolved it.
+  resolution text,
+  decided_for text CHECK (decided_for IN ('merchant', 'buyer')),
+  decided_by text,
+  decision_reason text,
+  decided_at timestamptz,
+  -- Known when it ends or, if the buyer is refunded, when the refund begins.
+  ending text CHECK (ending IN ('resolved_by_merchant', 'decided_for_merchant', 'decided_for_buyer',
+    'accepted_by_merchant', 'not_resolved_in_time', 'settled_by_operator')),
+  ended_at timestamptz,
+  PRIMARY KEY (order_number, number)
 );
+-- Running disputes by their deadline.
+CREATE INDEX disputes_running ON disputes (respond_by, order_number) WHERE ended_at IS NULL;
+-- The same of one merchant, and its disputes that have ended.
+CREATE INDEX disputes_running_by_merchant
+  ON disputes (merchant_id, environment, respond_by, order_number) WHERE ended_at IS NULL;
+CREATE INDEX disputes_ended_by_merchant
+  ON disputes (merchant_id, environment, ended_at, order_number) WHERE ended_at IS NOT NULL;
+
+CREATE TYPE wakeup_cause AS ENUM ('creation', 'command', 'dispute', 'release', 'delivery');
+
+-- Orders that their workflow must look at. Whatever leaves something for a workflow writes a line in
+-- the same statement; the sweep wakes the orders whose lines are due. docs/adr/0001 says who removes a
+-- line. It is a separate table, because changing a flag in orders would update all of its indexes. Of a
+-- delivery, its own row is the line: see the view `wakeups`.
+CREATE TABLE order_wakeups (
+  order_number text NOT NULL,
+  cause wakeup_cause NOT NULL,
+  -- The id of the command; empty of a creation and a release.
+  cause_id text NOT NULL,
+  written_at timestamptz NOT NULL DEFAULT service_now(),
+  due_at timestamptz NOT NULL,
+  PRIMARY KEY (order_number, cause, cause_id)
+);
+CREATE INDEX order_wakeups_due ON order_wakeups (due_at);
 
 -- The timeline of an order.
 CREATE TABLE order_steps (
@@ -111,17 +135,12 @@ CREATE TABLE order_steps (
   at timestamptz NOT NULL,
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
   status order_status NOT NULL,
-  -- The complete step as the workflow made it. The workflow adopts it if its task was lost.
+  -- The complete step as the workflow made it. The workflow takes it over if its task was lost.
   step jsonb NOT NULL,
-  -- Recorded for an Update that the API has not acknowledged: the workflow task may be lost, and
-  -- with it the Update, so that the workflow does not have this step. See docs/adr/0001.
-  unacknowledged boolean NOT NULL,
   command_id text,
   details jsonb,
   PRIMARY KEY (order_number, step_number)
 );
--- The sweeper reads this index, in which rows normally stay for a moment.
-CREATE INDEX order_steps_unacknowledged ON order_steps (recorded_at) WHERE unacknowledged;
 CREATE UNIQUE INDEX order_steps_by_command ON order_steps (order_number, command_id)
   WHERE command_id IS NOT NULL;
 

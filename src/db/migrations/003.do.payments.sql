@@ -56,6 +56,8 @@ CREATE TABLE payments (
   -- Its reference at banks and in UPI apps, if the gateway reports it.
   utr text,
   captured_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When a process began to notify the order of it.
+  notified_at timestamptz,
   -- The process that is moving this money at the gateway: see src/payments/money-lease.ts.
   money_lease_token text,
   money_lease_ends_at timestamptz,
@@ -71,15 +73,6 @@ CREATE INDEX payments_by_order ON payments (order_number);
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
-
--- Failed payments, so that a repeated callback records one PAYMENT_FAILED.
-CREATE TABLE failed_payments (
-  gateway text NOT NULL,
-  gateway_payment_id text NOT NULL,
-  order_number text NOT NULL REFERENCES orders,
-  at timestamptz NOT NULL DEFAULT service_now(),
-  PRIMARY KEY (gateway, gateway_payment_id)
-);
 
 -- Each callback as received, written before it is processed.
 CREATE TABLE gateway_callbacks (

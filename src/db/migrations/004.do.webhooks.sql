@@ -23,11 +23,13 @@ CREATE TABLE webhook_deliveries (
   next_attempt_at timestamptz,
   -- When the last scheduled attempt is due, while it is the only one left.
   last_attempt_due_at timestamptz,
-  -- next_attempt_at is reserved at its endpoint, so the attempt need not wait again.
-  has_reservation boolean NOT NULL DEFAULT false,
+  -- How often since the last attempt its endpoint was full; each time it waits longer.
+  postponements integer NOT NULL DEFAULT 0,
   -- A running attempt: a second one is refused until it ends or this time has passed.
   attempt_token text,
   attempt_until timestamptz,
+  -- When the order is woken to send it; NULL once it has ended or the order's workflow sends it.
+  wake_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   settled_at timestamptz
 );
@@ -37,12 +39,21 @@ CREATE INDEX webhook_deliveries_by_merchant
 -- The delivery that has been due for longest. A delivery that has settled is not in it.
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at)
   WHERE state = 'PENDING';
+CREATE INDEX webhook_deliveries_to_wake ON webhook_deliveries (wake_at) WHERE wake_at IS NOT NULL;
 -- Which merchants must be warned; their pages count these rows.
 CREATE INDEX webhook_deliveries_one_attempt_left
   ON webhook_deliveries (merchant_id, environment, last_attempt_due_at)
   WHERE last_attempt_due_at IS NOT NULL;
 -- "Retry all that failed since" reads this index.
 CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (settled_at) WHERE state = 'FAILED';
+
+-- All that the sweep wakes orders for. The row of a delivery is its line: changing it costs nothing beside
+-- what an attempt changes there.
+CREATE VIEW wakeups AS
+  SELECT order_number, cause, cause_id, written_at, due_at FROM order_wakeups
+  UNION ALL
+  SELECT e.order_number, 'delivery', d.delivery_id, e.at, d.wake_at
+  FROM webhook_deliveries d JOIN order_events e USING (event_id) WHERE d.wake_at IS NOT NULL;
 
 CREATE TYPE attempt_kind AS ENUM ('scheduled', 'manual');
 
@@ -108,15 +119,3 @@ CREATE TABLE webhook_warnings (
   PRIMARY KEY (merchant_id, environment)
 );
 CREATE INDEX webhook_warnings_open ON webhook_warnings (merchant_id) WHERE mailed_at IS NULL;
-
--- An endpoint at which webhooks had to wait for a place or timed out. Other endpoints have no row.
-CREATE TABLE webhook_endpoints (
-  -- Scheme, host and port: connections, and so places, are shared by origin.
-  origin text PRIMARY KEY,
-  -- When the next waiting webhook gets a place; all earlier times are reserved.
-  next_free_at timestamptz NOT NULL,
-  -- How long an attempt is expected to hold its place.
-  attempt_ms double precision NOT NULL,
-  -- Attempts that timed out since the last success.
-  timeouts integer NOT NULL DEFAULT 0
-);

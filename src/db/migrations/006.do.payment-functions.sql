@@ -109,6 +109,12 @@ BEGIN
   WHERE known.state IN ('pending', 'open') AND known.state <> excluded.state
     AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
+  -- Its release may have waited for this.
+  IF reversal.ended_at IS NOT NULL AND o.status = 'DELIVERED' AND o.pending_operation IS NULL
+      AND o.completes_at <= service_now() THEN
+    INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+    VALUES (o.order_number, 'release', '', service_now()) ON CONFLICT DO NOTHING;
+  END IF;
   IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
     RETURN jsonb_build_object('orderNumber', o.order_number, 'outcome',
       CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'recorded' END);
@@ -139,10 +145,13 @@ END $$;
 -- Reserves the one open session of an order. It locks the order's row, so that no second session is
 -- opened, and none while the order is closing its payment.
 CREATE FUNCTION reserve_payment_session(
-  p_order_number text, p_session_id text, p_session_ms bigint,
-  p_max_sessions integer, p_opening_seconds integer
+  p_order_number text, p_session_id text, p_session_ms bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
+  -- The contract's limit for one order.
+  max_sessions CONSTANT integer := 20;
+  -- How long a session blocks others when the process that was opening it has died.
+  opening_for CONSTANT interval := '30 seconds';
   o orders;
   open payment_sessions;
   merchant merchants;
@@ -169,14 +178,14 @@ BEGIN
   IF open.state = 'OPEN' AND open.expires_at > service_now() THEN
     RETURN 'open';
   ELSIF open.state = 'OPENING'
-    AND open.created_at > service_now() - p_opening_seconds * interval '1 second' THEN
+    AND open.created_at > service_now() - opening_for THEN
     RETURN 'opening';
   ELSIF open.state = 'OPENING' THEN
     UPDATE payment_sessions SET state = 'FAILED', ended_at = service_now()
     WHERE session_id = open.session_id;
   END IF;
   IF (SELECT count(*) FROM payment_sessions
-      WHERE order_number = p_order_number AND state <> 'FAILED') >= p_max_sessions THEN
+      WHERE order_number = p_order_number AND state <> 'FAILED') >= max_sessions THEN
     RETURN 'limit';
   END IF;
   INSERT INTO payment_sessions (session_id, order_number, environment, gateway, expires_at)

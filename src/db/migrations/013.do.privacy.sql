@@ -8,8 +8,19 @@
 ALTER TABLE orders ADD COLUMN erased_at timestamptz;
 ALTER TABLE orders ADD CONSTRAINT erased_order_has_no_personal_data CHECK (erased_at IS NULL OR (
   (buyer_email, buyer_phone, buyer_name, description) = ('', '', '', '')
-  AND num_nonnulls(dispute_reason, dispute_evidence, dispute_resolution, dispute_decision_reason,
-    cancel_reason) = 0));
+  AND cancel_reason IS NULL));
+
+-- A migration that adds a column to orders creates this and the following view again.
+SELECT create_row_writer('orders');
+-- An order with its latest dispute.
+CREATE VIEW orders_with_dispute AS
+SELECT o.*, d.reason AS dispute_reason, d.raised_at AS dispute_raised_at,
+  d.respond_by AS dispute_respond_by, d.evidence AS dispute_evidence,
+  d.resolution AS dispute_resolution, d.decided_for AS dispute_decided_for,
+  d.decision_reason AS dispute_decision_reason, d.decided_at AS dispute_decided_at,
+  d.ended_at AS dispute_ended_at
+FROM orders o
+LEFT JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count;
 
 -- The event of an erased order has no body: it cannot be sent again.
 ALTER TABLE webhook_deliveries ADD COLUMN is_erased boolean NOT NULL DEFAULT false;
@@ -46,6 +57,19 @@ END $$;
 CREATE TRIGGER commands_of_erased_orders BEFORE INSERT ON order_commands
   FOR EACH ROW EXECUTE FUNCTION blank_command_of_erased_order();
 
+-- As the CHECK of orders: no text of an erased order's dispute has a value from then on.
+CREATE FUNCTION refuse_text_of_erased_order() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM orders
+      WHERE order_number = NEW.order_number AND erased_at IS NOT NULL) THEN
+    RAISE check_violation USING MESSAGE = 'The data of order ' || NEW.order_number || ' was erased';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER disputes_of_erased_orders BEFORE INSERT OR UPDATE ON disputes FOR EACH ROW
+  WHEN (num_nonnulls(NEW.reason, NEW.evidence, NEW.resolution, NEW.decision_reason) > 0)
+  EXECUTE FUNCTION refuse_text_of_erased_order();
+
 -- The names under which callbacks, alerts and sessions know an order.
 CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
   SELECT array_remove(array_agg(id), NULL) FROM (
@@ -53,7 +77,9 @@ CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
     UNION SELECT session_id FROM payment_sessions WHERE order_number = o.order_number
     UNION SELECT gateway_session_id FROM payment_sessions WHERE order_number = o.order_number
     UNION SELECT gateway_payment_id FROM payments WHERE order_number = o.order_number
-    UNION SELECT gateway_payment_id FROM failed_payments WHERE order_number = o.order_number
+    -- Failed payments.
+    UNION SELECT substr(command_id, 8) FROM order_commands
+      WHERE order_number = o.order_number AND command_id LIKE 'failed:%'
     UNION SELECT reversal_id FROM gateway_reversals WHERE order_number = o.order_number
   ) AS named (id)
 $$;
@@ -75,10 +101,8 @@ LANGUAGE sql STABLE AS $$
   SELECT 'not_final', o.status::text WHERE o.status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED')
   UNION ALL SELECT 'pending_operation', o.pending_operation->>'kind'
     WHERE o.pending_operation IS NOT NULL
-  UNION ALL SELECT 'not_started', NULL
-    WHERE EXISTS (SELECT FROM unstarted_orders u WHERE u.order_number = o.order_number)
-  UNION ALL SELECT 'step_unacknowledged', min(s.kind) FROM order_steps s
-    WHERE s.order_number = o.order_number AND s.unacknowledged HAVING count(*) > 0
+  UNION ALL SELECT 'not_woken', min(w.cause)::text FROM order_wakeups w
+    WHERE w.order_number = o.order_number HAVING count(*) > 0
   UNION ALL SELECT 'delivery_pending', d.delivery_id
     FROM order_events e JOIN webhook_deliveries d USING (event_id)
     WHERE e.order_number = o.order_number AND d.state = 'PENDING'
@@ -133,9 +157,10 @@ BEGIN
   UPDATE orders SET
     buyer_email = '', buyer_phone = '', buyer_name = '', description = '',
     idempotency_key = erased_key(merchant_id, idempotency_key), request_hash = '',
-    dispute_reason = NULL, dispute_evidence = NULL, dispute_resolution = NULL,
-    dispute_decision_reason = NULL, cancel_reason = NULL, erased_at = service_now()
+    cancel_reason = NULL, erased_at = service_now()
   WHERE order_number = p_order_number AND erased_at IS NULL;
+  UPDATE disputes SET reason = NULL, evidence = NULL, resolution = NULL, decision_reason = NULL
+  WHERE order_number = p_order_number;
   UPDATE order_steps SET details = (
     SELECT jsonb_object_agg(key, value) FROM jsonb_each(details)
     WHERE key IN ('gateway_payment_id', 'utr', 'recovered', 'by', 'for', 'seconds'))

@@ -2,16 +2,12 @@ import type { Sql } from '../../db/client.ts';
 import { readDisputes } from '../../orders/disputes.ts';
 import type { DisputeDecision } from '../../orders/operator-commands.ts';
 import type { OrderRow } from '../../orders/rows.ts';
-import type { Consequences } from '../../payments/consequences.ts';
 import type { OutsideSettlement } from '../../payments/settle-outside.ts';
 import { disputeText } from './dispute-list.ts';
 import { blocks, facts, quoted, rupees } from './text.ts';
 
 /** The sentences about consequences, loaded on demand. */
-async function consequencesOf(sql: Sql): Promise<Consequences> {
-  const { createConsequences } = await import('../../payments/consequences.ts');
-  return createConsequences(sql, inr);
-}
+const consequences = () => import('../../payments/consequences.ts');
 
 const inr = (amountPaise: number) => `INR ${rupees(amountPaise)}`;
 
@@ -25,8 +21,8 @@ export async function describeDecision(
   orderNumber: string,
   { winner, reason }: DisputeDecision,
 ): Promise<string> {
-  const consequences = await consequencesOf(sql);
-  const { order, sentence } = await consequences.ofDecision(orderNumber, winner);
+  const { consequenceOfDecision } = await consequences();
+  const { order, sentence } = await consequenceOfDecision(sql, inr, orderNumber, winner);
   const disputes = await readDisputes(sql, orderNumber);
   return blocks(
     headOf(order),
@@ -46,8 +42,8 @@ export async function describeRefund(
   orderNumber: string,
   reason: string,
 ): Promise<string> {
-  const consequences = await consequencesOf(sql);
-  const { order, sentence } = await consequences.ofRefund(orderNumber);
+  const { consequenceOfRefund } = await consequences();
+  const { order, sentence } = await consequenceOfRefund(sql, inr, orderNumber);
   return blocks(headOf(order), sentence, `The order's timeline will say:\n${quoted(reason)}`);
 }
 
@@ -60,8 +56,8 @@ export async function describeSettlement(
   sql: Sql,
   { orderNumber, outcome, reference, reason }: OutsideSettlement,
 ): Promise<string> {
-  const consequences = await consequencesOf(sql);
-  const { order, sentence } = await consequences.ofSettlement(orderNumber, outcome);
+  const { consequenceOfSettlement } = await consequences();
+  const { order, sentence } = await consequenceOfSettlement(sql, inr, orderNumber, outcome);
   return blocks(
     headOf(order),
     sentence,

@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/index.ts';
+import { DELIVERY_STATES } from '../../webhooks/attempt-log.ts';
 import type { Delivery, DeliveryAttempt } from '../../webhooks/delivery-list.ts';
 import { listDeliveries, showDelivery } from '../../webhooks/delivery-list.ts';
 import { retryDelivery, retryFailedSince } from '../../webhooks/manual-retry.ts';
@@ -7,8 +8,6 @@ import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, timeOf } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, quoted, table, timeText } from './text.ts';
-
-const STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 
 const OUTCOMES = {
   delivered: 'The endpoint accepted it: DELIVERED.',
@@ -39,7 +38,11 @@ const listCommand = defineCommand({
     merchant: ANY_MERCHANT,
     environment: ANY_ENVIRONMENT,
     order: { value: 'N', help: 'Only of this order' },
-    state: { value: STATES.join('|'), help: 'Only deliveries in this state', choices: STATES },
+    state: {
+      value: DELIVERY_STATES.join('|'),
+      help: 'Only deliveries in this state',
+      choices: DELIVERY_STATES,
+    },
     limit: { value: 'COUNT', help: 'At most this many rows', fallback: '1000' },
   },
   async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {

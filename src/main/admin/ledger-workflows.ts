@@ -1,5 +1,5 @@
 import type { LedgerFault } from '../../ledger/queries.ts';
-import type { MissingWorkflow } from '../../orders/missing-workflows.ts';
+import type { Difference } from '../../orders/compare-orders.ts';
 import type { AdminService } from './service.ts';
 import { isTemporalError, temporalLineOf } from './temporal-error.ts';
 
@@ -35,8 +35,8 @@ export async function compareWithTemporal(service: AdminService): Promise<Workfl
   const { config, sql, log } = service;
   if (config.temporalAddress === undefined)
     return notCompared('TEMPORAL_ADDRESS is not set.', false);
-  const [{ findMissingWorkflows }, { createOrderWorkflows }] = await Promise.all([
-    import('../../orders/missing-workflows.ts'),
+  const [{ listDifferences }, { createOrderWorkflows }] = await Promise.all([
+    import('../../orders/compare-orders.ts'),
     import('../../temporal/order-workflows.ts'),
   ]);
   const client = await service.temporal();
@@ -45,20 +45,26 @@ export async function compareWithTemporal(service: AdminService): Promise<Workfl
     await client.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, () =>
       client.workflowService.getSystemInfo({}),
     );
-    const { comparedCount, missingCount, missing } = await findMissingWorkflows(
-      { sql, log, workflows },
-      MAX_NAMED,
-    );
-    const faults = missing.map(faultOf);
-    return { comparedCount, faultCount: missingCount, faults, notCompared: null, failed: false };
+    const { compared, differences } = await listDifferences({ sql, log, workflows });
+    const faults = differences.flatMap(faultsOf);
+    return {
+      comparedCount: compared,
+      faultCount: faults.length,
+      faults: faults.slice(0, MAX_NAMED),
+      notCompared: null,
+      failed: false,
+    };
   } catch (error) {
     if (!isTemporalError(error)) throw error;
     return notCompared(temporalLineOf(error), true);
   }
 }
 
-function faultOf({ orderNumber, status, workflow }: MissingWorkflow): LedgerFault {
-  const why = workflow === 'closed' ? 'its workflow has ended' : 'it has no workflow';
-  const fault = `${status}, but ${why}: run admin order recover`;
-  return { rule: 'workflow', subject: orderNumber, fault };
+/** Another status is no fault: the workflow may be recording a step at this moment. */
+function faultsOf(difference: Difference): LedgerFault[] {
+  const { orderNumber: subject, kind } = difference;
+  if (kind !== 'missing' && kind !== 'closed') return [];
+  const why = kind === 'closed' ? 'its workflow has ended' : 'it has no workflow';
+  const fault = `${difference.status}, but ${why}: run admin order recover`;
+  return [{ rule: 'workflow', subject, fault }];
 }

@@ -11,31 +11,25 @@ async function recoveryDeps({ sql, log, temporal }: AdminService) {
 const GATEWAY_TIMEOUT_MS = 10_000;
 const DAY_MS = 24 * 3600_000;
 
-/** Compares open orders with their workflows, then finds what a restored database has lost. */
+/** Wakes the orders that differ from their workflows, then finds what a restored database has lost. */
 async function recoverAll(service: AdminService, since: Date) {
-  const [compare, changed, lostOrders, webhooks, payments, { composeGateways }] = await Promise.all(
-    [
-      import('../../orders/compare-orders.ts'),
-      import('../../orders/catch-up-changed.ts'),
-      import('../../orders/lost-orders.ts'),
-      import('../../orders/unsent-webhooks.ts'),
-      import('../../payments/recover-payments.ts'),
-      import('../compose.ts'),
-    ],
-  );
+  const [orders, lostOrders, payments, { composeGateways }] = await Promise.all([
+    import('../../orders/compare-orders.ts'),
+    import('../../orders/lost-orders.ts'),
+    import('../../payments/recover-payments.ts'),
+    import('../compose.ts'),
+  ]);
   const deps = await recoveryDeps(service);
   const gateways = await composeGateways(service, GATEWAY_TIMEOUT_MS);
-  const { compared, recovered } = await compare.compareOrders(deps);
-  const signalled = await changed.catchUpChanged(deps, since);
-  const unsent = await webhooks.sendUnsentWebhooks(deps);
+  const { compared, woken } = await orders.compareOrders(deps, { changedSince: since });
+  const unsent = await orders.wakeOrdersWithWebhooks(deps);
   const lost = await lostOrders.alertLostOrders(deps, since);
   const sessions = await payments.recoverPayments({ ...deps, gateways }, since.getTime());
   return {
-    data: { compared, recovered, signalled, unsent, lost, sessions },
+    data: { compared, woken, unsent, lost, sessions },
     text: facts({
       Compared: compared,
-      Recovered: recovered,
-      'Signalled to compare their steps': signalled,
+      Woken: woken,
       'With unsent webhooks': unsent,
       'Lost by the database': lost,
       'Payment sessions checked': sessions,
@@ -45,19 +39,20 @@ async function recoverAll(service: AdminService, since: Date) {
 
 const OUTCOMES = {
   started: 'Its workflow was missing, and is started again.',
-  signalled: 'Its workflow runs, and now compares its state with the database.',
+  signalled: 'Its workflow runs, and now reads what the database has.',
   final: 'It is final: there is nothing to recover.',
 } as const;
 
 /** `order recover` */
 export const recoverCommand = defineCommand({
   name: 'order recover',
-  summary: 'Reconcile an order, or all, with its workflow, such as after a backup was restored',
-  notes: `Starts the workflow of an order that has none; a running workflow compares its state with the database. Steps
+  summary:
+    'Wake an order, or all that differ from their workflows, such as after a backup was restored',
+  notes: `Starts the workflow of an order that has none; a running workflow reads what the database has. Steps
 that only one side has are copied to the other. Nothing is paid out twice: the gateway is asked first. --all compares
-the status of every order that is not final, and changes only those that differ; it also sends unsent webhooks, those
+the status of every order that is not final, and wakes those that differ; it also sends unsent webhooks, those
 of final orders included. It also finds what a restored database has lost since --since, a time before the backup was
-made: steps, by signalling each workflow that has changed since then; ended orders, each of which raises an alert;
+made: steps, by waking each order whose workflow has changed since then; ended orders, each of which raises an alert;
 and payments, by asking the gateway about every payment session since then. Run it again a minute later: Temporal's
 list of workflows lags behind.`,
   options: {

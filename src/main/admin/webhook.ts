@@ -6,12 +6,11 @@ import {
   rotateWebhookSecret,
   saveWebhookUrl,
 } from '../../webhooks/endpoints.ts';
-import { resealSecrets } from '../../webhooks/reseal.ts';
 import { createUrlCheck, webhookRules } from '../webhook-rules.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, table } from './text.ts';
+import { blocks, facts } from './text.ts';
 
 const SHOWN_ONCE = 'The secret is shown only once. Its prefix whsec_ is part of the signing key.';
 
@@ -122,26 +121,6 @@ delivery is recorded. In production only TEST can be sent.`,
   },
 });
 
-const rotateKeysCommand = defineCommand({
-  name: 'webhook rotate-keys',
-  summary: 'Re-encrypt all webhook secrets with the newest key of WEBHOOK_SECRET_KEYS',
-  notes: `First put the new key in front of the old ones in WEBHOOK_SECRET_KEYS, for every process of the service;
-then run this; then remove the old keys. Merchants are not affected. It can be interrupted and run again.`,
-  options: {},
-  async run(service) {
-    const data = await resealSecrets(endpointDeps(service));
-    const { unreadable } = data;
-    const text = facts({
-      'Re-encrypted': data.resealed,
-      'Already with the newest key': data.current,
-      'Cannot be decrypted': unreadable.length,
-    });
-    const rows = unreadable.map((one) => [one.merchantId, one.environment, one.reason]);
-    const list = rows.length > 0 && table(['MERCHANT', 'ENVIRONMENT', 'REASON'], rows);
-    return { data, text: blocks(text, list), failed: unreadable.length > 0 };
-  },
-});
-
 /** The commands for webhook URLs and secrets. */
 export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
   setCommand,
@@ -149,5 +128,4 @@ export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
   rotateCommand,
   removeCommand,
   testCommand,
-  rotateKeysCommand,
 ];

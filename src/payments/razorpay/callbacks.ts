@@ -1,12 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type {
-  CallbackHeaders,
-  CallbackResult,
-  GatewayEvent,
-  GatewayPayment,
-  PaymentGateway,
-} from '../gateway.ts';
-import { presentChargeback, presentPayment, presentRefund, presentSession } from './present.ts';
+import type { CallbackHeaders, CallbackResult, GatewayEvent, PaymentGateway } from '../gateway.ts';
+import { presentChargeback, presentPayment, presentRefund } from './present.ts';
 import {
   disputePayloadSchema,
   paymentPayloadSchema,
@@ -33,34 +27,29 @@ function isSigned(rawBody: Uint8Array, signature: string, secret: string): boole
   return timingSafeEqual(Buffer.from(signature, 'hex'), expected);
 }
 
-const CAPTURED: ReadonlySet<GatewayPayment['status']> = new Set(['captured', 'refunded']);
-
 /** The union's members without the properties that they share. */
 type EventBody = GatewayEvent extends infer Event
   ? Event extends GatewayEvent
-    ? Omit<Event, 'eventId' | 'name' | 'occurredAtMs'>
+    ? Omit<Event, 'eventId' | 'name'>
     : never
   : never;
 
 function paymentEvent(payload: unknown): EventBody {
-  const { payment: paymentPart, qr_code: qrCodePart } = paymentPayloadSchema.parse(payload);
-  const payment = presentPayment(paymentPart.entity);
-  const gatewaySessionId = qrCodePart?.entity.id ?? null;
-  if (CAPTURED.has(payment.status)) return { type: 'payment_captured', payment, gatewaySessionId };
-  if (payment.status === 'failed') return { type: 'payment_failed', payment, gatewaySessionId };
-  return { type: 'ignored' };
+  const { payment, qr_code: qrCode } = paymentPayloadSchema.parse(payload);
+  const gatewaySessionId = qrCode?.entity.id ?? null;
+  return { type: 'payment', payment: presentPayment(payment.entity), gatewaySessionId };
 }
 
 function refundEvent(payload: unknown): EventBody {
-  const { refund: refundPart, payment } = refundPayloadSchema.parse(payload);
-  const refund = presentRefund(refundPart.entity);
-  return { type: `refund_${refund.status}`, refund, payment: paymentIn(payment) };
+  const { refund, payment } = refundPayloadSchema.parse(payload);
+  const reversal = presentRefund(refund.entity);
+  return { type: 'reversal', reversal, payment: paymentIn(payment) };
 }
 
 function disputeEvent(payload: unknown): EventBody {
   const { dispute, payment } = disputePayloadSchema.parse(payload);
-  const chargeback = presentChargeback(dispute.entity);
-  return { type: 'chargeback', chargeback, payment: paymentIn(payment) };
+  const reversal = presentChargeback(dispute.entity);
+  return { type: 'reversal', reversal, payment: paymentIn(payment) };
 }
 
 const paymentIn = (part: { entity: Payment } | undefined) =>
@@ -71,7 +60,7 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'qr_code.credited': paymentEvent,
   'qr_code.closed': (payload) => ({
     type: 'session_closed',
-    session: presentSession(qrCodePayloadSchema.parse(payload).qr_code.entity),
+    gatewaySessionId: qrCodePayloadSchema.parse(payload).qr_code.entity.id,
   }),
   'payment.captured': paymentEvent,
   'payment.failed': paymentEvent,
@@ -88,13 +77,12 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
 
 function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
-  const { event: name, created_at, payload } = webhookSchema.parse(JSON.parse(text));
+  const { event: name, payload } = webhookSchema.parse(JSON.parse(text));
   const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
   const bodyHash = () => createHash('sha256').update(rawBody).digest('hex');
   return {
     eventId: header(headers, EVENT_ID_HEADER) ?? bodyHash(),
     name,
-    occurredAtMs: created_at === undefined ? null : created_at * 1000,
     ...(read?.(payload) ?? { type: 'ignored' }),
   };
 }

@@ -11,8 +11,8 @@ export function createChargebacks(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'fetchChargeback' | 'listNewestChargebacks'> {
   return {
-    async fetchChargeback(gatewayChargebackId) {
-      const path = `${DISPUTES}/${encodeURIComponent(gatewayChargebackId)}`;
+    async fetchChargeback(reversalId) {
+      const path = `${DISPUTES}/${encodeURIComponent(reversalId)}`;
       const answer = await client.call({ method: 'GET', path }, disputeSchema);
       return presentChargeback(valueOf('fetchChargeback', answer));
     },

@@ -1,10 +1,8 @@
 import { Agent } from 'undici';
-import type { Dispatcher } from 'undici';
 import type { CallLog } from '../adapter.ts';
 import type { PaymentGateway } from '../gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
-import { createBuyer } from './buyer.ts';
 import { createChargebacks } from './chargebacks.ts';
 import { createLinkedAccounts } from './linked-accounts.ts';
 import { presentPayment } from './present.ts';
@@ -24,9 +22,6 @@ export interface RazorpayGatewayOptions {
   timeoutMs?: number;
   /** The limit for all calls of `closeSession` together; 4 s by default. */
   closeTimeoutMs?: number;
-  /** The connections to use. By default the gateway creates its own, which `close` ends. */
-  dispatcher?: Dispatcher;
-  now?: () => number;
   /** Receives one line for each call. */
   log?: CallLog;
 }
@@ -40,16 +35,15 @@ export type RazorpayGateway = PaymentGateway & { close(): Promise<void> };
  * uses this adapter too.
  */
 export function createRazorpayGateway(options: RazorpayGatewayOptions): RazorpayGateway {
-  const { timeoutMs = 10_000, closeTimeoutMs = 4_000, now = Date.now } = options;
-  const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: timeoutMs } });
+  const { timeoutMs = 10_000, closeTimeoutMs = 4_000 } = options;
+  const dispatcher = new Agent({ connect: { timeout: timeoutMs } });
   const client = createRazorpayClient({ ...options, timeoutMs, dispatcher });
   return {
-    ...createSessions(client, { closeTimeoutMs, now }),
+    ...createSessions(client, closeTimeoutMs),
     ...createTransfers(client),
     ...createRefunds(client),
     ...createChargebacks(client),
     ...createLinkedAccounts(client),
-    ...createBuyer(client),
     ...createCallbackParser(options.webhookSecret),
 
     async fetchPayment(gatewayPaymentId) {
@@ -58,8 +52,6 @@ export function createRazorpayGateway(options: RazorpayGatewayOptions): Razorpay
       return presentPayment(valueOf('fetchPayment', answer));
     },
 
-    async close() {
-      if (options.dispatcher === undefined) await dispatcher.close();
-    },
+    close: () => dispatcher.close(),
   };
 }

@@ -1,7 +1,6 @@
 import type {
-  GatewayChargeback,
   GatewayPayment,
-  GatewayRefund,
+  GatewayReversal,
   GatewaySession,
   GatewayTransfer,
   OpenSessionInput,
@@ -26,8 +25,6 @@ function textNote(notes: Record<string, unknown>, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-const msFromSeconds = (seconds: number) => seconds * 1000;
-
 /** Converts a QR code to the port's session. */
 export function presentSession(qrCode: QrCode): GatewaySession {
   return {
@@ -35,8 +32,6 @@ export function presentSession(qrCode: QrCode): GatewaySession {
     state: qrCode.status === 'active' ? 'open' : 'closed',
     orderNumber: textNote(qrCode.notes, 'order_number'),
     sessionId: textNote(qrCode.notes, 'session_id'),
-    amountPaise: qrCode.payment_amount ?? null,
-    closesAtMs: qrCode.close_by == null ? null : msFromSeconds(qrCode.close_by),
   };
 }
 
@@ -54,37 +49,38 @@ export function presentPayment(payment: Payment): GatewayPayment {
     failure: payment.status === 'failed' ? failure : null,
     // Of a payment by UPI, the retrieval reference number is the UTR.
     utr: payment.acquirer_data?.rrn ?? null,
-    createdAtMs: msFromSeconds(payment.created_at),
   };
 }
 
 /** Converts a refund to the port's. */
-export function presentRefund(refund: Refund): GatewayRefund {
+export function presentRefund(refund: Refund): GatewayReversal {
   return {
-    gatewayRefundId: refund.id,
+    reversalId: refund.id,
     gatewayPaymentId: refund.payment_id,
-    status: refund.status,
+    kind: 'refund',
     amountPaise: refund.amount,
-    createdAtMs: msFromSeconds(refund.created_at),
+    state: refund.status,
     idempotencyKey: textNote(refund.notes, 'idempotency_key'),
   };
 }
 
 /** Converts a dispute to the port's chargeback. Closed without a deduction counts as `won`. */
-export function presentChargeback(dispute: Dispute): GatewayChargeback {
+export function presentChargeback(dispute: Dispute): GatewayReversal {
   const deductedPaise = dispute.amount_deducted ?? 0;
   return {
-    gatewayChargebackId: dispute.id,
+    reversalId: dispute.id,
     gatewayPaymentId: dispute.payment_id,
+    kind: 'chargeback',
     amountPaise: deductedPaise > 0 ? deductedPaise : dispute.amount,
     state: chargebackState(dispute.status, deductedPaise),
+    idempotencyKey: null,
   };
 }
 
 function chargebackState(
   status: Dispute['status'],
   deductedPaise: number,
-): GatewayChargeback['state'] {
+): GatewayReversal['state'] {
   if (status === 'open' || status === 'under_review') return 'open';
   return status === 'lost' || deductedPaise > 0 ? 'lost' : 'won';
 }
@@ -92,12 +88,8 @@ function chargebackState(
 /** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {
   const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
-  const settledState = transfer.on_hold ? 'held' : 'released';
-  return {
-    gatewayTransferId: transfer.id,
-    state: isUnderWay ? 'pending' : settledState,
-    amountPaise: transfer.amount,
-  };
+  if (isUnderWay) return { state: 'pending' };
+  return { state: transfer.on_hold ? 'held' : 'released' };
 }
 
 /** Whether this refund or transfer was made under this key. */

@@ -5,7 +5,7 @@ import { listAll } from './list-all.ts';
 import { madeUnder, presentRefund, shortText } from './present.ts';
 import { refundSchema } from './schemas.ts';
 import type { Refund } from './schemas.ts';
-import { assertSameAmount, settle } from './settle.ts';
+import { assertSameAmount, moveOnce } from './move-once.ts';
 import { listTransfers } from './transfers.ts';
 
 const paymentPath = (gatewayPaymentId: string) =>
@@ -58,7 +58,7 @@ export function createRefunds(
       if (failed > 0) headerKey = `${input.idempotencyKey}-${failed}`;
       return live;
     };
-    return settle({ operation: 'refund', find, make: () => make(input, headerKey) });
+    return moveOnce({ operation: 'refund', find, make: () => make(input, headerKey) });
   }
 
   return {

@@ -13,8 +13,6 @@ const notes = z
   .transform((given): Record<string, unknown> => given ?? {});
 
 const paise = z.number().int().nonnegative();
-/** A time in Unix seconds; some webhook samples show it as a string. */
-const unixSeconds = z.coerce.number().int().nonnegative();
 
 /** The id and kind of an entity. */
 const entity = <const Kind extends string>(kind: Kind) => ({
@@ -35,11 +33,9 @@ export const qrCodeSchema = z.object({
   image_url: z.string(),
   /** Only if Razorpay has enabled the feature for the account: api/qr-codes/image-content. */
   image_content: z.string().optional(),
-  payment_amount: paise.nullish(),
-  close_by: unixSeconds.nullish(),
   notes,
 });
-/** A parsed QR code; amounts in paise, times in Unix seconds. */
+/** A parsed QR code. */
 export type QrCode = z.infer<typeof qrCodeSchema>;
 
 /** api/payments; `rrn` is the UTR of a UPI payment. */
@@ -53,17 +49,15 @@ export const paymentSchema = z.object({
   error_description: z.string().nullish(),
   acquirer_data: z.object({ rrn: z.string().nullish() }).nullish(),
   notes,
-  created_at: unixSeconds,
 });
-/** A parsed payment; amounts in paise, times in Unix seconds. */
+/** A parsed payment; amounts in paise. */
 export type Payment = z.infer<typeof paymentSchema>;
 
 /** api/refunds. */
 export const refundSchema = returned('refund', ['pending', 'processed', 'failed']).extend({
   notes,
-  created_at: unixSeconds,
 });
-/** A parsed refund; the amount in paise, times in Unix seconds. */
+/** A parsed refund; the amount in paise. */
 export type Refund = z.infer<typeof refundSchema>;
 
 /** api/disputes: the port's chargeback. */
@@ -113,7 +107,6 @@ const entityOf = <Entity extends z.ZodType>(schema: Entity) => z.object({ entity
 export const webhookSchema = z.object({
   entity: z.literal('event'),
   event: z.string().min(1),
-  created_at: unixSeconds.optional(),
   payload: z.record(z.string(), z.unknown()),
 });
 /** The payload of `payment.*` and `qr_code.credited`; only the latter contains the QR code. */

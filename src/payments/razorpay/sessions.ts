@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { GatewayRefused } from '../gateway.ts';
 import type {
-  ClosedSession,
   GatewayPayment,
   OpenSessionInput,
   OpenedSession,
@@ -10,13 +10,16 @@ import { gatewayError, valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
 import { listAll } from './list-all.ts';
 import { presentPayment, presentSession, sessionNotes, shortText } from './present.ts';
-import { collectionOf, paymentSchema, qrCodeSchema } from './schemas.ts';
+import { paymentSchema, qrCodeSchema } from './schemas.ts';
 
 /**
  * A QR code must be open for at least 2 minutes (api/qr-codes/create); half a minute more allows
  * for a clock behind Razorpay's. Reconciliation closes a session that ends earlier.
  */
 const MIN_OPEN_MS = 150_000;
+
+/** The UPI address with which Razorpay's test mode lets a payment succeed. */
+const PAYING_VPA = 'success@razorpay';
 
 const QR_CODES = '/v1/payments/qr_codes';
 const qrCodePath = (gatewaySessionId: string) =>
@@ -28,21 +31,12 @@ type Sessions = Pick<
   | 'closeSession'
   | 'fetchSession'
   | 'listSessions'
-  | 'findSessionOfPayment'
   | 'listSessionPayments'
+  | 'payAsBuyer'
 >;
 
-interface SessionOptions {
-  closeTimeoutMs: number;
-  now: () => number;
-}
-
-async function openQrCode(
-  client: RazorpayClient,
-  options: SessionOptions,
-  input: OpenSessionInput,
-): Promise<OpenedSession> {
-  const closesAtMs = Math.max(input.expiresAtMs, options.now() + MIN_OPEN_MS);
+async function openQrCode(client: RazorpayClient, input: OpenSessionInput): Promise<OpenedSession> {
+  const closesAtMs = Math.max(input.expiresAtMs, Date.now() + MIN_OPEN_MS);
   const body = {
     type: 'upi_qr',
     usage: 'single_use',
@@ -62,8 +56,6 @@ async function openQrCode(
     gatewaySessionId: qrCode.id,
     upiIntent: qrCode.image_content,
     pageUrl: qrCode.image_url,
-    // Razorpay may set another time than requested; its documentation says to use the returned one.
-    closesAtMs: qrCode.close_by == null ? closesAtMs : qrCode.close_by * 1000,
   };
 }
 
@@ -86,19 +78,12 @@ function stillOpen(closing: Closing) {
   return { kind: 'unknown', detail: 'the QR code is still open' } as const;
 }
 
-/** Returns a refunded payment too: the caller must record that the session was paid. */
-function closedSession(payments: GatewayPayment[]): ClosedSession {
-  const captured = payments.filter(({ status }) => status === 'captured' || status === 'refunded');
-  const payment = captured.find(({ refundedPaise }) => refundedPaise === 0) ?? captured[0];
-  return payment === undefined ? { state: 'closed' } : { state: 'paid', payment };
-}
-
 /** One deadline for all calls, because a merchant's cancel waits for them. */
 async function closeQrCode(
   client: RazorpayClient,
-  { closeTimeoutMs }: SessionOptions,
+  closeTimeoutMs: number,
   gatewaySessionId: string,
-): Promise<ClosedSession> {
+): Promise<GatewayPayment[]> {
   const signal = AbortSignal.timeout(closeTimeoutMs);
   const path = qrCodePath(gatewaySessionId);
   const close = { method: 'POST', path: `${path}/close`, signal } as const;
@@ -110,14 +95,14 @@ async function closeQrCode(
     if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
   }
   // In Razorpay's samples, the QR code's count of payments lags behind its list of payments.
-  return closedSession(await paymentsOf(client, 'closeSession', gatewaySessionId, signal));
+  return paymentsOf(client, 'closeSession', gatewaySessionId, signal);
 }
 
 /** Payment sessions as single-use UPI QR codes of a fixed amount. */
-export function createSessions(client: RazorpayClient, options: SessionOptions): Sessions {
+export function createSessions(client: RazorpayClient, closeTimeoutMs: number): Sessions {
   return {
-    openSession: (input) => openQrCode(client, options, input),
-    closeSession: (gatewaySessionId) => closeQrCode(client, options, gatewaySessionId),
+    openSession: (input) => openQrCode(client, input),
+    closeSession: (gatewaySessionId) => closeQrCode(client, closeTimeoutMs, gatewaySessionId),
     listSessionPayments: (gatewaySessionId) =>
       paymentsOf(client, 'listSessionPayments', gatewaySessionId),
 
@@ -131,12 +116,11 @@ export function createSessions(client: RazorpayClient, options: SessionOptions):
       return (await listAll(client, 'listSessions', source, qrCodeSchema)).map(presentSession);
     },
 
-    async findSessionOfPayment(gatewayPaymentId) {
-      const query = { payment_id: gatewayPaymentId };
-      const call = { method: 'GET', path: QR_CODES, query } as const;
-      const answer = await client.call(call, collectionOf(qrCodeSchema));
-      const [qrCode] = valueOf('findSessionOfPayment', answer).items;
-      return qrCode === undefined ? null : presentSession(qrCode);
+    /** At the gateway simulator: Razorpay's API cannot do this. */
+    async payAsBuyer(gatewaySessionId) {
+      const path = `/simulator/qr_codes/${encodeURIComponent(gatewaySessionId)}/pay`;
+      const call = { method: 'POST', path, body: { vpa: PAYING_VPA } } as const;
+      valueOf('payAsBuyer', await client.call(call, z.unknown()));
     },
   };
 }

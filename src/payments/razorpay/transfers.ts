@@ -6,7 +6,7 @@ import { listAll } from './list-all.ts';
 import { madeUnder, presentTransfer } from './present.ts';
 import { collectionOf, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
-import { assertSameAmount, settle } from './settle.ts';
+import { assertSameAmount, moveOnce } from './move-once.ts';
 
 const transfersPath = (gatewayPaymentId: string) =>
   `/v1/payments/${encodeURIComponent(gatewayPaymentId)}/transfers`;
@@ -74,7 +74,7 @@ export function createTransfers(
   }
 
   function transferOnce(operation: string, input: TransferInput, onHold: boolean) {
-    return settle({
+    return moveOnce({
       operation,
       find: () => find(operation, input),
       make: () => make(input, onHold),

@@ -59,20 +59,15 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
         gatewaySessionId: intent.id,
         upiIntent: `upi://pay?tr=${intent.id}`,
         pageUrl: `${given.baseUrl}/pay/${intent.id}`,
-        closesAtMs: intent.expiresAtMs,
       };
     },
     async closeSession(id) {
       const charge = await api<Charge | null>('POST', `/intents/${id}/cancel`);
-      return charge ? { state: 'paid', payment: presentCharge(charge) } : { state: 'closed' };
+      return charge ? [presentCharge(charge)] : [];
     },
     fetchSession: async (id) => presentIntent(await api<Intent>('GET', `/intents/${id}`)),
     listSessions: async (sinceMs) =>
       (await api<Intent[]>('GET', `/intents?since=${sinceMs}`)).map(presentIntent),
-    async findSessionOfPayment(id) {
-      const { intent } = await api<Charge>('GET', `/charges/${id}`);
-      return presentIntent(await api<Intent>('GET', `/intents/${intent}`));
-    },
     listSessionPayments: payments,
     fetchPayment: async (id) => presentCharge(await api<Charge>('GET', `/charges/${id}`)),
     listRefunds: async (id) =>
@@ -138,11 +133,7 @@ async function payOut(api: Api, input: TransferInput, held: boolean): Promise<Ga
     held,
   };
   const payout = await api<Payout>('POST', `/charges/${input.gatewayPaymentId}/payouts`, body);
-  return {
-    gatewayTransferId: payout.id,
-    state: payout.held ? 'held' : 'released',
-    amountPaise: payout.paise,
-  };
+  return { state: payout.held ? 'held' : 'released' };
 }
 
 function presentIntent(intent: Intent): GatewaySession {
@@ -151,8 +142,6 @@ function presentIntent(intent: Intent): GatewaySession {
     state: intent.open ? 'open' : 'closed',
     orderNumber: intent.order,
     sessionId: intent.session,
-    amountPaise: intent.paise,
-    closesAtMs: intent.expiresAtMs,
   };
 }
 
@@ -167,17 +156,16 @@ function presentCharge(charge: Charge): GatewayPayment {
     sessionId: charge.session,
     failure: null,
     utr: null,
-    createdAtMs: charge.atMs,
   };
 }
 
 function presentRefund(refund: Refund) {
   return {
-    gatewayRefundId: refund.id,
+    reversalId: refund.id,
     gatewayPaymentId: refund.charge,
-    status: 'processed' as const,
+    kind: 'refund' as const,
     amountPaise: refund.paise,
-    createdAtMs: refund.atMs,
+    state: 'processed' as const,
     idempotencyKey: refund.key,
   };
 }
@@ -215,11 +203,10 @@ function parseCallback(key: string, rawBody: Uint8Array, headers: CallbackHeader
       JSON.parse(Buffer.from(rawBody).toString('utf8')),
     );
     const payment = presentCharge(charge);
-    const facts = { eventId: id, name: type, occurredAtMs: charge.atMs };
     const gatewaySessionId = charge.intent;
     return {
       verified: true,
-      event: { ...facts, type: 'payment_captured', payment, gatewaySessionId },
+      event: { eventId: id, name: type, type: 'payment', payment, gatewaySessionId },
     };
   } catch {
     return { verified: false, reason: 'body_malformed', eventId: '' };

@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Connection, type ConnectionOptions } from '@temporalio/client';
+import { SetupError } from '../../src/setup-error.ts';
+import { acceptsConnections } from './ports.ts';
+import { endProcess, findProcesses, type StopStep } from './process-table.ts';
+import { lastLines, type ServerProcess } from './server-process.ts';
+
+/** Temporal listens only on the loopback interface. */
+export const TEMPORAL_HOST = '127.0.0.1';
+
+/** The server ends within about a second; every acknowledged write is already in its database. */
+export const TEMPORAL_STOP_STEPS: readonly StopStep[] = [{ signal: 'SIGTERM', waitMs: 3000 }];
+
+/** Long enough for a busy machine. */
+const START_TIMEOUT_MS = 60_000;
+
+/** A server that is frozen accepts calls and does not respond. */
+const CALL_TIMEOUT_MS = 3000;
+
+/** A running Temporal server. */
+export interface TemporalServer extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
+  /** host:port of the gRPC service. */
+  readonly address: string;
+}
+
+/** How a client connects to a server with TLS. */
+export type TemporalClientTls = ConnectionOptions['tls'];
+
+/** The environment without our TEMPORAL_* settings, which Temporal's programs would also read. */
+export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
+}
+
+/**
+ * Stops a server or Web UI that a killed run left.
+ *
+ * @param marker arguments of its command line, by which it is found
+ */
+export async function stopOrphanedTemporal(
+  marker: readonly string[],
+  log: (line: string) => void,
+): Promise<void> {
+  const orphans = findProcesses(...marker);
+  await Promise.all(
+    orphans.map(async (pid) => {
+      log(`Temporal of an earlier run (process ${pid}) is still there: stopping it`);
+      await endProcess(pid, TEMPORAL_STOP_STEPS);
+    }),
+  );
+}
+
+/** Whether the server on a port of this machine responds to the first call of a client. */
+export async function isTemporalServing(port: number, tls?: TemporalClientTls): Promise<boolean> {
+  // A gRPC channel waits a second after a refused connection, a plain socket does not.
+  if (!(await acceptsConnections(TEMPORAL_HOST, port))) return false;
+  let connection: Connection | undefined;
+  try {
+    const { workflowService } = (connection = await Connection.connect({
+      address: `${TEMPORAL_HOST}:${port}`,
+      connectTimeout: 1000,
+      ...(tls && { tls }),
+    }));
+    await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+      workflowService.describeNamespace({ namespace: 'temporal-system' }),
+    );
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await connection?.close();
+  }
+}
+
+/** Another Temporal on this port would respond instead of the new one. @throws SetupError */
+export async function requireFreeTemporalPort(port: number): Promise<void> {
+  if (await acceptsConnections(TEMPORAL_HOST, port)) {
+    throw new SetupError(`Temporal cannot start: port ${port} is already in use`);
+  }
+}
+
+/**
+ * Waits until a server that was started responds.
+ *
+ * @throws SetupError when it ends instead, or does not respond within a minute; it is stopped then
+ */
+export async function waitUntilServing(
+  server: ServerProcess,
+  options: {
+    readonly port: number;
+    readonly logFile: string;
+    readonly tls?: TemporalClientTls;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<void> {
+  const { port, logFile, tls, signal } = options;
+  let ended = false;
+  void server.exited.then(() => (ended = true));
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  try {
+    while (!(await isTemporalServing(port, tls))) {
+      signal?.throwIfAborted();
+      if (ended) {
+        throw new SetupError(
+          `Temporal did not start: ${lastLines(logFile, 2).join(' ')} (its log: ${logFile})`,
+        );
+      }
+      if (Date.now() > deadline) {
+        throw new SetupError(`Temporal is not ready after a minute; its log: ${logFile}`);
+      }
+      await delay(50);
+    }
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import postgres from 'postgres';
+import type { Guard } from '../processes/guard.ts';
+import { freePort } from '../processes/ports.ts';
+import { writePrivateFile } from '../files/private-file.ts';
+import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import {
+  requireFreeTemporalPort,
+  stopOrphanedTemporal,
+  TEMPORAL_HOST,
+  TEMPORAL_STOP_STEPS,
+  waitUntilServing,
+  withoutTemporalSettings,
+  type TemporalClientTls,
+  type TemporalServer,
+} from '../processes/temporal-process.ts';
+import { databaseUrl } from '../postgres/databases.ts';
+import type { TemporalServerPrograms } from './programs.ts';
+import { ensureTemporalSchema } from './schema.ts';
+import {
+  PORT_PAIRS,
+  temporalDynamicConfig,
+  temporalServerConfig,
+  type TemporalServerSettings,
+  type TemporalTls,
+} from './server-config.ts';
+
+/** How to run the server. */
+export interface TemporalServerOptions extends TemporalServerSettings {
+  readonly programs: TemporalServerPrograms;
+  /** The folder of the server's settings, by which the next run finds an orphan. */
+  readonly folder: string;
+  /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
+  readonly immediateSearchAttributes?: boolean;
+  readonly logFile: string;
+  readonly continueLog?: boolean | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: (line: string) => void;
+  readonly signal?: AbortSignal | undefined;
+  readonly guard?: Guard | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
+}
+
+/** The arguments by which a server or Web UI of this folder is found. */
+export const markerOf = (folder: string) => ['--root', resolve(folder)] as const;
+
+/** The arguments with which a program of Temporal reads `NAME.yaml` in a folder. */
+export function configArguments(folder: string, name: string): string[] {
+  return [...markerOf(folder), '--config', '.', '--env', name];
+}
+
+/** The server's own certificate, as a client of it. */
+function clientTls({ certFile, keyFile, caFile, serverName }: TemporalTls): TemporalClientTls {
+  return {
+    serverNameOverride: serverName,
+    serverRootCACertificate: readFileSync(caFile),
+    clientCertPair: { crt: readFileSync(certFile), key: readFileSync(keyFile) },
+  };
+}
+
+/**
+ * Deletes the cluster members of an earlier run from the database: this run has other ports and would
+ * try to join them.
+ */
+async function clearClusterMembership({ adminUrl, login }: TemporalServerOptions): Promise<void> {
+  const sql = postgres(databaseUrl(adminUrl, 'temporal', login), { max: 1, onnotice: () => {} });
+  try {
+    await sql`TRUNCATE cluster_membership`;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** Writes the settings, with ports that are free at this moment. */
+async function writeConfig(options: TemporalServerOptions): Promise<void> {
+  const folder = resolve(options.folder);
+  const pairs = await Promise.all(
+    Array.from({ length: PORT_PAIRS }, async () => ({
+      grpcPort: await freePort(),
+      membershipPort: await freePort(),
+    })),
+  );
+  const dynamicConfigFile = join(folder, 'dynamic-config.yaml');
+  const { immediateSearchAttributes = false } = options;
+  writePrivateFile(dynamicConfigFile, temporalDynamicConfig(immediateSearchAttributes));
+  writePrivateFile(
+    join(folder, 'server.yaml'),
+    temporalServerConfig(options, pairs, dynamicConfigFile),
+  );
+}
+
+/**
+ * Creates Temporal's databases on a PostgreSQL and writes the settings of a server, with ports that it
+ * has at every start. First stops a server that a killed run left there.
+ *
+ * The caller ensures that only one process at a time does this with a folder.
+ *
+ * @throws SetupError with the cause and a remedy.
+ */
+export async function prepareTemporalServer(options: TemporalServerOptions): Promise<void> {
+  const { programs, folder, port, log } = options;
+  await stopOrphanedTemporal(markerOf(folder), log);
+  await requireFreeTemporalPort(port);
+  const env = withoutTemporalSettings(options.env);
+  await ensureTemporalSchema({ ...options, sqlTool: programs.sqlTool, env });
+  await clearClusterMembership(options);
+  await writeConfig(options);
+}
+
+/**
+ * Starts a prepared server on the loopback interface, and waits until it responds. It has only the
+ * system namespace: see `ensureNamespace`.
+ *
+ * @throws SetupError when it ends instead, or does not respond within a minute.
+ */
+export async function launchTemporalServer(
+  options: TemporalServerOptions,
+): Promise<TemporalServer> {
+  const { programs, folder, port, logFile, continueLog, guard } = options;
+  const server = await startServerProcess({
+    file: programs.server,
+    args: [...configArguments(folder, 'server'), '--allow-no-auth', 'start'],
+    env: withoutTemporalSettings(options.env),
+    logFile,
+    continueLog,
+    stopSteps: TEMPORAL_STOP_STEPS,
+    guard,
+  });
+  options.onSpawn?.(server);
+  const { tls, signal } = options;
+  await waitUntilServing(server, { port, logFile, signal, ...(tls && { tls: clientTls(tls) }) });
+  const { pid, exited, stop } = server;
+  return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+}
+
+/** Prepares and starts the Temporal server: see the two functions above. */
+export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
+  await prepareTemporalServer(options);
+  return launchTemporalServer(options);
+}

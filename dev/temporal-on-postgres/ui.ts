@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Guard } from '../processes/guard.ts';
+import { acceptsConnections } from '../processes/ports.ts';
+import { writePrivateFile } from '../files/private-file.ts';
+import { lastLines, startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { SetupError } from '../../src/setup-error.ts';
+import { TEMPORAL_HOST, withoutTemporalSettings } from '../processes/temporal-process.ts';
+import { configArguments } from './server.ts';
+
+const START_TIMEOUT_MS = 30_000;
+
+/**
+ * Disabled actions: terminating, pausing or resetting the workflow of an order would block its money.
+ * Signals and Updates stay enabled; the workflow refuses those that are not allowed.
+ */
+const UI_RESTRICTIONS = {
+  workflowTerminateDisabled: true,
+  workflowCancelDisabled: true,
+  workflowResetDisabled: true,
+  workflowPauseDisabled: true,
+  batchActionsDisabled: true,
+  startWorkflowDisabled: true,
+  activityCommandsDisabled: true,
+} as const;
+
+/** How to run the Web UI. */
+export interface TemporalUiOptions {
+  readonly program: string;
+  /** The folder for its settings: the one of the server. */
+  readonly folder: string;
+  /** host:port of the server's gRPC service. */
+  readonly temporalAddress: string;
+  readonly namespace: string;
+  readonly port: number;
+  readonly logFile: string;
+  readonly continueLog?: boolean | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal | undefined;
+  readonly guard?: Guard | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
+}
+
+/** A running Web UI. */
+export interface TemporalUi extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
+  readonly url: string;
+}
+
+function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): string {
+  return JSON.stringify({
+    temporalGrpcAddress: temporalAddress,
+    host: TEMPORAL_HOST,
+    port,
+    enableUi: true,
+    defaultNamespace: namespace,
+    // The Web UI uses plain HTTP, on the loopback interface only.
+    cors: { cookieInsecure: true },
+    disableNewsFetch: true,
+    notifyOnNewVersion: false,
+    ...UI_RESTRICTIONS,
+  });
+}
+
+/**
+ * Starts the Temporal Web UI on the loopback interface and waits until it accepts connections.
+ *
+ * @throws SetupError with the cause and a remedy.
+ */
+export async function startTemporalUi(options: TemporalUiOptions): Promise<TemporalUi> {
+  const { program, folder, port, logFile, continueLog, env, signal, guard } = options;
+  writePrivateFile(join(folder, 'ui.yaml'), uiConfig(options));
+  const server = await startServerProcess({
+    file: program,
+    args: [...configArguments(folder, 'ui'), 'start'],
+    env: withoutTemporalSettings(env),
+    logFile,
+    continueLog,
+    stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
+    guard,
+  });
+  options.onSpawn?.(server);
+  let ended = false;
+  void server.exited.then(() => (ended = true));
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await acceptsConnections(TEMPORAL_HOST, port))) {
+    if (ended || Date.now() > deadline || signal?.aborted === true) {
+      await server.stop();
+      signal?.throwIfAborted();
+      throw new SetupError(
+        `The Temporal Web UI did not start: ${lastLines(logFile, 2).join(' ')} (its log: ${logFile})`,
+      );
+    }
+    await delay(50);
+  }
+  const { pid, exited, stop } = server;
+  return { url: `http://${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+}

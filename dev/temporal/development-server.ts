@@ -1,0 +1,83 @@
+import { dirname, resolve } from 'node:path';
+import { makePrivateFolder } from '../files/private-file.ts';
+import type { Guard } from '../processes/guard.ts';
+import { startServerProcess } from '../processes/server-process.ts';
+import {
+  requireFreeTemporalPort,
+  TEMPORAL_HOST,
+  TEMPORAL_STOP_STEPS,
+  waitUntilServing,
+  withoutTemporalSettings,
+  type TemporalServer,
+} from '../processes/temporal-process.ts';
+
+/** Dynamic settings of the server, beside those of `temporal server start-dev` itself. */
+const DYNAMIC_SETTINGS = {
+  'system.namespaceCacheRefreshInterval': '"1s"',
+  // Without it, a worker that stops can still be given tasks, which wait until they time out.
+  'frontend.enableCancelWorkerPollsOnShutdown': 'true',
+};
+
+/** How to run the development server. */
+export interface DevelopmentServerOptions {
+  /** The path of Temporal's command line. */
+  readonly cli: string;
+  /** The SQLite file with everything; undefined: in memory, until the server ends. */
+  readonly databaseFile: string | undefined;
+  /** Of its gRPC service. */
+  readonly port: number;
+  /** Of the Web UI; undefined: none runs. */
+  readonly uiPort: number | undefined;
+  readonly logFile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal | undefined;
+  readonly guard?: Guard | undefined;
+}
+
+/** The arguments by which the next run finds the server of a killed run. */
+export const developmentServerMarker = (databaseFile: string) =>
+  ['--db-filename', resolve(databaseFile)] as const;
+
+/**
+ * Starts Temporal's development server, with its Web UI, on the loopback interface, and waits until it
+ * responds.
+ *
+ * @throws SetupError when it ends instead, or does not respond within a minute
+ */
+export async function startDevelopmentServer(
+  options: DevelopmentServerOptions,
+): Promise<TemporalServer> {
+  const { cli, databaseFile, port, uiPort, logFile, env, signal, guard } = options;
+  await requireFreeTemporalPort(port);
+  if (databaseFile !== undefined) makePrivateFolder(dirname(databaseFile));
+  const dynamicSettings = Object.entries(DYNAMIC_SETTINGS).flatMap(([name, value]) => [
+    '--dynamic-config-value',
+    `${name}=${value}`,
+  ]);
+  const server = await startServerProcess({
+    file: cli,
+    args: [
+      'server',
+      'start-dev',
+      '--ip',
+      TEMPORAL_HOST,
+      '--port',
+      String(port),
+      ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
+      ...(databaseFile === undefined ? [] : developmentServerMarker(databaseFile)),
+      '--log-level',
+      'warn',
+      '--log-format',
+      'json',
+      '--ui-disable-news-fetch',
+      ...dynamicSettings,
+    ],
+    env: withoutTemporalSettings(env),
+    logFile,
+    stopSteps: TEMPORAL_STOP_STEPS,
+    guard,
+  });
+  await waitUntilServing(server, { port, logFile, signal });
+  const { pid, exited, stop } = server;
+  return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+}

@@ -1,0 +1,37 @@
+import { GatewayRefused } from '../gateway.ts';
+import { gatewayError } from './client.ts';
+import type { Answer } from './client.ts';
+
+interface MoneyCall<Made> {
+  operation: string;
+  /** Finds what an earlier call with the same key made. */
+  find: () => Promise<Made | undefined>;
+  /** Sends the request that moves the money. */
+  make: () => Promise<Answer<Made | undefined>>;
+}
+
+/**
+ * Moves money once. It searches first, so that a repeat finds what an earlier call made; then it
+ * sends the request, and searches again if that fails. The operation may have been done after an
+ * unknown outcome, and also after a refusal: an earlier, slower request may have completed first,
+ * so that the repeat asks for more than is left.
+ *
+ * @throws GatewayUnavailable or GatewayRefused when the last search finds nothing
+ */
+export async function moveOnce<Made>({ operation, find, make }: MoneyCall<Made>): Promise<Made> {
+  const before = await find();
+  if (before !== undefined) return before;
+  const answer = await make();
+  if (answer.kind === 'done' && answer.value !== undefined) return answer.value;
+  const after = answer.kind === 'not_sent' ? undefined : await find();
+  if (after !== undefined) return after;
+  if (answer.kind !== 'done') throw gatewayError(operation, answer);
+  throw gatewayError(operation, { kind: 'unknown', detail: 'the response contains no result' });
+}
+
+/** @throws GatewayRefused when the key was used with another amount: an error in this service */
+export function assertSameAmount(operation: string, foundPaise: number, askedPaise: number): void {
+  if (foundPaise === askedPaise) return;
+  const description = `${foundPaise} paise were moved under this key before, not ${askedPaise}`;
+  throw new GatewayRefused(operation, 'IDEMPOTENCY_KEY_REUSED', description);
+}

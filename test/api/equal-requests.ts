@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import type { ApiClient } from '../support/api-client.ts';
+import { anOrder } from '../support/api-client.ts';
+import { until } from '../support/until.ts';
+import { ask, openSessionOf, OPERATIONS, orderIn, replayOf, withKey } from './repeated-commands.ts';
+import type { twoApiTest } from './two-apis.ts';
+
+/** The tests of equal requests that reach two APIs at the same time, so many. */
+export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: number) {
+  const atBoth = <Answer>(
+    both: readonly [ApiClient, ApiClient],
+    send: (client: ApiClient) => Promise<Answer>,
+  ) =>
+    Promise.all(Array.from({ length: count }, (_, index) => send(both[index % 2 === 0 ? 0 : 1])));
+
+  test.for(Object.entries(OPERATIONS))(
+    '%s: equal concurrent commands to two APIs take effect once, and one response is no replay',
+    async ([name, { fits, step }], { api, both, stepsOf }) => {
+      const order = await orderIn(api, fits);
+      const key = randomUUID();
+      const answers = await atBoth(both, (client) => ask(client, name, order, withKey(key)));
+      const [first] = answers;
+      for (const answer of answers) {
+        expect([answer.status, answer.body.message]).toEqual([200, first?.body.message]);
+        expect(answer.body.data.order_number).toBe(order.order_number);
+      }
+      expect(answers.filter((answer) => replayOf(answer).replayed !== 'true')).toHaveLength(1);
+      expect(answers.filter((answer) => replayOf(answer).mismatch !== null)).toEqual([]);
+      const steps = await stepsOf(order.order_number);
+      expect(steps.filter((kind) => kind === step)).toHaveLength(1);
+    },
+  );
+
+  test('equal concurrent posts to two APIs make one order and one workflow', async ({
+    service,
+    both,
+    stepsOf,
+  }) => {
+    const key = randomUUID();
+    const answers = await atBoth(both, (client) => client.post('/orders', anOrder(), withKey(key)));
+    const numbers = new Set(answers.map(({ body }) => body.data.order_number));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    const rows = await service.sql`SELECT FROM orders WHERE idempotency_key = ${key}`;
+    expect([numbers.size, rows.length]).toEqual([1, 1]);
+    expect(answers.filter((answer) => replayOf(answer).replayed === null)).toHaveLength(1);
+    const [orderNumber = ''] = numbers;
+    await until(async () => (await stepsOf(orderNumber)).length > 0);
+    expect(await stepsOf(orderNumber)).toEqual(['ORDER_CREATED']);
+    const handle = service.temporal.client.workflow.getHandle(orderNumber);
+    expect((await handle.describe()).status.name).toBe('RUNNING');
+  });
+
+  test('equal concurrent posts to two APIs open one payment session', async ({
+    service,
+    api,
+    both,
+  }) => {
+    const order = await api.create();
+    const key = randomUUID();
+    const answers = await atBoth(both, (client) => openSessionOf(client, order, key));
+    expect(new Set(answers.map(({ body }) => body.data.session_id)).size).toBe(1);
+    const rows = await service.sql`
+      SELECT FROM payment_sessions WHERE order_number = ${order.order_number}`;
+    expect(rows).toHaveLength(1);
+  });
+}

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect } from 'vitest';
+import type { Order } from '../../src/orders/schemas.ts';
+import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
+import { anOrder } from '../support/api-client.ts';
+import type { ApiProcess } from '../support/api-process.ts';
+import { startApiProcess } from '../support/api-process.ts';
+import { stoppedAtEnd } from '../support/fixtures.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import type { TcpProxy } from '../../dev/processes/tcp-proxy.ts';
+import { startTcpProxy } from '../../dev/processes/tcp-proxy.ts';
+import { until } from '../support/until.ts';
+import { expectRefusal, expectSuccess } from './expectations.ts';
+
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
+  .extend('temporal', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startTcpProxy(service.temporal.address), onCleanup),
+  )
+  .extend('postgres', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(startTcpProxy(new URL(service.config.databaseUrl ?? '').host), onCleanup),
+  )
+  .extend('behindProxies', { scope: 'file' }, ({ service, temporal, postgres }, { onCleanup }) =>
+    stoppedAtEnd(startApiProcess(service, proxied(service, temporal, postgres)), onCleanup),
+  )
+  .extend('api', { scope: 'file' }, ({ merchant, behindProxies }) =>
+    behindProxies.as(merchant.keys),
+  );
+
+function proxied(
+  service: TestService,
+  temporal: TcpProxy,
+  postgres: TcpProxy,
+): Record<string, string> {
+  const databaseUrl = new URL(service.config.databaseUrl ?? '');
+  databaseUrl.port = String(postgres.port);
+  return { TEMPORAL_ADDRESS: temporal.address, DATABASE_URL: databaseUrl.href };
+}
+
+// Also after a failure: the next test needs the network.
+test.afterEach(async ({ temporal, postgres }) => {
+  await temporal.forward();
+  await postgres.forward();
+});
+
+const withKey = (key: string) => ({ 'Idempotency-Key': key });
+const rowsOf = (service: TestService, key: string) => service.sql<{ orderNumber: string }[]>`
+  SELECT order_number FROM orders WHERE idempotency_key = ${key}`;
+const stepsOf = (service: TestService, orderNumber: string) => service.sql`
+  SELECT FROM order_steps WHERE order_number = ${orderNumber}`;
+/** No workflow of the order has begun. */
+const isNew = async ({ sql }: TestService, orderNumber: string) =>
+  (await sql`SELECT FROM order_wakeups WHERE order_number = ${orderNumber} AND cause = 'creation'`)
+    .length > 0;
+const isReady = async (behindProxies: ApiProcess) =>
+  (await fetch(`${behindProxies.origin}/readyz`)).ok;
+
+async function expectUnready(
+  behindProxies: ApiProcess,
+  checks: Record<string, string>,
+): Promise<void> {
+  const ready = await fetch(`${behindProxies.origin}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([503, { status: 'unavailable', checks }]);
+  expect((await fetch(`${behindProxies.origin}/healthz`)).status).toBe(200);
+}
+
+async function expectReadable(api: ApiClient, path: string): Promise<void> {
+  expectSuccess(await api.get(path), 200);
+  expectSuccess(await api.get(`${path}/timeline`), 200);
+  expectSuccess(await api.get('/orders'), 200);
+}
+
+/** Each test awaits the response before it ends the outage: the service does not wait for its end. */
+const expectFault = async (asked: Promise<ApiAnswer>) =>
+  expectRefusal(await asked, 500, 'Internal server error');
+
+/**
+ * Waits for all of them before it throws the first failure: an outage ends with its test, and what is
+ * still under way then would fail during the next one.
+ */
+async function allOf(expectations: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(expectations);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+/** The one order of a key, once its row and its workflow exist. */
+async function expectOneOrder(service: TestService, key: string): Promise<void> {
+  const rows = await rowsOf(service, key);
+  expect(rows).toHaveLength(1);
+  const orderNumber = rows[0]!.orderNumber;
+  await until(async () => !(await isNew(service, orderNumber)));
+  expect(await stepsOf(service, orderNumber)).toHaveLength(1);
+}
+
+const OUTAGES = {
+  hangs: (proxy: TcpProxy) => proxy.hang(),
+  'is down': (proxy: TcpProxy) => proxy.refuse(),
+} as const;
+
+describe.each(Object.entries(OUTAGES))('Temporal %s', (_how, cut) => {
+  test('writing is 500 while that lasts, reading works, and a retry with the same key takes effect once', async ({
+    service,
+    temporal,
+    behindProxies,
+    api,
+  }) => {
+    const key = randomUUID();
+    const order = await api.create();
+    const path = `/orders/${order.order_number}`;
+    await cut(temporal);
+    const cancel = () => expectFault(api.post(`${path}/cancel`, undefined, withKey('cancel')));
+    await allOf([
+      expectFault(api.post('/orders', anOrder(), withKey(key))),
+      // More than may run at the same time: those that wait also get their response in time.
+      ...Array.from({ length: 10 }, cancel),
+      expectReadable(api, path),
+      expectUnready(behindProxies, { database: 'up', temporal: 'down' }),
+    ]);
+    await temporal.forward();
+    await retryUntilCreated(api, key);
+    await expectOneOrder(service, key);
+    const cancelled = await repeated(() =>
+      api.post(`${path}/cancel`, undefined, withKey('cancel')),
+    );
+    expect([cancelled.status, cancelled.body.data.status]).toEqual([200, 'CANCELLED']);
+    expect(await stepsOf(service, order.order_number)).toHaveLength(2);
+    await until(() => isReady(behindProxies));
+  });
+});
+
+describe.each(Object.entries(OUTAGES))('PostgreSQL %s', (_how, cut) => {
+  test('every request is 500 while that lasts, also many concurrent ones, and the service recovers by itself', async ({
+    service,
+    postgres,
+    behindProxies,
+    api,
+  }) => {
+    const order = await api.create();
+    const key = randomUUID();
+    await cut(postgres);
+    await allOf([
+      expectFault(api.post('/orders', anOrder(), withKey(key))),
+      expectFault(api.get('/orders')),
+      expectFault(api.get('/nothing')),
+      expectFault(api.post(`/orders/${order.order_number}/cancel`)),
+      ...Array.from({ length: 16 }, () => expectFault(api.get(`/orders/${order.order_number}`))),
+      expectUnready(behindProxies, { database: 'down', temporal: 'up' }),
+    ]);
+    await postgres.forward();
+    await retryUntilCreated(api, key);
+    await expectOneOrder(service, key);
+    await until(() => isReady(behindProxies));
+  });
+});
+
+// At the API of the test's process, which waits longer: the gateway's 4 s leave another one half a second.
+test('while the gateway hangs, opening a session and cancelling are 502 and change nothing', async ({
+  gateway,
+  merchant,
+}) => {
+  const api = merchant.sandbox;
+  const [fresh, withSession] = [await api.create(), await api.create()];
+  const pathOf = (order: Order, operation: string) => `/orders/${order.order_number}/${operation}`;
+  expectSuccess(await api.post(pathOf(withSession, 'payment-sessions')), 201);
+  await gateway.addFault({ kind: 'late' });
+  const asked = await Promise.all([
+    api.post(pathOf(fresh, 'payment-sessions')),
+    api.post(pathOf(withSession, 'cancel')),
+  ]);
+  await gateway.endFaults();
+  for (const answer of asked) {
+    expect(answer.body.message).toMatch(
+      /^The UPI payment gateway is temporarily unavailable; retry/,
+    );
+    expectRefusal(answer, 502, answer.body.message);
+  }
+  for (const order of [fresh, withSession]) {
+    expect((await api.get(`/orders/${order.order_number}`)).body.data.status).toBe('ACCEPTED');
+  }
+  expectSuccess(await api.post(pathOf(fresh, 'payment-sessions')), 201);
+  // For some seconds after a failed cancel, further ones are refused without asking the gateway.
+  await until(async () => (await api.post(pathOf(withSession, 'cancel'))).status === 200);
+});
+
+/** Repeats a request whose answer is 500, as the specification asks of clients, but faster. */
+const repeated = async (send: () => Promise<ApiAnswer>) => {
+  let answer = await send();
+  await until(async () => {
+    if (answer.status === 500) answer = await send();
+    return answer.status !== 500;
+  });
+  return answer;
+};
+
+async function retryUntilCreated(api: ApiClient, key: string): Promise<void> {
+  expectSuccess(await repeated(() => api.post('/orders', anOrder(), withKey(key))), 201);
+}
+
+/** Waits until the texts of a command are recorded, which happens before its order is notified. */
+const requestHasArrived = (service: TestService, orderNumber: string) =>
+  until(
+    async () =>
+      (await service.sql`SELECT FROM order_commands WHERE order_number = ${orderNumber}`).length >
+      0,
+  );
+
+test('SIGTERM ends the process as usual while Temporal is down', async ({ service }) => {
+  const stopping = await startApiProcess(service, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  expect((await fetch(`${stopping.origin}/readyz`)).status).toBe(503);
+  await stopping.stop();
+  expect(await stopping.exited).toEqual({ code: 0, signal: null });
+});
+
+describe('an API process that is killed', () => {
+  test('between the row and the workflow is repaired by a retry with the same key on another process', async ({
+    service,
+    merchant,
+    api,
+  }) => {
+    const hung = await startTcpProxy(service.temporal.address);
+    const doomed = await startApiProcess(service, { TEMPORAL_ADDRESS: hung.address });
+    hung.hang();
+    const key = randomUUID();
+    const lost = doomed.as(merchant.keys).post('/orders', anOrder(), withKey(key));
+    const isLost = expect(lost).rejects.toThrow('fetch failed');
+    await until(async () => (await rowsOf(service, key)).length === 1);
+    await doomed.kill();
+    await isLost;
+    await doomed.stop();
+    await hung.stop();
+    const [row] = await rowsOf(service, key);
+    expect(await isNew(service, row!.orderNumber)).toBe(true);
+    const retried = await api.post('/orders', anOrder(), withKey(key));
+    expectSuccess(retried, 201);
+    await expectOneOrder(service, key);
+  });
+
+  test('during forty requests leaves exactly one order for each key after a retry', async ({
+    service,
+    merchant,
+    api,
+  }) => {
+    const doomed = await startApiProcess(service);
+    const client = doomed.as(merchant.keys);
+    const keys = Array.from({ length: 40 }, () => randomUUID());
+    const sent = keys.map((key) => client.post('/orders', anOrder(), withKey(key)));
+    const outcomes = Promise.allSettled(sent);
+    await Promise.race(sent);
+    await doomed.kill();
+    await doomed.stop();
+    const answered = (await outcomes).filter(({ status }) => status === 'fulfilled').length;
+    expect(answered).toBeGreaterThan(0);
+    // Forty at once can be too many for a busy machine: as every client does, each repeats a 500.
+    const retried = await Promise.all(
+      keys.map((key) => repeated(() => api.post('/orders', anOrder(), withKey(key)))),
+    );
+    expect(new Set(retried.map(({ status }) => status))).toEqual(new Set([201]));
+    for (const key of keys) await expectOneOrder(service, key);
+  });
+
+  test('during a delivery is repaired by a retry with the same key', async ({
+    service,
+    merchant,
+    api,
+  }) => {
+    const order = await api.create();
+    await api.help(order, 'pay');
+    const doomed = await startApiProcess(service);
+    const path = `/orders/${order.order_number}/deliver`;
+    const lost = doomed.as(merchant.keys).post(path, { note: 'Sent' }, withKey('deliver'));
+    const ended = Promise.allSettled([lost]);
+    await Promise.race([lost, requestHasArrived(service, order.order_number)]);
+    await doomed.kill();
+    await ended;
+    await doomed.stop();
+    const retried = await api.post(path, { note: 'Sent' }, withKey('deliver'));
+    expect([retried.status, retried.body.data.status]).toEqual([200, 'DELIVERED']);
+    const steps = await service.sql`
+      SELECT FROM order_steps
+      WHERE order_number = ${order.order_number} AND kind = 'DELIVERY_CONFIRMED'`;
+    expect(steps).toHaveLength(1);
+  });
+});

@@ -1,0 +1,3 @@
+import { checkoutBrowserTest, statesAreAccessible } from './checkout-browser.ts';
+
+statesAreAccessible(checkoutBrowserTest(), 'light');

@@ -1,0 +1,3 @@
+import { journeyWith } from './journey.ts';
+
+await journeyWith('with JavaScript off', { javaScriptEnabled: false });

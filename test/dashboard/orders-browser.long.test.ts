@@ -1,0 +1,4 @@
+import { ordersOn, ordersTest } from './orders-browser.ts';
+import { OTHER_SCREENS } from './screens.ts';
+
+ordersOn(ordersTest(), OTHER_SCREENS);

@@ -1,0 +1,16 @@
+import { expect } from 'vitest';
+import { runPart } from '../support/run-part.ts';
+import { serviceTest } from '../support/service-test.ts';
+
+const test = serviceTest({ time: 'real', worker: false, callbacks: false });
+
+test('a database whose applied migrations have changed since is refused in one line', async ({
+  service,
+}) => {
+  await service.sql`UPDATE schema_version SET md5 = 'of an older version' WHERE version = 5`;
+  const { code, stdout, stderr } = await runPart('src/main/migrate.ts', service.env);
+  expect(code).toBe(1);
+  const lines = `${stdout}${stderr}`.trim().split('\n');
+  expect(lines.filter((line) => line.includes('older version of this service'))).toHaveLength(1);
+  expect(`${stdout}${stderr}`).not.toContain('    at ');
+});

@@ -1,0 +1,205 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acceptsConnections } from '../../dev/processes/ports.ts';
+import { isRunning, processTree, sendSignal } from '../../dev/processes/process-table.ts';
+import { startProductionLike, type ProductionLike } from '../../dev/production-like/start.ts';
+import { statusOf } from '../../dev/start/parts.ts';
+import { loadConfig } from '../../src/config.ts';
+import { connectDatabase } from '../../src/db/client.ts';
+import type { OrderStatus } from '../../src/domain/index.ts';
+import type { Timeline } from '../../src/orders/timeline.ts';
+import { createApiClient, type OrderRef } from '../support/api-client.ts';
+import { createTestMerchant, type Merchant } from '../support/merchant.ts';
+import { moduleUrl, runScript } from '../support/script-process.ts';
+import { until } from '../support/until.ts';
+
+const SETTINGS = { RATE_LIMIT_PER_SECOND: '100000' };
+const DAY_SECONDS = 24 * 3600;
+const CONNECTIONS_OF_AN_API = 10;
+
+let dataDir: string;
+let shape: ProductionLike;
+let merchant: Merchant;
+/** An order that has been completed. */
+let completed: OrderRef;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'merchant-orders-shape-'));
+  shape = await startProductionLike({ dataDir, settings: SETTINGS });
+  const config = loadConfig(shape.facts.environment);
+  const sql = connectDatabase(shape.databaseUrl, { name: 'test', maxConnections: 1 });
+  const now = async () => Date.now();
+  merchant = await createTestMerchant({ config, sql, origin: shape.apiBaseUrl, now }, {});
+  await sql.end();
+});
+
+afterAll(async () => {
+  await shape?.stop();
+  await merchant?.receiver.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** Repeats a call until the order has the status: an answer can be lost with a process. */
+async function untilStatus(order: OrderRef, status: OrderStatus, call: () => Promise<unknown>) {
+  await until(async () => {
+    try {
+      await call();
+      return (await merchant.sandbox.read(order)).status === status;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const isEverythingSent = ({ entries }: Timeline) =>
+  entries.every(({ webhook }) => webhook === null || webhook.delivery?.state === 'DELIVERED');
+
+test('an order passes its lifecycle through the balancer while processes are killed', async () => {
+  const { sandbox, receiver } = merchant;
+  const order = await sandbox.create();
+
+  shape.member('api-1').signal('SIGKILL');
+  await untilStatus(order, 'PAID', () => sandbox.help(order, 'pay'));
+
+  shape.member('worker-1').signal('SIGKILL');
+  await untilStatus(order, 'DELIVERED', () => sandbox.command(order, 'deliver'));
+
+  const postgres = shape.member('postgres');
+  // Only the postmaster: its backends still use the data directory when it is started again.
+  sendSignal(postgres.pid ?? 0, 'SIGKILL');
+  await untilStatus(order, 'DISPUTE_OPEN', () =>
+    sandbox.help(order, 'dispute', { reason: 'The parcel has not arrived.' }),
+  );
+
+  shape.member('temporal').signal('SIGKILL');
+  await untilStatus(order, 'DELIVERED', () =>
+    sandbox.command(order, 'dispute/resolve', { resolution: 'Sent again' }),
+  );
+  await untilStatus(order, 'COMPLETED', () =>
+    sandbox.help(order, 'advance', { seconds: DAY_SECONDS }),
+  );
+
+  await receiver.until(1, ({ event }) => event === 'ORDER_COMPLETED');
+  const events = new Map(receiver.received.map(({ body }) => [body.sequence, body.event]));
+  expect([...events].toSorted(([a], [b]) => a - b)).toEqual([
+    [1, 'ORDER_CREATED'],
+    [2, 'PAYMENT_SUCCESS'],
+    [3, 'DELIVERY_CONFIRMED'],
+    [4, 'DISPUTE_RAISED'],
+    [5, 'DISPUTE_RESOLVED'],
+    [6, 'ORDER_COMPLETED'],
+  ]);
+  await Promise.all(shape.members.map((member) => member.untilReady()));
+  const restarts = shape.members.map(({ name, restarts: count }) => [name, count] as const);
+  expect(Object.fromEntries(restarts.filter(([, count]) => count > 0))).toMatchObject({
+    'api-1': 1,
+    'worker-1': 1,
+    postgres: 1,
+    temporal: 1,
+  });
+  completed = order;
+});
+
+test('the orders of a killed worker continue on the other one', async () => {
+  const { sandbox } = merchant;
+  // Each worker has some of them cached.
+  const orders = await Promise.all(Array.from({ length: 10 }, () => sandbox.create()));
+  const forEach = (call: (order: OrderRef) => Promise<unknown>) => Promise.all(orders.map(call));
+  await forEach((order) => untilStatus(order, 'PAID', () => sandbox.help(order, 'pay')));
+  await forEach((order) => until(async () => isEverythingSent(await sandbox.timeline(order))));
+  shape.member('worker-1').signal('SIGKILL');
+  await forEach((order) =>
+    untilStatus(order, 'DELIVERED', () => sandbox.command(order, 'deliver')),
+  );
+  await shape.member('worker-1').untilReady();
+});
+
+test('an API that stops completes the requests that it has', async () => {
+  const { sandbox } = merchant;
+  const { order_number } = await sandbox.create();
+  const { hostname, port } = new URL(shape.apiUrls[0] ?? '');
+  const sql = connectDatabase(shape.databaseUrl, { name: 'test', maxConnections: 1 });
+  const watch = connectDatabase(shape.databaseUrl, { name: 'watch', maxConnections: 1 });
+  const { cancelled, stopped } = await sql.begin(async (tx) => {
+    await tx`SELECT FROM orders WHERE order_number = ${order_number} FOR UPDATE`;
+    const cancel = () => sandbox.post(`/orders/${order_number}/cancel`);
+    const answers = Promise.allSettled(Array.from({ length: 20 }, cancel));
+    await until(async () => {
+      const waiting = await watch`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+      return waiting.length > CONNECTIONS_OF_AN_API;
+    });
+    const stop = shape.member('api-1').stop();
+    await until(async () => !(await acceptsConnections(hostname, Number(port))));
+    return { cancelled: answers, stopped: stop };
+  });
+  await stopped;
+  await Promise.all([sql.end(), watch.end()]);
+  const statuses = (await cancelled).map((answer) =>
+    answer.status === 'fulfilled' ? answer.value.status : String(answer.reason),
+  );
+  await shape.member('api-1').start();
+  // The contract's own time-out is 500; a connection that is broken off, or a balancer's 502, is not.
+  expect(statuses.filter((status) => ![200, 400, 500].includes(Number(status)))).toEqual([]);
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+  await until(async () => (await sandbox.read({ order_number })).status === 'CANCELLED');
+});
+
+test('a frozen API leaves the rotation while it is frozen, and returns', async () => {
+  const [first = '', second = ''] = shape.apiUrls;
+  await until(() => shape.rotation().length === 2);
+  shape.member('api-1').signal('SIGSTOP');
+  await until(() => !shape.rotation().includes(first));
+  const answers = Array.from({ length: 6 }, () => statusOf(`${shape.apiBaseUrl}/healthz`));
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 6 }, () => '200'));
+  expect(shape.rotation()).toEqual([second]);
+  shape.member('api-1').signal('SIGCONT');
+  await until(() => shape.rotation().includes(first));
+});
+
+test('an API that is cut off from Temporal leaves the rotation, and returns', async () => {
+  const [first = ''] = shape.apiUrls;
+  const link = shape.link('api-1', 'temporal');
+  await link.refuse();
+  await until(() => !shape.rotation().includes(first));
+  expect(await statusOf(`${first}/readyz`)).toBe('503');
+  await link.forward();
+  await until(() => shape.rotation().includes(first));
+});
+
+test('each API and worker serves its metrics, and all write their logs into the folder', async () => {
+  expect(Object.keys(shape.metricsUrls)).toEqual(['api-1', 'api-2', 'worker-1', 'worker-2']);
+  const statuses = Object.values(shape.metricsUrls).map((url) => statusOf(url));
+  expect(await Promise.all(statuses)).toEqual(['200', '200', '200', '200']);
+  for (const { name, logFile } of shape.members) {
+    expect(logFile).toBe(join(dataDir, 'logs', `${name}.log`));
+    expect(await readFile(logFile, 'utf8'), name).not.toBe('');
+  }
+});
+
+test('a second start continues from the folder; kill -9 of the supervisor leaves nothing', async () => {
+  await shape.stop();
+  const supervisor = runScript(`
+    import { startProductionLike } from '${moduleUrl('dev/production-like/start.ts')}';
+    const options = { dataDir: '${dataDir}', settings: ${JSON.stringify(SETTINGS)}, apis: 1, workers: 1 };
+    const shape = await startProductionLike(options);
+    process.on('SIGUSR2', () => {
+      shape.member('postgres').signal('SIGSTOP');
+      console.log('frozen');
+    });
+    console.log(shape.apiBaseUrl);
+  `);
+  const origin = await supervisor.nextLine();
+  const { status } = await createApiClient(origin, merchant.keys.sandbox, 'sandbox').read(
+    completed,
+  );
+  expect(status).toBe('COMPLETED');
+  sendSignal(supervisor.pid, 'SIGUSR2');
+  expect(await supervisor.nextLine()).toBe('frozen');
+  const pids = processTree(supervisor.pid);
+  // The supervisor, its guard, six members and PostgreSQL's own processes.
+  expect(pids.length).toBeGreaterThan(12);
+  await supervisor.kill();
+  await expect.poll(() => pids.filter(isRunning)).toEqual([]);
+});

@@ -1,0 +1,63 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { filesBelow, read, root } from './files.ts';
+
+const documents = filesBelow(['docs']).filter((path) => /\.(md|txt)$/.test(path));
+const pages = [...readdirSync(root), ...documents].filter((path) => path.endsWith('.md'));
+
+interface Link {
+  target: string;
+  anchor: string | undefined;
+}
+
+/** The links of a page to other files of the repository, and to headings. */
+function linksOf(page: string): Link[] {
+  const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  return links
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .map((link) => {
+      const [path = '', anchor] = link.split('#');
+      return { target: path === '' ? page : join(dirname(page), path), anchor };
+    });
+}
+
+/** The anchors that a page of GitHub has for its headings. */
+const anchorsOf = (page: string) =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+test('the README has at most 900 words', () => {
+  expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(900);
+});
+
+test('the index of the documents names each of them', () => {
+  const linked = linksOf('docs/README.md').map(({ target }) => target);
+  const missing = documents.filter((path) => !linked.includes(path));
+  expect(missing).toEqual(['docs/README.md']);
+});
+
+test.each(pages)('the links of %s lead to files and headings that exist', (page) => {
+  for (const { target, anchor } of linksOf(page)) {
+    expect(existsSync(`${root}${target}`), target).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), target).toContain(anchor);
+  }
+});
+
+/** `docs/chaos.md`, `docs/runbook`, or the number of a decision: `docs/adr/0016`. */
+const DOCUMENT = /\bdocs\/(?:(?:adr|runbook|security|screenshots)[\w./-]*\w|[\w-]+\.(?:md|txt))/g;
+
+test('each document that code or another document names exists', () => {
+  const code = filesBelow(['src', 'workflows', 'activities', 'dev', 'deploy', 'bench', 'test']);
+  const missing = [...pages, ...code].flatMap((path) =>
+    (read(path).match(DOCUMENT) ?? [])
+      .filter((name) => !documents.some((one) => one.startsWith(name)))
+      .filter((name) => !existsSync(`${root}${name}`))
+      .map((name) => `${name} in ${path}`),
+  );
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,48 @@
+import { expect } from 'vitest';
+import { CLOSING } from '../support/gateway.ts';
+import { liveThroughMessages } from '../support/long-order.ts';
+import { eventNames } from '../support/history.ts';
+import { serviceTest } from '../support/service-test.ts';
+import { until } from '../support/until.ts';
+
+/** More than the 2,000 Updates after which the server accepts no more in one run. */
+const MESSAGES = { updates: 2100, signals: 420, rounds: 42 };
+
+const test = serviceTest({
+  time: 'real',
+  callbacks: false,
+  // A slow machine needs longer than the five minutes after which the webhook is retried.
+  settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '86400,86400,86400,86400' },
+});
+
+test('an order with a waiting webhook accepts 2,100 Updates and 420 Signals, and then continues normally', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  await liveThroughMessages({ service, merchant, orders }, MESSAGES);
+});
+
+test('after a cancel has failed at the gateway, further cancels are refused without a history event', async ({
+  merchant,
+  orders,
+  gateway,
+}) => {
+  // The first test's endpoint refuses ORDER_CREATED: its hand-over would be an event of this order, too.
+  merchant.receiver.answerWith(() => 200);
+  const order = await orders.beingPaid();
+  const fault = await gateway.addFault({ kind: 'error', path: CLOSING });
+  const cancel = async () => (await order.cancel()).status;
+  await until(async () => (await cancel()) === 502);
+  const { handle } = await orders.workflowOf(order);
+  // A refused Update may leave a workflow task.
+  const events = async () =>
+    (await eventNames(handle)).filter((name) => !name.startsWith('WORKFLOW_TASK'));
+  const before = await events();
+  expect(await Promise.all([cancel(), cancel(), cancel()])).toEqual([502, 502, 502]);
+  expect(await events()).toEqual(before);
+  await fault.endFault();
+  // Some seconds later the service asks the gateway again.
+  await until(async () => (await cancel()) === 200);
+  expect((await order.read()).status).toBe('CANCELLED');
+});

@@ -1,0 +1,87 @@
+import type { RecordStepInput } from '../../src/contracts/activities.ts';
+import type { EarlierRun, KnownStep, OrderInput } from '../../src/contracts/order-workflow.ts';
+import { MAX_KNOWN_STEPS } from '../../src/contracts/order-workflow.ts';
+import type { PaymentRef } from '../../src/contracts/ids.ts';
+import type { OrderState, Step } from '../../src/domain/index.ts';
+import { createOrder, stateAfter } from '../../src/domain/index.ts';
+import type { QueuedCommand } from './messages.ts';
+import { paymentOf } from './messages.ts';
+
+/** The steps that a workflow has of its order, and the state after them. */
+export class KnownSteps {
+  state: OrderState;
+  /** The latest ones, to write them again if the database loses them. */
+  private steps: KnownStep[];
+  private readonly commandIds = new Set<string>();
+  /** The capture that made the order PAID: a repeat of its message is no surplus. */
+  private paidBy: PaymentRef | null;
+
+  constructor({ terms, createdAtMs, paymentLinkExpiresAtMs, earlier }: OrderInput) {
+    const created = createOrder(terms, createdAtMs, paymentLinkExpiresAtMs);
+    this.state = earlier?.state ?? created.state;
+    this.steps = earlier?.steps ?? [{ step: created.step, commandId: null, payment: null }];
+    this.paidBy = earlier?.paidBy ?? null;
+    for (const { commandId } of this.steps) if (commandId !== null) this.commandIds.add(commandId);
+  }
+
+  /** Adds steps that the database has; those that are known already change nothing. */
+  add(recorded: readonly KnownStep[]): void {
+    for (const known of recorded) {
+      const { step, commandId, payment } = known;
+      if (step.number <= this.state.stepNumber) continue;
+      this.state = stateAfter(this.state, step);
+      this.steps = [...this.steps, known].slice(-MAX_KNOWN_STEPS);
+      if (commandId !== null) this.commandIds.add(commandId);
+      if (payment !== null) this.paidBy = payment;
+    }
+  }
+
+  /** True when the order has the same step, or no longer keeps the one of this number. */
+  agreesWith(step: Step): boolean {
+    const own = this.steps.find((known) => known.step.number === step.number)?.step;
+    return own === undefined || (own.kind === step.kind && own.atMs === step.atMs);
+  }
+
+  /** Drops all steps, to take those of the database. */
+  clear(): void {
+    this.state = { ...this.state, stepNumber: 0, eventSequence: 0 };
+    this.steps = [];
+    this.commandIds.clear();
+    this.paidBy = null;
+  }
+
+  after(stepNumber: number): KnownStep[] {
+    return this.steps.filter(({ step }) => step.number > stepNumber);
+  }
+
+  /** True when the command's step, or its payment's, is recorded: a repeat changes nothing. */
+  has(queued: QueuedCommand): boolean {
+    const { commandId } = queued.message;
+    if (queued.command.type === 'pay') return isSamePayment(paymentOf(queued), this.paidBy);
+    return commandId !== undefined && this.commandIds.has(commandId);
+  }
+
+  /** For the next run, and for a workflow that continues after this one has ended. */
+  toRun(): EarlierRun {
+    const { state, steps, paidBy } = this;
+    return { state, steps, paidBy };
+  }
+}
+
+/** True when the recorded step is the one that was asked for, apart from its time. */
+export function isStepOf(asked: RecordStepInput, { step, commandId, payment }: KnownStep): boolean {
+  const isClosing = step.kind === 'CLOSING_PAYMENT';
+  const kinds = [asked.step.kind, asked.ifNoSessionOpen?.kind];
+  return (
+    kinds.includes(step.kind) &&
+    // The id of a cancel belongs to the step that answers it.
+    commandId === (isClosing ? null : (asked.commandId ?? null)) &&
+    (isSamePayment(payment, asked.payment) || (payment === null && asked.payment === undefined))
+  );
+}
+
+/** False also when there is no payment to compare. */
+function isSamePayment(one?: PaymentRef | null, other?: PaymentRef | null): boolean {
+  if (!one || !other) return false;
+  return one.gateway === other.gateway && one.gatewayPaymentId === other.gatewayPaymentId;
+}
