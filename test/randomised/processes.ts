@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import type { Guard } from '../../dev/processes/guard.ts';
-import { startServerProcess, type ServerProcess } from '../../dev/processes/server-process.ts';
+import {
+  describeExit,
+  lastLines,
+  startServerProcess,
+  type ServerProcess,
+} from '../../dev/processes/server-process.ts';
 import { PART_ENVIRONMENT } from '../support/part-environment.ts';
 import { until } from '../support/until.ts';
 import type { Part } from './disturbances.ts';
@@ -12,24 +17,29 @@ const STOP_STEPS = [{ signal: 'SIGTERM', waitMs: 1000 }] as const;
 /** The service's own processes, as production runs them: one API and one worker. */
 export function createProcesses(folder: string, env: Record<string, string>, guard: Guard) {
   const running = new Map<Part, ServerProcess>();
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => undefined);
 
   async function start(part: Part): Promise<void> {
+    const logFile = join(folder, 'logs', `${part}.log`);
     const child = await startServerProcess({
       file: process.execPath,
       args: [join(MAIN, `${part}.ts`)],
       env: { ...PART_ENVIRONMENT, ...env },
-      logFile: join(folder, 'logs', `${part}.log`),
+      logFile,
       stopSteps: STOP_STEPS,
       reportsReady: part === 'worker',
       guard,
     });
     running.set(part, child);
-    const ended = child.exited.then(({ code }) => {
-      throw new Error(`The ${part} ended with ${code} before it was ready`);
+    void child.exited.then((exit) => {
+      if (running.get(part) !== child) return; // It was killed.
+      running.delete(part);
+      const said = lastLines(logFile).join('\n');
+      failure.reject(new Error(`The ${part} ended by itself, ${describeExit(exit)}: ${said}`));
     });
-    await Promise.race([part === 'worker' ? child.ready : untilHealthy(env), ended]);
-    // The worker may be killed from now on.
-    ended.catch(() => undefined);
+    const ready = part === 'worker' ? child.ready : untilHealthy(env);
+    await Promise.race([ready, failure.promise]);
   }
 
   async function kill(part: Part): Promise<void> {
@@ -41,6 +51,8 @@ export function createProcesses(folder: string, env: Record<string, string>, gua
   }
 
   return {
+    /** Rejects when a process ends that was not killed. */
+    failed: failure.promise,
     async start() {
       await Promise.all([start('api'), start('worker')]);
     },

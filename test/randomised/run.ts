@@ -11,7 +11,7 @@ import type { Host, System } from './system.ts';
 /** The number of concurrent actions of merchants and buyers. */
 const ACTS_AT_ONCE = 5;
 /** A webhook may have reserved a time at its endpoint ten minutes ahead. */
-const SETTLED_WITHIN_MS = 12 * 60_000;
+const SOUND_WITHIN_MS = 12 * 60_000;
 const LOOK_EVERY_MS = 1000;
 const RETRY_EVERY_LOOKS = 15;
 const MOST_RETRIED = 5;
@@ -20,7 +20,7 @@ const ADVANCE_MS = 10 * 60_000;
 const MOST_ADVANCES = 15;
 
 /**
- * Runs the plan of a seed against a separate service, lets it settle, and checks everything.
+ * Runs the plan of a seed against a separate service, and checks everything until it is as it must be.
  *
  * @returns one line about the run
  * @throws Error that names the seed and every order with a fault
@@ -33,17 +33,29 @@ export async function runSeed(host: Host, seed: number, orderCount: number): Pro
     const testOrders = plan.orders.map(({ amountPaise, merchant }) =>
       newTestOrder(system.merchants[merchant]!.sandbox, amountPaise),
     );
-    await carryOut(system, plan, testOrders);
-    await endDisturbances(system);
-    // Repeated after a restore: Temporal's list of workflows lags behind, also for those that have just closed.
-    await system.recoverAll();
-    const problems = await problemsOnceSettled(system, testOrders);
+    const problems = await Promise.race([
+      problemsAfter(system, plan, testOrders),
+      system.processes.failed,
+    ]);
     if (problems.length > 0) throw new Error(await problemReport(system, plan, problems));
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     return `seed ${seed}: ${await summaryOf(system)}; ${seconds} s`;
   } finally {
     await system.stop();
   }
+}
+
+/** Carries the plan out, and returns the faults that are left. */
+async function problemsAfter(
+  system: System,
+  plan: Plan,
+  testOrders: readonly TestOrder[],
+): Promise<string[]> {
+  await carryOut(system, plan, testOrders);
+  await endDisturbances(system);
+  // Repeated after a restore: Temporal's list of workflows lags behind, also for those that have just closed.
+  await system.recoverAll();
+  return problemsAtTheEnd(system, testOrders);
 }
 
 /** Runs the actions in order, several at a time; those of one order, and disturbances, one by one. */
@@ -71,11 +83,11 @@ async function carryOut(
 }
 
 /** Repeats the checks until there are no faults, or the time is up. */
-async function problemsOnceSettled(
+async function problemsAtTheEnd(
   system: System,
   testOrders: readonly TestOrder[],
 ): Promise<string[]> {
-  const endsAt = performance.now() + SETTLED_WITHIN_MS;
+  const endsAt = performance.now() + SOUND_WITHIN_MS;
   for (let looks = 0; ; looks += 1) {
     const problems = await problemsNow(system, testOrders);
     if (problems.length === 0 || performance.now() > endsAt) return problems;
