@@ -46,3 +46,13 @@ export function jsonRow(sql: Sql, row: object) {
   // postgres.js serializes dates, but its JSON type does not include them.
   return sql.json(Object.fromEntries(columns) as postgres.JSONValue);
 }
+
+/**
+ * Whether an unhandled rejection is that of postgres.js's own first query of a connection, whose promise
+ * has no handler: it fails when the connection ends meanwhile, and the query that wanted the connection gets
+ * another one. github.com/porsager/postgres/issues/1192
+ */
+export function isLostTypesQuery(error: unknown): boolean {
+  const { query } = Object(error) as { query?: unknown };
+  return typeof query === 'string' && query.includes('b.typarray');
+}

@@ -1,6 +1,7 @@
 import { format, inspect } from 'node:util';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { isLostTypesQuery } from '../db/client.ts';
 import { ConfigError } from '../settings.ts';
 import { SetupError } from '../setup-error.ts';
 import { createLog } from './log.ts';
@@ -23,6 +24,10 @@ export async function runMain<Loaded extends Config>(
     log = createLog(config, part.name, part.logFields);
     redirectConsoleTo(log);
     process.on('uncaughtException', (error) => exitWithError(error, log));
+    process.on('unhandledRejection', (error) => {
+      if (!isLostTypesQuery(error)) exitWithError(error, log);
+      log?.warn({ err: error }, 'A new connection to the database was lost');
+    });
     await main(config, log);
   } catch (error) {
     const setupMessage = setupMessageOf(error);
