@@ -211,7 +211,9 @@ test('API secrets move to the new pepper as they are used, with two processes ro
   expect(await pepperOf(used.apiKey)).toBe(oldId);
   expect(await first(used.apiKey, used.apiSecret)).toBe(200);
   await until(async () => (await pepperOf(used.apiKey)) === newId);
+  // No request waits for a renewal: the other one must not come between the next one and its check.
   expect(await second(used.apiKey, used.apiSecret)).toBe(200);
+  await until(async () => (await pepperOf(used.apiKey)) === oldId);
   expect(await first(used.apiKey, used.apiSecret)).toBe(200);
   expect(await first(used.apiKey, `${used.apiSecret}x`)).toBe('UNAUTHORIZED');
   expect(await first('mk_test_unknown', used.apiSecret)).toBe('UNAUTHORIZED');
