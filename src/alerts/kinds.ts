@@ -21,6 +21,8 @@ export const ALERT_KINDS = {
     'None: the lost steps are recorded again. The database was restored from a backup, so run admin order recover --all.',
   order_without_row:
     'Find out why the database has lost the order. Its workflow still has the state of the order, and waits unless it has ended. Restore the row, or settle the payment at the gateway and terminate the workflow.',
+  payment_unconfirmed:
+    'Find the payment in the dashboard of the gateway. The service asks the gateway every minute for a week, and applies the payment once it is confirmed.',
   payment_without_order: 'Find the payment in the dashboard of the gateway, and refund it there.',
   unfit_capture:
     'Compare the payment with the order in the dashboard of the gateway. Refund the rest of the payment there: the service does not move it, and its order waits for another payment.',

@@ -110,12 +110,15 @@ async function processEvent(
     return recordSessionClosed(deps, from, event.gatewaySessionId);
   }
   if (event.type === 'payment') {
-    return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId);
+    return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId, null);
   }
   const { reversal, payment } = event;
   const outcome = await recordReversal(deps, from, reversal);
   if (outcome !== 'unknown_payment' || payment === null) return;
   // A reversal belongs to a recorded payment, so the payment is recorded first.
-  await recordGatewayPayment(deps, from, payment, null);
-  await recordReversal(deps, from, reversal);
+  try {
+    await recordGatewayPayment(deps, from, payment, null, null);
+  } finally {
+    await recordReversal(deps, from, reversal);
+  }
 }

@@ -9,6 +9,12 @@ import { inShard } from './shard.ts';
 /** A younger capture may still have its notification in progress. */
 export const UNAPPLIED_AFTER_MS = 30_000;
 
+/** The database's clock, to the microsecond. */
+export async function readClock(sql: Sql): Promise<string> {
+  const [row] = await sql<[{ now: string }]>`SELECT service_now()::text AS now`;
+  return row.now;
+}
+
 /** What the gateway reports about a captured payment. */
 export type CapturedPaymentFacts = Pick<
   GatewayPayment,
@@ -16,11 +22,20 @@ export type CapturedPaymentFacts = Pick<
 >;
 
 /**
- * Records a capture and ends its session: as paid, or, if the order cannot become PAID by it, so
- * that the buyer can open another session. A repeat updates only what the gateway has refunded
- * since, and only while no order has taken the capture and no surplus refund of it has begun.
+ * `fits`: its order may become, or is, PAID by it. `unfit`: it cannot. `unconfirmed`: only a callback has
+ * reported it, so the gateway must be asked.
+ */
+export type CaptureOutcome = 'fits' | 'unfit' | 'unconfirmed';
+
+/**
+ * Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if the
+ * order cannot become PAID by it, so that the buyer can open another session. A repeat updates only
+ * what the gateway has refunded since, and only while no order has taken the capture and no surplus
+ * refund of it has begun.
  *
- * @returns whether its order may become, or is, PAID by it
+ * An answer confirms a capture if the gateway was asked after the first report was recorded.
+ *
+ * @param capture.askedAt when the gateway's API was asked, by {@link readClock}; null of a callback
  */
 export async function writeCapture(
   sql: Sql,
@@ -28,26 +43,28 @@ export async function writeCapture(
     orderNumber: string;
     sessionId: string | null;
     payment: CapturedPaymentFacts;
+    askedAt: string | null;
   },
-): Promise<boolean> {
-  const { orderNumber, sessionId, gateway, environment, payment } = capture;
+): Promise<CaptureOutcome> {
+  const { orderNumber, sessionId, gateway, environment, payment, askedAt } = capture;
   const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr } = payment;
   const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr };
   // The gateway reports a capture two or three times at once. A repeat with nothing new need not wait
   // for the order's row.
-  const [row] = await sql<{ fits: boolean }[]>`
+  const [row] = await sql<[{ outcome: CaptureOutcome }]>`
     SELECT CASE WHEN EXISTS (
         SELECT FROM payments p JOIN orders o USING (order_number)
         WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
           AND p.order_number = ${orderNumber} AND p.gateway_status = ${status}
-          AND p.refunded_paise = ${refundedPaise} AND p.is_whole
+          AND p.refunded_paise = ${refundedPaise} AND p.is_whole AND p.confirmed_at IS NOT NULL
           AND p.amount_paise = o.amount_paise
           AND NOT EXISTS (SELECT FROM surplus_refunds s
             WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
-      THEN true
+      THEN 'fits'
       ELSE write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
-        ${jsonRow(sql, facts)}) END AS fits`;
-  return row?.fits ?? false;
+        ${jsonRow(sql, facts)}, ${askedAt}::text::timestamptz)
+      END AS outcome`;
+  return row.outcome;
 }
 
 const ID_FIELD = /(^|_)id$|^order_number$/i;
@@ -97,8 +114,10 @@ export async function writeCallback(
 }
 
 /** A recorded capture that its order has not applied and that is not refunded. Amounts in paise. */
-export interface UnappliedCapture extends PaymentRef {
+export interface UnappliedCapture extends PaymentRef, OrderGateway {
   orderNumber: string;
+  /** The gateway's API was asked for it after its first report was recorded. */
+  isConfirmed: boolean;
   amountPaise: number;
   orderAmountPaise: number;
   /** The whole amount is captured, in INR: see `payments.is_whole`. */
@@ -115,8 +134,8 @@ export interface UnappliedCapture extends PaymentRef {
  * included only if they have no alert.
  */
 const unappliedCaptures = (sql: Sql) => sql`
-    SELECT p.gateway, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
-      p.currency, p.refunded_paise, p.gateway_status,
+    SELECT p.gateway, p.environment, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
+      p.confirmed_at IS NOT NULL AS is_confirmed, p.currency, p.refunded_paise, p.gateway_status,
       o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
@@ -171,4 +190,41 @@ export async function takeUnappliedCapture(
     ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
       AND p.gateway_payment_id = (SELECT gateway_payment_id FROM taken)`;
   return row;
+}
+
+/** Reads a recorded capture. @returns undefined if its order has taken it, or it is refunded */
+export async function findUnappliedCapture(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<UnappliedCapture | undefined> {
+  const [row] = await sql<UnappliedCapture[]>`
+    ${unappliedCaptures(sql)} AND p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+  return row;
+}
+
+/** How long the gateway may be asked for a reported capture in vain before an operator is alerted. */
+const UNCONFIRMED_FOR_MS = 10 * 60_000;
+
+/** Captures that callbacks have reported, and the gateway's API has not confirmed for ten minutes. */
+export async function findUnconfirmedCaptures(
+  sql: Sql,
+  limit: number,
+): Promise<(PaymentRef & { orderNumber: string })[]> {
+  return sql<(PaymentRef & { orderNumber: string })[]>`
+    SELECT p.gateway, p.gateway_payment_id, p.order_number FROM payments p
+    WHERE p.confirmed_at IS NULL
+      AND p.captured_at < (SELECT service_now()) - ${UNCONFIRMED_FOR_MS} * interval '1 millisecond'
+      AND NOT EXISTS (SELECT FROM alerts a
+        WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL
+          AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id))
+    ORDER BY p.captured_at LIMIT ${limit}`;
+}
+
+/** Clears the alerts about captures that are confirmed by now. */
+export async function clearConfirmed(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
+    FROM payments p
+    WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL AND p.confirmed_at IS NOT NULL
+      AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id)`;
 }

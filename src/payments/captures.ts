@@ -27,13 +27,15 @@ export interface CaptureDeps extends GatewayDeps {
  * workflow. Idempotent and independent of order, for callbacks and for reconciliation.
  *
  * @param gatewaySessionId identifies the order if the gateway does not return the order number
- * @throws GatewayUnavailable, GatewayRefused when it checks for refunds of a payment already taken
+ * @param askedAt see `writeCapture`: a callback is not believed, so the gateway is asked after it
+ * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordGatewayPayment(
   deps: CaptureDeps,
   at: OrderGateway,
   payment: GatewayPayment,
   gatewaySessionId: string | null,
+  askedAt: string | null,
 ): Promise<void> {
   const { gateway, environment } = at;
   const { gatewayPaymentId, status } = payment;
@@ -56,7 +58,7 @@ export async function recordGatewayPayment(
   addRequestFields({ orderNumber: order.orderNumber, merchantId: order.merchantId });
   if (status === 'failed') return recordFailure(deps, order, payment);
   const sessionId = session?.sessionId ?? payment.sessionId;
-  await queries.writeCapture(deps.sql, { ...order, sessionId, payment });
+  await queries.writeCapture(deps.sql, { ...order, sessionId, payment, askedAt });
   // The order has taken the payment: the gateway may report refunds that are not recorded.
   if (order.gatewayPaymentId === gatewayPaymentId && payment.refundedPaise > 0) {
     await recordRefundsOf(deps, at, gatewayPaymentId);
@@ -64,10 +66,61 @@ export async function recordGatewayPayment(
   await applyRecorded(deps, ref);
 }
 
-/** Applies a recorded capture, unless its order has taken it or another process is applying it. */
+/**
+ * Applies a recorded capture, unless its order has taken it or another process is applying it.
+ *
+ * @throws GatewayUnavailable, GatewayRefused if the gateway must be asked for it
+ */
 export async function applyRecorded(deps: CaptureDeps, payment: PaymentRef): Promise<void> {
   const capture = await queries.takeUnappliedCapture(deps.sql, payment);
-  if (capture) await applyCapture(deps, capture);
+  if (capture) await (capture.isConfirmed ? applyCapture : askAndApply)(deps, capture);
+}
+
+/**
+ * Asks the gateway for a recorded capture as it is now, and applies it: it may have been refunded since
+ * it was reported.
+ *
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function askAndApply(
+  deps: CaptureDeps,
+  capture: queries.UnappliedCapture,
+): Promise<void> {
+  await fetchCapture(deps, capture, { sessionId: null });
+  const asked = await queries.findUnappliedCapture(deps.sql, capture);
+  if (asked) await applyCapture(deps, asked);
+}
+
+/** Fetches a payment from the gateway and records its capture. */
+async function fetchCapture(
+  deps: CaptureDeps,
+  order: OrderGateway & { orderNumber: string; gatewayPaymentId: string },
+  { sessionId }: { sessionId: string | null },
+): Promise<queries.CaptureOutcome> {
+  const { gatewayPaymentId } = order;
+  const askedAt = await queries.readClock(deps.sql);
+  const payment = await deps.gateways.forOrder(order).fetchPayment(gatewayPaymentId);
+  if (!isCaptured(payment)) {
+    throw new Error(`The payment ${gatewayPaymentId} was captured, but is ${payment.status} now`);
+  }
+  return queries.writeCapture(deps.sql, { ...order, sessionId, payment, askedAt });
+}
+
+/**
+ * Records a capture that the gateway's API has returned. Asks once more if a callback has reported the
+ * capture meanwhile.
+ *
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function recordAnswer(
+  deps: CaptureDeps,
+  order: OrderGateway & { orderNumber: string },
+  answer: { sessionId: string; payment: GatewayPayment; askedAt: string },
+): Promise<queries.CaptureOutcome> {
+  const { gatewayPaymentId } = answer.payment;
+  const outcome = await queries.writeCapture(deps.sql, { ...order, ...answer });
+  if (outcome !== 'unconfirmed') return outcome;
+  return fetchCapture(deps, { ...order, gatewayPaymentId }, answer);
 }
 
 /**
@@ -82,9 +135,11 @@ export async function recoverCapture(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<void> {
   const order = { ...(await findOrderByNumber(deps.sql, orderNumber)), gateway };
+  const askedAt = await queries.readClock(deps.sql);
   const payment = await deps.gateways.forOrder(order).fetchPayment(gatewayPaymentId);
   const taken = { ...payment, status: 'captured', refundedPaise: 0 } as const;
-  await queries.writeCapture(deps.sql, { ...order, sessionId: payment.sessionId, payment: taken });
+  const { sessionId } = payment;
+  await queries.writeCapture(deps.sql, { ...order, sessionId, payment: taken, askedAt });
 }
 
 /** The service does not refund it, because it does not know which part belongs to whom. */
@@ -121,10 +176,11 @@ export async function recordSessionPayments(
   gatewaySessionId: string,
   operation: SessionOperation = 'listSessionPayments',
 ): Promise<boolean> {
+  const askedAt = await queries.readClock(deps.sql);
   const payments = await deps.gateways.forOrder(at)[operation](gatewaySessionId);
   // Oldest first: a failure before a payment is recorded in its order.
   for (const payment of payments.toReversed()) {
-    await recordGatewayPayment(deps, at, payment, gatewaySessionId);
+    await recordGatewayPayment(deps, at, payment, gatewaySessionId, askedAt);
   }
   return payments.some(isCaptured);
 }

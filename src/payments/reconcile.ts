@@ -1,6 +1,13 @@
 import { forEachOrder } from '../for-each-order.ts';
 import type { CaptureDeps } from './captures.ts';
-import { applyCapture, recordSessionClosed, recordSessionPayments } from './captures.ts';
+import { raiseAlert } from '../alerts/alerts.ts';
+import {
+  applyCapture,
+  askAndApply,
+  recordSessionClosed,
+  recordSessionPayments,
+} from './captures.ts';
+import { paymentSubject } from './gateways.ts';
 import { holdFunds } from './funds.ts';
 import * as queries from './queries.ts';
 import { recordMissedChargebacks } from './reversals.ts';
@@ -32,9 +39,15 @@ export async function reconcilePayments(
     limit: BATCH,
     shard,
   });
-  await processUntil(deps, unapplied, endsAtMs, (capture) => applyCapture(deps, capture));
+  await processUntil(deps, unapplied, endsAtMs, (capture) =>
+    // Its refund is under way.
+    (capture.isSurplus ? applyCapture : askAndApply)(deps, capture),
+  );
   await holdAllFunds(deps, shard, endsAtMs);
-  if (shard.index === 0) await recordMissedChargebacks(deps);
+  if (shard.index === 0) {
+    await recordMissedChargebacks(deps);
+    await alertUnconfirmed(deps);
+  }
   return { sessions, captures: unapplied.length };
 }
 
@@ -58,6 +71,19 @@ async function checkSession(deps: CaptureDeps, session: queries.SessionToCheck):
   const isOver = session.isExpired || !session.isPayable;
   if (session.state === 'OPEN' && isOver) {
     await recordSessionClosed(deps, session, gatewaySessionId, 'closeSession');
+  }
+}
+
+/** Alerts about captures that the gateway has not confirmed, and clears alerts about those it has. */
+async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
+  await queries.clearConfirmed(deps.sql);
+  for (const capture of await queries.findUnconfirmedCaptures(deps.sql, BATCH)) {
+    await raiseAlert(deps, {
+      kind: 'payment_unconfirmed',
+      subject: paymentSubject(capture),
+      message: 'A callback has reported a payment, and the gateway does not confirm it',
+      fields: { ...capture },
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import * as queries from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
+import { recordAnswer } from './captures.ts';
 import { openSession } from './sessions.ts';
 
 /**
@@ -26,11 +27,12 @@ export function createSandboxPayment(deps: SessionDeps) {
     const gateway = deps.gateways.forOrder(order);
     const refused = await payAsBuyer(gateway, gatewaySessionId);
     // A paid session refuses too: an earlier request of this command may have failed after it had paid.
+    const askedAt = await queries.readClock(deps.sql);
     const payments = await gateway.listSessionPayments(gatewaySessionId);
     const captured = payments.find(({ status }) => status === 'captured');
     if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
     const { sessionId } = session;
-    await queries.writeCapture(deps.sql, { ...order, sessionId, payment: captured });
+    await recordAnswer(deps, order, { sessionId, payment: captured, askedAt });
     return { gateway: order.gateway, gatewayPaymentId: captured.gatewayPaymentId };
   }
 

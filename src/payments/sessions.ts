@@ -8,7 +8,7 @@ import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/public.ts';
 import { findOrderByNumber } from '../orders/public.ts';
 import type { CaptureDeps } from './captures.ts';
-import { applyRecorded, recordSessionClosed } from './captures.ts';
+import { applyRecorded, recordAnswer, recordSessionClosed } from './captures.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable, isCaptured } from './gateway.ts';
 import { gatewaySubject } from './gateways.ts';
@@ -170,12 +170,13 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
     return { outcome: 'closed' };
   }
   const gateway = deps.gateways.forOrder(order);
+  const askedAt = await queries.readClock(deps.sql);
   const payments = await gateway.closeSession(session.gatewaySessionId);
   for (const payment of payments.filter(isCaptured)) {
     const { sessionId } = session;
-    const fits = await queries.writeCapture(deps.sql, { ...order, sessionId, payment });
+    const outcome = await recordAnswer(deps, order, { sessionId, payment, askedAt });
     const ref = { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
-    if (fits) return { outcome: 'paid', payment: ref };
+    if (outcome === 'fits') return { outcome: 'paid', payment: ref };
     // The order cannot take it: it is refunded, or raises an alert.
     await applyRecorded(deps, ref);
   }

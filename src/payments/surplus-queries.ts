@@ -15,7 +15,7 @@ export interface SurplusRow extends OrderGateway, PaymentRef {
 /**
  * Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and
  * the order can no longer be paid or the amount differs. A capture that is not whole is not
- * refunded: it has raised an alert. The same statement adds the ledger line to `surplus` and
+ * refunded: it has raised an alert. Nor is one that the gateway has not confirmed. The same statement adds the ledger line to `surplus` and
  * locks the order: a cancel that comes before it has the refund added to the order here, and a
  * cancel that comes after it adds the refund itself.
  *
@@ -32,7 +32,7 @@ export async function claimSurplus(
         WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-        AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
+        AND p.confirmed_at IS NOT NULL AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
           WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')

@@ -114,16 +114,12 @@ test('a gateway’s callback is logged with its order', async ({ service, mercha
   const { order, body } = await kit.aPaymentNotYetHeardOf();
   const { status, headers } = await kit.callBack(body, { origin: api.origin });
   expect(status).toBe(200);
+  const about = { orderNumber: order.order_number, merchantId: merchant.merchantId };
   await expect
     .poll(() => linesOfRequest(api, headers.get('X-Request-Id') ?? ''))
     .toMatchObject([
-      {
-        msg: 'request',
-        orderNumber: order.order_number,
-        merchantId: merchant.merchantId,
-        route: '/callbacks/razorpay/sandbox',
-        status: 200,
-      },
+      { msg: 'gateway call', route: '/v1/payments/{id}', ...about },
+      { msg: 'request', route: '/callbacks/razorpay/sandbox', status: 200, ...about },
     ]);
   await kit.release('as_created');
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { endSession, writeCapture } from '../../src/payments/queries.ts';
-import { capturedWhole, SANDBOX } from '../support/gateway.ts';
+import { capturedWhole, JUST_ASKED, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { serviceTest } from '../support/service-test.ts';
 
@@ -16,7 +16,7 @@ test('a capture waits for a step that moves the clock of its session, and both s
     INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
     VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPEN', service_now())`;
   const payment = capturedWhole('pay_1', amountPaise);
-  const capture = { orderNumber, sessionId, payment };
+  const capture = { orderNumber, sessionId, payment, askedAt: JUST_ASKED };
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
     const written = writeCapture(service.sql, { ...capture, ...SANDBOX });
@@ -71,17 +71,18 @@ test('a capture that is reported again with nothing new does not wait for its or
       orderNumber,
       sessionId: null,
       payment: { ...payment, ...changes },
+      askedAt: JUST_ASKED,
       ...SANDBOX,
     });
-  expect(await report()).toBe(true);
+  expect(await report()).toBe('fits');
   const refunded = await sql.begin(async (tx) => {
     await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
-    expect(await report()).toBe(true);
+    expect(await report()).toBe('fits');
     const fits = report({ refundedPaise: 100 });
     fits.catch(() => undefined);
     await untilBlocked({ sql }, 'write_capture');
     return { fits };
   });
-  expect(await refunded.fits).toBe(false);
-  expect(await report()).toBe(false);
+  expect(await refunded.fits).toBe('unfit');
+  expect(await report()).toBe('unfit');
 });

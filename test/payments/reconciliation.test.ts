@@ -6,6 +6,7 @@ import type { OrderRef } from '../support/api-client.ts';
 import {
   captureAtGateway,
   capturedWhole,
+  JUST_ASKED,
   madeAtGateway,
   reconcileLater,
   SANDBOX,
@@ -137,6 +138,7 @@ describe('reconciliation repeats a Signal that was lost between the database and
     const order = await orders.start();
     const gatewayPaymentId = await order.capture();
     await writeCapture(service.sql, {
+      askedAt: JUST_ASKED,
       orderNumber: order.orderNumber,
       sessionId: 'ps_of_nobody',
       ...SANDBOX,

@@ -4,6 +4,7 @@ import { writeCapture } from '../../src/payments/queries.ts';
 import {
   atRazorpay,
   capturedWhole,
+  JUST_ASKED,
   madeAtGateway,
   SANDBOX,
   simulator,
@@ -47,6 +48,7 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
       const gatewayPaymentId = await payLate();
       paymentIds.push(gatewayPaymentId);
       await writeCapture(service.sql, {
+        askedAt: JUST_ASKED,
         orderNumber: order.order_number,
         sessionId: null,
         ...SANDBOX,

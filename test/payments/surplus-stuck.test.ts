@@ -8,6 +8,7 @@ import type { Gateway } from '../support/gateway.ts';
 import {
   atRazorpay,
   capturedWhole,
+  JUST_ASKED,
   ledgerOf,
   madeAtGateway,
   payAtGateway,
@@ -34,7 +35,9 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   const refund = service.temporal.client.workflow.getHandle(
     refundWorkflowId(atRazorpay(surplusId)),
   );
-  await until(async () => (await refund.describe().catch(() => undefined)) !== undefined);
+  const { sql } = service;
+  const claims = () => sql`SELECT FROM surplus_refunds WHERE gateway_payment_id = ${surplusId}`;
+  await until(async () => (await claims()).length === 1);
   return { order, surplusId, refund, endFault };
 }
 
@@ -88,7 +91,11 @@ test('an alert about a capture that has been refunded by then is cleared', async
     sessionId: null,
     ...SANDBOX,
   };
-  await writeCapture(sql, { ...capture, payment: capturedWhole(paymentId, 49_850) });
+  await writeCapture(sql, {
+    ...capture,
+    payment: capturedWhole(paymentId, 49_850),
+    askedAt: JUST_ASKED,
+  });
   const asItWas = await takeUnappliedCapture(sql, atRazorpay(paymentId));
   const openAlerts = async () =>
     (await listAlerts(sql, { subject: `razorpay:${paymentId}` }, 10)).alerts;

@@ -5,6 +5,7 @@ import type { OrderRef } from '../support/api-client.ts';
 import {
   askGateway,
   atRazorpay,
+  JUST_ASKED,
   ledgerOf,
   madeAtGateway,
   reconcileLater,
@@ -134,7 +135,7 @@ describe('a capture that is not whole does not make an order PAID', () => {
     const [payment] = await gateway.listSessionPayments(gatewaySessionId);
     // Recorded by a process that died before it notified the order.
     const capture = { orderNumber: order.order_number, sessionId: null, payment: payment! };
-    await writeCapture(service.sql, { ...capture, ...SANDBOX });
+    await writeCapture(service.sql, { ...capture, ...SANDBOX, askedAt: JUST_ASKED });
     await refundAtGateway(service, paymentId);
     await reconcileLater(service);
     const workflow = await orders.workflowOf(order);

@@ -103,7 +103,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   payments: {
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
-      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at notified_at
+      gateway_status refunded_paise is_whole utr captured_at confirmed_at money_lease_token money_lease_ends_at notified_at
       hold_started_at hold_refused_at held_at`,
   },
   pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },

@@ -211,6 +211,9 @@ export async function sessionOf(
   return row;
 }
 
+/** The `askedAt` of an answer that confirms a capture, whenever the service has first heard of it. */
+export const JUST_ASKED = 'infinity';
+
 /** The gateway's fields of a payment that is captured in full. */
 export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => ({
   gatewayPaymentId,
@@ -234,7 +237,7 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
   });
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
   const payment = capturedWhole(gatewayPaymentId, amountPaise);
-  const capture = { orderNumber, sessionId: null, payment };
+  const capture = { orderNumber, sessionId: null, payment, askedAt: JUST_ASKED };
   await writeCapture(service.sql, { ...capture, ...SANDBOX });
   return gatewayPaymentId;
 }

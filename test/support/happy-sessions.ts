@@ -1,6 +1,13 @@
 import { expect } from 'vitest';
 import { markSessionOpen, writeCapture } from '../../src/payments/queries.ts';
-import { breakGateway, capturedWhole, payAtGateway, reconcile, SANDBOX } from './gateway.ts';
+import {
+  breakGateway,
+  capturedWhole,
+  JUST_ASKED,
+  payAtGateway,
+  reconcile,
+  SANDBOX,
+} from './gateway.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
@@ -66,8 +73,8 @@ async function payAndCallBack(service: TestService, session: OpenSession): Promi
   const { orderNumber, sessionId, gatewaySessionId } = session;
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
   const payment = capturedWhole(gatewayPaymentId, AMOUNT_PAISE);
-  const capture = { ...SANDBOX, orderNumber, sessionId, payment };
-  expect(await writeCapture(sql, capture)).toBe(true);
+  const capture = { ...SANDBOX, orderNumber, sessionId, payment, askedAt: JUST_ASKED };
+  expect(await writeCapture(sql, capture)).toBe('fits');
   await sql`
     WITH held AS (
       UPDATE payments SET held_at = service_now() WHERE gateway_payment_id = ${gatewayPaymentId}

@@ -52,6 +52,7 @@ export async function writePayment(
     orderNumber,
     environment,
     amountPaise,
+    confirmedAt: new Date(),
   })}`;
   return gatewayPaymentId;
 }

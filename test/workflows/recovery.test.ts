@@ -98,6 +98,7 @@ test('a capture of an order whose workflow is missing makes it PAID and is not r
     SANDBOX,
     { ...payment, orderNumber: order.orderNumber },
     null,
+    null,
   );
   await order.untilStatus('PAID');
   expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);

@@ -55,7 +55,10 @@ CREATE TABLE payments (
     (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
   -- Its reference at banks and in UPI apps, if the gateway reports it.
   utr text,
+  -- When the service first heard of it.
   captured_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When the gateway's API was last asked for it, after that: a callback alone makes no order PAID.
+  confirmed_at timestamptz,
   -- When a process began to notify the order of it.
   notified_at timestamptz,
   -- The process that is moving this money at the gateway: see src/payments/money-lease.ts.
@@ -72,6 +75,7 @@ CREATE INDEX payments_by_order ON payments (order_number);
 -- Reconciliation reads this index every minute.
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
+CREATE INDEX payments_unconfirmed ON payments (captured_at) WHERE confirmed_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
 
 -- Each callback as received, written before it is processed.

@@ -9,13 +9,17 @@ CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE s
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
 $$;
 
--- Records a capture and ends its session: as paid, or, if the order cannot become PAID by it, so
--- that the buyer can have another session. Like every writer it locks the order first. A capture
--- that an order has taken, or that is being refunded as surplus, does not change.
+-- Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if
+-- the order cannot become PAID by it, so that the buyer can have another session. Like every writer it
+-- locks the order first. A capture that an order has taken, or that is being refunded as surplus, does
+-- not change.
+--
+-- Returns fits, unfit (the order cannot become PAID by it), or unconfirmed: the gateway must be asked.
 CREATE FUNCTION write_capture(
   p_order_number text, p_session_id text, p_gateway text, p_environment environment,
-  p_payment jsonb      -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
-) RETURNS boolean LANGUAGE plpgsql AS $$
+  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
+  p_asked_at timestamptz  -- when the gateway's API was asked for them; null of a callback
+) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
   payment payments;
@@ -24,16 +28,18 @@ BEGIN
   SELECT * INTO STRICT o FROM orders
   WHERE order_number = p_order_number AND gateway = p_gateway FOR NO KEY UPDATE;
   INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
-    amount_paise, currency, gateway_status, refunded_paise, utr)
+    amount_paise, currency, gateway_status, refunded_paise, utr, confirmed_at)
   SELECT p_gateway, p_payment->>'gateway_payment_id', p_environment, p_order_number,
     (SELECT session_id FROM payment_sessions
       WHERE session_id = p_session_id AND order_number = p_order_number),
     (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
-    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr'
+    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', p_asked_at
   ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
   SET gateway_status = CASE WHEN excluded.gateway_status = 'refunded' THEN 'refunded'
       ELSE payments.gateway_status END,
-    refunded_paise = greatest(payments.refunded_paise, excluded.refunded_paise)
+    refunded_paise = greatest(payments.refunded_paise, excluded.refunded_paise),
+    confirmed_at = CASE WHEN p_asked_at >= payments.captured_at THEN p_asked_at
+      ELSE payments.confirmed_at END
   WHERE payments.order_number = p_order_number
     AND o.gateway_payment_id IS DISTINCT FROM payments.gateway_payment_id
     AND NOT EXISTS (SELECT FROM surplus_refunds s
@@ -41,7 +47,10 @@ BEGIN
   RETURNING * INTO payment;
   -- An order has taken it, or it is being refunded.
   IF payment.gateway_payment_id IS NULL THEN
-    RETURN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id';
+    RETURN CASE WHEN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id'
+      THEN 'fits' ELSE 'unfit' END;
+  ELSIF payment.confirmed_at IS NULL THEN
+    RETURN 'unconfirmed';
   END IF;
 
   fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
@@ -59,7 +68,7 @@ BEGIN
     UPDATE orders SET open_session_id = NULL
     WHERE order_number = p_order_number AND open_session_id = payment.session_id;
   END IF;
-  RETURN fits;
+  RETURN CASE WHEN fits THEN 'fits' ELSE 'unfit' END;
 END $$;
 
 -- True if a reversal at the gateway has reduced an order's payment, or may reduce it.
