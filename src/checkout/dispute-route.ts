@@ -9,6 +9,7 @@ import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './c
 import type { FormFeedback } from './pages/checkout-page.ts';
 import type { Checkout } from './queries.ts';
 import { assertSameOrigin } from '../pages/same-origin.ts';
+import { DISPUTE_LIMITS } from '../orders/public.ts';
 import { canDispute, stateOf } from './state.ts';
 
 /**
@@ -68,7 +69,11 @@ function isDuplicate(checkout: Checkout, reason: string): boolean {
 }
 
 function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined {
-  if (!canDispute(stateOf(checkout))) return { problem: REFUSALS.dispute, draft: { reason } };
+  if (!canDispute(checkout)) {
+    const { disputeLimit } = checkout;
+    const problem = disputeLimit === null ? REFUSALS.dispute : DISPUTE_LIMITS[disputeLimit];
+    return { problem, draft: { reason } };
+  }
   const parsed = disputeReason.safeParse(reason);
   const violation = parsed.error?.issues[0]?.message;
   return violation === undefined ? undefined : { draft: { reason, violation } };

@@ -1,7 +1,8 @@
 import type { Sql } from '../db/client.ts';
 import type { StepKind } from '../domain/index.ts';
 import type { MerchantStatus } from '../merchants/public.ts';
-import type { OrderRow } from '../orders/public.ts';
+import type { DisputeLimit, OrderRow } from '../orders/public.ts';
+import { disputeLimitOf } from '../orders/public.ts';
 import type { SessionState } from '../payments/public.ts';
 import { isExpired } from '../payments/public.ts';
 
@@ -75,6 +76,8 @@ export interface Checkout {
   surplus: CheckoutSurplus[];
   /** Set if a settlement outside the gateway ended the order. */
   settlement: CheckoutSettlement | null;
+  /** Why the buyer can raise no other dispute; null if the limits are not reached. */
+  disputeLimit: DisputeLimit | null;
   /** The time of the database's clock, by which deadlines are decided. */
   now: Date;
 }
@@ -90,6 +93,7 @@ type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
 export async function findCheckout(sql: Sql, token: string): Promise<Checkout | undefined> {
   const [row] = await sql<CheckoutRow[]>`
     SELECT o.*, m.name AS merchant_name, m.status AS merchant_status, service_now() AS now,
+      ${disputeLimitOf(sql, sql`o`)} AS dispute_limit,
       (SELECT jsonb_build_object('sessionId', s.session_id, 'state', s.state,
           'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
           'isExpired', ${isExpired(sql)})
@@ -116,7 +120,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;
   const { merchantName, merchantStatus, session, lastStep, steps, surplus, ...rest } = row;
-  const { settlement, now, ...order } = rest;
+  const { settlement, disputeLimit, now, ...order } = rest;
   return {
     order,
     merchantName,
@@ -126,6 +130,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     steps,
     surplus,
     settlement,
+    disputeLimit,
     now,
   };
 }

@@ -55,9 +55,10 @@ function paymentState({ order, merchantStatus, session, surplus, now }: Checkout
   return wasOpen && session.isExpired ? 'session_expired' : 'payable';
 }
 
-/** True in the states in which a buyer may raise a dispute. */
-export function canDispute(state: CheckoutState): boolean {
-  return state === 'paid' || state === 'delivered';
+/** Whether the buyer may raise a dispute. */
+export function canDispute(checkout: Checkout): boolean {
+  const state = stateOf(checkout);
+  return (state === 'paid' || state === 'delivered') && checkout.disputeLimit === null;
 }
 
 /** How often an open page polls for changes, in seconds; undefined in final states. */

@@ -1,6 +1,7 @@
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { statusesThatTake } from '../domain/index.ts';
+import { disputeLimitOf } from './disputes.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
 
 /** Whether a command is a repeat. */
@@ -98,6 +99,9 @@ export async function writeDispute(
       SELECT ${operator?.name ?? ''}, ${operator?.address ?? null}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
       FROM waiting
     )`;
+  const reached = disputeLimitOf(sql, sql`orders`);
+  // An operator may raise one after a decision for the merchant.
+  const limit = operator === undefined ? reached : sql`nullif(${reached}, 'decided')`;
   const [row] = await sql<(ReplayState & { receivedAt: Date })[]>`
     WITH waiting AS (
       UPDATE orders SET
@@ -105,6 +109,7 @@ export async function writeDispute(
         waiting_dispute_received_at = coalesce(waiting_dispute_received_at, ${receivedAtOf(sql)})
       WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${statusesThatTake('dispute')})
+        AND ${limit} IS NULL
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})
       RETURNING order_number, merchant_id, ${receivedAtOf(sql)} AS received_at

@@ -1,3 +1,4 @@
+import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { DisputeStatus, Environment } from '../domain/index.ts';
 
@@ -14,6 +15,35 @@ export interface RunningDispute {
   respondBy: Date;
   /** The refund has started: there is no decision left to make. */
   isRefunding: boolean;
+}
+
+/** Why an order can have no more disputes: it has had the most, or an operator decided for the merchant. */
+export type DisputeLimit = 'most' | 'decided';
+
+const MAX_DISPUTES = 5;
+
+/** What a buyer reads who cannot raise another dispute. */
+export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
+  most: `Cannot raise dispute; the order has had ${MAX_DISPUTES} disputes`,
+  decided: 'Cannot raise dispute; an operator has decided for the merchant',
+};
+
+/** SQL: the {@link DisputeLimit} of a row of `orders`, null while it may have another dispute. */
+export function disputeLimitOf(sql: Sql, table: Fragment): Fragment {
+  return sql`(CASE WHEN ${table}.dispute_count >= ${MAX_DISPUTES} THEN 'most'
+    WHEN EXISTS (SELECT FROM disputes past WHERE past.order_number = ${table}.order_number
+      AND past.decided_for = 'merchant') THEN 'decided' END)`;
+}
+
+/** @returns why a buyer can raise no other dispute of the order; null if the limits are not reached */
+export async function findDisputeLimit(
+  sql: Sql,
+  orderNumber: string,
+): Promise<DisputeLimit | null> {
+  const [row] = await sql<{ reached: DisputeLimit | null }[]>`
+    SELECT ${disputeLimitOf(sql, sql`o`)} AS reached FROM orders o
+    WHERE order_number = ${orderNumber}`;
+  return row?.reached ?? null;
 }
 
 /** Which disputes to list; an absent field matches all. */

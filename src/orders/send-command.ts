@@ -1,7 +1,8 @@
 import type { OrderMessageName } from '../contracts/order-workflow.ts';
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
-import { refusalOf } from '../domain/index.ts';
+import { DomainError, refusalOf, transitionOf } from '../domain/index.ts';
+import { DISPUTE_LIMITS, findDisputeLimit } from './disputes.ts';
 import { findOrderByNumber } from './find-orders.ts';
 import type { PresentOrder } from './presenter.ts';
 import type { CommandMessage, UpdateDeps } from './update-order.ts';
@@ -83,12 +84,21 @@ export async function raiseDispute(
   if (!written) {
     const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
     if (repeated) return repeated;
-    throw refusalOf(await findOrderByNumber(deps.sql, orderNumber), 'dispute');
+    throw await disputeRefusal(deps.sql, orderNumber);
   }
   const { receivedAt, ...replay } = written;
   const message = { commandId, receivedAtMs: receivedAt.getTime() };
   const after = await updateOrder(deps, { orderNumber, name: 'dispute', message });
   return { order: deps.present(after), ...replay };
+}
+
+/** The refusal of a dispute that the order cannot take now. */
+async function disputeRefusal(sql: Sql, orderNumber: string): Promise<DomainError> {
+  const order = await findOrderByNumber(sql, orderNumber);
+  const limit = transitionOf(order, 'dispute') && (await findDisputeLimit(sql, orderNumber));
+  return limit
+    ? new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit])
+    : refusalOf(order, 'dispute');
 }
 
 /** @returns undefined unless this command was carried out before */

@@ -1,4 +1,8 @@
 import { expect } from 'vitest';
+import { createOrderCommands } from '../../src/orders/commands.ts';
+import { decideDispute, raiseDisputeForBuyer } from '../../src/orders/operator-commands.ts';
+import { createOrderPresenter } from '../../src/orders/presenter.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { until } from '../support/until.ts';
 import { open, post, textOf } from './buyer.ts';
 import { checkoutTest } from './checkout-test.ts';
@@ -180,3 +184,44 @@ withShortTimeOut(
     });
   },
 );
+
+test('an order can have five disputes', async ({ checkouts }) => {
+  const checkout = await checkouts.in('paid');
+  const { sandbox } = checkout.merchant;
+  for (let number = 1; number <= 5; number += 1) {
+    expect((await dispute(checkout, `${REASON} ${number}`)).status).toBe(200);
+    const resolved = await sandbox.command(checkout.order, 'dispute/resolve', {
+      resolution: 'Sent',
+    });
+    expect(resolved.status).toBe(200);
+  }
+  const refused = await dispute(checkout, `${REASON} 6`);
+  expect(refused.status).toBe(400);
+  expect(textOf(refused.html)).toContain('the order has had 5 disputes');
+  expect(refused.html).not.toContain('Raise a dispute');
+  const byHelper = await sandbox.help(checkout.order, 'dispute', { reason: REASON });
+  expect([byHelper.status, byHelper.body.message]).toEqual([
+    400,
+    'Cannot raise dispute; the order has had 5 disputes',
+  ]);
+});
+
+test('after a decision for the merchant only an operator can raise another dispute', async ({
+  service,
+  checkouts,
+}) => {
+  const checkout = await checkouts.in('paid');
+  const { order, merchant } = checkout;
+  await dispute(checkout, REASON);
+  await merchant.sandbox.command(order, 'dispute/evidence', { text: 'A photograph of the parcel' });
+  const { deps, config } = service;
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const commands = createOrderCommands({ ...deps, durations: config.durations, present });
+  const operator = { sql: deps.sql, commands, actor: TEST_ACTOR };
+  await decideDispute(operator, order.order_number, { winner: 'merchant', reason: 'It was sent' });
+  const refused = await dispute(checkout, `${REASON} Again.`);
+  expect(refused.status).toBe(400);
+  expect(textOf(refused.html)).toContain('an operator has decided for the merchant');
+  await raiseDisputeForBuyer(operator, order.order_number, 'The buyer sent new evidence');
+  expect((await orderOf(checkout)).status).toBe('DISPUTE_OPEN');
+});

@@ -211,7 +211,7 @@ export async function sessionOf(
   return row;
 }
 
-/** The `askedAt` of an answer that confirms a capture, whenever the service has first heard of it. */
+/** The `askedAt` of an answer that confirms a capture, whenever the capture was first reported. */
 export const JUST_ASKED = 'infinity';
 
 /** The gateway's fields of a payment that is captured in full. */

@@ -13,13 +13,14 @@ export interface DisputeDraft {
 /** The form for raising a dispute, or the texts of the latest dispute. */
 export function disputeSection(
   state: CheckoutState,
-  { order, merchantName }: Checkout,
+  checkout: Checkout,
   disputePath: string,
   draft: DisputeDraft | undefined,
 ) {
+  const { order, merchantName } = checkout;
   const decision = order.disputeDecisionReason;
   const decisionSection = decision && quotedSection('decision', decisionTitle(order), decision);
-  if (canDispute(state)) return [decisionSection, disputeForm(merchantName, disputePath, draft)];
+  if (canDispute(checkout)) return [decisionSection, disputeForm(merchantName, disputePath, draft)];
   const isRunning = state === 'disputed' || state === 'refunding';
   return [
     draft && quotedSection('unsent', 'Your text was not sent', draft.reason),
