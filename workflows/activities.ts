@@ -1,5 +1,6 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
+  CompareGatewayActivities,
   LedgerActivities,
   ListingActivities,
   MailActivities,
@@ -125,6 +126,13 @@ export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
 export const { verifyLedger } = proxyActivities<LedgerActivities>({
   startToCloseTimeout: '6 minutes',
   retry: { maximumAttempts: 1 },
+});
+
+/** It heartbeats its progress after each page of payments, of which each may time out. */
+export const { compareWithGateway } = proxyActivities<CompareGatewayActivities>({
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '30 minutes',
+  retry: { maximumAttempts: 3 },
 });
 
 /** It heartbeats after each batch. One try, because the Schedule continues within the hour. */

@@ -6,6 +6,7 @@ export { retryDelivery } from './retry-delivery.ts';
 export { sendMail } from './send-mail.ts';
 export {
   compareOrders,
+  compareWithGateway,
   deleteExpiredData,
   reconcilePayments,
   sealOrderBlocks,

@@ -44,6 +44,11 @@ export async function verifyLedger(): Promise<{ ok: boolean; faultCount: number 
   return activities.verifyLedger();
 }
 
+/** Compares the ledger with the gateway's own figures. */
+export async function compareWithGateway(): Promise<{ differing: number }> {
+  return activities.compareWithGateway();
+}
+
 /** Deletes what has passed its time. */
 export async function deleteExpiredData(): Promise<Record<string, number>> {
   return activities.deleteExpiredData();

@@ -4,9 +4,11 @@ export const ALERT_KINDS = {
     'Read the body in the table gateway_callbacks: the gateway may have changed its format.',
   clock_skew: "Set this machine's clock right. No webhook is sent until then.",
   charged_back:
-    "Answer the bank in the dashboard of the gateway. The order's funds are not released meanwhile. Once it is lost, end the order with admin order settle --released or --refunded.",
+    "Answer the bank in the dashboard of the gateway. The order's funds are neither released nor refunded meanwhile. Once it is lost, end the order with admin order settle --released or --refunded.",
   delivery_unknown:
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
+  gateway_differs:
+    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. The comparison of the next day clears the alert once both agree.',
   gateway_refused:
     "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
   ledger_fault:

@@ -19,6 +19,8 @@ export interface RecordStepInput {
    * `settlement_recorded`: refused unless an operator has recorded a settlement.
    * `release_allowed`: refused while the merchant is not active, or a refund or chargeback at the
    * gateway has reduced the payment.
+   * `payment_not_gone`: refused once the whole payment was refunded or charged back at the gateway.
+   * `no_chargeback_open`: refused while a chargeback of the payment is open.
    * `command_recorded`: refused unless the command's row names a person and a reason.
    */
   requires?: readonly Requirement[];
@@ -35,6 +37,8 @@ export type RecordStepResult =
   | { outcome: 'not_settled' }
   | { outcome: 'command_not_recorded' }
   | { outcome: 'payment_not_captured' }
+  | { outcome: 'payment_gone' }
+  | { outcome: 'chargeback_open' }
   | { outcome: 'disputed'; dispute: WaitingDispute }
   /** The window is still open by the database's clock. */
   | { outcome: 'too_early' }
@@ -208,6 +212,12 @@ export interface LedgerActivities {
   verifyLedger(): Promise<{ ok: boolean; faultCount: number }>;
 }
 
+/** The comparison of the ledger with the gateway's own figures. */
+export interface CompareGatewayActivities {
+  /** Compares each payment of an open or recently ended order; a difference raises an alert. */
+  compareWithGateway(): Promise<{ differing: number }>;
+}
+
 /** The retention of data. */
 export interface RetentionActivities {
   /** Deletes what has passed its time, in batches. @returns how many rows, by what they are */
@@ -226,4 +236,5 @@ export type Activities = RecordActivities &
   SweepActivities &
   ListingActivities &
   LedgerActivities &
+  CompareGatewayActivities &
   RetentionActivities;

@@ -32,6 +32,9 @@ export const SEAL_BLOCKS_WORKFLOW = 'sealOrderBlocks';
 /** The workflow type that verifies the whole ledger. */
 export const VERIFY_LEDGER_WORKFLOW = 'verifyLedger';
 
+/** The workflow type that compares the ledger with the gateway's own figures. */
+export const COMPARE_GATEWAY_WORKFLOW = 'compareWithGateway';
+
 /** The workflow type that deletes what has passed its time. */
 export const RETENTION_WORKFLOW = 'deleteExpiredData';
 
@@ -42,6 +45,7 @@ export const SCHEDULE_IDS = {
   [COMPARE_WORKFLOW]: 'compare-orders',
   [SEAL_BLOCKS_WORKFLOW]: 'seal-order-blocks',
   [VERIFY_LEDGER_WORKFLOW]: 'verify-ledger',
+  [COMPARE_GATEWAY_WORKFLOW]: 'compare-with-gateway',
   [RETENTION_WORKFLOW]: 'delete-expired-data',
 } as const;
 

@@ -47,6 +47,10 @@ export type Requirement =
   | 'settlement_recorded'
   /** The merchant is active, and no refund or chargeback at the gateway has reduced the payment. */
   | 'release_allowed'
+  /** Not all of the payment was refunded or charged back at the gateway. */
+  | 'payment_not_gone'
+  /** The buyer's bank has not opened a chargeback that is undecided. */
+  | 'no_chargeback_open'
   /** The command moves money for a person: its row names the person and the reason. */
   | 'command_recorded';
 
@@ -64,7 +68,7 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
   step: 'REFUND_STARTED',
-  requires: ['command_recorded'],
+  requires: ['command_recorded', 'no_chargeback_open'],
 } as const;
 const SETTLE_RELEASED = {
   to: 'COMPLETED',
@@ -92,11 +96,11 @@ const LIFECYCLE = {
     advance: { step: 'CLOCK_ADVANCED' },
   },
   PAID: {
-    deliver: { to: 'DELIVERED', step: 'DELIVERY_CONFIRMED' },
+    deliver: { to: 'DELIVERED', step: 'DELIVERY_CONFIRMED', requires: ['payment_not_gone'] },
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting', 'command_recorded'],
+      requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     // The order was not delivered, so its money cannot be settled as released to the merchant.
@@ -107,7 +111,7 @@ const LIFECYCLE = {
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting', 'command_recorded'],
+      requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
     },
     dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
     expire: {
@@ -140,7 +144,7 @@ const LIFECYCLE = {
     decideForBuyer: {
       begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
       step: 'REFUND_STARTED',
-      requires: ['command_recorded'],
+      requires: ['command_recorded', 'no_chargeback_open'],
     },
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },

@@ -8,7 +8,9 @@ export type LedgerAccount =
   | 'merchant_held'
   | 'merchant_available'
   | 'surplus'
-  | 'refunds';
+  | 'refunds'
+  /** What the platform has paid for lost chargebacks. */
+  | 'platform_losses';
 
 /** The balance of an account, and the balance that orders, surplus and reversals require. */
 export interface AccountBalance {
@@ -108,7 +110,7 @@ function balances(sql: Sql) {
 /** A line of the ledger: a transfer between two accounts. */
 export interface LedgerLine {
   at: Date;
-  operation: 'capture' | 'release' | 'refund' | 'reversal';
+  operation: 'capture' | 'release' | 'refund' | 'reversal' | 'loss';
   from: LedgerAccount;
   to: LedgerAccount;
   amountPaise: number;

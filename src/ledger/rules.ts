@@ -71,7 +71,7 @@ export function captureFaults(sql: Sql) {
 }
 
 /**
- * Each line is one of the eight allowed transfers, with its payment's order, merchant, environment and
+ * Each line is one of the nine allowed transfers, with its payment's order, merchant, environment and
  * gateway.
  */
 export function lineFaults(sql: Sql) {
@@ -89,7 +89,8 @@ export function lineFaults(sql: Sql) {
         ('refund', 'surplus', 'refunds'),
         ('reversal', 'merchant_held', 'refunds'),
         ('reversal', 'merchant_available', 'refunds'),
-        ('reversal', 'surplus', 'refunds'))
+        ('reversal', 'surplus', 'refunds'),
+        ('loss', 'platform_losses', 'refunds'))
       OR p.order_number IS DISTINCT FROM t.order_number
       OR p.environment IS DISTINCT FROM t.environment
       OR o.merchant_id IS DISTINCT FROM t.merchant_id
@@ -152,23 +153,30 @@ export function surplusFaults(sql: Sql) {
 }
 
 /**
- * Each reversal that has taken money has one line, of its amount or of the rest of the payment; any
- * other reversal has none.
+ * Each reversal that has taken money has one line, of its amount or of the rest of the payment. The
+ * platform pays the rest of a lost chargeback. Any other reversal has no line.
  */
 export function reversalFaults(sql: Sql) {
   return sql`
     SELECT 'reversal', gateway_subject(coalesce(r.gateway, t.gateway), reversal_id), CASE
       WHEN r.reversal_id IS NULL THEN 'in the ledger, but not among the reversals'
-      ELSE format('%s, %s of %s paise, but the ledger has %s, and %s of its payment left', r.kind,
-        r.state, r.amount_paise, coalesce(t.amount_paise, 0),
+      ELSE format('%s, %s of %s paise, but the ledger has %s and %s of the platform, and %s of its payment left',
+        r.kind, r.state, r.amount_paise, coalesce(t.amount_paise, 0), coalesce(t.platform_paise, 0),
         l.held_paise + l.available_paise + l.surplus_paise) END
     FROM gateway_reversals r
-    FULL JOIN (SELECT * FROM ledger_transfers WHERE operation = 'reversal') t
+    FULL JOIN (SELECT gateway, reversal_id, gateway_payment_id,
+        sum(amount_paise) FILTER (WHERE operation = 'reversal') AS amount_paise,
+        sum(amount_paise) FILTER (WHERE operation = 'loss') AS platform_paise
+      FROM ledger_transfers WHERE reversal_id IS NOT NULL
+      GROUP BY gateway, reversal_id, gateway_payment_id) t
       USING (gateway, reversal_id)
     LEFT JOIN lines l ON l.gateway = r.gateway AND l.gateway_payment_id = r.gateway_payment_id
     WHERE r.reversal_id IS NULL OR coalesce(t.amount_paise, 0) <> r.booked_paise
       OR t.gateway_payment_id <> r.gateway_payment_id
-      OR (r.booked_paise > 0 AND NOT r.has_left)
+      OR coalesce(t.platform_paise, 0) <> r.platform_paise
+      OR (r.booked_paise + r.platform_paise > 0 AND NOT r.has_left)
+      OR (r.has_left AND r.kind = 'chargeback' AND l.captures > 0
+        AND r.booked_paise + r.platform_paise <> r.amount_paise)
       OR (r.has_left AND r.booked_paise < r.amount_paise
         AND l.held_paise + l.available_paise + l.surplus_paise > 0)`;
 }
@@ -203,10 +211,12 @@ export function expectedBalances(sql: Sql) {
         CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END
       FROM surplus_refunds s JOIN payments p USING (gateway, gateway_payment_id)
     ) money
-    LEFT JOIN (SELECT gateway, gateway_payment_id, sum(booked_paise) AS paise
+    LEFT JOIN (SELECT gateway, gateway_payment_id, sum(booked_paise) AS paise,
+        sum(platform_paise) AS platform_paise
       FROM gateway_reversals GROUP BY gateway, gateway_payment_id) reversed
       USING (gateway, gateway_payment_id)
     CROSS JOIN LATERAL (VALUES (money.account, amount_paise - coalesce(reversed.paise, 0)),
-      ('refunds', coalesce(reversed.paise, 0))) m (account, paise)
+      ('refunds', coalesce(reversed.paise + reversed.platform_paise, 0)),
+      ('platform_losses', coalesce(-reversed.platform_paise, 0))) m (account, paise)
     GROUP BY environment, m.account`;
 }

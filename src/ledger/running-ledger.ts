@@ -12,13 +12,14 @@ export interface RunningBalances {
 /** A line of an order's ledger with the balances after it. */
 export type RunningLine = LedgerLine & RunningBalances;
 
-/** The balance that each account shows; the money outside the service has none. */
+/** The balance that each account shows; money that is not this order's has none. */
 const BALANCES = {
   gateway_clearing: null,
   merchant_held: 'heldPaise',
   merchant_available: 'releasedPaise',
   refunds: 'refundedPaise',
   surplus: 'surplusPaise',
+  platform_losses: null,
 } as const satisfies Record<LedgerAccount, keyof RunningBalances | null>;
 
 const EMPTY: RunningBalances = {

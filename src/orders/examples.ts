@@ -32,6 +32,7 @@ const PAID = {
     gateway_payment_id: 'pay_QmT4x8LwZ2cVb7',
     utr: '632409871234',
     paid_at: '2026-11-20T09:32:10.000Z',
+    reversed_amount: 0,
   },
   updated_at: '2026-11-20T09:32:10.000Z',
 };

@@ -143,6 +143,7 @@ function newRow(
     gatewayPaymentId: null,
     paymentUtr: null,
     paidAt: null,
+    reversedPaise: 0,
     completesAt: null,
     ...NO_DISPUTE,
     refundAmountPaise: null,

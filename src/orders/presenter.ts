@@ -61,7 +61,12 @@ function presentRefund(row: OrderRow): Order['refund'] {
 function presentPayment(row: OrderRow): Order['payment'] {
   const { gatewayPaymentId, paymentUtr: utr, paidAt } = row;
   if (gatewayPaymentId === null || paidAt === null) return null;
-  return { gateway_payment_id: gatewayPaymentId, utr, paid_at: paidAt.toISOString() };
+  return {
+    gateway_payment_id: gatewayPaymentId,
+    utr,
+    paid_at: paidAt.toISOString(),
+    reversed_amount: rupeesFromPaise(row.reversedPaise),
+  };
 }
 
 function presentCancellation(row: OrderRow): Order['cancellation'] {

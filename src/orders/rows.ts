@@ -31,6 +31,8 @@ export interface OrderRow {
   disputeCount: number;
   gatewayPaymentId: string | null;
   paymentUtr: string | null;
+  /** Refunded or charged back at the gateway itself. */
+  reversedPaise: number;
   paidAt: Date | null;
   paymentLinkExpiresAt: Date;
   completesAt: Date | null;

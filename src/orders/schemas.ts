@@ -51,6 +51,10 @@ export const orderSchema = z
           description: 'The reference of the payment at banks and UPI apps; null if not known',
         }),
         paid_at: dateTime,
+        reversed_amount: z.number().meta({
+          description:
+            'In rupees: what was refunded at the gateway itself, and lost chargebacks; 0 if none',
+        }),
       })
       .nullable()
       .meta({ description: 'The payment that made the order PAID' }),

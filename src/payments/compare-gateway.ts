@@ -1,10 +1,12 @@
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import type { PaymentFigures } from './gateway-figures-queries.ts';
-import { listFiguresToCompare } from './gateway-figures-queries.ts';
+import { findFigures, listFiguresToCompare } from './gateway-figures-queries.ts';
 import type { GatewayPayment, PaymentGateway, TransferredFunds } from './gateway.ts';
 import { isCaptured } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
+import type { GatewayDeps, Gateways } from './gateways.ts';
+import { paymentSubject } from './gateways.ts';
 
 const CONCURRENT_PAYMENTS = 4;
 /** The most faults and the most failures that a comparison lists. */
@@ -47,17 +49,89 @@ export async function compareWithGateway(deps: {
     notAskedCount: 0,
     notAsked: [],
   };
-  let after: PaymentRef | undefined = { gateway: '', gatewayPaymentId: '' };
+  await forEachPayment(deps.sql, FIRST, (payment) =>
+    compareOne(deps.gateways, payment, comparison),
+  );
+  return comparison;
+}
+
+/** Before every payment. */
+const FIRST: PaymentRef = { gateway: '', gatewayPaymentId: '' };
+
+/** Reads the payments to compare page by page, and works on a few at a time. */
+async function forEachPayment(
+  sql: Sql,
+  from: PaymentRef,
+  work: (payment: PaymentFigures) => Promise<void>,
+  onPage: (last: PaymentRef) => Promise<void> = async () => undefined,
+): Promise<void> {
+  let after: PaymentRef | undefined = from;
   while (after !== undefined) {
-    const payments: PaymentFigures[] = await listFiguresToCompare(deps.sql, after);
+    const payments: PaymentFigures[] = await listFiguresToCompare(sql, after);
     const queue = payments.values();
     const processQueue = async () => {
-      for (const payment of queue) await compareOne(deps.gateways, payment, comparison);
+      for (const payment of queue) await work(payment);
     };
     await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, processQueue));
     after = payments.at(-1);
+    if (after) await onPage(after);
   }
-  return comparison;
+}
+
+/**
+ * The daily comparison: raises an alert about each payment on which the gateway differs from the ledger,
+ * and clears the alert of each on which they agree. A payment that differs is compared again at once,
+ * because its money may have moved between the two readings.
+ *
+ * @param from continues after this payment
+ * @param onPage called after each page, with its last payment
+ * @returns how many payments differ
+ */
+export async function alertOnDifferences(
+  deps: GatewayDeps,
+  {
+    from = FIRST,
+    onPage,
+  }: { from?: PaymentRef | undefined; onPage?: (last: PaymentRef) => Promise<void> } = {},
+): Promise<{ differing: number }> {
+  let differing = 0;
+  const compare = async (read: PaymentFigures) => {
+    const faults = (await differencesOf(deps, read)) ?? [];
+    if (faults.length > 0) differing += 1;
+  };
+  await forEachPayment(deps.sql, from, compare, onPage);
+  return { differing };
+}
+
+/** @returns undefined if the payment cannot be compared now */
+async function differencesOf(
+  deps: GatewayDeps,
+  read: PaymentFigures,
+): Promise<string[] | undefined> {
+  const { gateway, gatewayPaymentId, orderNumber } = read;
+  const subject = paymentSubject(read);
+  try {
+    if (read.isMoving) return undefined;
+    let faults = await faultsOf(deps.gateways.forOrder(read), read);
+    if (faults.length > 0) {
+      const again = await findFigures(deps.sql, read);
+      if (!again || again.isMoving) return undefined;
+      faults = await faultsOf(deps.gateways.forOrder(again), again);
+    }
+    if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
+    else {
+      await raiseAlert(deps, {
+        kind: 'gateway_differs',
+        subject,
+        message: `The gateway differs from the ledger: ${faults.join('; ')}`,
+        fields: { gateway, gatewayPaymentId, orderNumber },
+      });
+    }
+    return faults;
+  } catch (err) {
+    deps.log.warn({ err, orderNumber }, 'A payment was not compared with the gateway');
+    return undefined;
+  }
 }
 
 async function compareOne(

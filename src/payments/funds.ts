@@ -63,11 +63,7 @@ export async function releaseFunds(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
     await assertNotBlocked(deps.sql, orderNumber);
-    let transfer = await transferWith(deps, funds, 'releaseFunds', lease);
-    if (transfer.state === 'pending') {
-      await sleep(NEW_TRANSFER_MS);
-      transfer = await transferWith(deps, funds, 'releaseFunds', lease);
-    }
+    const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
     return null;
   });
@@ -93,9 +89,12 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
   if (lease === null) return;
   const funds = await fundsOf(sql, orderNumber);
   try {
-    await transferWith(deps, funds, 'holdFunds', lease);
-    await queries.markHold(sql, lease, 'held_at');
-    await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
+    const { state } = await transferWith(deps, funds, 'holdFunds', lease);
+    // The next run asks for the state of one that is pending.
+    if (state !== 'pending') {
+      await queries.markHold(sql, lease, 'held_at');
+      await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
+    }
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
     await raiseAlert(deps, {
@@ -115,7 +114,7 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
  * settled the order. Idempotent: callers retry it until it returns.
  *
  * @returns how an operator has settled the order, whose money was then not moved; otherwise null
- * @throws NotYet while the bank processes the refund, MoneyLeaseTaken, GatewayUnavailable,
+ * @throws NotYet while the bank processes the refund or a chargeback is open, MoneyLeaseTaken, GatewayUnavailable,
  *   GatewayRefused
  */
 export async function refundOrder(
@@ -140,12 +139,11 @@ export async function refundOrder(
   });
 }
 
-/** In paise. @throws NotYet while a refund made at the gateway itself is in progress */
+/** In paise. @throws NotYet while a refund made at the gateway itself or a chargeback is undecided */
 async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
   const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
-  if (reversals.some(({ state }) => state === 'pending')) {
-    throw new NotYet('A refund made at the gateway itself is in progress');
-  }
+  const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
+  if (undecided) throw new NotYet(`The ${undecided.kind} ${undecided.reversalId} is undecided`);
   const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
   return gone.reduce((left, { amountPaise: paise }) => left - paise, funds.amountPaise);
 }
@@ -186,6 +184,12 @@ export async function refundSurplus(deps: GatewayDeps, payment: PaymentRef): Pro
   }
 }
 
+/** The bank may take the money of the payment: refunded as well, the buyer would have it twice. */
+async function assertNoOpenChargeback(sql: Sql, payment: PaymentRef): Promise<void> {
+  const chargeback = await queries.findOpenChargeback(sql, payment);
+  if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
+}
+
 async function refundPayment(
   { sql, gateways }: GatewayDeps,
   refunded: { order: OrderGateway; lease: MoneyLease; amountPaise: number; reason: string },
@@ -196,7 +200,10 @@ async function refundPayment(
     gatewayPaymentId,
     amountPaise,
     idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
-    beforeMoving: () => renewMoneyLease(sql, lease),
+    beforeMoving: async () => {
+      await renewMoneyLease(sql, lease);
+      await assertNoOpenChargeback(sql, lease);
+    },
     reason,
   });
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
@@ -210,13 +217,17 @@ async function transferWith(
 ): Promise<GatewayTransfer> {
   const gateway = deps.gateways.forOrder(funds);
   const { gatewayPaymentId } = lease;
-  return gateway[operation]({
+  const input = {
     gatewayPaymentId,
     amountPaise: funds.amountPaise,
     linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
     idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
     beforeMoving: () => renewMoneyLease(deps.sql, lease),
-  });
+  };
+  const transfer = await gateway[operation](input);
+  if (transfer.state !== 'pending') return transfer;
+  await sleep(NEW_TRANSFER_MS);
+  return gateway[operation](input);
 }
 
 /** A sandbox account is created when first needed; in production an operator adds the real one. */

@@ -33,6 +33,26 @@ const CHANGED_WITHIN_DAYS = 7;
  */
 export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise<PaymentFigures[]> {
   return sql<PaymentFigures[]>`
+    ${figures(sql)}
+    WHERE (p.gateway, p.gateway_payment_id) > (${after.gateway}, ${after.gatewayPaymentId})
+      AND p.is_whole
+      AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
+        OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
+        OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day')
+    ORDER BY p.gateway, p.gateway_payment_id LIMIT ${PAGE_SIZE}`;
+}
+
+/** The figures of one payment. */
+export async function findFigures(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<PaymentFigures | undefined> {
+  const [row] = await sql<PaymentFigures[]>`
+    ${figures(sql)} WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+  return row;
+}
+
+const figures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
       p.amount_paise,
       coalesce(l.refunded, 0)::bigint + coalesce(r.refunded, 0)::bigint AS refunded_paise,
@@ -56,11 +76,4 @@ export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise
         sum(amount_paise) AS reversed
       FROM gateway_reversals v
       WHERE v.gateway = p.gateway AND v.gateway_payment_id = p.gateway_payment_id
-        AND v.has_left) r ON true
-    WHERE (p.gateway, p.gateway_payment_id) > (${after.gateway}, ${after.gatewayPaymentId})
-      AND p.is_whole
-      AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
-        OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
-        OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day')
-    ORDER BY p.gateway, p.gateway_payment_id LIMIT ${PAGE_SIZE}`;
-}
+        AND v.has_left) r ON true`;

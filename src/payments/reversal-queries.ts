@@ -1,3 +1,4 @@
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import type { GatewayReversal } from './gateway.ts';
@@ -32,6 +33,18 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     FROM orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
     WHERE o.order_number = ${orderNumber} AND r.blocks_release
     ORDER BY r.recorded_at, r.reversal_id`;
+}
+
+/** The undecided chargeback of a payment, if there is one. */
+export async function findOpenChargeback(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<{ reversalId: string } | undefined> {
+  const [row] = await sql<{ reversalId: string }[]>`
+    SELECT reversal_id FROM gateway_reversals
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND kind = 'chargeback' AND state = 'open' LIMIT 1`;
+  return row;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ScheduleAlreadyRunning } from '@temporalio/client';
 import {
+  COMPARE_GATEWAY_WORKFLOW,
   COMPARE_WORKFLOW,
   RECONCILE_WORKFLOW,
   RETENTION_WORKFLOW,
@@ -23,8 +24,11 @@ const RETENTION_MS = 60 * 60_000;
 /** Among 10,000 open orders a missing workflow must be found within a minute; the comparison takes up to half of it. */
 const COMPARE_MS = 30_000;
 
+/** Two calls to the gateway for each payment of an order that is open or ended within a week. */
+const COMPARE_GATEWAY_MS = 24 * 60 * 60_000;
+
 const RUN_TIMEOUT_MS = 10 * 60_000;
-/** A comparison of millions of open orders works a quarter of its time: see activities/sweep.ts. */
+/** A comparison of millions of open orders or payments takes long: the former works a quarter of its time: see activities/sweep.ts. */
 const COMPARE_TIMEOUT_MS = 24 * 60 * 60_000;
 
 /**
@@ -43,6 +47,7 @@ export async function ensureSchedules(
   await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
   await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
   await ensureSchedule(client, VERIFY_LEDGER_WORKFLOW, VERIFY_LEDGER_MS);
+  await ensureSchedule(client, COMPARE_GATEWAY_WORKFLOW, COMPARE_GATEWAY_MS, COMPARE_TIMEOUT_MS);
   await ensureSchedule(client, RETENTION_WORKFLOW, RETENTION_MS);
 }
 
@@ -63,7 +68,7 @@ async function ensureSchedule(
       args: [],
       workflowRunTimeout,
     },
-    policies: { overlap: 'SKIP' as const, catchupWindow: 60_000 },
+    policies: { overlap: 'SKIP' as const, catchupWindow: Math.max(60_000, everyMs) },
   };
   try {
     await client.schedule.create({ scheduleId, ...options });

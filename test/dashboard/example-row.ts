@@ -31,6 +31,7 @@ export const EXAMPLE_ROW: OrderRow = {
   disputeCount: 0,
   gatewayPaymentId: null,
   paymentUtr: null,
+  reversedPaise: 0,
   paidAt: null,
   paymentLinkExpiresAt: AT,
   completesAt: null,

@@ -35,7 +35,7 @@ test('a proof is recorded with its figures, and raises no alert', async ({ datab
       ],
     },
   });
-  expect(proof?.figures.accounts).toHaveLength(10);
+  expect(proof?.figures.accounts).toHaveLength(12);
   expect(await openFaults(sql)).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { recordRefundsOf } from '../../src/payments/reversals.ts';
@@ -91,4 +92,29 @@ describe("the ledger and the gateway's own figures", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/Could not be compared +1/);
   });
+});
+
+test('the daily comparison alerts about a payment that differs, until it agrees again', async ({
+  service,
+  orders,
+}) => {
+  const alertsAbout = (paymentId: string) =>
+    service.sql<{ isOpen: boolean }[]>`
+      SELECT cleared_at IS NULL AS is_open FROM alerts
+      WHERE kind = 'gateway_differs' AND subject = ${`razorpay:${paymentId}`}`;
+  const compare = (workflowId: string) =>
+    service.temporal.client.workflow.execute(COMPARE_GATEWAY_WORKFLOW, {
+      workflowId,
+      taskQueue: TASK_QUEUE,
+    });
+  const [sound, reversed] = [await orders.in('PAID'), await orders.in('DELIVERED')];
+  await reconcilePayments(service.deps);
+  const paymentId = await reversed.paymentId();
+  await simulator(service, 'POST', `/payments/${paymentId}/refund`, { amountPaise: 100 });
+  await compare('compare-with-gateway-1');
+  expect(await alertsAbout(paymentId)).toEqual([{ isOpen: true }]);
+  await recordRefundsOf(service.deps, SANDBOX, paymentId);
+  await compare('compare-with-gateway-2');
+  expect(await alertsAbout(paymentId)).toEqual([{ isOpen: false }]);
+  expect(await alertsAbout(await sound.paymentId())).toEqual([]);
 });

@@ -66,6 +66,7 @@ describe('a sound ledger', () => {
       ['merchant_available', 20_000],
       ['surplus', 40_000],
       ['refunds', 70_000],
+      ['platform_losses', 0],
     ]);
     expect(verification.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
   });

@@ -39,7 +39,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   gateway_reversals: {
     none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left
-      blocks_release booked_paise recorded_at ended_at checked_at`,
+      blocks_release booked_paise platform_paise recorded_at ended_at checked_at`,
   },
   ledger_days: { none: 'merchant_id environment day debit_account credit_account amount_paise' },
   ledger_proofs: { none: 'proof_id at duration_ms ok figures fault_count faults' },
@@ -85,7 +85,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     derived: 'request_hash',
     // The UTR and the merchant's own id are references of the accounts, and the token a random number.
     none: `order_number merchant_id environment gateway merchant_order_id amount_paise payment_token
-      status pending_operation step_number dispute_count gateway_payment_id payment_utr paid_at
+      status pending_operation step_number dispute_count gateway_payment_id payment_utr paid_at reversed_paise
       payment_link_expires_at completes_at refund_amount_paise refund_reason refund_processed_at
       cancelled_by cancelled_at waiting_dispute_id waiting_dispute_received_at open_session_id terms
       created_at updated_at erased_at`,

@@ -137,6 +137,8 @@ function elsewhere(type: Command['type']): string {
 export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded): DomainError {
   const reasons = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
+    payment_gone: `${REFUSALS[command.type]}; its payment was refunded or charged back at the gateway`,
+    chargeback_open: `${REFUSALS[command.type]}; a chargeback is open`,
     not_settled: SETTLE_ELSEWHERE,
     command_not_recorded: elsewhere(command.type),
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,

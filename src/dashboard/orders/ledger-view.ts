@@ -7,6 +7,7 @@ const OPERATIONS = {
   release: 'Released to you',
   refund: 'Refunded to the buyer',
   reversal: 'Taken back at the gateway',
+  loss: 'Taken back at the gateway, paid by the platform',
 } as const satisfies Record<RunningLine['operation'], string>;
 
 /** The ledger's lines of one order, and where its money was after each. */

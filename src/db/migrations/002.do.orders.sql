@@ -5,7 +5,7 @@ CREATE TYPE order_status AS ENUM (
 
 -- The API writes a row once; then only the order's workflow changes it, step by step. The
 -- exceptions are waiting_dispute_* and open_session_id, which the API writes for the workflow to
--- find. They are columns of this table because PostgreSQL checks only conditions on the row itself
+-- find, and reversed_paise. They are columns of this table because PostgreSQL checks only conditions on the row itself
 -- again when an UPDATE had to wait for another one.
 CREATE TABLE orders (
   order_number text PRIMARY KEY,
@@ -32,6 +32,8 @@ CREATE TABLE orders (
   gateway_payment_id text,
   payment_utr text,
   paid_at timestamptz,
+  -- Refunded or charged back at the gateway itself: see gateway_reversals.
+  reversed_paise bigint NOT NULL DEFAULT 0 CHECK (reversed_paise >= 0),
   payment_link_expires_at timestamptz NOT NULL,
   completes_at timestamptz,
   refund_amount_paise bigint,

@@ -123,6 +123,9 @@ CREATE TABLE gateway_reversals (
     GENERATED ALWAYS AS (state IN ('pending', 'processed', 'open', 'lost')) STORED,
   -- The amount of its ledger line: less than amount_paise only if less of the payment was left.
   booked_paise bigint NOT NULL DEFAULT 0 CHECK (booked_paise BETWEEN 0 AND amount_paise),
+  -- The rest of a lost chargeback, which the platform pays.
+  platform_paise bigint NOT NULL DEFAULT 0
+    CHECK (platform_paise BETWEEN 0 AND amount_paise - booked_paise),
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
   -- When its end was recorded.
   ended_at timestamptz,
@@ -154,13 +157,13 @@ CREATE INDEX outside_settlements_by_reference ON outside_settlements (reference)
 -- Double entry: a line debits one account and credits another with the same amount, so the sum over
 -- all accounts is always zero. Append-only.
 CREATE TYPE ledger_account AS ENUM (
-  'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds'
+  'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds', 'platform_losses'
 );
 CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
-  operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund', 'reversal')),
+  operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund', 'reversal', 'loss')),
   order_number text NOT NULL REFERENCES orders,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
@@ -168,12 +171,12 @@ CREATE TABLE ledger_transfers (
   credit_account ledger_account NOT NULL CHECK (credit_account <> debit_account),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
   at timestamptz NOT NULL DEFAULT service_now(),
-  -- Only of a reversal.
+  -- Only of a reversal, and of the platform's loss by it.
   reversal_id text,
-  CHECK ((operation = 'reversal') = (reversal_id IS NOT NULL)),
+  CHECK ((operation IN ('reversal', 'loss')) = (reversal_id IS NOT NULL)),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments,
   FOREIGN KEY (gateway, reversal_id) REFERENCES gateway_reversals,
-  UNIQUE (gateway, reversal_id),
+  UNIQUE (gateway, reversal_id, operation),
   CONSTRAINT ledger_transfers_payment_operation_key
     UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id)
 );

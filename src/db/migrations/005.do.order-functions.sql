@@ -93,6 +93,14 @@ BEGIN
         AND p.amount_paise = o.amount_paise) THEN
     RETURN '{"outcome": "payment_not_captured"}';
   END IF;
+  IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
+    RETURN '{"outcome": "payment_gone"}';
+  END IF;
+  IF 'no_chargeback_open' = ANY (p_requires) AND EXISTS (SELECT FROM gateway_reversals r
+      WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+        AND r.kind = 'chargeback' AND r.state = 'open') THEN
+    RETURN '{"outcome": "chargeback_open"}';
+  END IF;
   IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;

@@ -89,8 +89,8 @@ CREATE FUNCTION balance_of(
 $$;
 
 -- Records a reversal and, once its money has left, a ledger line from the account that has the
--- payment's money, of at most its balance. Like every writer it locks the order first. A reversal
--- that has ended does not change.
+-- payment's money, of at most its balance. The platform pays what is then left of a lost chargeback.
+-- Like every writer it locks the order first. A reversal that has ended does not change.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb     -- reversal_id, gateway_payment_id, kind, amount_paise, state
@@ -100,6 +100,7 @@ DECLARE
   reversal gateway_reversals;
   source ledger_account;
   paise bigint := 0;
+  rest_paise bigint := 0;
 BEGIN
   SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_reversal->>'gateway_payment_id'
@@ -135,14 +136,23 @@ BEGIN
       balance_of(p_gateway, reversal.gateway_payment_id, source));
     EXIT WHEN paise > 0;
   END LOOP;
-  IF paise > 0 THEN
-    UPDATE gateway_reversals SET booked_paise = paise
-    WHERE gateway = p_gateway AND reversal_id = reversal.reversal_id;
-    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-      merchant_id, environment, debit_account, credit_account, amount_paise, reversal_id)
-    VALUES (p_gateway, reversal.gateway_payment_id, 'reversal', o.order_number, o.merchant_id,
-      o.environment, source, 'refunds', paise, reversal.reversal_id);
+  -- Of a payment without lines nothing was given to anyone.
+  IF reversal.kind = 'chargeback' AND EXISTS (SELECT FROM ledger_transfers t
+      WHERE t.gateway = p_gateway AND t.gateway_payment_id = reversal.gateway_payment_id) THEN
+    rest_paise := reversal.amount_paise - paise;
   END IF;
+  UPDATE gateway_reversals r
+  SET booked_paise = paise, platform_paise = rest_paise
+  WHERE r.gateway = p_gateway AND r.reversal_id = reversal.reversal_id;
+  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+    merchant_id, environment, debit_account, credit_account, amount_paise, reversal_id)
+  SELECT p_gateway, reversal.gateway_payment_id, line.operation, o.order_number, o.merchant_id,
+    o.environment, line.debit, 'refunds', line.paise, reversal.reversal_id
+  FROM (VALUES ('reversal', source, paise), ('loss', 'platform_losses', rest_paise))
+    AS line (operation, debit, paise)
+  WHERE line.paise > 0;
+  UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
+  WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
   -- No order has taken this payment, and a partly refunded one cannot be taken.
   UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, reversal.amount_paise)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id

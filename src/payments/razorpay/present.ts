@@ -64,26 +64,27 @@ export function presentRefund(refund: Refund): GatewayReversal {
   };
 }
 
-/** Converts a dispute to the port's chargeback. Closed without a deduction counts as `won`. */
+/** Converts a dispute to the port's chargeback. A closed one has taken no money. */
 export function presentChargeback(dispute: Dispute): GatewayReversal {
   const deductedPaise = dispute.amount_deducted ?? 0;
   return {
     reversalId: dispute.id,
     gatewayPaymentId: dispute.payment_id,
     kind: 'chargeback',
-    amountPaise: deductedPaise > 0 ? deductedPaise : dispute.amount,
-    state: chargebackState(dispute.status, deductedPaise),
+    amountPaise: dispute.status === 'lost' && deductedPaise > 0 ? deductedPaise : dispute.amount,
+    state: CHARGEBACK_STATES[dispute.status],
     idempotencyKey: null,
   };
 }
 
-function chargebackState(
-  status: Dispute['status'],
-  deductedPaise: number,
-): GatewayReversal['state'] {
-  if (status === 'open' || status === 'under_review') return 'open';
-  return status === 'lost' || deductedPaise > 0 ? 'lost' : 'won';
-}
+/** The amounts do not count: money is also deducted while a dispute is open, and comes back when it is won. */
+const CHARGEBACK_STATES = {
+  open: 'open',
+  under_review: 'open',
+  won: 'won',
+  closed: 'won',
+  lost: 'lost',
+} as const satisfies Record<Dispute['status'], GatewayReversal['state']>;
 
 /** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {

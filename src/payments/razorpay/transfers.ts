@@ -20,6 +20,19 @@ export function listTransfers(
   return listAll(client, operation, { path: transfersPath(gatewayPaymentId) }, transferSchema);
 }
 
+/** @throws GatewayRefused for a transfer that has moved nothing, or whose money is back */
+function assertMade(operation: string, transfer: Transfer): Transfer {
+  const { id, status } = transfer;
+  if (status === 'failed') {
+    throw new GatewayRefused(operation, 'TRANSFER_FAILED', `the transfer ${id} failed`);
+  }
+  if (status === 'reversed') {
+    const description = 'the transfer was reversed: there is nothing left to release';
+    throw new GatewayRefused(operation, 'TRANSFER_REVERSED', description);
+  }
+  return transfer;
+}
+
 function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefined> {
   return answer.kind === 'done' ? { kind: 'done', value: answer.value.items[0] } : answer;
 }
@@ -96,15 +109,12 @@ export function createTransfers(
     fetchTransferred: (gatewayPaymentId) => fetchTransferred(client, gatewayPaymentId),
 
     async holdFunds(input) {
-      return presentTransfer(await transferOnce('holdFunds', input, true));
+      return presentTransfer(assertMade('holdFunds', await transferOnce('holdFunds', input, true)));
     },
 
     async releaseFunds(input) {
-      const transfer = await transferOnce('releaseFunds', input, false);
-      if (transfer.status === 'reversed') {
-        const description = 'the transfer was reversed: there is nothing left to release';
-        throw new GatewayRefused('releaseFunds', 'TRANSFER_REVERSED', description);
-      }
+      const made = await transferOnce('releaseFunds', input, false);
+      const transfer = assertMade('releaseFunds', made);
       return presentTransfer(transfer.on_hold ? await liftHold(input, transfer.id) : transfer);
     },
   };
