@@ -70,6 +70,19 @@ const ACCEPT = {
   step: 'REFUND_STARTED',
   requires: ['command_recorded', 'no_chargeback_open'],
 } as const;
+/** Decisions of an operator. */
+const DECISIONS = {
+  decideForMerchant: {
+    to: 'DELIVERED',
+    step: 'DISPUTE_RESOLVED',
+    requires: ['command_recorded'],
+  },
+  decideForBuyer: {
+    begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
+    step: 'REFUND_STARTED',
+    requires: ['command_recorded', 'no_chargeback_open'],
+  },
+} as const;
 const SETTLE_RELEASED = {
   to: 'COMPLETED',
   step: 'ORDER_COMPLETED',
@@ -125,6 +138,7 @@ const LIFECYCLE = {
   DISPUTE_OPEN: {
     submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED' },
     resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
+    ...DECISIONS,
     accept: ACCEPT,
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
@@ -135,17 +149,8 @@ const LIFECYCLE = {
   },
   DISPUTE_UNDER_REVIEW: {
     resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
-    decideForMerchant: {
-      to: 'DELIVERED',
-      step: 'DISPUTE_RESOLVED',
-      requires: ['command_recorded'],
-    },
+    ...DECISIONS,
     accept: ACCEPT,
-    decideForBuyer: {
-      begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
-      step: 'REFUND_STARTED',
-      requires: ['command_recorded', 'no_chargeback_open'],
-    },
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
@@ -192,8 +197,8 @@ export const REFUSALS = {
   submitEvidence: 'Cannot submit evidence; order must be in DISPUTE_OPEN status',
   resolve: 'Cannot resolve; order must be in DISPUTE status',
   accept: 'Cannot accept; order must be in DISPUTE status',
-  decideForMerchant: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
-  decideForBuyer: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+  decideForMerchant: 'Cannot decide; order must be in DISPUTE status',
+  decideForBuyer: 'Cannot decide; order must be in DISPUTE status',
   expire: 'Cannot expire; order must have a deadline that has passed',
   advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
   settleReleased: CANNOT_SETTLE,

@@ -41,7 +41,7 @@ export async function raiseDisputeForBuyer(
   return result.order;
 }
 
-/** An operator's decision of a dispute under review. */
+/** An operator's decision of a dispute. */
 export interface DisputeDecision {
   winner: 'merchant' | 'buyer';
   /** Shown to both sides: to the merchant with the order, to the buyer on the payment page. */
@@ -49,7 +49,7 @@ export interface DisputeDecision {
 }
 
 /**
- * Decides a dispute under review. The audit row is inserted first. The order has applied the decision
+ * Decides a dispute, with or without evidence. The audit row is inserted first. The order has applied the decision
  * when it has a step with the command id of that row.
  *
  * @returns the order; after a decision for the buyer it is REFUNDED once the gateway has refunded

@@ -34,7 +34,7 @@ export const orderSchema = z
         decision: z
           .object({ for: z.enum(['merchant', 'buyer']), reason: z.string(), decided_at: dateTime })
           .nullable()
-          .meta({ description: "The operator's decision, if it was decided under review" }),
+          .meta({ description: "The operator's decision, if an operator decided it" }),
         ended_at: dateTime.nullable(),
       })
       .nullable()

@@ -25,7 +25,7 @@ export interface Consequence {
 /** How an amount in paise is written: `INR 499.50`. */
 type AmountText = (amountPaise: number) => string;
 
-/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if no dispute is under review */
+/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is no dispute to decide */
 export async function consequenceOfDecision(
   sql: Sql,
   amountText: AmountText,
@@ -33,9 +33,7 @@ export async function consequenceOfDecision(
   winner: 'merchant' | 'buyer',
 ): Promise<Consequence> {
   const order = await findOrderAnywhere(sql, orderNumber);
-  if (order.status !== 'DISPUTE_UNDER_REVIEW') {
-    throw new DomainError('INVALID_STATE', REFUSALS.decideForBuyer);
-  }
+  if (!transitionOf(order, 'decideForBuyer')) throw refusalOf(order, 'decideForBuyer');
   const amount = amountText(order.amountPaise);
   const hours = order.terms.completionWindowMs / HOUR_MS;
   const sentence =

@@ -103,7 +103,7 @@ describe('dispute decide asks for confirmation on a terminal', () => {
     expect((await merchant.sandbox.read(order)).status).toBe('DELIVERED');
     const again = await onTerminal(service, '', ...decide(order, 'buyer'));
     expect(again).toMatchObject({ code: 1, isAnswered: false });
-    expect(again.shown).toContain('Cannot decide; order must be in DISPUTE_UNDER_REVIEW status');
+    expect(again.shown).toContain('Cannot decide; order must be in DISPUTE status');
   });
 });
 

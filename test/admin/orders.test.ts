@@ -137,6 +137,20 @@ describe('a dispute', () => {
     });
   });
 
+  test.for([
+    ['merchant', 'DELIVERED'],
+    ['buyer', 'REFUNDED'],
+  ] as const)(
+    'without evidence is decided for the %s, too',
+    async ([winner, ends], { merchant, cli }) => {
+      const order = await merchant.sandbox.create();
+      await merchant.sandbox.help(order, 'pay');
+      await merchant.sandbox.help(order, 'dispute', { reason: REASON });
+      await cli.json(...decide(order, winner, 'Both sides were asked'));
+      await merchant.sandbox.untilStatus(order, ends);
+    },
+  );
+
   test('decided for the merchant shows the reason to both sides', async ({ merchant, cli }) => {
     const order = await orderUnderReview(merchant);
     const reason = 'The parcel was weighed: <no brick>';
@@ -191,7 +205,7 @@ describe('a dispute', () => {
     });
     expect(await (await fetch(order.payment_url)).text()).toContain('Decided for you, because');
     expect(await cli.refusal(...decideForBuyer)).toBe(
-      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+      'Cannot decide; order must be in DISPUTE status',
     );
   });
 });

@@ -291,6 +291,31 @@ describe('an action on an order', () => {
     expect(body).toContain('Merchant account is not active');
     expect(textOf(await browser.get('/dashboard/sandbox'))).toContain('Your account is suspended');
   });
+
+  test('answers a dispute also while the merchant is suspended', async ({ service, cli }) => {
+    const shop = await service.newMerchant({ name: 'Suspended with a dispute' });
+    const order = await shop.sandbox.create();
+    await shop.sandbox.help(order, 'pay');
+    await shop.sandbox.help(order, 'dispute', { reason: 'It never arrived at all' });
+    const browser = browserOf(service.origin, await merchantUser(service.sql, shop.merchantId));
+    await cli.json('merchant', 'suspend', '--merchant', shop.merchantId, '--reason', 'A test');
+    const path = pageOf(order.order_number);
+    const page = await browser.get(path);
+    expect(page.body).not.toContain('deliverOrder');
+    const evidence = filled(formOf(page, 'submitEvidence'), {
+      text: 'The courier has a signature',
+    });
+    expect((await browser.post(`${path}/submitEvidence`, evidence)).status).toBe(303);
+    const resolution = filled(formOf(await browser.get(path), 'resolveDispute'), {
+      resolution: 'Found at the neighbour',
+    });
+    expect((await browser.post(`${path}/resolveDispute`, resolution)).status).toBe(303);
+    const [row] = await service.sql<{ status: string }[]>`
+      SELECT status FROM orders WHERE order_number = ${order.order_number}`;
+    expect(row?.status).toBe('DELIVERED');
+    // The API stays closed.
+    expect((await shop.sandbox.get(`/orders/${order.order_number}`)).status).toBe(403);
+  });
 });
 
 describe('the home page', () => {

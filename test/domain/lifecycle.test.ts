@@ -195,12 +195,12 @@ describe('the exact message of each refusal', () => {
       refusal: 'Cannot accept; order must be in DISPUTE status',
     },
     decideForMerchant: {
-      fits: ['DISPUTE_UNDER_REVIEW'],
-      refusal: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+      fits: ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
+      refusal: 'Cannot decide; order must be in DISPUTE status',
     },
     decideForBuyer: {
-      fits: ['DISPUTE_UNDER_REVIEW'],
-      refusal: 'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
+      fits: ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
+      refusal: 'Cannot decide; order must be in DISPUTE status',
     },
     settleReleased: {
       fits: ['DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],

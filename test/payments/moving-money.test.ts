@@ -164,7 +164,7 @@ describe.each(MOVES)('the money moves %s', (_when, move) => {
       `400 Cannot refund; order must be in PAID or DELIVERED status${busyIn('PAID', 'DELIVERED')}`,
     ]);
     expect(await order.refusalOf('decide', { for: 'merchant' })).toBe(
-      `Cannot decide; order must be in DISPUTE_UNDER_REVIEW status${busyIn(review)}`,
+      `Cannot decide; order must be in DISPUTE status${busyIn(open, review)}`,
     );
     expect(await merchant.sandbox.read(order)).toEqual(before);
     await endFault();

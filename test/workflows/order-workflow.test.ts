@@ -71,16 +71,8 @@ describe('the exact message of each refusal, which leaves no history event', () 
     ],
     ['resolve', DISPUTED, 'Cannot resolve; order must be in DISPUTE status'],
     ['accept', DISPUTED, 'Cannot accept; order must be in DISPUTE status'],
-    [
-      'decide for merchant',
-      ['DISPUTE_UNDER_REVIEW'],
-      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
-    ],
-    [
-      'decide for buyer',
-      ['DISPUTE_UNDER_REVIEW'],
-      'Cannot decide; order must be in DISPUTE_UNDER_REVIEW status',
-    ],
+    ['decide for merchant', DISPUTED, 'Cannot decide; order must be in DISPUTE status'],
+    ['decide for buyer', DISPUTED, 'Cannot decide; order must be in DISPUTE status'],
     ['settle as released', ['DELIVERED', ...DISPUTED], CANNOT_SETTLE],
     ['settle as refunded', ['PAID', 'DELIVERED', ...DISPUTED], CANNOT_SETTLE],
   ];

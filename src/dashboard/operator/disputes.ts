@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { z } from 'zod';
 import { mayDo } from '../../accounts/public.ts';
 import type { DisputeStatus } from '../../domain/index.ts';
-import { DISPUTE_STATUSES } from '../../domain/index.ts';
+import { DISPUTE_STATUSES, transitionOf } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
 import {
@@ -123,7 +123,7 @@ async function disputeContent(
 }
 
 function decisionPart(order: OrderRow, mayDecide: boolean) {
-  if (order.status !== 'DISPUTE_UNDER_REVIEW' || order.pendingOperation) return null;
+  if (!transitionOf(order, 'decideForBuyer')) return null;
   const content = mayDecide
     ? decisionForm(order.orderNumber)
     : notice('plain', 'An operator with the role finance or admin decides this dispute.');

@@ -10,6 +10,7 @@ import { money, moment, orderStatus } from '../view/parts.ts';
 import { pager, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { actionForm } from './action-form.ts';
+import { allowedActions } from './allowed-actions.ts';
 import type { OrderPagesDeps } from './deps.ts';
 import { orderPath, ownerOf, pathOf } from './deps.ts';
 import { words } from './dispute-view.ts';
@@ -59,8 +60,8 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
 
 function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order: OrderRow) {
   const now = new Date();
-  const isActive = viewer.merchantStatus === 'APPROVED';
-  const evidence = isActive && actions.of(order).find(({ id }) => id === 'submitEvidence');
+  const offered = allowedActions(viewer, actions.of(order));
+  const evidence = offered.find(({ id }) => id === 'submitEvidence');
   const heading = `dispute-${order.orderNumber}`;
   return h(
     'section',

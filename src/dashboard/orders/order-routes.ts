@@ -8,6 +8,7 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathWith } from '../view/table.ts';
+import { allowedActions, mayAct } from './allowed-actions.ts';
 import type { RefusedAction } from './action-form.ts';
 import { KEY_FIELD, valuesOf } from './action-form.ts';
 import type { OrderPagesDeps } from './deps.ts';
@@ -65,7 +66,7 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     const { order } = await deps.orders.read(ownerOf(viewer), params.id);
     const action = deps.actions.find(params.action, viewer.environment);
     if (!action) throw errorOf('NOT_FOUND');
-    assertActive(viewer);
+    assertMayAct(viewer, params.action);
     const values = valuesOf(request.body);
     const idempotencyKey = values[KEY_FIELD] ?? '';
     try {
@@ -93,10 +94,11 @@ function apiContext({ viewer, requestId, log, address }: ActionPageRequest) {
   };
 }
 
-/** Refuses what the API refuses with the credentials of a merchant that is not active. */
-function assertActive({ merchantStatus }: MerchantViewer): void {
-  if (merchantStatus === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
-  if (merchantStatus !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
+/** Refuses what the API refuses with the credentials of a merchant that is not active, but answers to disputes. */
+function assertMayAct(viewer: MerchantViewer, actionId: string): void {
+  if (mayAct(viewer, actionId)) return;
+  const isSuspended = viewer.merchantStatus === 'SUSPENDED';
+  throw errorOf(isSuspended ? 'MERCHANT_NOT_ACTIVE' : 'MERCHANT_NOT_APPROVED');
 }
 
 /** Shows the page as it is now, with the refusal and what was typed at the form. */
@@ -124,11 +126,10 @@ async function readContent(
 ): Promise<OrderPageContent> {
   const details = await orders.read(ownerOf(viewer), orderNumber);
   const lines = await readLedger(details.order.orderNumber);
-  const isActive = viewer.merchantStatus === 'APPROVED';
   return {
     details,
     lines,
-    actions: isActive ? actions.of(details.order) : [],
+    actions: allowedActions(viewer, actions.of(details.order)),
     isSuspended: viewer.merchantStatus === 'SUSPENDED',
   };
 }

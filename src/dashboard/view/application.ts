@@ -119,4 +119,5 @@ export function documentReply({ fileName, mediaType, content }: OpenedDocument):
 /** What a suspension stops and what continues. Source: the contract's "a suspended merchant". */
 export const SUSPENSION_STOPS =
   'The API answers 403 and buyers cannot start payments. Releases wait: the orders stay delivered. ' +
-  'Payments that were begun still count, and disputes, refunds and webhooks continue.';
+  'Payments that were begun still count, and disputes, refunds and webhooks continue. Disputes are answered ' +
+  'in the dashboard.';

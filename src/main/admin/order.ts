@@ -69,7 +69,7 @@ const raiseCommand = defineCommand({
 
 const decideCommand = defineCommand({
   name: 'dispute decide',
-  summary: 'Decide a dispute under review: for the merchant, or for the buyer, who is refunded',
+  summary: 'Decide a dispute: for the merchant, or for the buyer, who is refunded',
   notes: 'On a terminal it shows the consequences and asks for confirmation.',
   options: {
     order: ORDER,
