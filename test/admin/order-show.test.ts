@@ -164,7 +164,8 @@ describe('disputes', () => {
     await cli.json(...again, '--reason', 'It is torn at the sleeve');
     await post(merchant, order, 'dispute/evidence', { text: 'It was whole when it left' });
     await decide(cli, order, 'merchant', 'The photo shows another kurta');
-    await merchant.sandbox.help(order, 'dispute', { reason: 'Nobody answers my letters' });
+    // The buyer cannot raise another one.
+    await cli.json(...again, '--reason', 'Nobody answers my letters');
     await post(merchant, order, 'dispute/evidence', { text: 'No letter came' });
     await decide(cli, order, 'buyer', 'The letters were sent');
     await until(async () => {
@@ -204,7 +205,7 @@ describe('disputes', () => {
       {
         number: 3,
         raisedAt: ISO,
-        raisedBy: 'buyer',
+        raisedBy: actor,
         reason: 'Nobody answers my letters',
         evidenceAt: ISO,
         evidence: 'No letter came',

@@ -111,7 +111,12 @@ describe('the payment', () => {
       'GET',
       `/v1/payments/${id}`,
     );
-    const payment = { gateway_payment_id: id, utr: acquirer_data.rrn, paid_at: aTime };
+    const payment = {
+      gateway_payment_id: id,
+      utr: acquirer_data.rrn,
+      paid_at: aTime,
+      reversed_amount: 0,
+    };
     expect(paid.payment).toEqual(payment);
     expect((await webhookData(merchant, order, 'PAYMENT_SUCCESS'))['payment']).toEqual(
       paid.payment,

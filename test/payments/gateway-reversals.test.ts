@@ -277,58 +277,6 @@ describe('a chargeback', () => {
     expect(await reversalsOf(service, order)).toMatchObject([{ state: 'lost' }]);
     expect(await order.openAlerts()).toEqual(['charged_back']);
   });
-
-  test('that is open lets no money of its payment move', async ({ service, merchant, orders }) => {
-    const { order, setChargebackStatus } = await orderChargedBack(service, orders);
-    const refund = () => merchant.sandbox.command(order, 'refund', { reason: 'Sold out' });
-    const refused = await refund();
-    expect([refused.status, refused.body.message]).toEqual([
-      400,
-      'Cannot refund; order must be in PAID or DELIVERED status; a chargeback is open',
-    ]);
-    await merchant.sandbox.help(order, 'dispute', { reason: 'The parcel was empty' });
-    const accepted = await merchant.sandbox.command(order, 'dispute/accept');
-    expect([accepted.status, accepted.body.message]).toEqual([
-      400,
-      'Cannot accept; order must be in DISPUTE status; a chargeback is open',
-    ]);
-    expect(await order.made('refunds')).toEqual([]);
-    await setChargebackStatus('won');
-    expect((await merchant.sandbox.command(order, 'dispute/accept')).status).toBe(200);
-    await order.untilStatus('REFUNDED');
-  });
-
-  test.for<['won' | 'lost', number, string]>([
-    ['won', 1, `refund: merchant_held → refunds ${AMOUNT_PAISE}`],
-    ['lost', 0, `reversal: merchant_held → refunds ${AMOUNT_PAISE}`],
-  ])(
-    'that is open lets the refund of a dispute wait until it is %s',
-    async ([end, refunds, line], { service, orders }) => {
-      const order = await orders.in('DISPUTE_OPEN');
-      const setChargebackStatus = await openChargeback(service, order);
-      await service.skip(72 * HOUR_MS + 1000);
-      await order.untilStep('REFUND_STARTED');
-      await service.skip(3 * HOUR_MS);
-      expect(await order.row()).toMatchObject({ pendingOperation: { kind: 'refunding' } });
-      expect(await order.made('refunds')).toEqual([]);
-      await setChargebackStatus(end);
-      await service.skip(HOUR_MS);
-      await order.untilStatus('REFUNDED');
-      expect(await order.made('refunds')).toHaveLength(refunds);
-      expect((await order.ledgerLines()).slice(1)).toEqual([line]);
-    },
-  );
-
-  test('that is lost after a refund is paid by the platform', async ({ service, orders }) => {
-    const order = await orders.in('REFUNDED');
-    const setChargebackStatus = await openChargeback(service, order);
-    await setChargebackStatus('lost');
-    expect((await order.ledgerLines()).slice(1)).toEqual([
-      `refund: merchant_held → refunds ${AMOUNT_PAISE}`,
-      `loss: platform_losses → refunds ${AMOUNT_PAISE}`,
-    ]);
-    expect(await order.openAlerts()).toEqual(['charged_back']);
-  });
 });
 
 test('an order whose whole payment is gone cannot be delivered, and shows how much is gone', async ({
