@@ -93,18 +93,15 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
       return { ...facts, dispute: 'answered', alarmAtMs: nowMs + ANSWER_MS };
     case 'resolve':
     case 'decideForMerchant':
-      if (dispute === 'none' || (command.type !== 'resolve' && dispute !== 'answered')) {
-        return undefined;
-      }
+      if (dispute === 'none') return undefined;
       return sent('DISPUTE_RESOLVED', {
         dispute: 'none',
         delivered: true,
         alarmAtMs: nowMs + WINDOW_MS,
       });
     case 'accept':
-      return dispute === 'none' ? undefined : { ...facts, doing: 'refunding' };
     case 'decideForBuyer':
-      return dispute === 'answered' ? { ...facts, doing: 'refunding' } : undefined;
+      return dispute === 'none' ? undefined : { ...facts, doing: 'refunding' };
     case 'expire': {
       if (alarmAtMs === undefined || nowMs < alarmAtMs) return undefined;
       if (!paid) return { ...facts, doing: 'closing' };

@@ -33,7 +33,15 @@ describe('while an order has a pending operation', () => {
     ACCEPTED: ['cancel', 'expire', 'advance'],
     PAID: ['deliver', 'refund', 'dispute', 'advance'],
     DELIVERED: ['refund', 'dispute', 'expire', 'advance'],
-    DISPUTE_OPEN: ['submitEvidence', 'resolve', 'accept', 'expire', 'advance'],
+    DISPUTE_OPEN: [
+      'submitEvidence',
+      'resolve',
+      'accept',
+      'decideForMerchant',
+      'decideForBuyer',
+      'expire',
+      'advance',
+    ],
     DISPUTE_UNDER_REVIEW: [
       'resolve',
       'accept',

@@ -53,6 +53,7 @@ describe('each row of the transition table', () => {
     ['DELIVERED', 'dispute', 'DISPUTE_OPEN', 'DISPUTE_RAISED'],
     ['DISPUTE_OPEN', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_UNDER_REVIEW', 'resolve', 'DELIVERED', 'DISPUTE_RESOLVED'],
+    ['DISPUTE_OPEN', 'decideForMerchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_UNDER_REVIEW', 'decideForMerchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
     ['DISPUTE_OPEN', 'submitEvidence', 'DISPUTE_UNDER_REVIEW', 'EVIDENCE_SUBMITTED', 'none'],
     // By an operator, for an order whose money was refunded or charged back at the gateway.

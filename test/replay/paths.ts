@@ -147,6 +147,10 @@ export const PATHS: Record<string, Path> = {
     [['deliver'], ['dispute'], ['submitEvidence'], ['decide', { for: 'merchant' }]],
     { terms: endsSoon },
   ),
+  'open-dispute-decided-for-buyer': walk('DISPUTE_OPEN', [['decide', { for: 'buyer' }]]),
+  'open-dispute-decided-for-merchant': walk('DISPUTE_OPEN', [['decide', { for: 'merchant' }]], {
+    terms: endsSoon,
+  }),
   'refunded-by-merchant': walk('PAID', [['refund']]),
   'delivered-then-refunded-by-merchant': walk('DELIVERED', [['refund']]),
   'disputed-twice': walk(
