@@ -1,6 +1,6 @@
 import { isFinal } from '../../src/domain/index.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
+import { ORDER_WORKFLOW, SEND_MAIL_WORKFLOW } from '../../src/contracts/ids.ts';
 import type { TestOrder } from './acts.ts';
 import type { OpenAlerts } from './alerts.ts';
 import type { System } from './system.ts';
@@ -58,7 +58,10 @@ export async function workflowProblems(
   for await (const { workflowId, type } of temporal.workflow.list({ query })) {
     running.add(workflowId);
     const isOrder = type === ORDER_WORKFLOW;
-    const subject = workflowId.replace(/^refund-razorpay-/, 'razorpay:');
+    const subject =
+      type === SEND_MAIL_WORKFLOW
+        ? 'SMTP_URL'
+        : workflowId.replace(/^refund-razorpay-/, 'razorpay:');
     if ((isOrder && open.get(workflowId)) || alerts.isAbout(subject)) continue;
     problems.push(`${workflowId}: its workflow runs, and has nothing to wait for`);
   }
