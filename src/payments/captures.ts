@@ -86,16 +86,15 @@ export async function askAndApply(
   deps: CaptureDeps,
   capture: queries.UnappliedCapture,
 ): Promise<void> {
-  await fetchCapture(deps, capture, { sessionId: null });
+  await fetchCapture(deps, capture);
   const asked = await queries.findUnappliedCapture(deps.sql, capture);
   if (asked) await applyCapture(deps, asked);
 }
 
-/** Fetches a payment from the gateway and records its capture. */
+/** Fetches a payment whose capture is recorded from the gateway, and records it as it is now. */
 async function fetchCapture(
   deps: CaptureDeps,
   order: OrderGateway & { orderNumber: string; gatewayPaymentId: string },
-  { sessionId }: { sessionId: string | null },
 ): Promise<queries.CaptureOutcome> {
   const { gatewayPaymentId } = order;
   const askedAt = await queries.readClock(deps.sql);
@@ -103,7 +102,7 @@ async function fetchCapture(
   if (!isCaptured(payment)) {
     throw new Error(`The payment ${gatewayPaymentId} was captured, but is ${payment.status} now`);
   }
-  return queries.writeCapture(deps.sql, { ...order, sessionId, payment, askedAt });
+  return queries.writeCapture(deps.sql, { ...order, sessionId: null, payment, askedAt });
 }
 
 /**
@@ -120,7 +119,7 @@ export async function recordAnswer(
   const { gatewayPaymentId } = answer.payment;
   const outcome = await queries.writeCapture(deps.sql, { ...order, ...answer });
   if (outcome !== 'unconfirmed') return outcome;
-  return fetchCapture(deps, { ...order, gatewayPaymentId }, answer);
+  return fetchCapture(deps, { ...order, gatewayPaymentId });
 }
 
 /**

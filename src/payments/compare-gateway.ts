@@ -96,26 +96,22 @@ export async function alertOnDifferences(
 ): Promise<{ differing: number }> {
   let differing = 0;
   const compare = async (read: PaymentFigures) => {
-    const faults = (await differencesOf(deps, read)) ?? [];
-    if (faults.length > 0) differing += 1;
+    if (await differs(deps, read)) differing += 1;
   };
   await forEachPayment(deps.sql, from, compare, onPage);
   return { differing };
 }
 
-/** @returns undefined if the payment cannot be compared now */
-async function differencesOf(
-  deps: GatewayDeps,
-  read: PaymentFigures,
-): Promise<string[] | undefined> {
+/** @returns false also if the payment cannot be compared now: its alert stays as it is */
+async function differs(deps: GatewayDeps, read: PaymentFigures): Promise<boolean> {
   const { gateway, gatewayPaymentId, orderNumber } = read;
   const subject = paymentSubject(read);
   try {
-    if (read.isMoving) return undefined;
+    if (read.isMoving) return false;
     let faults = await faultsOf(deps.gateways.forOrder(read), read);
     if (faults.length > 0) {
       const again = await findFigures(deps.sql, read);
-      if (!again || again.isMoving) return undefined;
+      if (!again || again.isMoving) return false;
       faults = await faultsOf(deps.gateways.forOrder(again), again);
     }
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
@@ -127,10 +123,10 @@ async function differencesOf(
         fields: { gateway, gatewayPaymentId, orderNumber },
       });
     }
-    return faults;
+    return faults.length > 0;
   } catch (err) {
     deps.log.warn({ err, orderNumber }, 'A payment was not compared with the gateway');
-    return undefined;
+    return false;
   }
 }
 

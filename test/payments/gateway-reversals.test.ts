@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { simulator, sweep } from '../support/gateway.ts';
+import { openChargeback, simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -28,21 +28,10 @@ const loseCallbacks = (service: TestService) =>
 const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/idle');
 const windowEnds = (service: TestService) => service.skip(24 * HOUR_MS + 1000);
 
-/** Opens a chargeback of an order at the gateway; returns how its status changes there. */
-async function openChargeback(service: TestService, order: DirectOrder) {
-  const path = `/payments/${await order.paymentId()}/disputes`;
-  const { id } = await simulator<{ id: string }>(service, 'POST', path);
-  await callbacksArrive(service);
-  return async (status: 'under_review' | 'won' | 'lost') => {
-    await simulator(service, 'POST', `/disputes/${id}/status`, { status });
-    await callbacksArrive(service);
-  };
-}
-
 /** A delivered order whose payment is charged back. */
 async function orderChargedBack(service: TestService, orders: Orders) {
   const order = await orders.in('DELIVERED');
-  return { order, setChargebackStatus: await openChargeback(service, order) };
+  return { order, setChargebackStatus: await openChargeback(service, await order.paymentId()) };
 }
 
 const reversalsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
@@ -214,7 +203,7 @@ describe('a chargeback', () => {
     const { endFault } = await gateway.addFault({ kind: 'error' });
     await windowEnds(service);
     await order.untilStep('RELEASE_STARTED');
-    const setChargebackStatus = await openChargeback(service, order);
+    const setChargebackStatus = await openChargeback(service, await order.paymentId());
     await endFault();
     await service.skip(HOUR_MS);
     await until(async () => (await order.openAlerts()).includes('release_blocked'));
@@ -267,7 +256,7 @@ describe('a chargeback', () => {
   }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);
-    const setChargebackStatus = await openChargeback(service, order);
+    const setChargebackStatus = await openChargeback(service, await order.paymentId());
     await reconcilePayments(service.deps);
     expect(await reversalsOf(service, order)).toMatchObject([
       { kind: 'chargeback', state: 'open' },

@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { simulator } from '../support/gateway.ts';
-import type { DirectOrder } from '../support/orders.ts';
+import { openChargeback } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
-import type { TestService } from '../support/service.ts';
 
 const AMOUNT_PAISE = 49_950;
 const DISPUTE_ANSWER_SECONDS = 72 * 3600;
@@ -15,26 +13,13 @@ test.afterEach(async ({ service }) => {
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 });
 
-const callbacksArrive = (service: TestService) => simulator(service, 'POST', '/callbacks/idle');
-
-/** Opens a chargeback of an order at the gateway; returns how it ends there. */
-async function openChargeback(service: TestService, order: DirectOrder) {
-  const path = `/payments/${await order.paymentId()}/disputes`;
-  const { id } = await simulator<{ id: string }>(service, 'POST', path);
-  await callbacksArrive(service);
-  return async (status: 'won' | 'lost') => {
-    await simulator(service, 'POST', `/disputes/${id}/status`, { status });
-    await callbacksArrive(service);
-  };
-}
-
 test('while a chargeback is open, no person moves money of its payment', async ({
   service,
   merchant,
   orders,
 }) => {
   const order = await orders.in('DELIVERED');
-  const end = await openChargeback(service, order);
+  const end = await openChargeback(service, await order.paymentId());
   const refunded = await merchant.sandbox.command(order, 'refund', { reason: 'Sold out' });
   expect([refunded.status, refunded.body.message]).toEqual([
     400,
@@ -59,7 +44,7 @@ test.for<['won' | 'lost', number, string]>([
   'the refund of a dispute that expires waits until the chargeback is %s',
   async ([ending, refunds, line], { service, merchant, orders }) => {
     const order = await orders.in('DISPUTE_OPEN');
-    const end = await openChargeback(service, order);
+    const end = await openChargeback(service, await order.paymentId());
     await merchant.sandbox.help(order, 'advance', { seconds: DISPUTE_ANSWER_SECONDS });
     await order.untilStep('REFUND_STARTED');
     expect(await order.made('refunds')).toEqual([]);
@@ -76,7 +61,7 @@ test('a chargeback that is lost after a refund is paid by the platform', async (
   orders,
 }) => {
   const order = await orders.in('REFUNDED');
-  const end = await openChargeback(service, order);
+  const end = await openChargeback(service, await order.paymentId());
   await end('lost');
   expect((await order.ledgerLines()).slice(1)).toEqual([
     `refund: merchant_held → refunds ${AMOUNT_PAISE}`,

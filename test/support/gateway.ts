@@ -252,6 +252,17 @@ export async function refundInDashboard(
   await simulator(service, 'POST', '/callbacks/idle');
 }
 
+/** The buyer's bank opens a chargeback of a payment. Returns how its status changes at the gateway. */
+export async function openChargeback(service: TestService, gatewayPaymentId: string) {
+  const path = `/payments/${gatewayPaymentId}/disputes`;
+  const { id } = await simulator<{ id: string }>(service, 'POST', path);
+  await simulator(service, 'POST', '/callbacks/idle');
+  return async (status: 'under_review' | 'won' | 'lost'): Promise<void> => {
+    await simulator(service, 'POST', `/disputes/${id}/status`, { status });
+    await simulator(service, 'POST', '/callbacks/idle');
+  };
+}
+
 /** Runs reconciliation, as its Schedule does every minute. */
 export const reconcile = ({ temporal }: TestService) =>
   temporal.client.workflow.execute<() => Promise<{ sessions: number; captures: number }>>(
