@@ -9,6 +9,7 @@ const HANGS_AFTER_MS = 2 * HANGS_MS;
 export default defineConfig({
   test: {
     ...base.test,
+    globalSetup: ['test/support/global-setup.ts', 'test/support/temporal-programs-setup.ts'],
     root: '.',
     include: ['test/**/*.long.test.ts'],
     exclude: ['**/node_modules/**'],

@@ -52,7 +52,7 @@ async function currentBuildId(client: Client, { deploymentName }: WorkerVersion)
 }
 
 /** The task queues that workers of a version have polled; empty for an unknown version. */
-async function taskQueuesOf(client: Client, version: WorkerVersion): Promise<Set<string>> {
+export async function taskQueuesOf(client: Client, version: WorkerVersion): Promise<Set<string>> {
   const { namespace } = client.options;
   try {
     const request = { namespace, deploymentVersion: version };

@@ -8,11 +8,29 @@ import type { twoApiTest } from './two-apis.ts';
 
 /** The tests of equal requests that reach two APIs at the same time, so many. */
 export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: number) {
-  const atBoth = <Answer>(
+  /** An API that has not reached its servers within 5 s responds with 500: clients then repeat. */
+  let repeats = 0;
+  const repeatedly = async <Answer extends { status: number }>(send: () => Promise<Answer>) => {
+    for (;;) {
+      const answer = await send();
+      if (answer.status !== 500) return answer;
+      repeats += 1;
+    }
+  };
+  const atBoth = <Answer extends { status: number }>(
     both: readonly [ApiClient, ApiClient],
     send: (client: ApiClient) => Promise<Answer>,
-  ) =>
-    Promise.all(Array.from({ length: count }, (_, index) => send(both[index % 2 === 0 ? 0 : 1])));
+  ) => {
+    repeats = 0;
+    const clients = Array.from({ length: count }, (_, index) => both[index % 2 === 0 ? 0 : 1]);
+    return Promise.all(clients.map((client) => repeatedly(() => send(client))));
+  };
+  /** One response is no replay; it may be lost when its request was answered with 500. */
+  const expectOneFirst = (answers: { headers: Headers }[]) => {
+    const firsts = answers.filter((answer) => replayOf(answer).replayed === null);
+    expect(firsts.length).toBeLessThanOrEqual(1);
+    expect(firsts.length + repeats).toBeGreaterThanOrEqual(1);
+  };
 
   test.for(Object.entries(OPERATIONS))(
     '%s: equal concurrent commands to two APIs take effect once, and one response is no replay',
@@ -25,7 +43,7 @@ export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: nu
         expect([answer.status, answer.body.message]).toEqual([200, first?.body.message]);
         expect(answer.body.data.order_number).toBe(order.order_number);
       }
-      expect(answers.filter((answer) => replayOf(answer).replayed !== 'true')).toHaveLength(1);
+      expectOneFirst(answers);
       expect(answers.filter((answer) => replayOf(answer).mismatch !== null)).toEqual([]);
       const steps = await stepsOf(order.order_number);
       expect(steps.filter((kind) => kind === step)).toHaveLength(1);
@@ -43,7 +61,7 @@ export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: nu
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     const rows = await service.sql`SELECT FROM orders WHERE idempotency_key = ${key}`;
     expect([numbers.size, rows.length]).toEqual([1, 1]);
-    expect(answers.filter((answer) => replayOf(answer).replayed === null)).toHaveLength(1);
+    expectOneFirst(answers);
     const [orderNumber = ''] = numbers;
     await until(async () => (await stepsOf(orderNumber)).length > 0);
     expect(await stepsOf(orderNumber)).toEqual(['ORDER_CREATED']);

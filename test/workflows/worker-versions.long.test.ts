@@ -1,12 +1,13 @@
 import type { WorkerOptions } from '@temporalio/worker';
 import { expect, onTestFinished } from 'vitest';
-import { MONEY_TASK_QUEUE, TASK_QUEUES } from '../../src/contracts/ids.ts';
-import { makeVersionCurrent } from '../../src/temporal/worker-versions.ts';
+import { MONEY_TASK_QUEUE, TASK_QUEUE, TASK_QUEUES } from '../../src/contracts/ids.ts';
+import { makeVersionCurrent, taskQueuesOf } from '../../src/temporal/worker-versions.ts';
 import { adminProcess } from '../support/admin-cli.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { startOrderIn } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -52,6 +53,17 @@ const makeCurrent = ({ temporal }: TestService, buildId: string) =>
 const promote = ({ env }: TestService, buildId: string) =>
   adminProcess({ ...env, ...settingsOf(buildId) }).json('worker', 'promote');
 
+/** Waits until Temporal knows the workers of a build: `promote` itself waits only for seconds. */
+const untilServed = (
+  { temporal }: TestService,
+  buildId: string,
+  taskQueues: readonly string[] = TASK_QUEUES,
+) =>
+  until(async () => {
+    const served = await taskQueuesOf(temporal.client, { deploymentName, buildId });
+    return taskQueues.every((name) => served.has(name));
+  });
+
 /** The build that ran an order's last workflow task, and how the order moves to another build. */
 async function buildOf({ handle }: DirectOrder) {
   const { raw } = await handle.describe();
@@ -64,6 +76,7 @@ test('an order that one build has begun is finished by the next build once that 
 }) => {
   const { merchantId, receiver } = await service.newMerchant();
   const old = await runBuild(service, '1');
+  await untilServed(service, '1');
   expect(await makeCurrent(service, '1')).toEqual({ previousBuildId: null });
   const order = await startOrderIn(service, 'DELIVERED', { merchantId });
   await receiver.until(3);
@@ -75,6 +88,7 @@ test('an order that one build has begun is finished by the next build once that 
   await order.update('dispute');
   expect((await buildOf(order)).build).toBe('1');
 
+  await untilServed(service, '2');
   expect(await promote(service, '2')).toMatchObject({ buildId: '2', previousBuildId: '1' });
   await old.stop();
   await order.update('resolve');
@@ -87,6 +101,7 @@ test('an order that one build has begun is finished by the next build once that 
 
 test('a version that leaves a task queue unserved is not made current', async ({ service }) => {
   await runBuild(service, '3', { enableNonLocalActivities: false }); // Only the orders' queue.
+  await untilServed(service, '3', [TASK_QUEUE]);
   const admin = adminProcess({ ...service.env, ...settingsOf('3') });
   expect(await admin.refusal('worker', 'promote')).toBe(
     `No worker of build 3 serves ${MONEY_TASK_QUEUE}: start one first`,
