@@ -4,10 +4,10 @@ import type { PaymentRef } from '../src/contracts/ids.ts';
 import type { Sql } from '../src/db/client.ts';
 import { proveLedger } from '../src/ledger/proofs.ts';
 import { alertOnDifferences } from '../src/payments/compare-gateway.ts';
-import type { GatewayDeps } from '../src/payments/gateways.ts';
+import type { CaptureDeps } from '../src/payments/captures.ts';
 
 /** What the proof of the ledger needs. */
-export interface LedgerDeps extends GatewayDeps {
+export interface LedgerDeps extends CaptureDeps {
   /** A pool whose statements may take minutes, because the proof reads every order. */
   ledgerSql: Sql;
 }

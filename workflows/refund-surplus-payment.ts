@@ -1,12 +1,23 @@
-import { startChild } from '@temporalio/workflow';
+import { defineSignal, setHandler, startChild } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { PaymentRef } from '../src/contracts/ids.ts';
-import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId } from '../src/contracts/ids.ts';
+import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId, WAKE_SIGNAL } from '../src/contracts/ids.ts';
 import { refundSurplus } from './activities.ts';
 
-/** Refunds a surplus capture. Its order's workflow may have ended, so it is a separate workflow. */
+/**
+ * Refunds a surplus capture, or again a payment whose refund has failed after it was made. Its order's
+ * workflow may have ended, so it is a separate workflow. The Signal `wake` makes it look once more: the
+ * refund may have failed since it looked.
+ */
 export async function refundSurplusPayment(payment: PaymentRef): Promise<void> {
-  await refundSurplus(payment);
+  let mustLook = true;
+  setHandler(defineSignal(WAKE_SIGNAL), () => {
+    mustLook = true;
+  });
+  while (mustLook) {
+    mustLook = false;
+    await refundSurplus(payment);
+  }
 }
 
 /** Starts the refund from an order's workflow; it continues when that workflow ends. */

@@ -166,14 +166,19 @@ export function refundPayment(
   throw new RazorpayError(409, description);
 }
 
-/** Ends a pending refund. The amount of a failed one returns to the platform's balance. */
+/**
+ * Ends a pending refund, or has a processed one fail later. The amount of a failed one returns to the
+ * platform's balance.
+ */
 export function endRefund(
   gateway: SimulatedGateway,
   id: string,
   status: 'processed' | 'failed',
 ): Refund {
   const { entity } = requireRow(gateway, 'refunds', id);
-  if (entity.status !== 'pending') throw badRequest('The refund is not pending');
+  if (entity.status === 'failed' || entity.status === status) {
+    throw badRequest(`The refund is ${entity.status} already`);
+  }
   const refund: Refund = { ...entity, status };
   const row = requireRow(gateway, 'payments', entity.payment_id);
   const backPaise = status === 'failed' ? entity.amount : 0;

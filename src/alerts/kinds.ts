@@ -9,6 +9,8 @@ export const ALERT_KINDS = {
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
   gateway_differs:
     'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. The comparison of the next day clears the alert once both agree.',
+  gateway_not_understood:
+    'Compare the answer with the documents of the gateway: it may have changed its format or added a status. Nothing is concluded from such an answer, and the service asks again until the adapter understands it.',
   gateway_refused:
     "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
   ledger_fault:
@@ -30,6 +32,8 @@ export const ALERT_KINDS = {
     'Compare the payment with the order in the dashboard of the gateway. Refund the rest of the payment there: the service does not move it, and its order waits for another payment.',
   refunded_at_gateway:
     "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest with admin order refund, or end the order with admin order settle --released or --refunded.",
+  refund_failed:
+    "None: the refund is made again, and the alert is cleared when it has been. If it fails again, find the bank's reason in the dashboard of the gateway, send the money back outside the gateway and run admin order settle --refunded.",
   release_blocked:
     'Some of the payment was refunded or charged back at the gateway: admin order show. End the order with admin order settle --released or --refunded; once a chargeback is won, the release continues by itself.',
   step_not_recorded:

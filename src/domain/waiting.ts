@@ -117,12 +117,21 @@ export const WAITING = {
   REFUNDED: {
     operator: 'Refunded: the money is back with the buyer.',
     merchant: (order) =>
-      sentence`Refunded. ${amountOf(order)} is back with the buyer. Nothing follows.`,
-    buyer: (order) => ({
-      tone: 'good',
-      title: ['Refunded'],
-      text: sentence`${refundOf(order)} was sent back to the account you paid from. Your bank may take a few days to show it.`,
-    }),
+      order.refundProcessedAt
+        ? sentence`Refunded. ${amountOf(order)} is back with the buyer. Nothing follows.`
+        : sentence`Refunded, but the buyer's bank has returned ${refundOf(order)}: it is sent again. Nothing is asked of you.`,
+    buyer: (order) =>
+      order.refundProcessedAt
+        ? {
+            tone: 'good',
+            title: ['Refunded'],
+            text: sentence`${refundOf(order)} was sent back to the account you paid from. Your bank may take a few days to show it.`,
+          }
+        : {
+            tone: 'wait',
+            title: ['Your refund is on its way'],
+            text: sentence`Your bank has returned the refund of ${refundOf(order)}: it is being sent again.`,
+          },
   },
   CANCELLED: {
     operator: 'Cancelled before it was paid.',

@@ -110,7 +110,7 @@ function balances(sql: Sql) {
 /** A line of the ledger: a transfer between two accounts. */
 export interface LedgerLine {
   at: Date;
-  operation: 'capture' | 'release' | 'refund' | 'reversal' | 'loss';
+  operation: 'capture' | 'release' | 'refund' | 'refund_failed' | 'reversal' | 'loss';
   from: LedgerAccount;
   to: LedgerAccount;
   amountPaise: number;

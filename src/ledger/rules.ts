@@ -29,7 +29,10 @@ export function linesOfPayments(sql: Sql) {
     SELECT gateway, gateway_payment_id,
       count(*) FILTER (WHERE operation = 'capture') AS captures,
       count(*) FILTER (WHERE operation = 'release') AS releases,
-      count(*) FILTER (WHERE operation = 'refund') AS refunds,
+      -- Those that have not failed.
+      count(*) FILTER (WHERE operation = 'refund')
+        - count(*) FILTER (WHERE operation = 'refund_failed') AS refunds,
+      bool_or(operation = 'refund_failed') AS has_failed,
       max(credit_account) FILTER (WHERE operation = 'capture') AS captured_to,
       max(debit_account) FILTER (WHERE operation IN ('release', 'refund')) AS paid_from,
       coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0) AS captured_paise,
@@ -71,7 +74,7 @@ export function captureFaults(sql: Sql) {
 }
 
 /**
- * Each line is one of the nine allowed transfers, with its payment's order, merchant, environment and
+ * Each line is one of the eleven allowed transfers, with its payment's order, merchant, environment and
  * gateway.
  */
 export function lineFaults(sql: Sql) {
@@ -87,6 +90,8 @@ export function lineFaults(sql: Sql) {
         ('release', 'merchant_held', 'merchant_available'),
         ('refund', 'merchant_held', 'refunds'),
         ('refund', 'surplus', 'refunds'),
+        ('refund_failed', 'refunds', 'merchant_held'),
+        ('refund_failed', 'refunds', 'surplus'),
         ('reversal', 'merchant_held', 'refunds'),
         ('reversal', 'merchant_available', 'refunds'),
         ('reversal', 'surplus', 'refunds'),
@@ -100,7 +105,8 @@ export function lineFaults(sql: Sql) {
 
 /**
  * The status of an order determines the lines of its payment: none, held, released or refunded. A
- * release or refund moves everything that the gateway has not reversed; nothing stays held.
+ * release or refund moves everything that the gateway has not reversed; nothing stays held. A refund that
+ * has failed is held again until it is made again.
  */
 export function orderFaults(sql: Sql) {
   return sql`
@@ -115,12 +121,14 @@ export function orderFaults(sql: Sql) {
         OR l.releases <> (o.status = ANY(${statusesWith('released')})
           AND l.reversed_held_paise < o.amount_paise)::int
         OR l.refunds <> (o.status = ANY(${statusesWith('refunded')})
-          AND l.reversed_held_paise < o.amount_paise)::int
+          AND o.refund_processed_at IS NOT NULL AND l.reversed_held_paise < o.amount_paise)::int
         OR l.held_paise <> CASE WHEN o.status = ANY(${statusesWith('held')})
+          OR (l.has_failed AND o.refund_processed_at IS NULL)
           THEN o.amount_paise - l.reversed_held_paise ELSE 0 END
         OR l.available_paise < 0
         OR (l.paid_from IS NOT NULL AND l.paid_from <> 'merchant_held')
-        OR (o.status = ANY(${statusesWith('refunded')}) AND (o.refund_processed_at IS NULL
+        OR (o.status = ANY(${statusesWith('refunded')})
+          AND ((o.refund_processed_at IS NULL AND NOT l.has_failed)
           OR o.refund_amount_paise IS DISTINCT FROM o.amount_paise))
       ELSE o.gateway_payment_id IS NOT NULL END`;
 }
@@ -204,7 +212,8 @@ export function expectedBalances(sql: Sql) {
   return sql`
     SELECT environment, m.account, sum(m.paise) AS paise FROM (
       SELECT environment, gateway, gateway_payment_id, amount_paise,
-        ${sql.json(accounts)}::jsonb->>status::text AS account
+        CASE WHEN status = ANY(${statusesWith('refunded')}) AND refund_processed_at IS NULL
+          THEN ${ACCOUNTS.held} ELSE ${sql.json(accounts)}::jsonb->>status::text END AS account
       FROM orders WHERE status = ANY(${PAID_STATUSES})
       UNION ALL
       SELECT p.environment, gateway, gateway_payment_id, s.amount_paise,

@@ -63,10 +63,11 @@ const LEDGER_STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
 /** The configured gateways of both environments. */
 export function composeGateways(
-  { config, log, adapters = GATEWAY_ADAPTERS }: Pick<Resources, 'config' | 'log' | 'adapters'>,
+  resources: Pick<Resources, 'config' | 'sql' | 'log' | 'adapters'>,
   timeoutMs: number,
 ): Promise<Gateways> {
-  return createGateways(adapters, config.gateways, { timeoutMs, log });
+  const { config, log, adapters = GATEWAY_ADAPTERS } = resources;
+  return createGateways(resources, adapters, config.gateways, { timeoutMs, log });
 }
 
 /** A limit of each process, or one that all API processes share. */

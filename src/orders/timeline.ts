@@ -6,6 +6,8 @@ import { nextActionOf } from './waiting.ts';
 
 /** The refund of a surplus payment, which is no step of the order. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
+/** A refund that has failed after it was made, and its repetition, which are no steps of the order. */
+const REFUND_KINDS = ['REFUND_FAILED', 'REFUNDED_AGAIN'] as const;
 /** Refunds and chargebacks made at the gateway, which are no steps of the order either. */
 const REVERSAL_KINDS = [
   'REFUNDED_AT_GATEWAY',
@@ -15,7 +17,13 @@ const REVERSAL_KINDS = [
 ] as const;
 /** The erasure of the buyer's data. */
 const ERASED_KIND = 'ORDER_ERASED';
-const ENTRY_KINDS = [...STEP_KINDS, ...SURPLUS_KINDS, ...REVERSAL_KINDS, ERASED_KIND] as const;
+const ENTRY_KINDS = [
+  ...STEP_KINDS,
+  ...SURPLUS_KINDS,
+  ...REFUND_KINDS,
+  ...REVERSAL_KINDS,
+  ERASED_KIND,
+] as const;
 
 const dateTime = z.iso.datetime();
 const delivery = z.object({
@@ -103,6 +111,12 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
       FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
         (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL
+    ), refunds AS (
+      SELECT CASE operation WHEN 'refund' THEN ${REFUND_KINDS[1]} ELSE ${REFUND_KINDS[0]} END AS kind,
+        t.at, jsonb_build_object('amount', t.amount_paise / 100.0) AS details
+      FROM ledger_transfers t JOIN orders o USING (order_number)
+      WHERE t.order_number = ${orderNumber} AND (t.operation = 'refund_failed'
+        OR (t.refund_try > 0 AND t.gateway_payment_id = o.gateway_payment_id))
     ), reversals AS (
       SELECT m.kind, m.at, jsonb_build_object('gateway_id', r.reversal_id,
         'amount', r.amount_paise / 100.0) AS details
@@ -119,7 +133,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
       SELECT * FROM steps
       UNION ALL
       SELECT step.step_number, s.kind, s.at, step.status, s.details
-      FROM (TABLE surplus UNION ALL TABLE reversals UNION ALL TABLE erasure) s CROSS JOIN LATERAL (
+      FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) s CROSS JOIN LATERAL (
         SELECT step_number, status FROM steps WHERE steps.at <= s.at
         ORDER BY step_number DESC LIMIT 1) step
     )

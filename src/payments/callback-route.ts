@@ -13,7 +13,7 @@ import type { CallbackHeaders, GatewayEvent } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
 import { gatewaySubject } from './gateways.ts';
 import { writeCallback } from './queries.ts';
-import { recordReversal } from './reversals.ts';
+import { recordReversal, refundAgainIfBooked } from './reversals.ts';
 
 /** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
 const RESPOND_WITHIN_MS = 1500;
@@ -114,6 +114,9 @@ async function processEvent(
   }
   const { reversal, payment } = event;
   const outcome = await recordReversal(deps, from, reversal);
+  if (outcome === 'ours' && reversal.state === 'failed') {
+    return refundAgainIfBooked(deps, { ...from, ...reversal });
+  }
   if (outcome !== 'unknown_payment' || payment === null) return;
   // A reversal belongs to a recorded payment, so the payment is recorded first.
   try {

@@ -5,8 +5,10 @@ import type { PaymentFigures } from './gateway-figures-queries.ts';
 import { findFigures, listFiguresToCompare } from './gateway-figures-queries.ts';
 import type { GatewayPayment, PaymentGateway, TransferredFunds } from './gateway.ts';
 import { isCaptured } from './gateway.ts';
-import type { GatewayDeps, Gateways } from './gateways.ts';
+import type { CaptureDeps } from './captures.ts';
+import type { Gateways } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
+import { refundAgainIfBooked } from './reversals.ts';
 
 const CONCURRENT_PAYMENTS = 4;
 /** The most faults and the most failures that a comparison lists. */
@@ -88,7 +90,7 @@ async function forEachPayment(
  * @returns how many payments differ
  */
 export async function alertOnDifferences(
-  deps: GatewayDeps,
+  deps: CaptureDeps,
   {
     from = FIRST,
     onPage,
@@ -103,7 +105,7 @@ export async function alertOnDifferences(
 }
 
 /** @returns false also if the payment cannot be compared now: its alert stays as it is */
-async function differs(deps: GatewayDeps, read: PaymentFigures): Promise<boolean> {
+async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean> {
   const { gateway, gatewayPaymentId, orderNumber } = read;
   const subject = paymentSubject(read);
   try {
@@ -116,6 +118,8 @@ async function differs(deps: GatewayDeps, read: PaymentFigures): Promise<boolean
     }
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
     else {
+      // The callback about a refund that has failed may have been lost.
+      await refundAgainIfBooked(deps, read);
       await raiseAlert(deps, {
         kind: 'gateway_differs',
         subject,

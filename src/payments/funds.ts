@@ -10,10 +10,10 @@ import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
-import type { FundsRow } from './queries.ts';
+import type { FundsRow, SurplusRow } from './queries.ts';
 import * as queries from './queries.ts';
 import { findSettlement } from './settle-outside.ts';
-import { recordRefundsOf } from './reversals.ts';
+import { isOurs, recordRefundsOf } from './reversals.ts';
 
 /** A transfer that was made by this call is usually pending for a moment: a retry would cost more. */
 const NEW_TRANSFER_MS = 200;
@@ -149,14 +149,47 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
 }
 
 /**
- * Refunds a capture that its order cannot take, once for each gateway payment. Does nothing if it
- * is not surplus or is refunded already.
+ * Refunds a capture that its order cannot take, once for each gateway payment, and again any refund of
+ * this service that has failed after it was made. Does nothing if there is nothing to refund.
  *
  * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function refundSurplus(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  await recordFailedRefund(deps, payment);
   const surplus = await queries.claimSurplus(deps.sql, payment);
-  if (!surplus || surplus.processedAt !== null) return;
+  if (!surplus) await refundOrderAgain(deps, payment);
+  else if (surplus.processedAt === null) await refundCapture(deps, surplus);
+  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'refund');
+}
+
+/** Asks the gateway for a booked refund, and books it back if it has failed. */
+async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const booked = await queries.findBookedRefund(deps.sql, payment);
+  if (!booked) return;
+  const { gatewayPaymentId } = payment;
+  await withMoneyLease(deps.sql, payment, async () => {
+    const refunds = await deps.gateways.forOrder(booked).listRefunds(gatewayPaymentId);
+    const ours = refunds.filter(isOurs);
+    if (ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
+    if (!(await queries.bookRefundFailed(deps.sql, payment))) return;
+    await raiseAlert(deps, {
+      kind: 'refund_failed',
+      subject: paymentSubject(payment),
+      message: 'A refund has failed at the gateway after it was made: it is made again',
+      fields: { ...payment, orderNumber: booked.orderNumber },
+    });
+  });
+}
+
+/** Refunds the payment of a REFUNDED order whose refund has failed. */
+async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const order = await queries.findOrderToRefundAgain(deps.sql, payment);
+  if (!order) return;
+  await refundOrder(deps, order.orderNumber, order.reason);
+  await queries.finishRefundAgain(deps.sql, order.orderNumber);
+}
+
+async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<void> {
   const { gateway, gatewayPaymentId, leftPaise, reason, orderNumber } = surplus;
   const subject = paymentSubject(surplus);
   await raiseAlert(deps, {

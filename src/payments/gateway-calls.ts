@@ -20,7 +20,7 @@ const WAIT_MS = 20_000;
 const GATEWAY_CALLS: Readonly<Record<string, string>> = {
   releaseFunds: 'release of the funds',
   refundPayment: 'refund of the buyer',
-  refundSurplus: 'refund of a payment that the order could not take',
+  refundSurplus: 'refund of a payment that the order could not take, or of one that has failed',
   closePaymentSession: 'closing of the payment session',
 };
 

@@ -60,14 +60,16 @@ const figures = (sql: Sql) => sql`
       coalesce(r.reversed, 0)::bigint AS reversed_paise,
       balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
-      o.pending_operation IS NOT NULL OR s.started_at IS NOT NULL AND s.processed_at IS NULL AS is_moving,
+      o.pending_operation IS NOT NULL OR (s.started_at IS NOT NULL AND s.processed_at IS NULL)
+        OR (o.status = 'REFUNDED' AND o.refund_processed_at IS NULL) AS is_moving,
       EXISTS (SELECT FROM outside_settlements x WHERE x.order_number = o.order_number)
         AS is_settled
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     LEFT JOIN LATERAL (
-      SELECT sum(amount_paise) FILTER (WHERE operation = 'refund') AS refunded,
+      SELECT sum(CASE operation WHEN 'refund' THEN amount_paise WHEN 'refund_failed' THEN -amount_paise
+          END) AS refunded,
         sum(amount_paise) FILTER (WHERE operation = 'release') AS released
       FROM ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id) l ON true

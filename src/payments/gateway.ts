@@ -11,13 +11,18 @@
 
 /** The outcome of the call is unknown, or it never reached the gateway: it may be repeated. */
 export class GatewayUnavailable extends Error {
-  override readonly name = 'GatewayUnavailable';
+  override readonly name: string = 'GatewayUnavailable';
   readonly operation: string;
 
   constructor(operation: string, detail: string, options?: ErrorOptions) {
     super(`${operation}: the gateway is unavailable (${detail})`, options);
     this.operation = operation;
   }
+}
+
+/** It answered in a form, or with a status, that the adapter does not know: nothing is concluded from it. */
+export class GatewayNotUnderstood extends GatewayUnavailable {
+  override readonly name = 'GatewayNotUnderstood';
 }
 
 /** The gateway refused, and would refuse a repeat: an operator must find the cause. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AlertDeps } from '../alerts/alerts.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { GATEWAY_NAME } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
@@ -49,10 +50,12 @@ export type GatewaySettings = Readonly<
 /**
  * Creates the gateway of each adapter and environment that has settings.
  *
+ * @param deps for alerts about answers that an adapter does not understand
  * @param options what every adapter receives besides its settings
  * @throws Error if an adapter's name is not allowed or used twice
  */
 export async function createGateways(
+  deps: AlertDeps,
   adapters: readonly GatewayAdapter[],
   settings: GatewaySettings,
   options: GatewayOptions,
@@ -64,7 +67,7 @@ export async function createGateways(
       const given = settings[environment][adapter.name];
       if (given === undefined) continue;
       const at = { gateway: adapter.name, environment };
-      const port = observedGateway(await adapter.create(given, options), at);
+      const port = observedGateway(deps, await adapter.create(given, options), at);
       all.push({ ...at, port });
     }
   }

@@ -1,6 +1,8 @@
+import type { AlertDeps } from '../alerts/alerts.ts';
+import { raiseAlert } from '../alerts/alerts.ts';
 import { createReports } from '../reports.ts';
 import type { PaymentGateway } from './gateway.ts';
-import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
+import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from './gateway.ts';
 
 /**
  * `done`: the gateway answered. `refused`: it refused, and would refuse a repeat. `unavailable`: it did
@@ -28,8 +30,12 @@ function outcomeOf(error: unknown): GatewayCallResult['outcome'] {
   return error instanceof GatewayUnavailable ? 'unavailable' : 'stopped';
 }
 
-/** The same gateway, which reports the result of each call to {@link onGatewayCallEnded}. */
+/**
+ * The same gateway, which reports the result of each call to {@link onGatewayCallEnded}, and raises an alert
+ * about an answer that the adapter does not understand.
+ */
 export function observedGateway(
+  deps: AlertDeps,
   port: PaymentGateway,
   at: Pick<GatewayCallResult, 'gateway' | 'environment'>,
 ): PaymentGateway {
@@ -45,6 +51,15 @@ export function observedGateway(
       return result;
     } catch (error) {
       report(outcomeOf(error));
+      if (error instanceof GatewayNotUnderstood) {
+        await raiseAlert(deps, {
+          kind: 'gateway_not_understood',
+          subject: `${at.gateway}:${at.environment}`,
+          message: 'The gateway has answered in an unknown form or with an unknown status',
+          fields: { ...at, operation },
+          error: error.cause,
+        });
+      }
       throw error;
     }
   }

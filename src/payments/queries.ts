@@ -2,5 +2,6 @@
 export * from './session-queries.ts';
 export * from './capture-queries.ts';
 export * from './surplus-queries.ts';
+export * from './failed-refund-queries.ts';
 export * from './reversal-queries.ts';
 export * from './funds-queries.ts';

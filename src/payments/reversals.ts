@@ -1,6 +1,8 @@
 import type { AlertDeps } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
+import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
+import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayReversal } from './gateway.ts';
 import { moneyKey } from './gateway.ts';
 import type { GatewayDeps, OrderGateway } from './gateways.ts';
@@ -15,10 +17,11 @@ import * as queries from './queries.ts';
 export async function recordReversal(
   deps: AlertDeps,
   at: OrderGateway,
-  { idempotencyKey, ...reversal }: GatewayReversal,
+  found: GatewayReversal,
 ): Promise<'ours' | queries.ReversalResult['outcome']> {
+  if (isOurs(found)) return 'ours';
+  const { idempotencyKey: _, ...reversal } = found;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
-  if (idempotencyKey === moneyKey(gatewayPaymentId, 'refund')) return 'ours';
   const result = await queries.writeReversal(deps.sql, at, reversal);
   if (result.outcome !== 'recorded') return result.outcome;
   const fields = {
@@ -42,6 +45,10 @@ export async function recordReversal(
   }
   return 'recorded';
 }
+
+/** Whether this service has made a refund. */
+export const isOurs = ({ idempotencyKey, gatewayPaymentId }: GatewayReversal): boolean =>
+  idempotencyKey === moneyKey(gatewayPaymentId, 'refund');
 
 const MESSAGES = {
   pending: 'A refund that this service has not made is in progress at the gateway',
@@ -74,6 +81,17 @@ export async function recordRefundsOf(
     isChanged = (await recordReversal(deps, at, refund)) === 'recorded' || isChanged;
   }
   return isChanged;
+}
+
+/**
+ * Has a refund of this service made again that is said to have failed after it was booked: the refund's
+ * workflow asks the gateway. Until it is booked, the call that makes it sees that it has failed.
+ */
+export async function refundAgainIfBooked(
+  { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },
+  payment: PaymentRef,
+): Promise<void> {
+  if (await queries.findBookedRefund(sql, payment)) await workflows.refundSurplus(payment);
 }
 
 /** The interval between two checks of an open chargeback, and the most checks in one run. */

@@ -214,7 +214,7 @@ async function settleSurplus(
       INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
       VALUES (${actor.name}, ${actor.address}, 'surplus.settle', ${surplus.merchantId}, ${subject}, ${sql.json(details)})`;
     // The next attempt of the refund finds it finished and does not call the gateway.
-    await finishSurplus(sql, surplus);
+    await finishSurplus(sql, surplus, { isSettled: true });
   }
   return waiting.length > 0;
 }

@@ -61,10 +61,15 @@ export async function claimSurplus(
   return row;
 }
 
-/** Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund. */
+/**
+ * Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund.
+ *
+ * @param isSettled an operator has sent the money back outside the gateway
+ */
 export async function finishSurplus(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
+  { isSettled = false } = {},
 ): Promise<void> {
   await sql`
     WITH locked AS (
@@ -72,15 +77,17 @@ export async function finishSurplus(
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
       FOR UPDATE OF o
     ), done AS (
-      UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
+      UPDATE surplus_refunds s SET processed_at = service_now(), is_settled = ${isSettled}
+      FROM locked o
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
         AND s.order_number = o.order_number AND s.processed_at IS NULL
       RETURNING s.*
     ), booked AS (
       INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-        merchant_id, environment, debit_account, credit_account, amount_paise)
+        merchant_id, environment, debit_account, credit_account, amount_paise, refund_try)
       SELECT d.gateway, d.gateway_payment_id, 'refund', d.order_number, o.merchant_id,
-        o.environment, 'surplus', 'refunds', left_paise
+        o.environment, 'surplus', 'refunds', left_paise,
+        refund_try_of(d.gateway, d.gateway_payment_id)
       FROM done d JOIN locked o USING (order_number)
       CROSS JOIN LATERAL balance_of(d.gateway, d.gateway_payment_id, 'surplus') left_paise
       WHERE left_paise > 0

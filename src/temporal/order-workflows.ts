@@ -82,7 +82,10 @@ export interface OrderWorkflows {
   ): Promise<'sent' | 'gone'>;
   /** Sends the Signal that makes the workflow read the order's row. */
   wake(orderNumber: string): Promise<'sent' | 'gone'>;
-  /** Starts the refund of a surplus payment. Idempotent. */
+  /**
+   * Starts the workflow that refunds a surplus payment, or a payment whose refund has failed. If it runs
+   * already, it looks at the payment once more. Idempotent.
+   */
   refundSurplus(payment: PaymentRef): Promise<void>;
 }
 
@@ -133,11 +136,11 @@ export function createOrderWorkflows(
     wake: (orderNumber) => withinTimeout(() => signal(client, orderNumber, WAKE_SIGNAL, [])),
     refundSurplus: ({ gateway, gatewayPaymentId }) =>
       withinTimeout(async () => {
-        await client.workflow.start(REFUND_SURPLUS_WORKFLOW, {
+        await client.workflow.signalWithStart(REFUND_SURPLUS_WORKFLOW, {
           workflowId: refundWorkflowId({ gateway, gatewayPaymentId }),
           taskQueue: TASK_QUEUE,
           args: [{ gateway, gatewayPaymentId }],
-          workflowIdConflictPolicy: 'USE_EXISTING',
+          signal: WAKE_SIGNAL,
         });
       }),
   };

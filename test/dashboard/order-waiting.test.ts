@@ -74,8 +74,13 @@ describe('the sentence of an order says what it waits for, until when, and what 
     ],
     [
       'refunded',
-      { status: 'REFUNDED' },
+      { status: 'REFUNDED', refundProcessedAt: NOW },
       'Refunded. ₹499.5 is back with the buyer. Nothing follows.',
+    ],
+    [
+      'refunded, and the refund has failed',
+      { status: 'REFUNDED', refundAmountPaise: 49_950 },
+      "Refunded, but the buyer's bank has returned ₹499.5: it is sent again. Nothing is asked of you.",
     ],
     [
       'cancelled by the merchant',

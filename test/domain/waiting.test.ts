@@ -11,7 +11,7 @@ const ORDER: WaitingOrder = {
   completesAt: new Date('2026-11-22T12:00:00Z'),
   disputeRespondBy: new Date('2026-11-22T13:00:00Z'),
   refundAmountPaise: null,
-  refundProcessedAt: null,
+  refundProcessedAt: NOW,
   cancelledBy: 'merchant',
   updatedAt: new Date('2026-11-22T09:00:00Z'),
 };
@@ -110,6 +110,14 @@ describe('the buyer reads on the payment page', () => {
 
   test('how much was refunded, if that is not the amount of the order', () => {
     expect(headlineOf('REFUNDED', { refundAmountPaise: 10_000 })[2]).toMatch(/^₹100 was sent back/);
+  });
+
+  test('that a refund which has failed is sent again', () => {
+    expect(headlineOf('REFUNDED', { refundProcessedAt: null })).toEqual([
+      'wait',
+      'Your refund is on its way',
+      'Your bank has returned the refund of ₹499.5: it is being sent again.',
+    ]);
   });
 
   test('that the link has expired, and not that the merchant has cancelled', () => {

@@ -1,10 +1,14 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
-import { moneyKey } from '../../src/payments/gateway.ts';
+import { expect } from 'vitest';
+import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway.ts';
+import { observedGateway } from '../../src/payments/observed-gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
+import { serviceTest } from '../support/service-test.ts';
 import { KEYS } from './gateway-harness.ts';
+
+const test = serviceTest({ time: 'real', worker: false, callbacks: false });
 
 const PAYMENT_ID = 'pay_QmT4x8LwZ2cVb7';
 const TRANSFER_KEY = moneyKey(PAYMENT_ID, 'transfer');
@@ -93,5 +97,45 @@ test.for<[string, number, string, number]>([
     const answers = { [`GET /v1/disputes/${dispute.id}`]: dispute };
     const gateway = await gatewayThatAnswers(answers, onTestFinished);
     expect(await gateway.fetchChargeback(dispute.id)).toMatchObject({ state, amountPaise });
+  },
+);
+
+/** Answers, each with one status that Razorpay's documents do not name. */
+const UNKNOWN_STATUSES = {
+  fetchPayment: {
+    [`GET /v1/payments/${PAYMENT_ID}`]: {
+      id: PAYMENT_ID,
+      entity: 'payment',
+      status: 'settled',
+      amount: 49_950,
+      currency: 'INR',
+    },
+  },
+  listRefunds: {
+    [`GET /v1/payments/${PAYMENT_ID}/refunds`]: collection({
+      id: 'rfnd_QmT5aBcDeFgHi1',
+      entity: 'refund',
+      payment_id: PAYMENT_ID,
+      amount: 49_950,
+      status: 'on_the_way',
+    }),
+  },
+  fetchTransferred: {
+    [`GET /v1/payments/${PAYMENT_ID}/transfers`]: collection(transfer('parked')),
+  },
+} as const;
+
+test.for(Object.entries(UNKNOWN_STATUSES))(
+  'an unknown status raises an alert, and nothing is concluded from it: %s',
+  async ([operation, answers], { service, onTestFinished }) => {
+    const port = await gatewayThatAnswers(answers, onTestFinished);
+    const at = { gateway: 'razorpay', environment: 'production' };
+    const observed = observedGateway(service.deps, port, at);
+    const call = observed[operation as keyof typeof UNKNOWN_STATUSES](PAYMENT_ID);
+    await expect(call).rejects.toThrow(GatewayUnavailable);
+    const [alert] = await service.sql`
+      DELETE FROM alerts WHERE kind = 'gateway_not_understood' AND subject = 'razorpay:production'
+      RETURNING details->>'operation' AS operation`;
+    expect(alert).toEqual({ operation });
   },
 );

@@ -46,7 +46,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   ledger_seal: { none: 'is_only_row sealed_to next_to next_at next_xid' },
   ledger_transfers: {
     none: `transfer_id gateway gateway_payment_id operation order_number merchant_id environment
-      debit_account credit_account amount_paise at reversal_id`,
+      debit_account credit_account amount_paise at reversal_id refund_try`,
   },
   linked_accounts: { merchant: 'linked_account_id', none: 'merchant_id environment gateway' },
   mails: { passing: 'sealed failure', none: 'mail_id created_at sent_at failed_at sweep_at' },
@@ -112,7 +112,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   schema_version: { none: 'version name md5 run_at' },
   sign_ups: { passing: 'token_hash email business_name password_hash', none: 'expires_at' },
   surplus_refunds: {
-    none: 'gateway gateway_payment_id order_number amount_paise reason started_at processed_at',
+    none: 'gateway gateway_payment_id order_number amount_paise reason started_at processed_at is_settled',
   },
   order_wakeups: { none: 'order_number cause cause_id written_at due_at' },
   users: {

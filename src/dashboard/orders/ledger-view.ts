@@ -6,6 +6,7 @@ const OPERATIONS = {
   capture: 'Paid by the buyer',
   release: 'Released to you',
   refund: 'Refunded to the buyer',
+  refund_failed: 'The refund failed, held again',
   reversal: 'Taken back at the gateway',
   loss: 'Taken back at the gateway, paid by the platform',
 } as const satisfies Record<RunningLine['operation'], string>;

@@ -22,6 +22,8 @@ const LABELS = {
   CLOCK_ADVANCED: 'The clock was moved',
   SURPLUS_REFUND_STARTED: 'The refund of a surplus payment started',
   SURPLUS_REFUNDED: 'A surplus payment was refunded',
+  REFUND_FAILED: 'The refund failed at the bank: it is made again',
+  REFUNDED_AGAIN: 'Refunded again',
   REFUNDED_AT_GATEWAY: 'Refunded at the gateway',
   CHARGEBACK_OPENED: "The buyer's bank opened a chargeback",
   CHARGEBACK_WON: 'The chargeback was won',

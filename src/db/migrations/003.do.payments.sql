@@ -98,7 +98,10 @@ CREATE TABLE surplus_refunds (
   amount_paise bigint NOT NULL,
   reason text NOT NULL,
   started_at timestamptz NOT NULL DEFAULT service_now(),
+  -- Null also while a refund that has failed is made again.
   processed_at timestamptz,
+  -- An operator has recorded that the money was sent back outside the gateway.
+  is_settled boolean NOT NULL DEFAULT false,
   PRIMARY KEY (gateway, gateway_payment_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
@@ -163,7 +166,8 @@ CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
-  operation text NOT NULL CHECK (operation IN ('capture', 'release', 'refund', 'reversal', 'loss')),
+  operation text NOT NULL
+    CHECK (operation IN ('capture', 'release', 'refund', 'refund_failed', 'reversal', 'loss')),
   order_number text NOT NULL REFERENCES orders,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
@@ -174,15 +178,20 @@ CREATE TABLE ledger_transfers (
   -- Only of a reversal, and of the platform's loss by it.
   reversal_id text,
   CHECK ((operation IN ('reversal', 'loss')) = (reversal_id IS NOT NULL)),
+  -- The number of refunds of this payment that have failed before, after they were booked.
+  refund_try integer NOT NULL DEFAULT 0
+    CHECK (refund_try = 0 OR operation IN ('refund', 'refund_failed')),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments,
   FOREIGN KEY (gateway, reversal_id) REFERENCES gateway_reversals,
   UNIQUE (gateway, reversal_id, operation),
   CONSTRAINT ledger_transfers_payment_operation_key
-    UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id)
+    UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id, refund_try)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
--- A payment is released to the merchant or refunded, once, and never both.
-CREATE UNIQUE INDEX ledger_transfers_one_way_out ON ledger_transfers (gateway, gateway_payment_id)
+-- A payment is released to the merchant or refunded, once, and never both. Only a refund that has failed
+-- makes room for another one: see ledger_tries_follow_each_other.
+CREATE UNIQUE INDEX ledger_transfers_one_way_out
+  ON ledger_transfers (gateway, gateway_payment_id, refund_try)
   WHERE operation IN ('release', 'refund');
 
 -- The lines of each merchant added up by day, so that the sums of a merchant with a million orders

@@ -73,7 +73,7 @@ async function askGateway({ config, sql, log }: AdminService): Promise<GatewayCo
   ]);
   return compareWithGateway({
     sql,
-    gateways: await composeGateways({ config, log }, GATEWAY_TIMEOUT_MS),
+    gateways: await composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS),
   });
 }
 

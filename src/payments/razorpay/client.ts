@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { inClientSpan } from '../../tracing/spans.ts';
 import type { CallLog } from '../adapter.ts';
-import { GatewayRefused, GatewayUnavailable } from '../gateway.ts';
+import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from '../gateway.ts';
 import { errorSchema } from './schemas.ts';
 
 /** The result of one HTTP call, by what it says about the requested operation. */
@@ -13,8 +13,8 @@ export type Answer<Value> =
   | { kind: 'refused'; code: string; description: string }
   /** The request did not reach Razorpay, or its rate limit rejected it: nothing was done. */
   | { kind: 'not_sent'; detail: string; cause?: unknown }
-  /** The operation may have been done. */
-  | { kind: 'unknown'; detail: string; cause?: unknown };
+  /** The operation may have been done. `isNotUnderstood`: the answer is of no known form. */
+  | { kind: 'unknown'; detail: string; cause?: unknown; isNotUnderstood?: true };
 
 /** A result other than success. */
 export type Failure = Exclude<Answer<never>, { kind: 'done' }>;
@@ -82,7 +82,8 @@ function answerOf<Value>(status: number, text: string, schema: z.ZodType<Value>)
   if (status >= 200 && status < 300) {
     const parsed = schema.safeParse(body);
     if (parsed.success) return { kind: 'done', value: parsed.data };
-    return { kind: 'unknown', detail: `status ${status} with an unexpected body` };
+    const detail = `status ${status} with an unexpected body`;
+    return { kind: 'unknown', detail, cause: parsed.error, isNotUnderstood: true };
   }
   if (status === 429) return { kind: 'not_sent', detail: 'too many requests' };
   const error = errorSchema.safeParse(body);
@@ -188,7 +189,11 @@ export function gatewayError(operation: string, failure: Failure): Error {
   if (failure.kind === 'refused') {
     return new GatewayRefused(operation, failure.code, failure.description);
   }
-  return new GatewayUnavailable(operation, failure.detail, { cause: failure.cause });
+  const { detail, cause } = failure;
+  const isNotUnderstood = failure.kind === 'unknown' && failure.isNotUnderstood;
+  return new (isNotUnderstood ? GatewayNotUnderstood : GatewayUnavailable)(operation, detail, {
+    cause,
+  });
 }
 
 /** The value of an answer. @throws GatewayUnavailable or GatewayRefused if the call failed */
