@@ -72,7 +72,8 @@ export async function readRows(sql: Sql): Promise<Rows> {
   const steps = await sql<ComparedStep[]>`
     SELECT s.order_number, s.step_number, s.kind, s.status, s.step, s.command_id,
       floor(extract(epoch FROM c.received_at) * 1000)::double precision AS received_at_ms
-    FROM order_steps s LEFT JOIN order_commands c USING (order_number, command_id)
+    FROM order_steps s LEFT JOIN order_commands c ON c.order_number = s.order_number
+      AND c.command_id = s.command_id AND c.state <> 'REFUSED'
     ORDER BY s.order_number, s.step_number`;
   const events = await sql<ComparedEvent[]>`
     SELECT e.event_id, e.order_number, e.sequence, e.step_number, e.type,

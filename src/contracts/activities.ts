@@ -21,6 +21,7 @@ export interface RecordStepInput {
    * gateway has reduced the payment.
    * `payment_not_gone`: refused once the whole payment was refunded or charged back at the gateway.
    * `no_chargeback_open`: refused while a chargeback of the payment is open.
+   * `no_answer_waiting`: refused while an answer to the dispute that was received in time waits.
    * `command_recorded`: refused unless the command's row names a person and a reason.
    */
   requires?: readonly Requirement[];
@@ -40,6 +41,7 @@ export type RecordStepResult =
   | { outcome: 'payment_gone' }
   | { outcome: 'chargeback_open' }
   | { outcome: 'disputed'; dispute: WaitingDispute }
+  | { outcome: 'answered'; answer: WaitingAnswer }
   /** The window is still open by the database's clock. */
   | { outcome: 'too_early' }
   /** The release waits until an operator or the gateway has removed the cause. */
@@ -49,6 +51,12 @@ export type RecordStepResult =
 export interface WaitingDispute {
   commandId: string;
   receivedAtMs: number;
+}
+
+/** An answer to the open dispute that the API has recorded for the order. */
+export interface WaitingAnswer {
+  commandId: string;
+  name: 'submitEvidence' | 'resolve' | 'accept';
 }
 
 /** An order whose money is to be moved. */

@@ -44,6 +44,8 @@ export const SETTLE_COMMANDS = {
 /** What the database checks when it records the step; otherwise the command is refused. */
 export type Requirement =
   | 'no_dispute_waiting'
+  /** No evidence, resolution or acceptance that was received before the dispute's deadline. */
+  | 'no_answer_waiting'
   | 'settlement_recorded'
   /** The merchant is active, and no refund or chargeback at the gateway has reduced the payment. */
   | 'release_allowed'
@@ -143,6 +145,7 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
+      requires: ['no_answer_waiting'],
     },
     ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
@@ -154,6 +157,7 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
+      requires: ['no_answer_waiting'],
     },
     ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },

@@ -45,7 +45,8 @@ export async function listAudit(
     SELECT audit_id, at, actor, address, action, merchant_id, subject,
       coalesce(details->>'reason', (
         SELECT body->>'reason' FROM order_commands r
-        WHERE r.order_number = subject AND r.command_id = details->>'commandId')) AS reason, details
+        WHERE r.order_number = subject AND r.command_id = details->>'commandId'
+          AND r.state <> 'REFUSED')) AS reason, details
     FROM audit_log
     WHERE true
       ${orderNumber ? sql`AND subject = ANY (${subjectsOf(sql, orderNumber)})` : sql``}

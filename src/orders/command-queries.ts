@@ -1,15 +1,22 @@
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
+import type { OrderMessageName } from '../contracts/order-workflow.ts';
 import { statusesThatTake } from '../domain/index.ts';
 import { disputeLimitOf } from './disputes.ts';
 import type { OrderRow, CommandBody } from './rows.ts';
 
 /** Whether a command is a repeat. */
 export interface ReplayState {
-  /** The command was recorded before. */
+  /** The command was recorded before, and not refused. */
   replayed: boolean;
   /** It was recorded with another body: the first body is used. */
   mismatch: boolean;
+}
+
+/** A recorded command. */
+export interface RecordedCommand extends ReplayState {
+  /** How often it was refused before. */
+  tryNumber: number;
 }
 
 /** Who gave a command, and why: the columns `actor` and `reason` of the table. */
@@ -24,15 +31,17 @@ export interface NewCommand {
   wakeAfterMs?: number;
   orderNumber: string;
   commandId: string;
+  name: OrderMessageName;
   body: CommandBody;
   origin?: CommandOrigin;
 }
 
-/** Records a command before the workflow receives its message. A repeat keeps the first row. */
-export async function writeCommand(
-  sql: Sql,
-  { orderNumber, commandId, body, origin, wakeAfterMs }: NewCommand,
-): Promise<ReplayState> {
+/**
+ * Records a command before the workflow receives its message. A repeat keeps the first row, unless that
+ * was refused: then the repeat is a command of its own.
+ */
+export async function writeCommand(sql: Sql, command: NewCommand): Promise<RecordedCommand> {
+  const { orderNumber, commandId, name, body, origin, wakeAfterMs } = command;
   const { actor = null, reason = null } = origin ?? {};
   // A command whose step is recorded keeps the line that it has: the workflow may lack the step.
   const wakeup = sql`
@@ -45,16 +54,23 @@ export async function writeCommand(
       ON CONFLICT DO NOTHING
     )`;
   // `xmax` is 0 in a row that this statement inserted, and not 0 in one that it updated.
-  const [row] = await sql<[ReplayState]>`
+  const [{ isRefused, ...recorded }] = await sql<[RecordedCommand & { isRefused: boolean }]>`
     ${wakeAfterMs === undefined ? sql`` : wakeup}
-    INSERT INTO order_commands AS kept (order_number, command_id, body, actor, reason)
-    VALUES (${orderNumber}, ${commandId}, ${sql.json(body)}, ${actor}, ${reason})
-    ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
-    RETURNING kept.xmax <> 0 AS replayed,
+    INSERT INTO order_commands AS kept (order_number, command_id, try_number, name, body, actor, reason)
+    VALUES (${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, ${name},
+      ${sql.json(body)}, ${actor}, ${reason})
+    ON CONFLICT (order_number, command_id, try_number) DO UPDATE SET body = kept.body
+    RETURNING kept.try_number, kept.state = 'REFUSED' AS is_refused, kept.xmax <> 0 AS replayed,
       kept.body <> ${sql.json(body)} AND NOT EXISTS (SELECT FROM orders o
         WHERE o.order_number = kept.order_number AND o.erased_at IS NOT NULL) AS mismatch`;
-  return row;
+  // It was refused since this statement began.
+  return isRefused ? writeCommand(sql, command) : recorded;
 }
+
+/** How often a command was refused: the number of its next try. */
+const triesOf = (sql: Sql, { orderNumber, commandId }: CommandRef) => sql`
+  (SELECT count(*) FROM order_commands r WHERE r.order_number = ${orderNumber}
+    AND r.command_id = ${commandId} AND r.state = 'REFUSED')`;
 
 /** A command of one order: its row in `order_commands`, and its step once it was carried out. */
 export interface CommandRef {
@@ -70,7 +86,7 @@ export async function isMismatch(
 ): Promise<boolean> {
   const rows = await sql`
     SELECT FROM order_commands JOIN orders USING (order_number)
-    WHERE order_number = ${orderNumber} AND command_id = ${commandId}
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'
       AND body <> ${sql.json(body)} AND erased_at IS NULL`;
   return rows.length > 0;
 }
@@ -92,7 +108,7 @@ export async function writeDispute(
     operator?: Actor | undefined;
     wakeAfterMs?: number;
   },
-): Promise<(ReplayState & { receivedAt: Date }) | undefined> {
+): Promise<(RecordedCommand & { receivedAt: Date }) | undefined> {
   const { commandId, reason, operator, wakeAfterMs = 0 } = dispute;
   const audited = sql`, audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
@@ -102,7 +118,7 @@ export async function writeDispute(
   const reached = disputeLimitOf(sql, sql`orders`);
   // An operator may raise one after a decision for the merchant.
   const limit = operator === undefined ? reached : sql`nullif(${reached}, 'decided')`;
-  const [row] = await sql<(ReplayState & { receivedAt: Date })[]>`
+  const [row] = await sql<(RecordedCommand & { receivedAt: Date; isRefused: boolean })[]>`
     WITH waiting AS (
       UPDATE orders SET
         waiting_dispute_id = coalesce(waiting_dispute_id, ${commandId}),
@@ -119,13 +135,17 @@ export async function writeDispute(
       FROM waiting, unnest('{command,dispute}'::wakeup_cause[]) AS cause
       ON CONFLICT DO NOTHING
     )${operator === undefined ? sql`` : audited}
-    INSERT INTO order_commands AS kept (order_number, command_id, body, actor, received_at)
-    SELECT order_number, ${commandId}, ${sql.json({ reason })}, ${operator?.name ?? null}, received_at
+    INSERT INTO order_commands AS kept
+      (order_number, command_id, try_number, name, body, actor, received_at)
+    SELECT order_number, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, 'dispute',
+      ${sql.json({ reason })}, ${operator?.name ?? null}, received_at
     FROM waiting
-    ON CONFLICT (order_number, command_id) DO UPDATE SET body = kept.body
-    RETURNING received_at, kept.xmax <> 0 AS replayed,
-      kept.body <> ${sql.json({ reason })} AS mismatch`;
-  return row;
+    ON CONFLICT (order_number, command_id, try_number) DO UPDATE SET body = kept.body
+    RETURNING received_at, kept.try_number, kept.state = 'REFUSED' AS is_refused,
+      kept.xmax <> 0 AS replayed, kept.body <> ${sql.json({ reason })} AS mismatch`;
+  if (!row) return undefined;
+  const { isRefused, ...recorded } = row;
+  return isRefused ? writeDispute(sql, orderNumber, dispute) : recorded;
 }
 
 /**
@@ -139,10 +159,10 @@ const receivedAtOf = (sql: Sql) => sql`
     THEN least(service_now(), orders.completes_at - interval '1 millisecond')
     ELSE service_now() END)`;
 
-/** Deletes a refused command, and clears the dispute that waited with it. */
-export async function removeCommand(
+/** Marks a command as refused, and clears the dispute that waited with it. */
+export async function refuseCommand(
   sql: Sql,
-  { orderNumber, commandId }: CommandRef,
+  { orderNumber, commandId, tryNumber }: CommandRef & { tryNumber: number },
 ): Promise<void> {
   await sql`
     WITH released AS (
@@ -152,12 +172,9 @@ export async function removeCommand(
       DELETE FROM order_wakeups WHERE order_number = ${orderNumber}
         AND cause IN ('command', 'dispute') AND cause_id = ${commandId}
     )
-    DELETE FROM order_commands r
+    UPDATE order_commands SET state = 'REFUSED'
     WHERE order_number = ${orderNumber} AND command_id = ${commandId}
-      AND NOT EXISTS (
-        SELECT FROM order_steps s
-        WHERE s.order_number = r.order_number AND s.command_id = r.command_id
-      )`;
+      AND try_number = ${tryNumber} AND state = 'WAITING'`;
 }
 
 /** @returns the order as it is now; undefined unless this command was carried out */

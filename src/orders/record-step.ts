@@ -133,7 +133,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
     FROM orders_with_dispute o
     LEFT JOIN order_commands r
-      ON r.order_number = o.order_number AND r.command_id = ${commandId}
+      ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
     LEFT JOIN payments p
       ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
       AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}

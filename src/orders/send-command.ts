@@ -67,9 +67,10 @@ export async function sendCommand<Name extends OrderMessageName>(
   const { commandId } = message;
   const reason = String(body['reason'] ?? DEFAULT_REASON);
   const origin = { actor, reason };
-  const replay = await writeCommand(sql, { orderNumber, commandId, body, origin, wakeAfterMs });
+  const command = { orderNumber, commandId, name, body, origin, wakeAfterMs };
+  const { tryNumber, ...replay } = await writeCommand(sql, command);
   const before = replay.replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
-  const after = before || (await updateOrder(deps, { orderNumber, name, message }));
+  const after = before || (await updateOrder(deps, { orderNumber, name, message, tryNumber }));
   return { order: deps.present(after), ...replay };
 }
 
@@ -86,9 +87,9 @@ export async function raiseDispute(
     if (repeated) return repeated;
     throw await disputeRefusal(deps.sql, orderNumber);
   }
-  const { receivedAt, ...replay } = written;
+  const { receivedAt, tryNumber, ...replay } = written;
   const message = { commandId, receivedAtMs: receivedAt.getTime() };
-  const after = await updateOrder(deps, { orderNumber, name: 'dispute', message });
+  const after = await updateOrder(deps, { orderNumber, name: 'dispute', message, tryNumber });
   return { order: deps.present(after), ...replay };
 }
 

@@ -1,8 +1,7 @@
 import type { OrderMessageName, OrderMessages } from '../contracts/order-workflow.ts';
-import type { Sql } from '../db/client.ts';
 import type { CommandType } from '../domain/index.ts';
 import { DomainError, REFUSALS, refusalOf, transitionOf } from '../domain/index.ts';
-import { findCarriedOut, removeCommand } from './command-queries.ts';
+import { findCarriedOut, refuseCommand } from './command-queries.ts';
 import type { DoneCommands } from './done-commands.ts';
 import { findOrderByNumber } from './find-orders.ts';
 import type { OrderRow } from './rows.ts';
@@ -20,6 +19,8 @@ export interface CommandMessage<Name extends OrderMessageName> {
   name: Name;
   /** A repeated command has the same id and is carried out once. */
   message: OrderMessages[Name] & { commandId: string };
+  /** How often it was refused before. */
+  tryNumber: number;
 }
 
 /**
@@ -27,7 +28,7 @@ export interface CommandMessage<Name extends OrderMessageName> {
  * the workflow is missing, or refuses what the row allows: the two may differ.
  *
  * @returns the order after the command
- * @throws DomainError the refusal, after the command's row was removed
+ * @throws DomainError the refusal, after the command's row was marked as refused
  * @throws Error any other failure: the command may still be carried out
  */
 export async function updateOrder<Name extends OrderMessageName>(
@@ -35,7 +36,7 @@ export async function updateOrder<Name extends OrderMessageName>(
   command: CommandMessage<Name>,
 ): Promise<OrderRow> {
   const { sql, doneCommands } = deps;
-  const { orderNumber, name, message } = command;
+  const { orderNumber, name, message, tryNumber } = command;
   const { commandId } = message;
   let failure: unknown;
   try {
@@ -54,7 +55,9 @@ export async function updateOrder<Name extends OrderMessageName>(
     return after;
   }
   // Only a refusal is final. After any other failure the command may still be carried out.
-  if (failure instanceof DomainError) await removeCommand(sql, { orderNumber, commandId });
+  if (failure instanceof DomainError) {
+    await refuseCommand(sql, { orderNumber, commandId, tryNumber });
+  }
   throw failure ?? new Error(`${name} was carried out, but its step is not recorded`);
 }
 
@@ -64,8 +67,9 @@ async function sendUpdate<Name extends OrderMessageName>(
   command: CommandMessage<Name>,
 ): Promise<'done' | 'gone'> {
   const { workflows } = deps;
-  const { orderNumber, name, message } = command;
-  const updateId = await updateIdOf(deps.sql, command);
+  const { orderNumber, name, message, tryNumber } = command;
+  // Temporal returns the first result to an Update with the same id.
+  const updateId = tryNumber === 0 ? message.commandId : `${message.commandId}:${tryNumber}`;
   const update = (id: string) => workflows.update(orderNumber, name, message, id);
   try {
     if ((await update(updateId)) === 'done') return 'done';
@@ -79,20 +83,6 @@ async function sendUpdate<Name extends OrderMessageName>(
     await wakeOrder(deps, orderNumber);
     return update(`${updateId}:woken`);
   }
-}
-
-/**
- * Temporal returns the first result to an Update with the same id. A cancel that failed with 502 changed
- * nothing, and the client may retry it with the same key: the retry needs another Update id.
- */
-async function updateIdOf(
-  sql: Sql,
-  { orderNumber, name, message: { commandId } }: CommandMessage<OrderMessageName>,
-): Promise<string> {
-  if (name !== 'cancel') return commandId;
-  const failed = await sql`
-    SELECT FROM order_steps WHERE order_number = ${orderNumber} AND kind = 'PAYMENT_STILL_OPEN'`;
-  return failed.length === 0 ? commandId : `${commandId}:${failed.length}`;
 }
 
 /** The command type of a message, by which the domain names its refusal. */

@@ -228,10 +228,11 @@ async function recordFailure(
   { orderNumber, status }: Pick<OrderRow, 'orderNumber' | 'status'>,
   { gatewayPaymentId, failure }: GatewayPayment,
 ): Promise<void> {
+  const name = 'failPayment';
   const command = { orderNumber, commandId: `failed:${gatewayPaymentId}` };
   const reason = failure?.description || failure?.code;
   // Without a reason too: the erasure of an order finds the payment's id in its commands.
-  await writeCommand(deps.sql, { ...command, body: reason ? { reason } : {} });
+  await writeCommand(deps.sql, { ...command, name, body: reason ? { reason } : {} });
   if (status !== 'ACCEPTED' || (await findCarriedOut(deps.sql, command))) return;
-  await signalOrder(deps, orderNumber, 'failPayment', { commandId: command.commandId });
+  await signalOrder(deps, orderNumber, name, { commandId: command.commandId });
 }

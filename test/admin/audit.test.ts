@@ -77,8 +77,8 @@ test('the list of an order has the actions on its deliveries and the texts of it
     VALUES ('ORD1', ${merchantId}, 'sandbox', 'razorpay', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
       now(), now())`;
   await sql`
-    INSERT INTO order_commands (order_number, command_id, body)
-    VALUES ('ORD1', 'cmd_1', '{"reason": "It never arrived"}')`;
+    INSERT INTO order_commands (order_number, command_id, name, body)
+    VALUES ('ORD1', 'cmd_1', 'dispute', '{"reason": "It never arrived"}')`;
   await sql`
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
     VALUES ('evt_1', 'ORD1', 1, 1, 'ORDER_CREATED', now(), '{}')`;

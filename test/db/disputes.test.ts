@@ -48,7 +48,8 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
       if (decision.outcome === 'refused') throw decision.error;
       const commandId = `cmd_${state.stepNumber}`;
       const origin = actor === undefined ? {} : { origin: { actor, reason: 'R' } };
-      if (body) await writeCommand(sql, { orderNumber, commandId, body, ...origin });
+      if (body)
+        await writeCommand(sql, { orderNumber, commandId, name: 'resolve', body, ...origin });
       const { step } = decision;
       const result = await recordStep({ orderNumber, step, commandId, isRewritten }, 0);
       expect(result.outcome).toBe('recorded');

@@ -72,7 +72,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   order_commands: {
     buyer: 'body reason',
     merchant: 'actor',
-    none: 'order_number command_id received_at',
+    none: 'order_number command_id try_number name state received_at',
   },
   order_events: { buyer: 'body', none: 'event_id order_number sequence step_number type at' },
   order_steps: {

@@ -273,8 +273,8 @@ test('what is received later brings no data back: callbacks, commands, recovery,
   });
   expect(status).toBe(400);
   await sql`
-    INSERT INTO order_commands (order_number, command_id, body, actor, reason)
-    VALUES (${refunded.order_number}, 'cmd_late', ${sql.json({ text: buyer.canary })}, 'x', ${buyer.canary})`;
+    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason)
+    VALUES (${refunded.order_number}, 'cmd_late', 'refund', ${sql.json({ text: buyer.canary })}, 'x', ${buyer.canary})`;
   expect(await cli.json('order', 'recover', '--order', refunded.order_number)).toMatchObject({
     outcome: 'final',
   });

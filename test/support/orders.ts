@@ -83,7 +83,7 @@ export function directOrder(service: TestService, order: OrderRow) {
     if (!isBare || !NEEDS_COMMAND_ROW.includes(name)) return message;
     const commandId = `cmd_${randomUUID()}`;
     const origin = { actor: 'test', reason: 'A test asks for it' };
-    await writeCommand(sql, { orderNumber, commandId, body: {}, origin });
+    await writeCommand(sql, { orderNumber, commandId, name, body: {}, origin });
     return { ...message, commandId };
   }
 

@@ -68,6 +68,7 @@ describe('a message that moves money, sent from the Temporal UI', () => {
     await writeCommand(service.sql, {
       orderNumber: order.orderNumber,
       commandId: anonymous,
+      name: 'refund',
       body: { reason: 'Why not' },
     });
     const foreign = `cmd_${randomUUID()}`;
@@ -75,6 +76,7 @@ describe('a message that moves money, sent from the Temporal UI', () => {
     await writeCommand(service.sql, {
       orderNumber: other.orderNumber,
       commandId: foreign,
+      name: 'refund',
       body: {},
       origin,
     });

@@ -64,7 +64,7 @@ test('a repeat of a command whose workflow task was lost leaves the order to the
   const key = randomUUID();
   const commandId = commandIdOf(await order.row(), 'refund', key);
   const body = { reason: 'Out of stock' };
-  await writeCommand(service.sql, { orderNumber, commandId, body, wakeAfterMs: 0 });
+  await writeCommand(service.sql, { orderNumber, commandId, name: 'refund', body, wakeAfterMs: 0 });
   const change = await changeOf(service, order, { type: 'refund' });
   await writeAsLost(service, order, change, { commandId });
   const path = `/orders/${orderNumber}/refund`;

@@ -142,6 +142,7 @@ export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded
     not_settled: SETTLE_ELSEWHERE,
     command_not_recorded: elsewhere(command.type),
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
+    answered: `${REFUSALS[command.type]}; an answer that was received in time is waiting`,
     too_early: 'The window is still open',
     release_waits: 'The release waits',
   } as const satisfies Record<NotRecorded['outcome'], string>;

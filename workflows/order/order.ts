@@ -191,6 +191,9 @@ export class Order {
   /** A condition that the database checks is not met: the command is refused, or the release waits. */
   private notAllowed(queued: QueuedCommand, result: NotRecorded): void {
     if (result.outcome === 'disputed') this.inbox.dispute(result.dispute);
+    if (result.outcome === 'answered') {
+      this.inbox.command({ type: result.answer.name }, result.answer);
+    }
     if (result.outcome === 'release_waits') showReleaseWaits(this.state, result.cause);
     if (queued.command.type === 'expire') return this.releaseWait.extend();
     refuse(queued, notRecorded(queued, result));

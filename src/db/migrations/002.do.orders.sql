@@ -148,16 +148,24 @@ CREATE UNIQUE INDEX order_steps_by_command ON order_steps (order_number, command
 
 -- A command of a client or an operator, written before the workflow receives it: so nothing
 -- personal enters Temporal, and a repeat of the command is recognised.
+CREATE TYPE command_state AS ENUM ('WAITING', 'DONE', 'REFUSED');
 CREATE TABLE order_commands (
   order_number text NOT NULL REFERENCES orders,
   command_id text NOT NULL,
+  -- How often a command with this id was refused before: its repeat is a command of its own, so at most
+  -- the latest one is not REFUSED.
+  try_number integer NOT NULL DEFAULT 0,
+  -- Of the message to the order's workflow.
+  name text NOT NULL,
+  -- DONE once its step is recorded.
+  state command_state NOT NULL DEFAULT 'WAITING',
   body jsonb NOT NULL,
   -- A merchant's id, or cli: and an operator's name, and the reason. A command that moves money
   -- needs both; other commands may have neither.
   actor text,
   reason text,
   received_at timestamptz NOT NULL DEFAULT service_now(),
-  PRIMARY KEY (order_number, command_id)
+  PRIMARY KEY (order_number, command_id, try_number)
 );
 
 -- GET /orders: exact totals and deep pages without counting a million rows, while creating an order

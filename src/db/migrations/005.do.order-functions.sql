@@ -42,6 +42,26 @@ END $$;
 SELECT create_row_writer('orders');
 SELECT create_row_writer('disputes');
 
+-- True while a chargeback of an order's payment is undecided.
+CREATE FUNCTION is_charged_back(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway_reversals r
+    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+      AND r.kind = 'chargeback' AND r.state = 'open')
+$$;
+
+-- The merchant's answer to an order's open dispute that was received in time and waits for the order's
+-- workflow, the first one; null if there is none. Evidence is given once, and an accept is refused while a
+-- chargeback is open.
+CREATE FUNCTION waiting_answer_of(o orders) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('name', c.name, 'commandId', c.command_id)
+  FROM disputes d JOIN order_commands c USING (order_number)
+  WHERE d.order_number = o.order_number AND d.number = o.dispute_count AND c.state = 'WAITING'
+    AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
+    AND (c.name = 'resolve' OR (c.name = 'submitEvidence' AND o.status = 'DISPUTE_OPEN')
+      OR (c.name = 'accept' AND NOT is_charged_back(o)))
+  ORDER BY c.received_at, c.command_id LIMIT 1
+$$;
+
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
@@ -96,9 +116,7 @@ BEGIN
   IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
     RETURN '{"outcome": "payment_gone"}';
   END IF;
-  IF 'no_chargeback_open' = ANY (p_requires) AND EXISTS (SELECT FROM gateway_reversals r
-      WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
-        AND r.kind = 'chargeback' AND r.state = 'open') THEN
+  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o) THEN
     RETURN '{"outcome": "chargeback_open"}';
   END IF;
   IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
@@ -109,13 +127,16 @@ BEGIN
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
+  IF 'no_answer_waiting' = ANY (p_requires) AND waiting_answer_of(o) IS NOT NULL THEN
+    RETURN jsonb_build_object('outcome', 'answered', 'answer', waiting_answer_of(o));
+  END IF;
   -- This clock decides when the window is over, because it also dates the disputes.
   IF p_step->>'kind' = 'RELEASE_STARTED' AND service_now() < o.completes_at THEN
     RETURN '{"outcome": "too_early"}';
   END IF;
   IF 'command_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_commands r
       WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
-        AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
+        AND r.state <> 'REFUSED' AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
     RETURN '{"outcome": "command_not_recorded"}';
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
@@ -162,6 +183,11 @@ BEGIN
     (order_number, step_number, kind, at, status, step, command_id, details)
   VALUES (p_order_number, number, p_step->>'kind', at, changed.status, p_step->'whole',
     p_command->>'command_id', nullif(p_command->'details', 'null'));
+  IF p_command->>'command_id' IS NOT NULL THEN
+    UPDATE order_commands SET state = 'DONE'
+    WHERE order_number = p_order_number AND command_id = p_command->>'command_id'
+      AND state = 'WAITING';
+  END IF;
   -- The dispute that waited is recorded, or the order can no longer take it.
   IF o.waiting_dispute_id IS NOT NULL AND changed.status NOT IN ('PAID', 'DELIVERED') THEN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { findOrderByNumber } from '../../src/orders/find-orders.ts';
+import { writeCommand } from '../../src/orders/command-queries.ts';
+import type { DirectOrder } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+
+const ANSWER_MS = 72 * 3_600_000;
+const PAST_THE_DEADLINE_MS = ANSWER_MS + 1000;
+
+const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
+
+/** Sets the database's clock to Temporal's and lets it run again. */
+test.beforeEach(({ service }) => service.skip(1));
+
+type AnswerName = 'submitEvidence' | 'resolve' | 'accept';
+
+/** The API has written an answer and died before it notified the workflow. */
+async function writeOnly(service: TestService, { orderNumber }: DirectOrder, name: AnswerName) {
+  const { merchantId: actor } = await findOrderByNumber(service.sql, orderNumber);
+  const commandId = `cmd_${randomUUID()}`;
+  const body = name === 'resolve' ? { resolution: 'A new one' } : { text: 'Signed for' };
+  const origin = { actor, reason: 'An answer' };
+  await writeCommand(service.sql, { orderNumber, commandId, name, body, origin });
+  return commandId;
+}
+
+const stateOf = async ({ sql }: TestService, commandId: string) =>
+  (
+    await sql<{ state: string }[]>`SELECT state FROM order_commands WHERE command_id = ${commandId}`
+  )[0]?.state;
+
+const commandsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
+  sql<{ tryNumber: number; state: string; body: object }[]>`
+    SELECT try_number, state, body FROM order_commands
+    WHERE order_number = ${orderNumber} AND name = 'resolve' ORDER BY try_number`;
+
+/** Why the order is or was refunded. */
+const refundReason = async (order: DirectOrder) => (await order.row()).refundReason;
+
+test.for<[AnswerName, string]>([
+  ['submitEvidence', 'EVIDENCE_SUBMITTED'],
+  ['resolve', 'DISPUTE_RESOLVED'],
+  ['accept', 'REFUND_STARTED'],
+])(
+  'an answer received in time counts, even if the workflow learns of it only at the deadline: %s',
+  async ([name, step], { service, orders }) => {
+    const order = await orders.in('DISPUTE_OPEN');
+    const commandId = await writeOnly(service, order, name);
+    await service.skip(PAST_THE_DEADLINE_MS);
+    await order.untilStep(step);
+    expect(await stateOf(service, commandId)).toBe('DONE');
+    expect(await refundReason(order)).toBe(name === 'accept' ? 'dispute_accepted' : null);
+  },
+);
+
+test('an answer received after the deadline does not count', async ({ service, orders }) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  const { disputeRespondBy } = await order.row();
+  await service.clock.stopAt(new Date(disputeRespondBy!.getTime() + 1000));
+  const commandId = await writeOnly(service, order, 'resolve');
+  await service.temporal.skip(PAST_THE_DEADLINE_MS);
+  await order.untilStatus('REFUNDED');
+  expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
+  expect(await stateOf(service, commandId)).toBe('WAITING');
+});
+
+test('an answer that is illegal blocks nothing', async ({ service, orders }) => {
+  const order = await orders.in('DISPUTE_UNDER_REVIEW');
+  await writeOnly(service, order, 'submitEvidence');
+  await service.skip(PAST_THE_DEADLINE_MS);
+  await order.untilStatus('REFUNDED');
+  expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
+});
+
+test('an answer to an earlier dispute does not count', async ({ service, orders }) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  await writeOnly(service, order, 'submitEvidence');
+  await order.update('resolve');
+  await order.update('dispute');
+  await service.skip(PAST_THE_DEADLINE_MS);
+  await order.untilStatus('REFUNDED');
+  expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
+});
+
+test('a repeat of a refused command is a command of its own, with its own body', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const key = { 'Idempotency-Key': randomUUID() };
+  const resolve = (resolution: string) =>
+    merchant.sandbox.post(`/orders/${order.orderNumber}/dispute/resolve`, { resolution }, key);
+  expect((await resolve('Too early')).status).toBe(400);
+  await order.update('dispute');
+  const { status, headers, body } = await resolve('A new one is on its way');
+  expect([status, body.data.dispute?.resolution]).toEqual([200, 'A new one is on its way']);
+  expect(headers.get('Idempotent-Replayed')).toBeNull();
+  expect(headers.get('Idempotency-Key-Mismatch')).toBeNull();
+  const repeated = await resolve('A new one is on its way');
+  expect(repeated.headers.get('Idempotent-Replayed')).toBe('true');
+  expect(await commandsOf(service, order)).toEqual([
+    { tryNumber: 0, state: 'REFUSED', body: { resolution: 'Too early' } },
+    { tryNumber: 1, state: 'DONE', body: { resolution: 'A new one is on its way' } },
+  ]);
+});
