@@ -8,7 +8,7 @@ export const ALERT_KINDS = {
   delivery_unknown:
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
   gateway_differs:
-    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. The comparison of the next day clears the alert once both agree.',
+    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. Of an order that is settled outside, the gateway has moved the money too. The comparison of the next day clears the alert once both agree.',
   gateway_not_understood:
     'Compare the answer with the documents of the gateway: it may have changed its format or added a status. Nothing is concluded from such an answer, and the service asks again until the adapter understands it.',
   gateway_refused:

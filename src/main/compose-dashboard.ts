@@ -12,6 +12,7 @@ import { createMerchantOrders } from '../orders/merchant-orders.ts';
 import type { PresentOrder } from '../orders/presenter.ts';
 import type { Environment } from '../domain/index.ts';
 import type { OrderCommands } from '../orders/public.ts';
+import type { Gateways } from '../payments/public.ts';
 import { createSecretBox } from '../secret-box.ts';
 import { createDeliveryRetries } from '../temporal/delivery-retries.ts';
 import { createMailWorkflows } from '../temporal/mail-workflows.ts';
@@ -29,6 +30,7 @@ export interface SharedWithApi {
   present: PresentOrder;
   commands: OrderCommands;
   workflows: OrderWorkflows;
+  gateways: Gateways;
 }
 
 /**
@@ -72,6 +74,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       log,
       commands: shared.commands,
       workflows: shared.workflows,
+      gateways: shared.gateways,
       inspector: createWorkflowInspector(temporal),
       retries,
       temporalNamespace: config.temporalNamespace,

@@ -115,7 +115,8 @@ export async function composeApi(resources: Resources) {
     }),
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
-  const pages = composeDashboard(resources, { apiRoutes: routes, present, commands, workflows });
+  const shared = { apiRoutes: routes, present, commands, workflows, gateways };
+  const pages = composeDashboard(resources, shared);
   const app = createApp({
     routes: [
       ...routes,

@@ -9,6 +9,7 @@ import type { CaptureDeps } from './captures.ts';
 import type { Gateways } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import { refundAgainIfBooked } from './reversals.ts';
+import { contradictionOf } from './settlement-rule.ts';
 
 const CONCURRENT_PAYMENTS = 4;
 /** The most faults and the most failures that a comparison lists. */
@@ -165,10 +166,26 @@ async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promi
   const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
-  const faults = captureFaults(payment, atGateway);
-  // A settlement by an operator may have moved the money outside the gateway.
-  if (!payment.isSettled) faults.push(...movedFaults(payment, atGateway, transferred));
-  return faults;
+  const moved =
+    payment.settled === null
+      ? movedFaults(payment, atGateway, transferred)
+      : settledFaults(payment, payment.settled, atGateway, transferred);
+  return [...captureFaults(payment, atGateway), ...moved];
+}
+
+/**
+ * Of a payment that an operator has settled outside: its figures may differ, because the money may
+ * have moved outside the gateway, but the gateway must not have moved it as well.
+ */
+function settledFaults(
+  { amountPaise: capturedPaise, lostPaise }: PaymentFigures,
+  settled: NonNullable<PaymentFigures['settled']>,
+  { refundedPaise }: GatewayPayment,
+  { releasedPaise: toMerchantPaise }: TransferredFunds,
+): string[] {
+  const moved = { toBuyerPaise: refundedPaise + lostPaise, toMerchantPaise };
+  const contradiction = contradictionOf({ ...settled, capturedPaise }, moved);
+  return contradiction === null ? [] : [`settled as ${settled.outcome}, but ${contradiction}`];
 }
 
 function captureFaults(ours: PaymentFigures, theirs: GatewayPayment): string[] {

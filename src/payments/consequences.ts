@@ -22,6 +22,10 @@ export interface Consequence {
   sentence: string;
 }
 
+/** What a settlement that need not be checked means, for the same confirmation. */
+export const NOT_CHECKED =
+  'If the gateway cannot be read, this is not checked: make sure that the gateway has not moved the money and will not.';
+
 /** How an amount in paise is written: `INR 499.50`. */
 type AmountText = (amountPaise: number) => string;
 
@@ -80,7 +84,7 @@ export async function consequenceOfSettlement(
     const sentence =
       outcome === 'released'
         ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
-        : `${held} counts as sent back to the buyer by you${reversed}: the order becomes REFUNDED, and ${noMore}.`;
+        : `${held} counts as sent back to the buyer by you${reversed}: the order ${hasFailedRefund(order) ? 'stays' : 'becomes'} REFUNDED, and ${noMore}.`;
     return { order, sentence };
   }
   if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
@@ -96,13 +100,22 @@ export async function consequenceOfSettlement(
   return { order, sentence };
 }
 
-/** The outcome if the operator names none: that of the order's pending operation. */
-function outcomeOf({ pendingOperation }: OrderRow): Settlement | undefined {
+/** The outcome if the operator names none: that of the pending operation, or of a refund that has failed. */
+export function outcomeOf(order: OrderRow): Settlement | undefined {
+  const { pendingOperation } = order;
   if (pendingOperation?.kind === 'releasing') return 'released';
-  return pendingOperation?.kind === 'refunding' ? 'refunded' : undefined;
+  const isRefunding = pendingOperation?.kind === 'refunding' || hasFailedRefund(order);
+  return isRefunding ? 'refunded' : undefined;
 }
 
-async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
+/** True while the refund of a REFUNDED order, which has failed after it was made, is made again. */
+export function hasFailedRefund({ status, refundProcessedAt }: OrderRow): boolean {
+  return status === 'REFUNDED' && refundProcessedAt === null;
+}
+
+/** True if an operator can settle the order's payment with this outcome. */
+export async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
+  if (hasFailedRefund(order)) return outcome === 'refunded';
   if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
   if (order.pendingOperation !== null) return true;
   return (await findBlockingReversals(sql, order.orderNumber)).length > 0;

@@ -26,7 +26,7 @@ export async function findBookedRefund(
         WHERE x.order_number = t.order_number AND o.gateway_payment_id = t.gateway_payment_id)
       AND NOT EXISTS (SELECT FROM surplus_refunds s
         WHERE s.gateway = t.gateway AND s.gateway_payment_id = t.gateway_payment_id
-          AND s.is_settled)`;
+          AND s.settled_paise IS NOT NULL)`;
   return row;
 }
 

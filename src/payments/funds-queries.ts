@@ -16,8 +16,6 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   merchantEmail: string;
   merchantStatus: string;
   linkedAccountId: string | null;
-  /** An operator has recorded where the money is. */
-  isSettled: boolean;
 }
 
 /** @returns undefined if the order has no recorded payment */
@@ -26,9 +24,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
-      a.linked_account_id,
-      EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
-        AS is_settled
+      a.linked_account_id
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
     LEFT JOIN linked_accounts a ON a.merchant_id = o.merchant_id

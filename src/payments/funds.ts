@@ -12,7 +12,6 @@ import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
 import type { FundsRow, SurplusRow } from './queries.ts';
 import * as queries from './queries.ts';
-import { findSettlement } from './settle-outside.ts';
 import { isOurs, recordRefundsOf } from './reversals.ts';
 
 /** A transfer that was made by this call is usually pending for a moment: a retry would cost more. */
@@ -56,11 +55,12 @@ export async function releaseFunds(
   orderNumber: string,
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
-  if (funds.merchantStatus !== 'APPROVED') {
-    throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
-  }
   return withMoneyLease(deps.sql, funds, async (lease) => {
+    const settled = await queries.findSettlement(deps.sql, orderNumber);
+    if (settled !== null) return settled;
+    if (funds.merchantStatus !== 'APPROVED') {
+      throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
+    }
     await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
@@ -123,8 +123,9 @@ export async function refundOrder(
   reason: string,
 ): Promise<Settlement | null> {
   const funds = await fundsOf(deps.sql, orderNumber);
-  if (funds.isSettled) return findSettlement(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
+    const settled = await queries.findSettlement(deps.sql, orderNumber);
+    if (settled !== null) return settled;
     const leftPaise = await leftToRefund(deps.sql, funds);
     if (leftPaise <= 0) return null;
     try {
@@ -190,7 +191,7 @@ async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise
 }
 
 async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<void> {
-  const { gateway, gatewayPaymentId, leftPaise, reason, orderNumber } = surplus;
+  const { gateway, gatewayPaymentId, reason, orderNumber } = surplus;
   const subject = paymentSubject(surplus);
   await raiseAlert(deps, {
     kind: 'surplus_capture',
@@ -206,11 +207,13 @@ async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<vo
       fields: { gateway, gatewayPaymentId, orderNumber },
     });
   }
-  if (leftPaise > 0) {
-    await withMoneyLease(deps.sql, surplus, (lease) =>
-      refundPayment(deps, { order: surplus, lease, amountPaise: leftPaise, reason }),
-    );
-  }
+  await withMoneyLease(deps.sql, surplus, async (lease) => {
+    // An operator may have settled it before this process had the lease.
+    const current = await queries.claimSurplus(deps.sql, surplus);
+    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return;
+    const { leftPaise: amountPaise } = current;
+    await refundPayment(deps, { order: surplus, lease, amountPaise, reason });
+  });
   await queries.finishSurplus(deps.sql, surplus);
   for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
     await clearAlert(deps.sql, kind, subject, 'refund');

@@ -2,6 +2,7 @@ import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../domain/index.ts';
 import type { OrderGateway } from './gateways.ts';
+import type { SettledMoney } from './settlement-rule.ts';
 
 /** A captured payment with the ledger's figures. */
 export interface PaymentFigures extends OrderGateway, PaymentRef {
@@ -18,8 +19,10 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   isHeld: boolean;
   /** A release or refund is in progress, so the gateway's figures may be ahead of the ledger's. */
   isMoving: boolean;
-  /** An operator has settled the order, perhaps outside the gateway. */
-  isSettled: boolean;
+  /** How an operator has settled it outside the gateway; null if none did. */
+  settled: Omit<SettledMoney, 'capturedPaise'> | null;
+  /** Of lost chargebacks. */
+  lostPaise: number;
 }
 
 const PAGE_SIZE = 200;
@@ -55,18 +58,23 @@ export async function findFigures(
 const figures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
       p.amount_paise,
-      coalesce(l.refunded, 0)::bigint + coalesce(r.refunded, 0)::bigint AS refunded_paise,
+      coalesce(l.refunded, 0)::bigint + r.refunded::bigint AS refunded_paise,
       coalesce(l.released, 0)::bigint AS released_paise,
-      coalesce(r.reversed, 0)::bigint AS reversed_paise,
+      r.reversed::bigint AS reversed_paise,
       balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
       o.pending_operation IS NOT NULL OR (s.started_at IS NOT NULL AND s.processed_at IS NULL)
         OR (o.status = 'REFUNDED' AND o.refund_processed_at IS NULL) AS is_moving,
-      EXISTS (SELECT FROM outside_settlements x WHERE x.order_number = o.order_number)
-        AS is_settled
+      (r.reversed - r.refunded)::bigint AS lost_paise,
+      CASE WHEN x.order_number IS NOT NULL THEN jsonb_build_object('outcome', x.outcome,
+          'restPaise', x.amount_paise, 'hasReference', x.reference IS NOT NULL)
+        WHEN s.settled_paise IS NOT NULL THEN jsonb_build_object('outcome', 'refunded',
+          'restPaise', s.settled_paise, 'hasReference', s.reference IS NOT NULL) END AS settled
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN outside_settlements x ON x.order_number = o.order_number
+      AND o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
     LEFT JOIN LATERAL (
       SELECT sum(CASE operation WHEN 'refund' THEN amount_paise WHEN 'refund_failed' THEN -amount_paise
           END) AS refunded,
@@ -74,8 +82,8 @@ const figures = (sql: Sql) => sql`
       FROM ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id) l ON true
     LEFT JOIN LATERAL (
-      SELECT sum(amount_paise) FILTER (WHERE kind = 'refund') AS refunded,
-        sum(amount_paise) AS reversed
+      SELECT coalesce(sum(amount_paise) FILTER (WHERE kind = 'refund'), 0) AS refunded,
+        coalesce(sum(amount_paise), 0) AS reversed
       FROM gateway_reversals v
       WHERE v.gateway = p.gateway AND v.gateway_payment_id = p.gateway_payment_id
         AND v.has_left) r ON true`;

@@ -76,6 +76,8 @@ export interface RecordedSettlement {
   reason: string;
   actor: string;
   at: Date;
+  /** When the refunds and transfers at the gateway were read; null if they could not be. */
+  checkedAt: Date | null;
 }
 
 /** @returns null if no operator has settled the order */
@@ -84,7 +86,7 @@ export async function findOutsideSettlement(
   orderNumber: string,
 ): Promise<RecordedSettlement | null> {
   const [row] = await sql<RecordedSettlement[]>`
-    SELECT outcome, reference, reason, actor, at FROM outside_settlements
+    SELECT outcome, reference, reason, actor, at, checked_at FROM outside_settlements
     WHERE order_number = ${orderNumber}`;
   return row ?? null;
 }

@@ -5,7 +5,9 @@ export {
   consequenceOfDecision,
   consequenceOfRefund,
   consequenceOfSettlement,
+  NOT_CHECKED,
 } from './consequences.ts';
+export type { Gateways } from './gateways.ts';
 export type { GatewayCall } from './gateway-calls.ts';
 export { retryGatewayCalls } from './gateway-calls.ts';
 export type { OrderView, OrderWorkflowsView } from './order-view.ts';

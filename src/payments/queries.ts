@@ -5,3 +5,4 @@ export * from './surplus-queries.ts';
 export * from './failed-refund-queries.ts';
 export * from './reversal-queries.ts';
 export * from './funds-queries.ts';
+export * from './settlement-queries.ts';

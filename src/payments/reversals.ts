@@ -75,7 +75,15 @@ export async function recordRefundsOf(
   at: OrderGateway,
   gatewayPaymentId: string,
 ): Promise<boolean> {
-  const refunds = await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId);
+  return recordRefunds(deps, at, await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId));
+}
+
+/** The same for refunds that were fetched, newest first. */
+export async function recordRefunds(
+  deps: AlertDeps,
+  at: OrderGateway,
+  refunds: readonly GatewayReversal[],
+): Promise<boolean> {
   let isChanged = false;
   for (const refund of refunds.toReversed()) {
     isChanged = (await recordReversal(deps, at, refund)) === 'recorded' || isChanged;

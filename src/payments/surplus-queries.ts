@@ -10,6 +10,8 @@ export interface SurplusRow extends OrderGateway, PaymentRef {
   leftPaise: number;
   reason: string;
   processedAt: Date | null;
+  /** What an operator recorded as refunded outside the gateway; null if none did. */
+  settledPaise: number | null;
 }
 
 /**
@@ -61,15 +63,10 @@ export async function claimSurplus(
   return row;
 }
 
-/**
- * Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund.
- *
- * @param isSettled an operator has sent the money back outside the gateway
- */
+/** Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund. */
 export async function finishSurplus(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { isSettled = false } = {},
 ): Promise<void> {
   await sql`
     WITH locked AS (
@@ -77,8 +74,7 @@ export async function finishSurplus(
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
       FOR UPDATE OF o
     ), done AS (
-      UPDATE surplus_refunds s SET processed_at = service_now(), is_settled = ${isSettled}
-      FROM locked o
+      UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
         AND s.order_number = o.order_number AND s.processed_at IS NULL
       RETURNING s.*
@@ -100,12 +96,8 @@ export async function finishSurplus(
 }
 
 /** The captures of an order whose surplus refund has begun and has not ended. */
-export async function findUnprocessedSurplus(
-  sql: Sql,
-  orderNumber: string,
-): Promise<(PaymentRef & { merchantId: string })[]> {
-  return sql<(PaymentRef & { merchantId: string })[]>`
-    SELECT s.gateway, s.gateway_payment_id, o.merchant_id
-    FROM surplus_refunds s JOIN orders o USING (order_number)
-    WHERE s.order_number = ${orderNumber} AND s.processed_at IS NULL ORDER BY s.started_at`;
+export async function findUnprocessedSurplus(sql: Sql, orderNumber: string): Promise<PaymentRef[]> {
+  return sql<PaymentRef[]>`
+    SELECT gateway, gateway_payment_id FROM surplus_refunds
+    WHERE order_number = ${orderNumber} AND processed_at IS NULL ORDER BY started_at`;
 }

@@ -52,8 +52,8 @@ async function fill(sql: Sql): Promise<void> {
       CASE WHEN n % 1000 > 0 THEN now() END
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
-    INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
-    SELECT 'ORD' || n, 'refunded', 'BANK ' || n, 'R', 'test' FROM generate_series(1, ${ORDERS}, 5) n`;
+    INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor)
+    SELECT 'ORD' || n, 'refunded', 500, 'BANK ' || n, 'R', 'test' FROM generate_series(1, ${ORDERS}, 5) n`;
   await sql`
     INSERT INTO audit_log (actor, action, merchant_id, subject)
     SELECT 'cli:' || n % 500, 'action.' || n % 500, 'mer_' || n % 500, 'ORD' || n

@@ -211,8 +211,9 @@ describe('a dispute', () => {
 });
 
 describe('a settlement made outside the gateway', () => {
-  const settle = ({ order_number }: Order, reference = 'UTR 417') => {
-    const command = ['order', 'settle', '--order', order_number];
+  const referenceOf = ({ order_number }: Order) => `UTR of ${order_number}`;
+  const settle = (order: Order, reference = referenceOf(order)) => {
+    const command = ['order', 'settle', '--order', order.order_number];
     return [...command, '--reference', reference, '--reason', 'Account closed'];
   };
 
@@ -258,11 +259,11 @@ describe('a settlement made outside the gateway', () => {
       orderNumber: order.order_number,
       status: 'REFUNDED',
       amountPaise: 49_950,
-      reference: 'UTR 417',
+      reference: referenceOf(order),
       warning: null,
     });
     expect(await cli.json('ledger', 'show', '--order', order.order_number)).toMatchObject({
-      outsideReference: 'UTR 417',
+      outsideReference: referenceOf(order),
       lines: [{ operation: 'capture' }, { operation: 'refund', from: 'merchant_held' }],
     });
     const [webhook] = await merchant.receiver.until(
@@ -273,13 +274,13 @@ describe('a settlement made outside the gateway', () => {
     expect(webhook?.body.data['status']).toBe('REFUNDED');
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
     expect(await cli.refusal(...settle(order, 'UTR 418'))).toContain(
-      'is settled outside already, with reference UTR 417',
+      `is settled outside already, with reference ${referenceOf(order)}`,
     );
     const settlements = (await auditOfOrder(service, merchant, order)).filter(
       ({ action }) => action === 'order.settle',
     );
     expect(settlements).toMatchObject([
-      { details: { outcome: 'refunded', reference: 'UTR 417', reason: 'Account closed' } },
+      { details: { outcome: 'refunded', reference: referenceOf(order), reason: 'Account closed' } },
     ]);
   });
 
@@ -290,11 +291,7 @@ describe('a settlement made outside the gateway', () => {
     const refusal = { cause: 'account_closed', subjectId: paid?.id };
     await simulator(service, 'POST', '/refusals', refusal);
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
-    await until(async () => {
-      const [row] = await service.sql<{ pendingOperation: { kind: string } | null }[]>`
-        SELECT pending_operation FROM orders WHERE order_number = ${order.order_number}`;
-      return row?.pendingOperation?.kind === 'releasing';
-    });
+    await until(() => alerts(service, 'gateway_refused', order.order_number).length > 0);
     expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
   });
 
@@ -351,8 +348,8 @@ describe('a settlement made outside the gateway', () => {
     const order = await refusedRefund(service, merchant);
     // This settlement was written, and the gateway refunded after all before the order was notified.
     await service.sql`
-      INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
-      VALUES (${order.order_number}, 'refunded', 'UTR 417', 'Account closed', 'test')`;
+      INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor)
+      VALUES (${order.order_number}, 'refunded', 49950, ${referenceOf(order)}, 'Account closed', 'test')`;
     await pretendFinished(service, order);
     const { warning } = await cli.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');

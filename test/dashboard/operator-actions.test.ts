@@ -203,14 +203,53 @@ test('a stuck refund is on the work queue, is retried now, and is settled with i
   const confirmation = await operators.finance.post(path, fields);
   expect(confirmation.body).toContain('₹499.50 counts as sent back to the buyer by you');
   expect(confirmation.body).toContain('<code>UTR 4711</code>');
-  const settled = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
-  expect(settled.location).toBe(`/operator/orders/${orderNumber}?done=settle`);
+  // Between two tries: while one runs, the settlement is refused.
+  await until(async () => {
+    const settled = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
+    return settled.location === `/operator/orders/${orderNumber}?done=settle`;
+  });
   await order.untilStatus('REFUNDED');
   expect(await page()).toContain('refunded, UTR 4711');
   expect(await auditOf(service.sql, orderNumber)).toEqual([
     byOperator('order.retry'),
     byOperator('order.settle'),
   ]);
+});
+
+test('a settlement that the gateway cannot be asked about needs a second confirmation', async ({
+  service,
+  operators,
+  orders,
+  gateway,
+}) => {
+  await gateway.addFault({ kind: 'error', method: 'GET' });
+  const order = await orders.in('DISPUTE_OPEN');
+  await order.update('accept');
+  const { orderNumber } = order;
+  const path = pathOf(orderNumber, 'settle');
+  const fields = { outcome: 'refunded', reference: 'UTR 4712', reason: 'The gateway is away' };
+  expect((await operators.finance.get(path)).body).not.toContain('name="notChecked"');
+  const refused = await until(async () => {
+    const { status, body } = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
+    expect(status).toBe(400);
+    return body.includes('cannot be read') && body;
+  });
+  expect(refused).toContain('name="notChecked"');
+  expect((await order.row()).status).toBe('DISPUTE_OPEN');
+
+  const ticked = { ...fields, notChecked: 'on' };
+  const confirmation = await operators.finance.post(path, ticked);
+  expect(confirmation.body).toContain('If the gateway cannot be read, this is not checked');
+  expect(confirmation.body).toContain('<input type="hidden" name="notChecked" value="on"');
+  await until(async () => {
+    const settled = await operators.finance.post(path, { ...ticked, confirmed: 'yes' });
+    return settled.location === `/operator/orders/${orderNumber}?done=settle`;
+  });
+  await order.untilStatus('REFUNDED');
+  const { body } = await operators.finance.get(`/operator/orders/${orderNumber}`);
+  expect(body).toContain('refunded, UTR 4712');
+  expect(body).toContain('not checked at the gateway');
+  expect(await auditOf(service.sql, orderNumber)).toEqual([byOperator('order.settle')]);
 });
 
 test('an order without its workflow is on the work queue until it is recovered', async ({

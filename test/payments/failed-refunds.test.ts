@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { alertOnDifferences } from '../../src/payments/compare-gateway.ts';
+import { refundSurplus } from '../../src/payments/funds.ts';
+import { settleOutside } from '../../src/payments/settle-outside.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import {
   atRazorpay,
   ledgerOf,
@@ -14,6 +17,7 @@ import {
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { whenMoneyIsFree } from '../support/when-money-is-free.ts';
 
 const AMOUNT_PAISE = 49_950;
 const BOOKED_BACK = [
@@ -114,6 +118,27 @@ test('the daily comparison finds a failed refund whose callback was lost', async
   await until(async () => (await order.made('refunds')).length === 2);
   await until(async () => (await order.row()).refundProcessedAt !== null);
   expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+});
+
+test('an operator settles a refund that fails again and again', async ({ service, orders }) => {
+  const order = await orders.in('REFUNDED');
+  const [first] = await order.made('refunds');
+  const refusal = { cause: 'refund_window_over', subjectId: await order.paymentId() };
+  await simulator(service, 'POST', '/refusals', refusal);
+  await failRefund(service, first!.id);
+  await until(async () => (await order.row()).refundProcessedAt === null);
+  const settlement = {
+    orderNumber: order.orderNumber,
+    reference: 'UTR1',
+    reason: 'Closed account',
+  };
+  const deps = { ...service.deps, actor: TEST_ACTOR };
+  await whenMoneyIsFree(() => settleOutside(deps, settlement));
+  expect((await order.row()).refundProcessedAt).not.toBeNull();
+  // The next attempt finds it settled, although the gateway still has only a refund that has failed.
+  await refundSurplus(service.deps, atRazorpay(await order.paymentId()));
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  expect((await order.made('refunds')).map(({ status }) => status)).toEqual(['failed']);
 });
 
 test('the refund of a surplus payment that fails is booked back and made again', async ({

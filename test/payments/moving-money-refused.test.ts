@@ -197,8 +197,8 @@ describe.each(REFUSED)('%s that the gateway refuses permanently', (_what, refuse
 
   /** What an operator records after moving the money by other means. */
   const recordOutsideSettlement = (service: TestService, { orderNumber }: DirectOrder) =>
-    service.sql`INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
-      VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway refuses', 'operator')`;
+    service.sql`INSERT INTO outside_settlements (order_number, outcome, amount_paise, reason, actor)
+      VALUES (${orderNumber}, ${outcome}, ${AMOUNT_PAISE}, 'The gateway refuses', 'operator')`;
 
   async function assertSettledOutside(
     service: TestService,

@@ -52,8 +52,8 @@ test.for(SETTLEMENTS)(
     // Both wait for the order's next step: the operator's settlement and the gateway's result.
     await worker.stop();
     await service.sql`
-      INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
-      VALUES (${order.orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was slow', 'operator')`;
+      INSERT INTO outside_settlements (order_number, outcome, amount_paise, reason, actor)
+      VALUES (${order.orderNumber}, ${outcome}, 49950, 'The gateway was slow', 'operator')`;
     await order.signal('settle', { commandId: 'settle:1', outcome });
     await endFault();
     await until(async () => {

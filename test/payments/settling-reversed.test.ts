@@ -36,7 +36,7 @@ async function refundedOrder(orders: Orders, status: OrderStatus, amountPaise?: 
 
 const settle = ({ deps }: TestService, { orderNumber }: DirectOrder, outcome?: Settlement) =>
   settleOutside(
-    { sql: deps.sql, workflows: deps.workflows, actor: TEST_ACTOR },
+    { ...deps, actor: TEST_ACTOR },
     { orderNumber, outcome, reason: 'The buyer was refunded in the dashboard' },
   );
 
@@ -96,9 +96,9 @@ describe('an operator ends an order whose money has left at the gateway', () => 
     const order = await refundedOrder(orders, 'DELIVERED');
     await windowEnds(service);
     await until(async () => (await order.openAlerts()).length === 2);
-    const { sql, deps } = service;
+    const { deps } = service;
     const update = () => Promise.reject(new Error('The process dies'));
-    const dying = { sql, workflows: { ...deps.workflows, update }, actor: TEST_ACTOR };
+    const dying = { ...deps, workflows: { ...deps.workflows, update }, actor: TEST_ACTOR };
     const settlement = {
       orderNumber: order.orderNumber,
       outcome: 'refunded',

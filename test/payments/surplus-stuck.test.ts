@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { applyCapture } from '../../src/payments/captures.ts';
+import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
 import { takeUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -19,6 +20,7 @@ import {
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { whenMoneyIsFree } from '../support/when-money-is-free.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false });
 
@@ -63,9 +65,11 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   const { order, surplusId, refund, endFault } = await stuckSurplus(service, gateway);
   const { sql, deps } = service;
   const settlement = { orderNumber: order.order_number, reference: 'UTR 4711', reason: 'Refused' };
-  const by = { sql, workflows: deps.workflows, actor: { name: 'operator', address: null } };
+  const by = { ...deps, actor: { name: 'operator', address: null } };
   await until(async () => (await ledgerOf(service, order.order_number)).lines.length === 2);
-  expect((await settleOutside(by, settlement)).order.status).toBe('PAID');
+  expect(await whenMoneyIsFree(() => settleOutside(by, settlement))).toMatchObject({
+    order: { status: 'PAID' },
+  });
   // Before the fault ends: an attempt that is under way at the gateway during the settlement fails.
   await refund.result();
   await endFault();
@@ -75,8 +79,24 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   expect(balances).toMatchObject({ refunds: order.amount * 100 });
   const audit =
     await sql`SELECT action, details FROM audit_log WHERE subject = ${`razorpay:${surplusId}`}`;
-  expect(audit).toEqual([{ action: 'surplus.settle', details: settlement }]);
+  expect(audit).toEqual([
+    { action: 'surplus.settle', details: { ...settlement, outcome: 'refunded' } },
+  ]);
   await expect(settleOutside(by, settlement)).rejects.toThrow('Cannot settle');
+
+  const other = await stuckSurplus(service, gateway);
+  const settleOther = (reference?: string) =>
+    whenMoneyIsFree(() =>
+      settleOutside(by, { orderNumber: other.order.order_number, reference, reason: 'Refused' }),
+    );
+  await expect(settleOther('UTR 4711')).rejects.toThrow(
+    'Another order is settled with the reference UTR 4711',
+  );
+  await settleOther('UTR 4712');
+  await other.refund.result();
+  await other.endFault();
+  const { faults } = await compareWithGateway(service.deps);
+  expect(faults.filter(({ gatewayPaymentId }) => gatewayPaymentId === surplusId)).toEqual([]);
 });
 
 test('an alert about a capture that has been refunded by then is cleared', async ({ service }) => {

@@ -131,8 +131,8 @@ export async function plantElsewhere(
     UPDATE payment_sessions SET upi_intent = upi_intent || ${`&tn=${canary}`},
       page_url = page_url || ${`#${canary}`} WHERE order_number = ${order_number}`;
   await sql`
-    INSERT INTO outside_settlements (order_number, outcome, reason, actor)
-    VALUES (${order_number}, 'refunded', ${`${canary} gave an account`}, 'cli:asha')`;
+    INSERT INTO outside_settlements (order_number, outcome, amount_paise, reason, actor)
+    VALUES (${order_number}, 'refunded', 500, ${`${canary} gave an account`}, 'cli:asha')`;
   await sql`
     INSERT INTO alerts (kind, subject, details, cleared_at, cleared_by)
     VALUES ('gateway_refused', ${order_number}, ${sql.json({ message: 'Refused', error })},

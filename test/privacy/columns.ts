@@ -93,7 +93,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   outside_settlements: {
     buyer: 'reason',
     audit: 'actor',
-    none: 'order_number outcome reference at found_at',
+    none: 'order_number outcome amount_paise reference at checked_at found_at',
   },
   payment_session_keys: { buyer: 'idempotency_key', none: 'order_number session_id' },
   payment_sessions: {
@@ -112,7 +112,8 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   schema_version: { none: 'version name md5 run_at' },
   sign_ups: { passing: 'token_hash email business_name password_hash', none: 'expires_at' },
   surplus_refunds: {
-    none: 'gateway gateway_payment_id order_number amount_paise reason started_at processed_at is_settled',
+    none: `gateway gateway_payment_id order_number amount_paise reason started_at processed_at
+      settled_paise reference`,
   },
   order_wakeups: { none: 'order_number cause cause_id written_at due_at' },
   users: {

@@ -70,8 +70,8 @@ async function settleOutside(
   outcome: Settlement,
 ) {
   await service.sql`
-    INSERT INTO outside_settlements (order_number, outcome, reference, reason, actor)
-    VALUES (${orderNumber}, ${outcome}, 'UTR 4711', 'The gateway was away', 'operator')`;
+    INSERT INTO outside_settlements (order_number, outcome, amount_paise, reason, actor)
+    VALUES (${orderNumber}, ${outcome}, 49950, 'The gateway was away', 'operator')`;
   await update('settle', { commandId: `settle:${orderNumber}`, outcome });
 }
 

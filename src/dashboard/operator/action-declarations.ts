@@ -13,11 +13,12 @@ import {
   consequenceOfDecision,
   consequenceOfRefund,
   consequenceOfSettlement,
+  NOT_CHECKED,
   retryGatewayCalls,
   settleOutside,
 } from '../../payments/public.ts';
 import type { FormState } from '../view/fields.ts';
-import { choice, textArea, textField } from '../view/fields.ts';
+import { checkBox, choice, textArea, textField } from '../view/fields.ts';
 import type { OperatorPageDeps } from './context.ts';
 import type { DoneCode } from './parts.ts';
 
@@ -30,6 +31,8 @@ export interface ActionValues {
   winner: string;
   outcome: string;
   reference: string;
+  /** `on` if the operator accepts that the gateway is not checked. */
+  notChecked?: string | undefined;
 }
 
 /** An action of an operator on an order. */
@@ -155,15 +158,29 @@ export const ORDER_ACTIONS = {
         state,
       ),
       timelineReason(state),
+      // Offered once the gateway could not be read.
+      state.values?.['notChecked'] !== undefined &&
+        checkBox(
+          {
+            name: 'notChecked',
+            label: 'Not checked: record it even if the gateway cannot be read',
+            hint: 'Look into the dashboard of the gateway first.',
+          },
+          state,
+        ),
     ],
-    confirmation: async ({ sql }, orderNumber, { outcome }) =>
-      (await consequenceOfSettlement(sql, rupeesText, orderNumber, outcomeOf(outcome))).sentence,
-    carryOut: async (deps, orderNumber, { outcome, reference, reason }) => {
+    confirmation: async ({ sql }, orderNumber, { outcome, notChecked }) => {
+      const asked = outcomeOf(outcome);
+      const { sentence } = await consequenceOfSettlement(sql, rupeesText, orderNumber, asked);
+      return notChecked === 'on' ? `${sentence} ${NOT_CHECKED}` : sentence;
+    },
+    carryOut: async (deps, orderNumber, { outcome, reference, reason, notChecked }) => {
       const { warning } = await settleOutside(deps, {
         orderNumber,
         outcome: outcomeOf(outcome),
         reference: reference.trim() === '' ? undefined : reference.trim(),
         reason,
+        notChecked: notChecked === 'on',
       });
       return warning === null ? 'settle' : 'settled_before';
     },

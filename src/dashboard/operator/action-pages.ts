@@ -26,6 +26,7 @@ const body = z.object({
   winner: text,
   outcome: text,
   reference: text,
+  notChecked: z.string().optional(),
   confirmed: z.literal('yes').optional(),
 });
 
@@ -75,7 +76,9 @@ function refusedForm(
   orderNumber: string,
   { values: typed, error }: { values: z.output<typeof body>; error: unknown },
 ): PageReply {
-  const { confirmed: _, ...values } = typed;
+  const isUnread = error instanceof DomainError && error.code === 'GATEWAY_UNAVAILABLE';
+  const { confirmed: _, ...given } = typed;
+  const values = isUnread ? { ...given, notChecked: '' } : given;
   const isRefusal = error instanceof DomainError || error instanceof OrderNotNotifiedError;
   if (!isRefusal) throw error;
   if (error instanceof DomainError && error.code === 'ORDER_NOT_FOUND') throw error;
@@ -103,7 +106,7 @@ function confirmationView(
   { values, sentence }: { values: ActionValues; sentence: string },
 ) {
   const { title, button } = ORDER_ACTIONS[name];
-  const { reason, winner, outcome, reference } = values;
+  const { reason, winner, outcome, reference, notChecked } = values;
   const content = [
     h('p', null, 'Order ', orderLink(orderNumber)),
     h('p', { class: 'lead' }, sentence),
@@ -117,6 +120,7 @@ function confirmationView(
       hidden('winner', winner),
       hidden('outcome', outcome),
       hidden('reference', reference),
+      notChecked !== undefined && hidden('notChecked', notChecked),
       hidden('confirmed', 'yes'),
       h(
         'p',

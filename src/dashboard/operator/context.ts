@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../../db/client.ts';
+import type { Gateways } from '../../payments/public.ts';
 import type { OrderCommands } from '../../orders/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -11,6 +12,8 @@ export interface OperatorPageDeps {
   log: Logger;
   commands: OrderCommands;
   workflows: OrderWorkflows;
+  /** To read what the gateway has moved of an order's payment. */
+  gateways: Gateways;
   inspector: WorkflowInspector;
   retries: DeliveryRetries;
   temporalNamespace: string;

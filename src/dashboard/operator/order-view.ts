@@ -78,7 +78,7 @@ function moneyPart(order: OrderView) {
       'Surplus to refund': balances.surplusPaise > 0 && money(balances.surplusPaise),
       'Settled outside': settled && [
         [settled.outcome, settled.reference].filter(Boolean).join(', '),
-        ` by ${settled.actor}: `,
+        ` by ${settled.actor}${settled.checkedAt ? '' : ', not checked at the gateway'}: `,
         h('span', { dir: 'auto' }, settled.reason),
       ],
     }),

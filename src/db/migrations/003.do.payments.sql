@@ -100,12 +100,16 @@ CREATE TABLE surplus_refunds (
   started_at timestamptz NOT NULL DEFAULT service_now(),
   -- Null also while a refund that has failed is made again.
   processed_at timestamptz,
-  -- An operator has recorded that the money was sent back outside the gateway.
-  is_settled boolean NOT NULL DEFAULT false,
+  -- The amount that an operator recorded as refunded outside the gateway; null if none did.
+  settled_paise bigint CHECK (settled_paise >= 0),
+  -- Of the bank transfer; null if there was none.
+  reference text,
   PRIMARY KEY (gateway, gateway_payment_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
 CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
+CREATE INDEX surplus_refunds_by_reference ON surplus_refunds (reference)
+  WHERE reference IS NOT NULL;
 
 -- A refund made at the gateway without this service, or a chargeback by the buyer's bank, with the
 -- gateway's id.
@@ -147,15 +151,22 @@ CREATE TABLE outside_settlements (
   order_number text PRIMARY KEY REFERENCES orders,
   -- Decides the order's final status and its event.
   outcome text NOT NULL CHECK (outcome IN ('released', 'refunded')),
+  -- What the payment had left, which counts as moved by the settlement.
+  amount_paise bigint NOT NULL CHECK (amount_paise >= 0),
   -- Of the bank transfer; null if there was none.
   reference text,
   reason text NOT NULL,
   actor text NOT NULL,
   at timestamptz NOT NULL DEFAULT service_now(),
+  -- When the refunds and transfers at the gateway were compared with it; null if the gateway could not
+  -- be read and the operator confirmed that.
+  checked_at timestamptz,
   -- When the order read it at its next attempt to move the money.
   found_at timestamptz
 );
-CREATE INDEX outside_settlements_by_reference ON outside_settlements (reference);
+-- A reference belongs to one order; see also is_reference_taken.
+CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (reference)
+  WHERE reference IS NOT NULL;
 
 -- Double entry: a line debits one account and credits another with the same amount, so the sum over
 -- all accounts is always zero. Append-only.

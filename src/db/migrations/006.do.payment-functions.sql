@@ -202,6 +202,126 @@ LANGUAGE sql STABLE AS $$
     AND operation = 'refund_failed'
 $$;
 
+-- What the database has of a payment's money for a settlement outside: what is left of it, and what its
+-- reversals have taken or may take.
+CREATE FUNCTION settlement_figures(
+  p_gateway text, p_gateway_payment_id text,
+  OUT rest_paise bigint, OUT refunded_paise bigint, OUT charged_back_paise bigint
+) LANGUAGE sql STABLE AS $$
+  SELECT balance_of(p_gateway, p_gateway_payment_id, 'merchant_held')
+      + balance_of(p_gateway, p_gateway_payment_id, 'surplus'),
+    coalesce(sum(amount_paise) FILTER (WHERE kind = 'refund'), 0)::bigint,
+    coalesce(sum(amount_paise) FILTER (WHERE kind = 'chargeback'), 0)::bigint
+  FROM gateway_reversals
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id AND blocks_release
+$$;
+
+-- True if the figures differ from those that a settlement was checked with.
+CREATE FUNCTION figures_changed(
+  p_gateway text, p_gateway_payment_id text, p_checked jsonb
+) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT to_jsonb(f) <> jsonb_build_object('rest_paise', p_checked->'rest_paise',
+    'refunded_paise', p_checked->'refunded_paise',
+    'charged_back_paise', p_checked->'charged_back_paise')
+  FROM settlement_figures(p_gateway, p_gateway_payment_id) f
+$$;
+
+-- True if a settlement of another order has the reference. Settlements with the same reference are
+-- recorded one after the other, so that the second one finds the first.
+CREATE FUNCTION is_reference_taken(p_reference text, p_order_number text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_reference IS NULL THEN
+    RETURN false;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('settlement ' || p_reference, 0));
+  RETURN EXISTS (
+    SELECT FROM outside_settlements
+    WHERE reference = p_reference AND order_number <> p_order_number
+    UNION ALL SELECT FROM surplus_refunds
+    WHERE reference = p_reference AND order_number <> p_order_number);
+END $$;
+
+-- Writes the audit row of a settlement outside.
+CREATE FUNCTION audit_settlement(
+  p_action text, p_merchant_id text, p_subject text, p_settlement jsonb, p_actor jsonb
+) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+  VALUES (p_actor->>'name', p_actor->>'address', p_action, p_merchant_id, p_subject,
+    jsonb_strip_nulls(jsonb_build_object('orderNumber', p_settlement->'order_number',
+      'outcome', p_settlement->'outcome', 'reference', p_settlement->'reference',
+      'reason', p_settlement->'reason', 'gateway',
+      CASE WHEN NOT (p_settlement->>'is_checked')::boolean THEN 'not checked' END)))
+$$;
+
+-- Records how an operator has settled an order. The caller has the money lease of its payment, and has
+-- compared the figures with the gateway's. Like every writer it locks the order first.
+--
+-- Returns recorded, settled (an earlier settlement is recorded), refused, changed or reference_taken.
+CREATE FUNCTION write_settlement(
+  p_order_number text,
+  p_settlement jsonb,  -- outcome, reference, reason, is_checked, and the figures of settlement_figures
+  p_actor jsonb,       -- name, address
+  p_statuses text[]    -- in which an order without a pending operation can be settled with this outcome
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+BEGIN
+  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+  IF EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
+    RETURN 'settled';
+  -- The refund of a REFUNDED order may have failed after it was made.
+  ELSIF (CASE WHEN o.status = 'REFUNDED'
+      THEN p_settlement->>'outcome' = 'released' OR o.refund_processed_at IS NOT NULL
+      ELSE coalesce(o.pending_operation->>'kind' NOT IN ('releasing', 'refunding'),
+        NOT is_reversed(o) OR o.status::text <> ALL (p_statuses)) END) THEN
+    RETURN 'refused';
+  ELSIF figures_changed(o.gateway, o.gateway_payment_id, p_settlement) THEN
+    RETURN 'changed';
+  ELSIF is_reference_taken(p_settlement->>'reference', p_order_number) THEN
+    RETURN 'reference_taken';
+  END IF;
+  INSERT INTO outside_settlements
+    (order_number, outcome, amount_paise, reference, reason, actor, checked_at)
+  VALUES (p_order_number, p_settlement->>'outcome', (p_settlement->>'rest_paise')::bigint,
+    p_settlement->>'reference', p_settlement->>'reason', p_actor->>'name',
+    CASE WHEN (p_settlement->>'is_checked')::boolean THEN service_now() END);
+  INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+  VALUES (p_order_number, 'command', 'settle:' || p_order_number, service_now())
+  ON CONFLICT DO NOTHING;
+  PERFORM audit_settlement('order.settle', o.merchant_id, p_order_number, p_settlement, p_actor);
+  RETURN 'recorded';
+END $$;
+
+-- Records that an operator has refunded a surplus capture outside the gateway, in the same way.
+CREATE FUNCTION write_surplus_settlement(
+  p_gateway text, p_gateway_payment_id text,
+  p_settlement jsonb,  -- as above
+  p_actor jsonb        -- name, address
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+BEGIN
+  SELECT orders.* INTO STRICT o FROM surplus_refunds s JOIN orders USING (order_number)
+  WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id FOR UPDATE OF orders;
+  IF figures_changed(p_gateway, p_gateway_payment_id, p_settlement) THEN
+    RETURN 'changed';
+  ELSIF is_reference_taken(p_settlement->>'reference', o.order_number) THEN
+    RETURN 'reference_taken';
+  END IF;
+  UPDATE surplus_refunds
+  SET settled_paise = (p_settlement->>'rest_paise')::bigint, reference = p_settlement->>'reference'
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
+    AND processed_at IS NULL;
+  IF NOT FOUND THEN
+    RETURN 'refused';
+  END IF;
+  PERFORM audit_settlement('surplus.settle', o.merchant_id,
+    gateway_subject(p_gateway, p_gateway_payment_id),
+    p_settlement || jsonb_build_object('order_number', o.order_number), p_actor);
+  RETURN 'recorded';
+END $$;
+
 -- Reserves the one open session of an order. It locks the order's row, so that no second session is
 -- opened, and none while the order is closing its payment.
 CREATE FUNCTION reserve_payment_session(

@@ -54,13 +54,14 @@ export async function describeRefund(
  */
 export async function describeSettlement(
   sql: Sql,
-  { orderNumber, outcome, reference, reason }: OutsideSettlement,
+  { orderNumber, outcome, reference, reason, notChecked = false }: OutsideSettlement,
 ): Promise<string> {
-  const { consequenceOfSettlement } = await consequences();
+  const { consequenceOfSettlement, NOT_CHECKED } = await consequences();
   const { order, sentence } = await consequenceOfSettlement(sql, inr, orderNumber, outcome);
   return blocks(
     headOf(order),
     sentence,
+    notChecked && NOT_CHECKED,
     reference !== undefined && `Its reference is:\n${quoted(reference)}`,
     `Both sides will read:\n${quoted(reason)}`,
   );

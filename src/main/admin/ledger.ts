@@ -10,9 +10,6 @@ import { compareWithTemporal } from './ledger-workflows.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, rupees, table } from './text.ts';
 
-/** The timeout of one gateway call. */
-const GATEWAY_TIMEOUT_MS = 10_000;
-
 function verdictOf({ ok, faultCount }: Verification): string {
   if (ok) return 'The ledger is sound: it sums to zero, and agrees with every order and payment.';
   return `The ledger is not sound: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`;
@@ -66,15 +63,9 @@ function withFaults(
   };
 }
 
-async function askGateway({ config, sql, log }: AdminService): Promise<GatewayComparison> {
-  const [{ compareWithGateway }, { composeGateways }] = await Promise.all([
-    import('../../payments/compare-gateway.ts'),
-    import('../compose.ts'),
-  ]);
-  return compareWithGateway({
-    sql,
-    gateways: await composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS),
-  });
+async function askGateway(service: AdminService): Promise<GatewayComparison> {
+  const { compareWithGateway } = await import('../../payments/compare-gateway.ts');
+  return compareWithGateway({ sql: service.sql, gateways: await service.gateways() });
 }
 
 function comparisonText(compared: GatewayComparison): string {
@@ -103,7 +94,8 @@ const verifyCommand = defineCommand({
 snapshot, and records the result as a proof; a fault raises the alert ledger_fault. Then it checks that each order
 that is not final has a running workflow. It changes no order and no line. With --gateway
 it also compares what was captured, refunded, released and held with the gateway's own figures, with two calls for
-each payment of an order that is open or ended within a week.`,
+each payment of an order that is open or ended within a week. Of an order that is settled outside, it checks that the
+gateway has not moved the money as well.`,
   options: {
     gateway: { flag: true, help: "Also compare with the gateway's own figures" },
   },

@@ -123,7 +123,7 @@ function moneyText({ payments, reversals, sessions, money, settledOutside }: Sho
       Refunded: `INR ${rupees(money.refundedPaise)}`,
       'Surplus to refund': money.surplusPaise > 0 ? `INR ${rupees(money.surplusPaise)}` : undefined,
       'Settled outside': settledOutside
-        ? `${[settledOutside.outcome, settledOutside.reference].filter(Boolean).join(', ')}, by ${settledOutside.actor}: ${settledOutside.reason}`
+        ? `${[settledOutside.outcome, settledOutside.reference].filter(Boolean).join(', ')}, by ${settledOutside.actor}${settledOutside.checkedAt ? '' : ', not checked at the gateway'}: ${settledOutside.reason}`
         : undefined,
       'Payment sessions': sessions.length,
       'Latest session': last

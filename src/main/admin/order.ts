@@ -25,7 +25,7 @@ async function operatorDeps(service: AdminService) {
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
   const commands = createOrderCommands({ sql, workflows, durations, present, log });
-  return { sql, actor, workflows, commands };
+  return { sql, actor, log, workflows, commands };
 }
 
 function orderResult(order: Order): CommandResult {
@@ -119,9 +119,11 @@ const settleCommand = defineCommand({
   name: 'order settle',
   summary: 'Record a settlement outside the gateway and end the order: as released, or as refunded',
   notes: `For an order whose release, refund or surplus refund the gateway refuses: move the money first; the reference
-identifies the bank transfer. Also for an order whose payment was refunded or charged back at the gateway. --released
-makes the order COMPLETED, --refunded REFUNDED; without either, its pending operation decides. On a terminal it shows
-the consequences and asks for confirmation.`,
+identifies the bank transfer, and belongs to one order. Also for an order whose payment was refunded or charged back at
+the gateway. --released makes the order COMPLETED, --refunded REFUNDED; without either, its pending operation decides.
+It reads the refunds and transfers of the payment at the gateway, and refuses what they contradict: --released while a
+refund is pending or made, --refunded while money is released to the merchant, a bank transfer of money that the gateway
+has moved. On a terminal it shows the consequences and asks for confirmation.`,
   options: {
     order: ORDER,
     released: { flag: true, help: 'The money went to the merchant: COMPLETED' },
@@ -135,14 +137,22 @@ the consequences and asks for confirmation.`,
       help: 'Why the gateway did not do it, shown to both sides',
       required: true,
     },
+    'not-checked': {
+      flag: true,
+      help: 'Settle it also if the gateway cannot be read: you have looked there yourself',
+    },
     yes: YES,
   },
-  async run(service, { order: orderNumber, released, refunded, reference, reason, yes }) {
+  async run(
+    service,
+    { order: orderNumber, released, refunded, reference, reason, yes, 'not-checked': notChecked },
+  ) {
     const { settleOutside } = await import('../../payments/settle-outside.ts');
     const outcome = outcomeOf({ released, refunded });
-    const settlement = { orderNumber, outcome, reference, reason };
+    const settlement = { orderNumber, outcome, reference, reason, notChecked };
     if (!yes) await confirm(service.terminal, () => describeSettlement(service.sql, settlement));
-    const { order, warning } = await settleOutside(await operatorDeps(service), settlement);
+    const deps = { ...(await operatorDeps(service)), gateways: await service.gateways() };
+    const { order, warning } = await settleOutside(deps, settlement);
     const { status, amountPaise } = order;
     const text = facts({
       Order: orderNumber,

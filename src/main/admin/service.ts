@@ -8,11 +8,14 @@ import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { MailDeps } from '../../mail/public.ts';
+import type { Gateways } from '../../payments/gateways.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { Terminal } from './terminal.ts';
 import { processTerminal } from './terminal.ts';
 
+/** The timeout of one gateway call. */
+const GATEWAY_TIMEOUT_MS = 10_000;
 /** Long, because `ledger verify` reads every order. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 
@@ -36,6 +39,8 @@ export interface AdminService {
   readonly terminal: Terminal | undefined;
   /** Connects on first use, because loading the client takes longer than most commands. */
   temporal(): Promise<Client>;
+  /** The configured gateways, loaded on demand. */
+  gateways(): Promise<Gateways>;
   close(): Promise<void>;
 }
 
@@ -75,6 +80,10 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
     async temporal() {
       const { openTemporal } = await import('../temporal.ts');
       return (await (opened ??= openTemporal(config, log))).client;
+    },
+    async gateways() {
+      const { composeGateways } = await import('../compose.ts');
+      return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS);
     },
     async mails() {
       const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
