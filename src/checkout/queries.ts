@@ -1,6 +1,5 @@
 import type { Sql } from '../db/client.ts';
 import type { StepKind } from '../domain/index.ts';
-import type { MerchantStatus } from '../merchants/public.ts';
 import type { DisputeLimit, OrderRow } from '../orders/public.ts';
 import { disputeLimitOf } from '../orders/public.ts';
 import type { SessionState } from '../payments/public.ts';
@@ -68,7 +67,8 @@ export interface CheckoutSettlement {
 export interface Checkout {
   order: OrderRow;
   merchantName: string;
-  merchantStatus: MerchantStatus;
+  /** Whether the merchant is active and ready. */
+  takesPayments: boolean;
   session: CheckoutSession | null;
   /** The kind of the latest step; PAYMENT_FAILED after a failed payment attempt. */
   lastStep: StepKind | null;
@@ -92,7 +92,9 @@ type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
  */
 export async function findCheckout(sql: Sql, token: string): Promise<Checkout | undefined> {
   const [row] = await sql<CheckoutRow[]>`
-    SELECT o.*, m.name AS merchant_name, m.status AS merchant_status, service_now() AS now,
+    SELECT o.*, m.name AS merchant_name, service_now() AS now,
+      m.status = 'APPROVED' AND is_merchant_ready(o.merchant_id, o.environment, o.gateway)
+        AS takes_payments,
       ${disputeLimitOf(sql, sql`o`)} AS dispute_limit,
       (SELECT jsonb_build_object('sessionId', s.session_id, 'state', s.state,
           'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
@@ -119,12 +121,12 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     FROM orders_with_dispute o JOIN merchants m USING (merchant_id)
     WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;
-  const { merchantName, merchantStatus, session, lastStep, steps, surplus, ...rest } = row;
+  const { merchantName, takesPayments, session, lastStep, steps, surplus, ...rest } = row;
   const { settlement, disputeLimit, now, ...order } = rest;
   return {
     order,
     merchantName,
-    merchantStatus,
+    takesPayments,
     session,
     lastStep,
     steps,

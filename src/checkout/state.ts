@@ -43,13 +43,13 @@ export function stateOf(checkout: Checkout): CheckoutState {
   return STATE_OF_STATUS[status](checkout);
 }
 
-function paymentState({ order, merchantStatus, session, surplus, now }: Checkout): CheckoutState {
+function paymentState({ order, takesPayments, session, surplus, now }: Checkout): CheckoutState {
   // The payment is captured and its order will be notified. A surplus payment never makes it PAID.
   const isSurplus = surplus.some(({ sessionId }) => sessionId === session?.sessionId);
   if (session?.state === 'PAID' && !isSurplus) return 'confirming';
   if (order.pendingOperation !== null) return 'closing';
   if (order.paymentLinkExpiresAt <= now) return 'link_expired';
-  if (merchantStatus !== 'APPROVED') return 'merchant_unavailable';
+  if (!takesPayments) return 'merchant_unavailable';
   if (session?.state === 'OPEN' && !session.isExpired) return 'waiting';
   const wasOpen = session?.state === 'OPEN' || session?.state === 'CLOSED';
   return wasOpen && session.isExpired ? 'session_expired' : 'payable';

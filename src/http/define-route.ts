@@ -20,6 +20,12 @@ export interface Merchant {
   readonly name: string;
 }
 
+/** A merchant as its credentials were checked. */
+export interface AuthenticatedMerchant extends Merchant {
+  /** Whether it can take payments in the environment of the request. */
+  readonly isReady: boolean;
+}
+
 type ObjectSchema = z.ZodObject;
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
@@ -42,6 +48,11 @@ export interface RequestContext {
   readonly log: Logger;
   /** The unparsed body, for signature checks. */
   readonly rawBody: Buffer | undefined;
+}
+
+/** Whose request a route answers. */
+export interface RouteCaller extends Pick<RequestContext, 'environment' | 'clientIp'> {
+  readonly merchant: AuthenticatedMerchant | undefined;
 }
 
 /** The input of a request before validation. */
@@ -116,12 +127,16 @@ interface RouteFacts {
   /** Renders errors as an HTML page instead of the JSON body. */
   readonly refusalPage?: (refusal: ErrorReply, requestId: string) => Page;
   /**
-   * Decides by the declared headers whether a request gets an answer before its body is read: a body
-   * of 5 MB costs more than a stranger may cause.
+   * Decides by the declared headers and the caller whether a request gets an answer before its body is
+   * read: a body of 5 MB costs more than a stranger may cause.
    *
    * @returns undefined if the body is to be read
+   * @throws DomainError one of the declared errors
    */
-  readonly beforeBody?: (headers: Readonly<Record<string, unknown>>) => Promise<Reply | undefined>;
+  readonly beforeBody?: (
+    headers: Readonly<Record<string, unknown>>,
+    caller: RouteCaller,
+  ) => Promise<Reply | undefined>;
 }
 
 /** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */

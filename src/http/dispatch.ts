@@ -8,7 +8,7 @@ import type { ClientIp } from './client-ip.ts';
 import { limitKeyOf } from './client-ip.ts';
 import { createDeadline } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
-import type { RawInput, Reply, RequestContext, Route } from './define-route.ts';
+import type { RawInput, Reply, Route, RouteCaller } from './define-route.ts';
 import { errorReply, logError } from './errors.ts';
 import { BASE_PATHS } from './merchant-gate.ts';
 import type { MerchantGate } from './merchant-gate.ts';
@@ -78,7 +78,7 @@ const UPLOADS = { ofOne: 2, ofAll: 10 };
 
 /** With what a route is run: the caller, the API version and the deadline of the response. */
 interface RouteRun {
-  caller: Pick<RequestContext, 'environment' | 'merchant' | 'clientIp'>;
+  caller: RouteCaller;
   /** Undefined outside the versioned API. */
   version: NegotiatedVersion | undefined;
   within: Deadline;
@@ -92,7 +92,7 @@ async function runRoute(
   { caller, version, within, turns }: RouteRun,
 ): Promise<Reply> {
   const { beforeBody } = route;
-  const early = beforeBody && (await within(() => beforeBody(pickHeaders(ctx, route))));
+  const early = beforeBody && (await within(() => beforeBody(pickHeaders(ctx, route), caller)));
   if (early) return early;
   const { input, rawBody } = await readInput(ctx, route);
   const upgraded = version?.upgrade(route.operationId, input);

@@ -11,6 +11,7 @@ export const ERRORS = {
   UNAUTHORIZED: { status: 401, message: 'Missing or invalid API key or secret' },
   MERCHANT_NOT_APPROVED: { status: 403, message: 'Merchant must be approved first' },
   MERCHANT_NOT_ACTIVE: { status: 403, message: 'Merchant account is not active' },
+  MERCHANT_NOT_READY: { status: 403, message: 'Merchant account cannot take payments yet' },
   ORIGIN_NOT_ALLOWED: { status: 403, message: 'Access denied: Origin not allowed' },
   ORDER_NOT_YOURS: {
     status: 403,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Environment } from '../domain/order.ts';
 import { assertAdmitted } from './admission.ts';
 import type { ClientIp } from './client-ip.ts';
-import type { Merchant } from './define-route.ts';
+import type { AuthenticatedMerchant } from './define-route.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { NegotiatedVersion, VersionRegistry } from './versions.ts';
 
@@ -27,14 +27,14 @@ export interface Credentials {
  * @throws DomainError UNAUTHORIZED, then MERCHANT_NOT_APPROVED or MERCHANT_NOT_ACTIVE, then
  *   ORIGIN_NOT_ALLOWED.
  */
-export type Authenticate = (credentials: Credentials) => Promise<Merchant>;
+export type Authenticate = (credentials: Credentials) => Promise<AuthenticatedMerchant>;
 
 /** Checks a request under a merchant base path before its input is read. */
 export type MerchantGate = (
   request: IncomingMessage,
   environment: Environment,
   log: Logger,
-) => Promise<{ merchant: Merchant; version: NegotiatedVersion }>;
+) => Promise<{ merchant: AuthenticatedMerchant; version: NegotiatedVersion }>;
 
 /** The dependencies of the gate. */
 export interface MerchantGateOptions {

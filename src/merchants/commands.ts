@@ -58,7 +58,7 @@ export async function createMerchant(
       VALUES (${actor.name}, ${actor.address}, 'merchant.create', ${merchantId})
     )
     INSERT INTO merchants (merchant_id, name, email) VALUES (${merchantId}, ${name}, ${email})
-    RETURNING *, '{}'::jsonb AS linked_accounts`;
+    RETURNING *, '{}'::jsonb AS linked_accounts, false AS is_ready`;
   if (!row) throw new Error('INSERT … RETURNING returns a row');
   return row;
 }
@@ -81,8 +81,8 @@ export interface StatusDetails {
  * Approves, rejects, suspends or activates a merchant.
  *
  * In production, the merchant's gateway pays out to the linked account. Approval does not require it,
- * because the sandbox creates its own; but no production order can be paid without it
- * (`reserve_payment_session`). Orders keep the gateway that they were created with, so the linked
+ * because the sandbox creates its own; but without it no production order can be created or paid
+ * (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked
  * account there is kept when the merchant gets another gateway.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST`

@@ -18,6 +18,8 @@ export interface MerchantRow {
   submissions: number;
   /** Where that gateway pays out to. */
   linkedAccounts: Partial<Record<Environment, string>>;
+  /** Whether it can take payments in production. */
+  isReady: boolean;
   createdAt: Date;
 }
 
@@ -31,6 +33,8 @@ export interface KeyHolder {
   /** The pepper of the HMAC; zeros if it is not known. */
   pepperId: string;
   allowedOrigins: string[];
+  /** Whether the merchant can take payments in the environment of the key. */
+  isReady: boolean;
 }
 
 /** The placeholder for the merchant of an unknown key. */
@@ -55,7 +59,9 @@ export async function findKeyHolder(
       coalesce(m.status, 'APPROVED') AS status,
       coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
       coalesce(k.pepper_id, '00000000') AS pepper_id,
-      coalesce(e.allowed_origins, '{}') AS allowed_origins
+      coalesce(e.allowed_origins, '{}') AS allowed_origins,
+      is_merchant_ready(coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}), given.environment,
+        coalesce(m.gateway, '')) AS is_ready
     FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) given
     LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
     LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})
@@ -67,7 +73,8 @@ export async function findKeyHolder(
 const merchantRows = (sql: Sql) => sql`
   SELECT m.*, coalesce((SELECT jsonb_object_agg(a.environment, a.linked_account_id)
       FROM linked_accounts a WHERE a.merchant_id = m.merchant_id AND a.gateway = m.gateway),
-    '{}') AS linked_accounts
+    '{}') AS linked_accounts,
+    is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready
   FROM merchants m`;
 
 /** @returns undefined when no merchant has this id */

@@ -7,10 +7,19 @@ import {
   phoneViolation,
   pinCodeViolation,
 } from '../domain/index.ts';
-import type { MerchantStatus } from '../merchants/public.ts';
+import type { MerchantRow, MerchantStatus } from '../merchants/public.ts';
 
-/** What a merchant must do next, or waits for. */
-export type ApplicationState = 'draft' | 'under_review' | 'approved' | 'rejected' | 'suspended';
+/**
+ * What a merchant must do next, or waits for. `not_ready`: approved, but it cannot take payments in
+ * production yet.
+ */
+export type ApplicationState =
+  | 'draft'
+  | 'under_review'
+  | 'not_ready'
+  | 'approved'
+  | 'rejected'
+  | 'suspended';
 
 /** The parts of an application that a merchant fills in, in their order. */
 export const STEPS = ['business', 'bank', 'documents'] as const;
@@ -113,12 +122,13 @@ export interface Application {
 export function stateOf({
   status,
   submissions,
-}: Pick<Application, 'status' | 'submissions'>): ApplicationState {
+  isReady,
+}: Pick<MerchantRow, 'status' | 'submissions' | 'isReady'>): ApplicationState {
   switch (status) {
     case 'PENDING':
       return submissions === 0 ? 'draft' : 'under_review';
     case 'APPROVED':
-      return 'approved';
+      return isReady ? 'approved' : 'not_ready';
     case 'REJECTED':
       return 'rejected';
     case 'SUSPENDED':
@@ -133,6 +143,7 @@ export function mayEdit(state: ApplicationState): boolean {
 
 const NOT_EDITABLE = {
   under_review: 'The application is under review and cannot be changed until it is decided',
+  not_ready: 'The application is approved and can no longer be changed',
   approved: 'The application is approved and can no longer be changed',
   suspended: 'The account is suspended and its application cannot be changed',
 } as const satisfies Record<Exclude<ApplicationState, 'draft' | 'rejected'>, string>;

@@ -6,22 +6,34 @@ export interface DecisionMail {
   text: string;
 }
 
-/** The sentences of each mail; the reason is shown where the merchant has to know it. */
+/** What a mail depends on beside the decision. */
+interface Circumstances {
+  /** Shown where the merchant has to know it. */
+  reason: string;
+  /** Whether the merchant can take payments in production. */
+  isReady: boolean;
+}
+
+/** The sentences of each mail. */
 const TEXTS = {
   approve: {
     subject: 'Your business is approved',
-    text: () =>
-      'Your business is approved. You can create API keys and accept payments in production now.',
+    text: ({ isReady }) =>
+      isReady
+        ? 'Your business is approved. You can create API keys and accept payments in production now.'
+        : 'Your business is approved. You can create API keys and use the sandbox now. In production ' +
+          'your account cannot take payments yet: we still have to set up the account that you are ' +
+          'paid out to. The dashboard shows when it can.',
   },
   reject: {
     subject: 'Your application needs a change',
-    text: (reason: string) =>
+    text: ({ reason }) =>
       `Your application was not approved. The reason:\n\n${reason}\n\n` +
       'You can change your application in the dashboard and submit it again.',
   },
   suspend: {
     subject: 'Your account is suspended',
-    text: (reason: string) =>
+    text: ({ reason }) =>
       `Your account is suspended. The reason:\n\n${reason}\n\n` +
       'Until it is active again, the API answers 403, buyers cannot start payments, and money ' +
       'of delivered orders is not released to you. Disputes, refunds and webhooks continue.',
@@ -32,7 +44,7 @@ const TEXTS = {
       'The suspension of your account has ended. The API works again, and money that waits is ' +
       'released within the hour.',
   },
-} as const satisfies Record<StatusChange, { subject: string; text: (reason: string) => string }>;
+} as const satisfies Record<StatusChange, { subject: string; text: (of: Circumstances) => string }>;
 
 /**
  * The mail to a merchant about an operator's decision.
@@ -40,11 +52,11 @@ const TEXTS = {
  * @param publicBaseUrl where the merchant reaches its dashboard
  */
 export function decisionMail(
-  { change, reason }: { change: StatusChange; reason: string },
+  { change, ...circumstances }: Circumstances & { change: StatusChange },
   merchantName: string,
   publicBaseUrl: string,
 ): DecisionMail {
   const { subject, text } = TEXTS[change];
   const link = `${publicBaseUrl}/dashboard`;
-  return { subject, text: `Hello ${merchantName},\n\n${text(reason)}\n\n${link}\n` };
+  return { subject, text: `Hello ${merchantName},\n\n${text(circumstances)}\n\n${link}\n` };
 }

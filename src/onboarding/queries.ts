@@ -11,6 +11,7 @@ type ApplicationRow = BusinessDetails &
     status: MerchantStatus;
     statusReason: string | null;
     submissions: number;
+    isReady: boolean;
     applicationEdits: number;
     submittedAt: Date | null;
     documents: (Omit<DocumentFacts, 'uploadedAt'> & { uploadedAt: string })[];
@@ -24,6 +25,7 @@ type ApplicationRow = BusinessDetails &
 export async function readApplication(sql: Sql, merchantId: string): Promise<Application> {
   const [row] = await sql<ApplicationRow[]>`
     SELECT m.merchant_id, m.status, m.status_reason, m.submissions, m.application_edits,
+      is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready,
       a.legal_name, a.business_kind, a.pan, a.gstin, a.phone, a.street, a.city, a.region, a.pin_code,
       a.account_holder, a.account_last_four, a.ifsc, a.submitted_at,
       coalesce((

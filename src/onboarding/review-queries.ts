@@ -24,16 +24,18 @@ export interface ListedMerchant {
   submittedAt: Date | null;
 }
 
-type ListRow = Omit<ListedMerchant, 'state'> & { status: MerchantStatus; submissions: number };
+type ListRow = Omit<ListedMerchant, 'state'> &
+  Pick<MerchantRow, 'status' | 'submissions' | 'isReady'>;
 
-const listed = ({ status, submissions, ...row }: ListRow): ListedMerchant => ({
+const listed = ({ status, submissions, isReady, ...row }: ListRow): ListedMerchant => ({
   ...row,
-  state: stateOf({ status, submissions }),
+  state: stateOf({ status, submissions, isReady }),
 });
 
 const listRows = (sql: Sql) => sql`
   SELECT m.merchant_id, m.name, m.email, m.status, m.submissions, m.created_at,
-    a.legal_name, a.business_kind, a.submitted_at
+    a.legal_name, a.business_kind, a.submitted_at,
+    is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready
   FROM merchants m LEFT JOIN merchant_applications a USING (merchant_id)`;
 
 /** The applications under review, the one that has waited longest first. */

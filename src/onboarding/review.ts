@@ -18,6 +18,7 @@ const DECISIONS = {
   /** Only what was submitted can be approved. */
   draft: ['reject'],
   under_review: ['approve', 'reject'],
+  not_ready: ['suspend', 'reject'],
   approved: ['suspend', 'reject'],
   /** The merchant edits its application and submits it again. */
   rejected: [],
@@ -42,6 +43,7 @@ export function decisionsOf({
 const STATE_TEXTS = {
   draft: 'has not submitted its application',
   under_review: 'waits for a decision',
+  not_ready: 'is approved',
   approved: 'is approved',
   rejected: 'is rejected, and must submit its application again first',
   suspended: 'is suspended',
@@ -95,7 +97,8 @@ export async function decideMerchant(
     throw new DomainError('INVALID_STATE', message);
   }
   const { status, submissions } = application;
-  const content = decisionMail({ change, reason }, merchant.name, deps.publicBaseUrl);
+  const isReady = merchant.isReady || linkedAccountId !== undefined;
+  const content = decisionMail({ change, reason, isReady }, merchant.name, deps.publicBaseUrl);
   const mail = prepareMail(deps, { to: merchant.email, ...content });
   await changeMerchantStatus({ sql, actor }, merchantId, change, {
     reason,

@@ -69,19 +69,34 @@ export async function insertOrder(
   }
 }
 
-/** Finds the order with the same idempotency key; reads the merchant's gateway and the database's clock. */
-async function findByKey(sql: Sql, { merchantId, environment, idempotencyKey }: NewOrder) {
+/** Whose key it is, and the key. */
+export type KeyOfOrder = Pick<NewOrder, 'merchantId' | 'environment' | 'idempotencyKey'>;
+
+/** The number of the order with a key, also of an erased order; null if there is none. */
+const orderOfKey = (sql: Sql, { merchantId, environment, idempotencyKey }: KeyOfOrder) => {
   const withKey = (key: string) => sql`
     SELECT order_number FROM orders
     WHERE merchant_id = ${merchantId} AND environment = ${environment} AND idempotency_key = ${key}`;
+  return sql`coalesce(
+    (${withKey(idempotencyKey)}), (${withKey(erasedKeyOf(merchantId, idempotencyKey))}))`;
+};
+
+/** Whether an order with this idempotency key exists. */
+export async function isKeyKnown(sql: Sql, key: KeyOfOrder): Promise<boolean> {
+  const [row] = await sql<[{ isKnown: boolean }]>`
+    SELECT ${orderOfKey(sql, key)} IS NOT NULL AS is_known`;
+  return row.isKnown;
+}
+
+/** Finds the order with the same idempotency key; reads the merchant's gateway and the database's clock. */
+async function findByKey(sql: Sql, newOrder: NewOrder) {
   const [row] = await sql<[OrderRow & { now: Date; isNew: boolean; chosen: string }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
       w.order_number IS NOT NULL AS is_new, m.gateway AS chosen
     FROM merchants m
-    LEFT JOIN orders_with_dispute o ON o.order_number = coalesce(
-      (${withKey(idempotencyKey)}), (${withKey(erasedKeyOf(merchantId, idempotencyKey))}))
+    LEFT JOIN orders_with_dispute o ON o.order_number = ${orderOfKey(sql, newOrder)}
     LEFT JOIN order_wakeups w ON w.order_number = o.order_number AND w.cause = 'creation'
-    WHERE m.merchant_id = ${merchantId}`;
+    WHERE m.merchant_id = ${newOrder.merchantId}`;
   const { now, isNew, chosen: gateway, ...order } = row;
   const isFound = (order.orderNumber as string | null) !== null;
   return { now, gateway, isNew, order: isFound ? order : undefined };

@@ -1,10 +1,13 @@
 import { ulid } from 'ulid';
 import { z } from 'zod';
-import type { Route } from '../http/define-route.ts';
+import type { Sql } from '../db/client.ts';
+import type { Route, RouteCaller } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
+import { errorOf } from '../http/errors.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../http/idempotency-key.ts';
 import { commandRoutes } from './command-routes.ts';
+import { isKeyKnown } from './insert-order.ts';
 import { listOrders } from './list-orders.ts';
 import { authorizeOrder, orderErrors } from './authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
@@ -23,7 +26,19 @@ export function orderRoutes(deps: OrderRouteDeps): Route[] {
   ];
 }
 
-function createOrderRoute({ commands }: OrderRouteDeps): Route {
+/** @throws DomainError `MERCHANT_NOT_READY`, unless the key names an existing order */
+async function assertReady(
+  sql: Sql,
+  { merchant, environment }: RouteCaller,
+  idempotencyKey: unknown,
+): Promise<undefined> {
+  if (merchant === undefined || environment === undefined || merchant.isReady) return;
+  const key = { merchantId: merchant.id, environment, idempotencyKey: String(idempotencyKey) };
+  const isReplay = idempotencyKey !== undefined && (await isKeyKnown(sql, key));
+  if (!isReplay) throw errorOf('MERCHANT_NOT_READY');
+}
+
+function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
   return defineRoute({
     ...merchantRoute,
     method: 'POST',
@@ -33,6 +48,7 @@ function createOrderRoute({ commands }: OrderRouteDeps): Route {
     description: 'With an Idempotency-Key that was used before, returns the existing order.',
     headers: keyHeaders,
     body: createOrderSchema,
+    beforeBody: (headers, caller) => assertReady(sql, caller, headers['Idempotency-Key']),
     responses: {
       201: {
         description: 'The order, new or existing',
@@ -40,6 +56,7 @@ function createOrderRoute({ commands }: OrderRouteDeps): Route {
         headers: replayHeaders.extend({ 'Idempotency-Key': z.string() }),
       },
     },
+    errors: ['MERCHANT_NOT_READY'],
   }).handledBy(async ({ body, headers, merchant, environment, log }) => {
     const key = headers['Idempotency-Key'] ?? ulid();
     const created = await commands.create({

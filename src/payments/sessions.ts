@@ -53,7 +53,7 @@ export async function openSession(
       if (session && !(await isClosedAtGateway(deps, session))) return { session, isNew: false };
       continue;
     }
-    if (reservation === 'no_account') throw await noAccount(deps, order);
+    if (reservation === 'not_ready') throw await notReady(deps, order);
     if (reservation === 'limit') throw limitReached();
     if (reservation === 'refused') throw await cannotPay(deps.sql, orderNumber);
     await sleep(OPENING_POLL_MS);
@@ -185,7 +185,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
 }
 
 /** Without the account, the payment could not be released to the merchant. */
-async function noAccount(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
+async function notReady(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { orderNumber, merchantId } = order;
   await raiseAlert(deps, {
     kind: 'no_linked_account',

@@ -87,11 +87,12 @@ describe('POST /orders', () => {
     }
   });
 
-  test('a key belongs to one merchant and one environment', async ({ service, merchant, api }) => {
+  test('a key belongs to one merchant and one environment', async ({ service }) => {
     const key = randomUUID();
+    const one = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Asha' });
     const other = await service.newMerchant({ webhooks: false });
     const answers = await Promise.all(
-      [api, merchant.production, other.sandbox].map((client) =>
+      [one.sandbox, one.production, other.sandbox].map((client) =>
         client.post('/orders', anOrder(), withKey(key)),
       ),
     );

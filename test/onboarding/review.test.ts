@@ -105,12 +105,12 @@ describe('a decision', () => {
       await decide(underReview, { change, reason: `to ${change}` });
       return (await readReview(deps.sql, underReview)).application.state;
     };
-    expect(await stateAfter('approve')).toBe('approved');
+    expect(await stateAfter('approve')).toBe('not_ready');
     expect(await stateAfter('suspend')).toBe('suspended');
     await expect(stateAfter('suspend')).rejects.toThrow(
       'Cannot suspend; the merchant is suspended',
     );
-    expect(await stateAfter('activate')).toBe('approved');
+    expect(await stateAfter('activate')).toBe('not_ready');
     expect(await stateAfter('reject')).toBe('rejected');
     const { application } = await readReview(deps.sql, underReview);
     expect(application.statusReason).toBe('to reject');
@@ -152,11 +152,24 @@ describe('the mail about a decision', () => {
       'Your account is active again',
     ]);
     expect(mails[0]?.text).toContain('\n\nThe cheque is not readable\n\n');
+    expect(mails[1]?.text).toContain('In production your account cannot take payments yet');
     expect(mails[2]?.text).toContain('\n\nToo many disputes\n\n');
     for (const { text } of mails) {
       expect(text).toContain('https://pay.example.com/dashboard');
       expect(text).not.toContain('internal words');
     }
+  });
+
+  test('of an approval with a linked account says that production takes payments', async ({
+    deps,
+    underReview,
+    decide,
+  }) => {
+    await decide(underReview, { linkedAccountId: 'acc_1' });
+    const { merchant, application } = await readReview(deps.sql, underReview);
+    const [mail] = await mailsTo(deps, merchant.email);
+    expect(mail?.text).toContain('accept payments in production now');
+    expect(application.state).toBe('approved');
   });
 
   test('is not written for a decision that is refused', async ({ deps, underReview, decide }) => {

@@ -7,6 +7,7 @@ import { TEST_ACTOR } from '../support/actor.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -92,11 +93,12 @@ test.for([1, 2, 3, 200])(
 );
 
 describe('in production, a merchant without a linked account', () => {
-  test('has orders that cannot be paid: 502 and an alert, until it has one', async ({
+  test('has lost it, and its orders cannot be paid: 502 and an alert, until it has one', async ({
     service,
   }) => {
     const without = await service.newMerchant({ webhooks: false });
-    const order = await without.production.create();
+    const { orderNumber } = await startOrder(service, { ...without, environment: 'production' });
+    const order = { order_number: orderNumber };
     expect((await openInProduction(without, order)).status).toBe(502);
     expect(alerts(service, 'no_linked_account', order.order_number)).toHaveLength(1);
     await expect(sessionOf(service, order)).rejects.toThrow('has no session');

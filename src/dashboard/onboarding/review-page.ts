@@ -19,6 +19,7 @@ import {
   bankFacts,
   businessFacts,
   documentTable,
+  NOT_READY,
   SUSPENSION_STOPS,
 } from '../view/application.ts';
 import { hidden, submit } from '../view/fields.ts';
@@ -91,6 +92,11 @@ function reviewReply(
 function stateNotice({ environment }: MerchantViewer, application: Application) {
   const { state, statusReason, submittedAt } = application;
   const reason = statusReason === null ? null : written(statusReason);
+  const approved = [
+    'Your business is approved. ',
+    link(`/dashboard/${environment}/keys`, 'Create API keys'),
+    '. To change these details, write to our support.',
+  ];
   switch (state) {
     case 'draft':
       return notice(
@@ -103,12 +109,10 @@ function stateNotice({ environment }: MerchantViewer, application: Application) 
         'We are checking your application. You get a mail when it is decided. ',
         submittedAt && h('span', null, 'Submitted ', moment(submittedAt), '.'),
       ]);
+    case 'not_ready':
+      return notice('wait', [h('p', null, approved), h('p', null, NOT_READY)]);
     case 'approved':
-      return notice('good', [
-        'Your business is approved. ',
-        link(`/dashboard/${environment}/keys`, 'Create API keys'),
-        '. To change these details, write to our support.',
-      ]);
+      return notice('good', approved);
     case 'rejected':
       return notice('bad', [
         h('p', null, 'Your application was not approved. The reason:'),

@@ -18,6 +18,7 @@ import { link } from './url.ts';
 const STATES = {
   draft: ['plain', 'Not submitted'],
   under_review: ['wait', 'Under review'],
+  not_ready: ['wait', 'Approved, cannot take payments yet'],
   approved: ['good', 'Approved'],
   rejected: ['bad', 'Rejected'],
   suspended: ['bad', 'Suspended'],
@@ -115,6 +116,11 @@ export function documentReply({ fileName, mediaType, content }: OpenedDocument):
     },
   };
 }
+
+/** Why an approved merchant cannot take payments, and what that means. */
+export const NOT_READY =
+  'In production the account cannot take payments yet, because it has no linked account to be paid out ' +
+  'to. Until then creating an order there answers 403, and buyers cannot pay. The sandbox works.';
 
 /** What a suspension stops and what continues. Source: the contract's "a suspended merchant". */
 export const SUSPENSION_STOPS =

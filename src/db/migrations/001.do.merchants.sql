@@ -57,6 +57,17 @@ CREATE TABLE linked_accounts (
   PRIMARY KEY (merchant_id, environment, gateway)
 );
 
+-- Whether a merchant can take payments at a gateway. In production, payments are paid out to the linked
+-- account; the sandbox opens one when it first needs it. PL/pgSQL keeps the plan, and each request to
+-- the API calls it.
+CREATE FUNCTION is_merchant_ready(
+  p_merchant_id text, p_environment environment, p_gateway text
+) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN p_environment = 'sandbox' OR EXISTS (SELECT FROM linked_accounts
+    WHERE merchant_id = p_merchant_id AND environment = p_environment AND gateway = p_gateway);
+END $$;
+
 -- Changes and their actors. Rows are never deleted, and contain no secret.
 CREATE TABLE audit_log (
   audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -344,11 +344,9 @@ BEGIN
   IF merchant.status <> 'APPROVED' THEN
     RETURN 'refused';
   END IF;
-  -- Its funds could not be held. The sandbox creates an account when it first needs one.
-  IF o.environment = 'production' AND NOT EXISTS (SELECT FROM linked_accounts a
-      WHERE a.merchant_id = o.merchant_id AND a.environment = o.environment
-        AND a.gateway = o.gateway) THEN
-    RETURN 'no_account';
+  -- Its funds could not be held.
+  IF NOT is_merchant_ready(o.merchant_id, o.environment, o.gateway) THEN
+    RETURN 'not_ready';
   END IF;
   SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
   -- Captured, and the order is about to be notified.

@@ -10,8 +10,8 @@ import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
-const NO_LINKED_ACCOUNT =
-  'No linked account: production orders cannot be paid until one is set with merchant approve --linked-account';
+const NOT_READY =
+  'No linked account: production orders cannot be created until one is set with merchant approve --linked-account';
 const SHOWN_ONCE = 'The secret is shown only once: store it on your server.';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
@@ -31,7 +31,8 @@ function presentMerchant(row: MerchantRow) {
   };
 }
 
-function merchantResult(row: MerchantRow, warning: string | null = null): CommandResult {
+function merchantResult(row: MerchantRow): CommandResult {
+  const warning = row.status === 'APPROVED' && !row.isReady ? NOT_READY : null;
   const data = { ...presentMerchant(row), warning };
   const { linkedAccounts, ...shown } = data;
   const text = facts({
@@ -80,8 +81,8 @@ const merchantCommands = [
   defineCommand({
     name: 'merchant approve',
     summary: 'Approve a merchant, or set the linked account of an approved one',
-    notes: `The sandbox creates linked accounts automatically. In production a merchant without one can create orders, but
-buyers cannot pay them: payment sessions answer 502 until the account is set here.`,
+    notes: `The sandbox creates linked accounts automatically. In production a merchant without one cannot
+create orders: the API answers 403 until the account is set here.`,
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
@@ -92,8 +93,9 @@ buyers cannot pay them: payment sessions answer 502 until the account is set her
       },
     },
     async run(service, { merchant, 'linked-account': linkedAccountId, gateway }) {
-      const row = await change(service, 'approve', merchant, { linkedAccountId, gateway });
-      return merchantResult(row, row.linkedAccounts.production ? null : NO_LINKED_ACCOUNT);
+      return merchantResult(
+        await change(service, 'approve', merchant, { linkedAccountId, gateway }),
+      );
     },
   }),
   defineCommand({

@@ -9,6 +9,7 @@ import {
   bankFacts,
   businessFacts,
   documentTable,
+  NOT_READY,
   SUSPENSION_STOPS,
 } from '../../view/application.ts';
 import type { FormState } from '../../view/fields.ts';
@@ -38,6 +39,7 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
     content: [
       h('p', { class: 'lead' }, applicationState(application.state)),
       shown.message,
+      application.state === 'not_ready' && notice('wait', NOT_READY),
       merchantSection(review),
       section('business', 'Business', businessFacts(application.business), missing(review)),
       section(
@@ -107,7 +109,7 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
       null,
       current
         ? ['Production pays out to ', h('code', null, current), '.']
-        : 'Without one, production orders cannot be paid.',
+        : 'Without one, production orders cannot be created or paid.',
     ),
     form(
       merchantPath(merchant.merchantId, '/linked-account'),
