@@ -15,6 +15,7 @@ export interface RecordStepInput {
   /** A restored database has lost this step, and with it the command's texts. */
   isRewritten?: boolean;
   /**
+   * `deadline_on_time`: refused when the deadline passed more than 15 minutes ago and is handled first.
    * `no_dispute_waiting`: refused while a dispute received before the window's end is waiting.
    * `settlement_recorded`: refused unless an operator has recorded a settlement.
    * `release_allowed`: refused while the merchant is not active, or a refund or chargeback at the
@@ -42,6 +43,8 @@ export type RecordStepResult =
   | { outcome: 'chargeback_open' }
   | { outcome: 'disputed'; dispute: WaitingDispute }
   | { outcome: 'answered'; answer: WaitingAnswer }
+  /** The deadline is first handled too late: it is extended. */
+  | { outcome: 'deadline_late' }
   /** The window is still open by the database's clock. */
   | { outcome: 'too_early' }
   /** The release waits until an operator or the gateway has removed the cause. */

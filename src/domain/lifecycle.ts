@@ -20,6 +20,8 @@ export type Command =
   | { type: 'decideForBuyer' }
   /** The order's deadline has passed. */
   | { type: 'expire' }
+  /** The deadline was first handled late: people get one more hour. */
+  | { type: 'extend' }
   /** The sandbox clock moves this order's deadline forward. */
   | { type: 'advance'; seconds: number }
   /** The money was moved outside this service; an operator has recorded where it is now. */
@@ -43,6 +45,8 @@ export const SETTLE_COMMANDS = {
 
 /** What the database checks when it records the step; otherwise the command is refused. */
 export type Requirement =
+  /** The deadline is handled within 15 minutes, or was handled before: see `is_deadline_late`. */
+  | 'deadline_on_time'
   | 'no_dispute_waiting'
   /** No evidence, resolution or acceptance that was received before the dispute's deadline. */
   | 'no_answer_waiting'
@@ -67,6 +71,7 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
   | object
 );
 
+const EXTEND = { step: 'DEADLINE_EXTENDED' } as const;
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
   step: 'REFUND_STARTED',
@@ -107,7 +112,12 @@ const LIFECYCLE = {
     pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
     failPayment: { step: 'PAYMENT_FAILED' },
     cancel: { begins: { kind: 'closing', cause: 'cancel' }, step: 'CLOSING_PAYMENT' },
-    expire: { begins: { kind: 'closing', cause: 'expiry' }, step: 'CLOSING_PAYMENT' },
+    expire: {
+      begins: { kind: 'closing', cause: 'expiry' },
+      step: 'CLOSING_PAYMENT',
+      requires: ['deadline_on_time'],
+    },
+    extend: EXTEND,
     advance: { step: 'CLOCK_ADVANCED' },
   },
   PAID: {
@@ -132,8 +142,9 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'releasing' },
       step: 'RELEASE_STARTED',
-      requires: ['no_dispute_waiting', 'release_allowed'],
+      requires: ['no_dispute_waiting', 'deadline_on_time', 'release_allowed'],
     },
+    extend: EXTEND,
     ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
@@ -145,8 +156,9 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
-      requires: ['no_answer_waiting'],
+      requires: ['no_answer_waiting', 'deadline_on_time'],
     },
+    extend: EXTEND,
     ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
@@ -157,8 +169,9 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
       step: 'REFUND_STARTED',
-      requires: ['no_answer_waiting'],
+      requires: ['no_answer_waiting', 'deadline_on_time'],
     },
+    extend: EXTEND,
     ...SETTLED,
     advance: { step: 'CLOCK_ADVANCED' },
   },
@@ -204,6 +217,7 @@ export const REFUSALS = {
   decideForMerchant: 'Cannot decide; order must be in DISPUTE status',
   decideForBuyer: 'Cannot decide; order must be in DISPUTE status',
   expire: 'Cannot expire; order must have a deadline that has passed',
+  extend: 'Cannot extend; order must have a deadline that has passed and was never extended',
   advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
   settleReleased: CANNOT_SETTLE,
   settleRefunded: CANNOT_SETTLE,

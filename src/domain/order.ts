@@ -103,7 +103,12 @@ export function phaseOf(order: Pick<OrderState, 'status' | 'pendingOperation'>):
 export interface Deadline {
   kind: 'payment_link' | 'completion' | 'dispute_answer';
   atMs: number;
+  /** It was first handled late, and has been extended: the next time it takes effect. */
+  isExtended?: true;
 }
+
+/** How much longer people can act when a deadline was first handled late. */
+export const EXTENSION_MS = 3_600_000;
 
 /** The durations of one order's deadlines, fixed when it is created. */
 export interface OrderTerms {
@@ -133,6 +138,7 @@ export const STEP_KINDS = [
   'PAYMENT_STILL_OPEN',
   'RELEASE_STARTED',
   'REFUND_STARTED',
+  'DEADLINE_EXTENDED',
   'CLOCK_ADVANCED',
 ] as const;
 /** One of {@link STEP_KINDS}. */
@@ -142,6 +148,8 @@ export type StepKind = (typeof STEP_KINDS)[number];
 export interface StepDetails {
   /** Of CLOCK_ADVANCED: how far the deadline was moved. */
   seconds?: number;
+  /** Of DEADLINE_EXTENDED: the new deadline, in ISO-8601. */
+  until?: string;
   /** Of ORDER_CANCELLED: the merchant, or the payment link's expiry. */
   by?: 'merchant' | 'expiry';
   /** Of a dispute that an operator decided: in whose favour. */

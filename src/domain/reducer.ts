@@ -10,7 +10,7 @@ import type {
   Step,
   StepDetails,
 } from './order.ts';
-import { EVENT_TYPES, STATUSES } from './order.ts';
+import { EVENT_TYPES, EXTENSION_MS, STATUSES } from './order.ts';
 
 /** The state after a transition, and the step to record for it. */
 export interface Change {
@@ -78,6 +78,8 @@ function meetsCondition(state: OrderState, command: Command, nowMs: number): boo
       return state.deadline?.kind !== 'completion' || command.receivedAtMs < state.deadline.atMs;
     case 'expire':
       return state.deadline !== null && state.deadline.atMs <= nowMs;
+    case 'extend':
+      return state.deadline !== null && state.deadline.atMs <= nowMs && !state.deadline.isExtended;
     case 'advance':
       return state.terms.environment === 'sandbox';
     default:
@@ -103,13 +105,16 @@ function changeBy(
     deadline: deadlineAfter(before, command, status, atMs),
     disputeCount: before.disputeCount + (kind === 'DISPUTE_RAISED' ? 1 : 0),
     event: eventType ? { type: eventType, sequence: before.eventSequence + 1 } : null,
-    details: detailsOf(before, command),
+    details: detailsOf(before, command, atMs),
   };
-  return {
-    state: stateAfter(before, step),
-    step,
-    ...(transition.requires && { requires: transition.requires }),
-  };
+  const requires = requirementsOf(before, transition);
+  return { state: stateAfter(before, step), step, ...(requires && { requires }) };
+}
+
+/** A deadline is extended once. */
+function requirementsOf({ deadline }: OrderState, { requires }: Transition) {
+  if (!deadline?.isExtended) return requires;
+  return requires?.filter((requirement) => requirement !== 'deadline_on_time');
 }
 
 function pendingOperationAfter(
@@ -129,6 +134,9 @@ function deadlineAfter(
   if (command?.type === 'advance') {
     return deadline && { ...deadline, atMs: deadline.atMs - command.seconds * 1000 };
   }
+  if (command?.type === 'extend') {
+    return deadline && { ...deadline, atMs: atMs + EXTENSION_MS, isExtended: true };
+  }
   if (status === before) return deadline;
   const { deadline: kind } = STATUSES[status];
   switch (kind) {
@@ -146,10 +154,13 @@ function deadlineAfter(
 function detailsOf(
   { pendingOperation }: OrderState,
   command: Command | undefined,
+  atMs: number,
 ): StepDetails | null {
   switch (command?.type) {
     case 'advance':
       return { seconds: command.seconds };
+    case 'extend':
+      return { until: new Date(atMs + EXTENSION_MS).toISOString() };
     case 'decideForMerchant':
       return { for: 'merchant' };
     case 'decideForBuyer':

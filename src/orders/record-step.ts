@@ -34,7 +34,10 @@ export function createStepRecorder(deps: RecorderDeps): StepRecorder {
   return async function recordStep(input, wakeAfterMs) {
     const { ifNoSessionOpen, ...usual } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...usual, step: ifNoSessionOpen }, wakeAfterMs, ['no_session_open'])
+      ? write(deps, { ...usual, step: ifNoSessionOpen }, wakeAfterMs, [
+          'no_session_open',
+          ...(usual.requires ?? []),
+        ])
       : write(deps, usual, wakeAfterMs, usual.requires));
     if (result.outcome !== 'session_open') return result;
     // The session is closed first: the command id of a cancel belongs to the later step that answers it.

@@ -15,6 +15,8 @@ export interface Facts {
   over: 'CANCELLED' | 'COMPLETED' | 'REFUNDED' | undefined;
   /** The order's deadline, in Unix milliseconds. */
   alarmAtMs: number | undefined;
+  /** The deadline is one that was extended. */
+  isSecondAlarm: boolean;
   /** Webhook events so far. */
   events: string[];
 }
@@ -24,6 +26,8 @@ export const LINK_MS = 24 * HOUR_MS;
 const WINDOW_MS = 24 * HOUR_MS;
 const ANSWER_MS = 72 * HOUR_MS;
 
+const alarmAt = (alarmAtMs: number) => ({ alarmAtMs, isSecondAlarm: false });
+
 export function factsAtCreation(sandbox: boolean, nowMs: number): Facts {
   return {
     sandbox,
@@ -32,7 +36,7 @@ export function factsAtCreation(sandbox: boolean, nowMs: number): Facts {
     dispute: 'none',
     doing: 'nothing',
     over: undefined,
-    alarmAtMs: nowMs + LINK_MS,
+    ...alarmAt(nowMs + LINK_MS),
     events: ['ORDER_CREATED'],
   };
 }
@@ -80,24 +84,24 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
       return paid ? undefined : { ...facts, doing: 'closing' };
     case 'deliver':
       if (!paid || delivered || dispute !== 'none') return undefined;
-      return sent('DELIVERY_CONFIRMED', { delivered: true, alarmAtMs: nowMs + WINDOW_MS });
+      return sent('DELIVERY_CONFIRMED', { delivered: true, ...alarmAt(nowMs + WINDOW_MS) });
     case 'dispute': {
       const isLate = delivered && command.receivedAtMs >= (alarmAtMs ?? 0);
       if (!paid || dispute !== 'none' || isLate) return undefined;
-      return sent('DISPUTE_RAISED', { dispute: 'unanswered', alarmAtMs: nowMs + ANSWER_MS });
+      return sent('DISPUTE_RAISED', { dispute: 'unanswered', ...alarmAt(nowMs + ANSWER_MS) });
     }
     case 'refund':
       return paid && dispute === 'none' ? { ...facts, doing: 'refunding' } : undefined;
     case 'submitEvidence':
       if (dispute !== 'unanswered') return undefined;
-      return { ...facts, dispute: 'answered', alarmAtMs: nowMs + ANSWER_MS };
+      return { ...facts, dispute: 'answered', ...alarmAt(nowMs + ANSWER_MS) };
     case 'resolve':
     case 'decideForMerchant':
       if (dispute === 'none') return undefined;
       return sent('DISPUTE_RESOLVED', {
         dispute: 'none',
         delivered: true,
-        alarmAtMs: nowMs + WINDOW_MS,
+        ...alarmAt(nowMs + WINDOW_MS),
       });
     case 'accept':
     case 'decideForBuyer':
@@ -107,6 +111,9 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
       if (!paid) return { ...facts, doing: 'closing' };
       return { ...facts, doing: dispute === 'none' ? 'releasing' : 'refunding' };
     }
+    case 'extend':
+      if (alarmAtMs === undefined || nowMs < alarmAtMs || facts.isSecondAlarm) return undefined;
+      return { ...facts, alarmAtMs: nowMs + HOUR_MS, isSecondAlarm: true };
     case 'advance':
       if (!sandbox) return undefined;
       return { ...facts, alarmAtMs: alarmAtMs && alarmAtMs - command.seconds * 1000 };

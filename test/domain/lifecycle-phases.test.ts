@@ -30,9 +30,9 @@ describe('while an order has a pending operation', () => {
   const types = Object.keys(REFUSALS) as CommandType[];
   /** The commands that each status allows only without a pending operation. */
   const OTHERWISE: Partial<Record<OrderStatus, CommandType[]>> = {
-    ACCEPTED: ['cancel', 'expire', 'advance'],
+    ACCEPTED: ['cancel', 'expire', 'extend', 'advance'],
     PAID: ['deliver', 'refund', 'dispute', 'advance'],
-    DELIVERED: ['refund', 'dispute', 'expire', 'advance'],
+    DELIVERED: ['refund', 'dispute', 'expire', 'extend', 'advance'],
     DISPUTE_OPEN: [
       'submitEvidence',
       'resolve',
@@ -40,6 +40,7 @@ describe('while an order has a pending operation', () => {
       'decideForMerchant',
       'decideForBuyer',
       'expire',
+      'extend',
       'advance',
     ],
     DISPUTE_UNDER_REVIEW: [
@@ -48,6 +49,7 @@ describe('while an order has a pending operation', () => {
       'decideForMerchant',
       'decideForBuyer',
       'expire',
+      'extend',
       'advance',
     ],
   };
@@ -151,6 +153,33 @@ describe('deadlines', () => {
     expect(
       changeOf(orderIn('DISPUTE_OPEN'), { type: 'submitEvidence' }, laterMs).state.deadline,
     ).toEqual({ kind: 'dispute_answer', atMs: laterMs + 72 * HOUR_MS });
+  });
+
+  test.each(STATUSES.filter((status) => orderIn(status).deadline !== null))(
+    'a deadline of a %s order that is first handled late gives one more hour, once, without an event',
+    (status) => {
+      const before = orderIn(status);
+      expect(changeOf(before, { type: 'expire' }, laterMs).requires).toContain('deadline_on_time');
+      const { state, step } = changeOf(before, { type: 'extend' }, laterMs);
+      const atMs = laterMs + HOUR_MS;
+      expect(state).toEqual({
+        ...before,
+        stepNumber: 8,
+        deadline: { kind: before.deadline?.kind, atMs, isExtended: true },
+      });
+      const details = { until: new Date(atMs).toISOString() };
+      expect(step).toMatchObject({ kind: 'DEADLINE_EXTENDED', event: null, details });
+      expect(decide(state, { type: 'extend' }, atMs + HOUR_MS).outcome).toBe('refused');
+      const { requires } = changeOf(state, { type: 'expire' }, atMs + HOUR_MS);
+      expect(requires).not.toContain('deadline_on_time');
+    },
+  );
+
+  test('a new deadline may be extended again', () => {
+    const deadline = { kind: 'completion', atMs: NOW_MS, isExtended: true } as const;
+    const dispute = { type: 'dispute', receivedAtMs: NOW_MS - 1 } as const;
+    const { state } = changeOf(orderIn('DELIVERED', { deadline }), dispute);
+    expect(decide(state, { type: 'extend' }, NOW_MS + 73 * HOUR_MS).outcome).toBe('changed');
   });
 
   test('a failed payment does not extend the payment link', () => {

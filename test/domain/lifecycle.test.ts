@@ -231,6 +231,10 @@ describe('the exact message of each refusal', () => {
       fits: ['ACCEPTED', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
       refusal: 'Cannot expire; order must have a deadline that has passed',
     },
+    extend: {
+      fits: ['ACCEPTED', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
+      refusal: 'Cannot extend; order must have a deadline that has passed and was never extended',
+    },
     advance: {
       fits: ['ACCEPTED', 'PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'],
       refusal: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
@@ -254,7 +258,8 @@ describe('the exact message of each refusal', () => {
   test.each(types.flatMap((type) => RULES[type].fits.map((status) => [type, status] as const)))(
     '%s in %s is not refused',
     (type, status) => {
-      const order = type === 'expire' ? passed(status) : orderIn(status);
+      const isDue = type === 'expire' || type === 'extend';
+      const order = isDue ? passed(status) : orderIn(status);
       expect(decide(order, aCommand(type), NOW_MS).outcome).toBe('changed');
     },
   );
@@ -269,9 +274,9 @@ describe('the exact message of each refusal', () => {
     for (const status of STATUSES) {
       const order = orderIn(status);
       const early = (order.deadline?.atMs ?? NOW_MS) - 1;
-      expect(summaryOf(decide(order, { type: 'expire' }, early))).toBe(
-        'Cannot expire; order must have a deadline that has passed',
-      );
+      for (const type of ['expire', 'extend'] as const) {
+        expect(summaryOf(decide(order, { type }, early))).toBe(RULES[type].refusal);
+      }
     }
   });
 

@@ -33,6 +33,11 @@ const environment = 'sandbox' as const;
 export const endsSoon = { environment, completionWindowMs: SHORT_MS, disputeAnswerMs: LONG_MS };
 const answersSoon = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: SHORT_MS };
 
+/** A deadline that passed 20 minutes before it was set, so that it is handled late. */
+const LATE_MS = -1_200_000;
+const endsLate = { environment, completionWindowMs: LATE_MS, disputeAnswerMs: LONG_MS };
+const answersLate = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: LATE_MS };
+
 /** An order in a status. */
 export const start = (
   { service, merchantId }: PathContext,
@@ -158,6 +163,31 @@ export const PATHS: Record<string, Path> = {
     [['dispute'], ['resolve'], ['dispute'], ['submitEvidence'], ['resolve']],
     { terms: endsSoon },
   ),
+  'payment-link-handled-late': async (context) => {
+    const order = await start(context, 'ACCEPTED', { paymentLinkMs: LATE_MS });
+    await order.untilStep('DEADLINE_EXTENDED');
+    await order.update('cancel');
+    return order;
+  },
+
+  'window-handled-late': async (context) => {
+    const order = await start(context, 'DELIVERED', { terms: endsLate });
+    await order.untilStep('DEADLINE_EXTENDED');
+    await order.update('refund');
+    return order;
+  },
+
+  'dispute-answers-handled-late': async (context) => {
+    const order = await start(context, 'DISPUTE_OPEN', { terms: answersLate });
+    const isExtended = async (times: number) =>
+      (await order.steps()).filter(({ kind }) => kind === 'DEADLINE_EXTENDED').length === times;
+    await until(() => isExtended(1));
+    await order.update('submitEvidence');
+    await until(() => isExtended(2));
+    await order.update('accept');
+    return order;
+  },
+
   'clock-advanced': walk('DELIVERED', [
     ['advance', { seconds: 3600 }],
     ['advance', { seconds: 86_400 }],

@@ -148,7 +148,10 @@ export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded
   } as const satisfies Record<NotRecorded['outcome'], string>;
   return new DomainError('INVALID_STATE', reasons[outcome]);
 }
-type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' | 'row_behind' | 'repeated' }>;
+type NotRecorded = Exclude<
+  RecordStepResult,
+  { outcome: 'recorded' | 'row_behind' | 'repeated' | 'deadline_late' }
+>;
 
 /** The failure as the client receives it: its type is the `ErrorCode`. */
 export function failureOf(error: DomainError): ApplicationFailure {

@@ -165,6 +165,8 @@ export class Order {
         case 'row_behind':
           await this.writeAgain(result.stepNumber);
           break;
+        case 'deadline_late':
+          return this.carryOut({ command: { type: 'extend' }, message: {} });
         default:
           return this.notAllowed(queued, result);
       }
@@ -172,19 +174,19 @@ export class Order {
   }
 
   private stepToRecord(queued: QueuedCommand, { state, step, requires }: Change): RecordStepInput {
-    const { orderNumber } = this;
+    const input = { orderNumber: this.orderNumber, step, ...(requires && { requires }) };
     switch (step.kind) {
       case 'CLOSING_PAYMENT': {
         const { pendingOperation } = state;
         const closing = { ...this.state, pendingOperation };
         const closed = decide(closing, { type: 'sessionClosed' }, Date.now());
         if (closed.outcome === 'refused') throw closed.error;
-        return { orderNumber, step, ifNoSessionOpen: closed.step, ...recordedWith(queued) };
+        return { ...input, ifNoSessionOpen: closed.step, ...recordedWith(queued) };
       }
       case 'ORDER_CANCELLED':
-        return { orderNumber, step, ...recordedWith(this.cancel.get() ?? queued) };
+        return { ...input, ...recordedWith(this.cancel.get() ?? queued) };
       default:
-        return { orderNumber, step, ...recordedWith(queued), ...(requires && { requires }) };
+        return { ...input, ...recordedWith(queued) };
     }
   }
 
@@ -242,4 +244,7 @@ export class Order {
   }
 }
 
-type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' | 'row_behind' | 'repeated' }>;
+type NotRecorded = Exclude<
+  RecordStepResult,
+  { outcome: 'recorded' | 'row_behind' | 'repeated' | 'deadline_late' }
+>;

@@ -6,7 +6,7 @@ const LONGEST_MS = 3_600_000;
 /**
  * The wait of a release that may not begin yet: the merchant is not active, the gateway has reversed some of
  * the payment, or the window is still open by the database's clock. The order stays DELIVERED and takes
- * disputes. No step, event or row changes with a try.
+ * disputes. A try that has to wait makes no step and no event.
  */
 export class ReleaseWait {
   private waitMs = 0;

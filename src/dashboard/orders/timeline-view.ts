@@ -19,6 +19,7 @@ const LABELS = {
   PAYMENT_STILL_OPEN: 'The payment session could not be closed',
   RELEASE_STARTED: 'The release started',
   REFUND_STARTED: 'The refund started',
+  DEADLINE_EXTENDED: 'The deadline was handled late, and extended by an hour',
   CLOCK_ADVANCED: 'The clock was moved',
   SURPLUS_REFUND_STARTED: 'The refund of a surplus payment started',
   SURPLUS_REFUNDED: 'A surplus payment was refunded',

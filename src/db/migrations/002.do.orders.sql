@@ -36,6 +36,8 @@ CREATE TABLE orders (
   reversed_paise bigint NOT NULL DEFAULT 0 CHECK (reversed_paise >= 0),
   payment_link_expires_at timestamptz NOT NULL,
   completes_at timestamptz,
+  -- The completes_at for which a release was tried and has to wait.
+  release_tried_for timestamptz,
   refund_amount_paise bigint,
   refund_reason text,
   refund_processed_at timestamptz,

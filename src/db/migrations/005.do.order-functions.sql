@@ -23,6 +23,19 @@ LANGUAGE sql STABLE AS $$
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
+-- Whether an order's deadline passed more than 15 minutes ago and is handled only now, after an outage.
+-- A deadline that advance has moved was due when it was moved; a release that waits was handled.
+CREATE FUNCTION is_deadline_late(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT (o.release_tried_for = o.completes_at) IS NOT TRUE AND service_now() > interval '15 minutes'
+    + greatest(
+      CASE o.status WHEN 'ACCEPTED' THEN o.payment_link_expires_at
+        WHEN 'DELIVERED' THEN o.completes_at
+        ELSE (SELECT respond_by FROM disputes
+          WHERE order_number = o.order_number AND number = o.dispute_count) END,
+      (SELECT max(at) FROM order_steps
+        WHERE order_number = o.order_number AND kind = 'CLOCK_ADVANCED'))
+$$;
+
 -- Creates write_row for a table: a function that writes a changed row, whichever of its columns changed.
 -- It names every column, so a migration that adds one calls this again. An UPDATE that EXECUTE made for
 -- the changed columns of each step would be planned for each step: measured, a fifth of record_step.
@@ -81,6 +94,7 @@ DECLARE
   changed orders;
   number integer := (p_step->>'number')::integer;
   paise bigint;
+  wait jsonb;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
@@ -130,9 +144,8 @@ BEGIN
   IF 'no_answer_waiting' = ANY (p_requires) AND waiting_answer_of(o) IS NOT NULL THEN
     RETURN jsonb_build_object('outcome', 'answered', 'answer', waiting_answer_of(o));
   END IF;
-  -- This clock decides when the window is over, because it also dates the disputes.
-  IF p_step->>'kind' = 'RELEASE_STARTED' AND service_now() < o.completes_at THEN
-    RETURN '{"outcome": "too_early"}';
+  IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
+    RETURN '{"outcome": "deadline_late"}';
   END IF;
   IF 'command_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_commands r
       WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
@@ -140,12 +153,18 @@ BEGIN
     RETURN '{"outcome": "command_not_recorded"}';
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
-    IF NOT EXISTS (SELECT FROM merchants
-        WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN
-      RETURN '{"outcome": "release_waits", "cause": "merchant_not_active"}';
-    END IF;
-    IF is_reversed(o) THEN
-      RETURN '{"outcome": "release_waits", "cause": "reversed_at_gateway"}';
+    wait := CASE
+      -- This clock decides when the window is over, because it also dates the disputes.
+      WHEN service_now() < o.completes_at THEN '{"outcome": "too_early"}'
+      WHEN NOT EXISTS (SELECT FROM merchants
+          WHERE merchant_id = o.merchant_id AND status = 'APPROVED')
+        THEN '{"outcome": "release_waits", "cause": "merchant_not_active"}'
+      WHEN is_reversed(o) THEN '{"outcome": "release_waits", "cause": "reversed_at_gateway"}'
+    END;
+    IF wait IS NOT NULL THEN
+      UPDATE orders SET release_tried_for = completes_at
+      WHERE order_number = p_order_number AND release_tried_for IS DISTINCT FROM completes_at;
+      RETURN wait;
     END IF;
   END IF;
 
