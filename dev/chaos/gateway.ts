@@ -49,13 +49,23 @@ export async function askSimulator<Answer>(
   throw response.status < 500 ? new SimulatorRefused(text) : new Error(text);
 }
 
+/** A refund as the gateway shows it; `created_at` in Unix seconds. */
+export interface GatewayRefund {
+  readonly id: string;
+  readonly amount: number;
+  readonly status: string;
+  readonly notes: { readonly idempotency_key?: string };
+  readonly created_at: number;
+}
+
 /** A captured payment, with what the gateway has made of it. */
 export interface GatewayMoney {
   readonly paymentId: string;
   readonly orderNumber: string | undefined;
   readonly amountPaise: number;
-  readonly refunds: readonly { readonly amount: number; readonly status: string }[];
+  readonly refunds: readonly GatewayRefund[];
   readonly transfers: readonly {
+    readonly status: string;
     readonly amount: number;
     readonly amount_reversed: number;
     readonly on_hold: boolean;
@@ -113,6 +123,25 @@ export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMo
   };
   await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, take));
   return money;
+}
+
+/** A chargeback as the gateway shows it. */
+interface GatewayChargeback {
+  readonly id: string;
+  readonly payment_id: string;
+  readonly amount: number;
+  readonly status: string;
+}
+
+/** Every chargeback. */
+export async function chargebacksAtGateway(access: SimulatorAccess): Promise<GatewayChargeback[]> {
+  const chargebacks: GatewayChargeback[] = [];
+  for (;;) {
+    const path = `/v1/disputes?count=${PAGE}&skip=${chargebacks.length}`;
+    const { items } = await askSimulator<Listed<GatewayChargeback>>(access, 'GET', path);
+    chargebacks.push(...items);
+    if (items.length < PAGE) return chargebacks;
+  }
 }
 
 const REPEAT_AFTER_MS = 500;

@@ -5,6 +5,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Acknowledged } from './acknowledged.ts';
 import type { GatewayMoney, SimulatorAccess } from './gateway.ts';
 import { askSimulator, moneyAtGateway } from './gateway.ts';
+import { brokenInvariants } from './money-invariants.ts';
 import type { Violation } from './report.ts';
 
 /** A payment in the database. */
@@ -79,6 +80,10 @@ export async function gatewayViolations(
       ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
       ...captureCounts(money, orders),
       ...(await totalViolations(sql, access)),
+      ...(await brokenInvariants(sql, access)).map((broken): Violation => ({
+        check: 'gateway',
+        ...broken,
+      })),
     ],
   };
 }
@@ -90,11 +95,12 @@ function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined)
     return [{ check: 'lost', subject: orderNumber, fault }];
   }
   const made = `${paymentId}: ${refunds.length} refunds, ${transfers.length} transfers`;
-  if (refunds.length > 1 || transfers.length > 1) {
+  const live = refunds.filter(({ status }) => status !== 'failed');
+  if (live.length > 1 || transfers.length > 1) {
     return [{ check: 'duplicate', subject: orderNumber, fault: made }];
   }
   const funds = known.isOwn ? STATUSES[known.status].funds : 'refunded';
-  const refundedPaise = refunds.reduce((sum, { amount }) => sum + amount, 0);
+  const refundedPaise = live.reduce((sum, { amount }) => sum + amount, 0);
   const [transfer] = transfers;
   const transferredPaise = transfer ? transfer.amount - transfer.amount_reversed : 0;
   const isHeld = transfer !== undefined && transfer.on_hold;
@@ -138,7 +144,8 @@ async function totalViolations(sql: Sql, access: SimulatorAccess): Promise<Viola
   );
   const [ledger] = await sql<Record<string, number>[]>`
     SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS "capturedPaise",
-      coalesce(sum(amount_paise) FILTER (WHERE operation = 'refund'), 0)::bigint AS "refundedPaise",
+      coalesce(sum(amount_paise) FILTER (WHERE operation = 'refund'), 0)::bigint
+        - coalesce(sum(amount_paise) FILTER (WHERE operation = 'refund_failed'), 0)::bigint AS "refundedPaise",
       coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0)::bigint AS "releasedPaise"
     FROM ledger_transfers`;
   const faults = Object.entries(ledger ?? {})

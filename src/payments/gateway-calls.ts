@@ -52,7 +52,8 @@ export async function inspectOrder(
 ): Promise<WorkflowView[]> {
   const payments = await listCapturedPayments(sql, orderNumber);
   const refunds = payments.filter(
-    ({ isOrders, isWhole, refundedAt }) => !isOrders && isWhole && refundedAt === null,
+    ({ isOrders, isWhole, refundedAt, isRefundedAgain }) =>
+      isRefundedAgain || (!isOrders && isWhole && refundedAt === null),
   );
   const workflowIds = [orderNumber, ...refunds.map((payment) => refundWorkflowId(payment))];
   const views = await Promise.all(workflowIds.map((id) => inspector.inspect(id, timeoutMs)));

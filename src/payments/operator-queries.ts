@@ -22,6 +22,8 @@ export interface CapturedPayment extends PaymentRef {
   /** Why it is refunded as surplus; null if it is not. */
   surplusReason: string | null;
   refundedAt: Date | null;
+  /** The order's refund has failed after it was made, and is made again. */
+  isRefundedAgain: boolean;
 }
 
 /** All captures of an order, oldest first. */
@@ -33,7 +35,9 @@ export async function listCapturedPayments(
     SELECT p.gateway, p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
       p.refunded_paise, p.held_at, p.hold_refused_at,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_orders,
-      s.reason AS surplus_reason, s.processed_at AS refunded_at
+      s.reason AS surplus_reason, s.processed_at AS refunded_at,
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AND o.status = 'REFUNDED'
+        AND o.refund_processed_at IS NULL AS is_refunded_again
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id

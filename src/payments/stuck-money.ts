@@ -9,7 +9,13 @@ import { gatewayCallsOf, within } from './gateway-calls.ts';
 const STUCK_AFTER_MINUTES = 5;
 
 /** What has not happened: the closing of a payment session, or a movement of money. */
-export type StuckKind = 'closing' | 'releasing' | 'refunding' | 'refunding_surplus' | 'holding';
+export type StuckKind =
+  | 'closing'
+  | 'releasing'
+  | 'refunding'
+  | 'refunding_surplus'
+  | 'refunding_again'
+  | 'holding';
 
 /** A movement of money, or the closing of a payment session, that takes longer than it should. */
 export interface StuckMoney {
@@ -31,7 +37,7 @@ export interface StuckMoney {
 type StuckRow = Omit<StuckMoney, 'workflowId'> & { gateway: string; gatewayPaymentId: string };
 
 /**
- * Finds closings, releases, refunds, surplus refunds and holds that have been under way for more than
+ * Finds closings, releases, refunds, also repeated ones and those of surplus payments, and holds that have been under way for more than
  * five minutes, the longest first.
  *
  * @returns at most `limit`, and whether there are more
@@ -44,7 +50,8 @@ export async function findStuckMoney(
   const rows = await sql<StuckRow[]>`
     SELECT * FROM (
       (${pendingOperations(sql, most)}) UNION ALL (${dueReleases(sql, most)})
-      UNION ALL (${surplusRefunds(sql, most)}) UNION ALL (${holds(sql, most)})
+      UNION ALL (${surplusRefunds(sql, most)}) UNION ALL (${failedRefunds(sql, most)})
+      UNION ALL (${holds(sql, most)})
     ) found ORDER BY since, order_number, kind LIMIT ${most}`;
   const stuck = rows.slice(0, limit).map(({ gateway, gatewayPaymentId, ...row }) => ({
     ...row,
@@ -58,7 +65,8 @@ function workflowOf(
   payment: { gateway: string; gatewayPaymentId: string },
 ): string | null {
   if (kind === 'holding') return null;
-  return kind === 'refunding_surplus' ? refundWorkflowId(payment) : orderNumber;
+  const isOrders = kind !== 'refunding_surplus' && kind !== 'refunding_again';
+  return isOrders ? orderNumber : refundWorkflowId(payment);
 }
 
 /** A subquery, because an index cannot be searched for the result of a volatile function. */
@@ -90,6 +98,18 @@ function surplusRefunds(sql: Sql, most: number) {
     FROM surplus_refunds s JOIN orders o USING (order_number)
     WHERE s.processed_at IS NULL AND s.started_at < ${stuckSince(sql)}
     ORDER BY s.started_at LIMIT ${most}`;
+}
+
+/** Refunds of orders that have failed after they were made. */
+function failedRefunds(sql: Sql, most: number) {
+  return sql`
+    SELECT 'refunding_again', o.order_number, o.merchant_id, o.environment, o.amount_paise,
+      max(t.at), true, NULL::timestamptz, o.gateway, o.gateway_payment_id
+    FROM ledger_transfers t JOIN orders o USING (order_number)
+    WHERE t.operation = 'refund_failed' AND t.gateway_payment_id = o.gateway_payment_id
+      AND o.refund_processed_at IS NULL
+    GROUP BY o.order_number HAVING max(t.at) < ${stuckSince(sql)}
+    ORDER BY max(t.at) LIMIT ${most}`;
 }
 
 function holds(sql: Sql, most: number) {

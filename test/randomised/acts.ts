@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
-import { atGateway } from './gateway.ts';
+import { atGateway, refundsAtGateway } from './gateway.ts';
 import type { System } from './system.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -100,6 +100,8 @@ const ACTS = {
       description: 'Blue kurta, size M',
     };
     const { status, body } = await withRetries(() => testOrder.api.post('/orders', order, headers));
+    // The merchant is suspended.
+    if (status === 403) return;
     if (status !== 201) throw new Error(`An order was not created: ${status} ${body.message}`);
     testOrder.orderNumber = body.data.order_number;
   },
@@ -144,6 +146,22 @@ const ACTS = {
   refundAtGateway: (system: System, testOrder: TestOrder) => refundAtGateway(system, testOrder, {}),
   refundSomeAtGateway: (system: System, testOrder: TestOrder) =>
     refundAtGateway(system, testOrder, { amountPaise: SOME_PAISE }),
+  /** The gateway refunds the payment in its dashboard before the service has taken it. */
+  async payAndRefundAtGateway(system: System, testOrder: TestOrder) {
+    await openSession(system, testOrder);
+    if (!testOrder.qrCodeId) return;
+    const paid = await atGateway<{ id: string }>(system, `/qr_codes/${testOrder.qrCodeId}/pay`);
+    if (paid) await atGateway(system, `/payments/${paid.id}/refund`);
+  },
+  /** The bank returns the refund that the service has made, after the gateway has processed it. */
+  async failRefund(system: System, testOrder: TestOrder) {
+    const paymentId = await paymentOf(testOrder);
+    const refunds = paymentId ? await refundsAtGateway(system, paymentId) : [];
+    const refund = refunds.find(
+      ({ status, notes }) => status === 'processed' && notes.idempotency_key !== undefined,
+    );
+    if (refund) await atGateway(system, `/refunds/${refund.id}/end`, { status: 'failed' });
+  },
   async chargeBack(system: System, testOrder: TestOrder) {
     const paymentId = await paymentOf(testOrder);
     if (!paymentId) return;

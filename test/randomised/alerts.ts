@@ -7,6 +7,7 @@ const HEALED_BY_THE_END: readonly AlertKind[] = [
   'callback_not_understood',
   'clock_skew',
   'order_behind',
+  'refund_failed',
   'step_not_recorded',
   'surplus_capture',
   'workflow_missing',

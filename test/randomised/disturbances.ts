@@ -1,4 +1,4 @@
-import { atGateway } from './gateway.ts';
+import { atGateway, refundsAtGateway } from './gateway.ts';
 import type { System } from './system.ts';
 
 /** The side that is restored from an earlier copy: the service's database, or Temporal's. */
@@ -17,6 +17,9 @@ export type Disturbance =
   | { kind: 'gatewayOutage'; durationMs: number }
   | { kind: 'gatewayFault'; fault: 'reset' | 'error' | 'drop_answer'; probability: number }
   | { kind: 'gatewayMended' }
+  | { kind: 'suspended' | 'activated'; merchant: number }
+  /** The bank takes its time: refunds are pending until they end, some of them as failed. */
+  | { kind: 'refundsPend' | 'refundsEnd' }
   | { kind: 'endpointFault'; merchant: number; fault: 'answers 500' | 'hangs' }
   | { kind: 'endpointMended'; merchant: number }
   | { kind: 'kill'; part: Part }
@@ -45,6 +48,13 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
       return system.endpoints[disturbance.merchant]!.fail(disturbance.fault);
     case 'endpointMended':
       return system.endpoints[disturbance.merchant]!.recover();
+    case 'suspended':
+    case 'activated':
+      return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
+    case 'refundsPend':
+      return void (await atGateway(system, '/behaviour', { refundsStartPending: true }, 'PATCH'));
+    case 'refundsEnd':
+      return endRefunds(system);
     case 'kill':
       return system.processes.killAndStart(disturbance.part);
     case 'copy':
@@ -54,10 +64,27 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
   }
 }
 
+/** Refunds are processed at once from now on, and those that are pending end: every third one fails. */
+async function endRefunds(system: System): Promise<void> {
+  await atGateway(system, '/behaviour', { refundsStartPending: false }, 'PATCH');
+  const payments = await system.sql<{ gatewayPaymentId: string }[]>`
+    SELECT gateway_payment_id FROM payments ORDER BY gateway_payment_id`;
+  let ended = 0;
+  for (const { gatewayPaymentId } of payments) {
+    const refunds = await refundsAtGateway(system, gatewayPaymentId);
+    for (const { id } of refunds.filter(({ status }) => status === 'pending')) {
+      const status = (ended += 1) % 3 === 0 ? 'failed' : 'processed';
+      await atGateway(system, `/refunds/${id}/end`, { status });
+    }
+  }
+}
+
 /** Ends every remaining fault. */
 export async function endDisturbances(system: System): Promise<void> {
   await atGateway(system, '/faults', {}, 'DELETE');
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
   await atGateway(system, '/callbacks', undisturbed, 'PATCH');
+  for (const merchant of system.merchants.keys()) await system.setActive(merchant, true);
+  await endRefunds(system);
   for (const endpoint of system.endpoints) endpoint.recover();
 }

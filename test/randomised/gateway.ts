@@ -1,4 +1,4 @@
-import { simulator } from '../support/gateway.ts';
+import { askGateway, simulator } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import type { System } from './system.ts';
 
@@ -23,4 +23,30 @@ export async function atGateway<Answer>(
     }
   });
   return answer;
+}
+
+/** A refund. */
+interface AtGateway {
+  id: string;
+  status: string;
+  notes: { idempotency_key?: string };
+}
+
+/** The refunds of a payment, newest first; repeated until the gateway responds. */
+export async function refundsAtGateway(
+  system: Pick<System, 'config'>,
+  gatewayPaymentId: string,
+): Promise<AtGateway[]> {
+  const path = `/v1/payments/${gatewayPaymentId}/refunds?count=100`;
+  let refunds: AtGateway[] = [];
+  await until(async () => {
+    try {
+      const { items } = await askGateway<{ items: AtGateway[] }>(system, 'GET', path);
+      refunds = items;
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  return refunds;
 }

@@ -1,6 +1,8 @@
 import type { GatewayComparison } from '../../src/payments/compare-gateway.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
-import { capturedAtGateway, type GatewayCapture } from '../../dev/chaos/gateway.ts';
+import type { GatewayCapture, SimulatorAccess } from '../../dev/chaos/gateway.ts';
+import { capturedAtGateway } from '../../dev/chaos/gateway.ts';
+import { brokenInvariants } from '../../dev/chaos/money-invariants.ts';
 import { simulator } from '../support/gateway.ts';
 import type { OpenAlerts } from './alerts.ts';
 import type { System } from './system.ts';
@@ -14,11 +16,22 @@ interface KnownPayment {
   isUsedOrRefunded: boolean;
 }
 
+/** The simulator of a run, and the credentials of its API. */
+function simulatorOf({ config }: Pick<System, 'config'>): SimulatorAccess {
+  const { baseUrl = '', keyId = '', keySecret = '' } = config.gateways.sandbox.razorpay ?? {};
+  return { baseUrl, keyId, keySecret };
+}
+
+/** The invariants of money that are broken, also of orders with an alert. */
+export async function invariantProblems(system: System): Promise<string[]> {
+  const broken = await brokenInvariants(system.sql, simulatorOf(system));
+  return broken.map(({ subject, fault }) => `${subject}: ${fault}`);
+}
+
 /** Money at the gateway that belongs to no order, has not been refunded, and has no alert. */
 export async function captureProblems(system: System, alerts: OpenAlerts): Promise<string[]> {
-  const { sql, config } = system;
-  const { baseUrl = '', keyId = '', keySecret = '' } = config.gateways.sandbox.razorpay ?? {};
-  const captured = await capturedAtGateway({ baseUrl, keyId, keySecret });
+  const { sql } = system;
+  const captured = await capturedAtGateway(simulatorOf(system));
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.is_whole,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id

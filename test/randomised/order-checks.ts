@@ -13,6 +13,8 @@ interface OrderNow {
   status: OrderStatus;
   pendingOperation: { kind: string } | null;
   waitingDisputeId: string | null;
+  /** Of a REFUNDED order: its refund has failed, and is not made again yet. */
+  isRefundMissing: boolean;
 }
 
 /** Orders that have not ended, do not wait for a person, and have no alert. */
@@ -22,7 +24,9 @@ export async function orderProblems(
   alerts: OpenAlerts,
 ): Promise<string[]> {
   const rows = await sql<OrderNow[]>`
-    SELECT order_number, status, pending_operation, waiting_dispute_id FROM orders`;
+    SELECT order_number, status, pending_operation, waiting_dispute_id,
+      status = 'REFUNDED' AND refund_processed_at IS NULL AS is_refund_missing
+    FROM orders`;
   const known = new Set(rows.map(({ orderNumber: number }) => number));
   const lost = testOrders.flatMap(({ orderNumber }) =>
     orderNumber === undefined || known.has(orderNumber) || alerts.isAbout(orderNumber)
@@ -39,8 +43,8 @@ export async function orderProblems(
   return [...lost, ...stranded];
 }
 
-const hasEnded = ({ status, pendingOperation }: OrderNow) =>
-  isFinal(status) && pendingOperation === null;
+const hasEnded = ({ status, pendingOperation, isRefundMissing }: OrderNow) =>
+  isFinal(status) && pendingOperation === null && !isRefundMissing;
 
 const waitsForAPerson = ({ status, pendingOperation, waitingDisputeId: dispute }: OrderNow) =>
   WAITING_FOR_A_PERSON.includes(status) && pendingOperation === null && dispute === null;

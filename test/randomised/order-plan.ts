@@ -37,12 +37,14 @@ const WAYS: Record<Stage, readonly Way[]> = {
     { weight: 2, acts: ['expire'] },
     { weight: 2, acts: ['openSession', 'expire', 'payLate'] },
     { weight: 3, acts: ['payWhileCancelling'], next: 'paid' },
+    { weight: 2, acts: ['payAndRefundAtGateway'] },
     { weight: 1, acts: [] },
   ],
   paid: [
     { weight: 24, acts: ['deliver'], next: 'delivered' },
     { weight: 4, acts: ['dispute'], next: 'disputed' },
     { weight: 4, acts: ['refund'] },
+    { weight: 3, acts: ['refund', 'failRefund'] },
     { weight: 1, acts: [] },
     ...gatewayWays('paid'),
   ],
@@ -56,6 +58,8 @@ const WAYS: Record<Stage, readonly Way[]> = {
     { weight: 3, acts: ['submitEvidence'], next: 'under review' },
     { weight: 3, acts: ['resolve'], next: 'delivered' },
     { weight: 3, acts: ['accept'] },
+    { weight: 2, acts: ['accept', 'failRefund'] },
+    { weight: 2, acts: ['chargeBack', 'accept', 'winChargeback'] },
     { weight: 2, acts: [] },
   ],
   'under review': [

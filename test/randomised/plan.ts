@@ -76,6 +76,8 @@ function disturbancesOf(orderCount: number, random: Random): Timed[] {
       ...outage(random),
       ...gatewayFault(random),
       ...endpointFault(random),
+      ...suspension(random),
+      ...pendingRefunds(random),
     ]).flat(),
     ...restored.flatMap((side, index) => restore(side, index, restored.length, random)),
   ].toSorted((one, other) => one.at - other.at);
@@ -123,6 +125,23 @@ function endpointFault(random: Random): Timed[] {
   return [
     { at, disturbance: { kind: 'endpointFault', merchant, fault } },
     { at: at + between(0.1, 0.3, random), disturbance: { kind: 'endpointMended', merchant } },
+  ];
+}
+
+function suspension(random: Random): Timed[] {
+  const merchant = Math.floor(random.next() * MERCHANTS);
+  const at = random.next() * 0.8;
+  return [
+    { at, disturbance: { kind: 'suspended', merchant } },
+    { at: at + between(0.02, 0.1, random), disturbance: { kind: 'activated', merchant } },
+  ];
+}
+
+function pendingRefunds(random: Random): Timed[] {
+  const at = random.next() * 0.7;
+  return [
+    { at, disturbance: { kind: 'refundsPend' } },
+    { at: at + between(0.1, 0.3, random), disturbance: { kind: 'refundsEnd' } },
   ];
 }
 

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { newTestOrder, perform, type TestOrder } from './acts.ts';
 import { openAlerts } from './alerts.ts';
 import { disturb, endDisturbances } from './disturbances.ts';
-import { captureProblems, ledgerProblems } from './money-checks.ts';
+import { captureProblems, invariantProblems, ledgerProblems } from './money-checks.ts';
 import { orderProblems, webhookProblems, workflowProblems } from './order-checks.ts';
 import { planOf, type Plan } from './plan.ts';
 import { problemReport, summaryOf } from './report.ts';
+import { until } from '../support/until.ts';
 import type { Host, System } from './system.ts';
 
 /** The number of concurrent actions of merchants and buyers. */
@@ -88,6 +89,8 @@ async function problemsAtTheEnd(
   testOrders: readonly TestOrder[],
 ): Promise<string[]> {
   const endsAt = performance.now() + SOUND_WITHIN_MS;
+  await until(async () => !(await hasRunningDeadline(system)));
+  await system.compareWithGateway();
   for (let looks = 0; ; looks += 1) {
     const problems = await problemsNow(system, testOrders);
     if (problems.length === 0 || performance.now() > endsAt) return problems;
@@ -97,6 +100,15 @@ async function problemsAtTheEnd(
   }
 }
 
+/** True while a deadline of some seconds runs: if the clock were moved, it would be handled late, and extended. */
+async function hasRunningDeadline({ sql }: System): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM orders o WHERE pending_operation IS NULL AND (status::text LIKE 'DISPUTE%'
+      OR (status = 'DELIVERED' AND release_tried_for IS DISTINCT FROM completes_at
+        AND NOT is_reversed(o))) LIMIT 1`;
+  return rows.length > 0;
+}
+
 /**
  * Acts as an operator who does not wait: a release that a chargeback blocked would continue within an
  * hour of its end, and a failed gateway call is retried at growing intervals.
@@ -104,7 +116,8 @@ async function problemsAtTheEnd(
 async function retryWaiting({ sql, admin }: System): Promise<void> {
   const waiting = await sql<{ orderNumber: string }[]>`
     SELECT order_number FROM orders o
-    WHERE (pending_operation->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED')
+    WHERE (pending_operation->>'kind' IN ('releasing', 'refunding') OR status = 'DELIVERED'
+        OR (status = 'REFUNDED' AND refund_processed_at IS NULL))
       AND NOT EXISTS (SELECT FROM alerts a
         WHERE a.subject = o.order_number AND a.cleared_at IS NULL)
     ORDER BY updated_at LIMIT ${MOST_RETRIED}`;
@@ -122,6 +135,7 @@ async function problemsNow(system: System, testOrders: readonly TestOrder[]): Pr
     ...(await webhookProblems(system)),
     ...(await captureProblems(system, alerts)),
   ];
+  if (problems.length > 0) return problems;
   // The complete proof of the ledger, once no fault contradicts it.
-  return problems.length > 0 ? problems : ledgerProblems(system, alerts);
+  return [...(await invariantProblems(system)), ...(await ledgerProblems(system, alerts))];
 }

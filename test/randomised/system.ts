@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
+import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
@@ -134,6 +136,14 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     admin,
     processes,
     merchants,
+    /** Suspends a merchant, or activates it again. */
+    async setActive(merchant: number, isActive: boolean) {
+      const { merchantId: id } = merchants[merchant]!;
+      const change = isActive
+        ? ['activate', '--merchant', id]
+        : ['suspend', '--merchant', id, '--reason', 'A complaint'];
+      await admin.run('merchant', ...change);
+    },
     endpoints: merchants.map(createEndpoint),
     /** Moves the database's clock forward, by which reconciliation checks sessions. */
     advance: (ms: number) => sql`
@@ -144,6 +154,12 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
       if (side === 'temporal') await servers.startTemporal();
     },
     recoverAll,
+    /** Runs the comparison with the gateway, as its Schedule does once a day. */
+    compareWithGateway: () =>
+      temporal.workflow.execute(COMPARE_GATEWAY_WORKFLOW, {
+        workflowId: `compare-${randomUUID()}`,
+        taskQueue: TASK_QUEUE,
+      }),
     /** Restores a side as operators do, and then recovers both sides. */
     async restore(side: Side) {
       if (side === 'postgres') await servers.restore(side, EARLIER);

@@ -19,6 +19,7 @@ const STUCK_TEXTS = {
   releasing: 'Release to the merchant',
   refunding: 'Refund of the buyer',
   refunding_surplus: 'Refund of a payment that the order could not take',
+  refunding_again: 'Refund of the buyer, again after it failed',
   holding: 'Hold for the merchant',
 } as const satisfies Record<StuckKind, string>;
 
@@ -47,7 +48,12 @@ export function stuckTable(
   });
 }
 
-const SETTLED: readonly StuckKind[] = ['releasing', 'refunding', 'refunding_surplus'];
+const SETTLED: readonly StuckKind[] = [
+  'releasing',
+  'refunding',
+  'refunding_surplus',
+  'refunding_again',
+];
 
 function stuckActions(
   { orderNumber, kind, hasBegun, call }: StuckMoney & { call: StuckCall },

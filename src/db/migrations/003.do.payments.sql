@@ -199,6 +199,8 @@ CREATE TABLE ledger_transfers (
     UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id, refund_try)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
+CREATE INDEX ledger_transfers_failed ON ledger_transfers (order_number)
+  WHERE operation = 'refund_failed';
 -- A payment is released to the merchant or refunded, once, and never both. Only a refund that has failed
 -- makes room for another one: see ledger_tries_follow_each_other.
 CREATE UNIQUE INDEX ledger_transfers_one_way_out
