@@ -45,6 +45,10 @@ export const isUnknown = (service: TestService, orderNumber: string) =>
       (error: unknown) => error instanceof WorkflowNotFoundError,
     );
 
+/** Whether the sweep would wake the order. */
+export const waitsForItsWorkflow = async ({ sql }: TestService, orderNumber: string) =>
+  (await sql`SELECT FROM wakeups WHERE order_number = ${orderNumber}`).length > 0;
+
 /**
  * Posts an order under each of so many new keys, several times concurrently: it is created once for each
  * key, with one workflow.
