@@ -1,20 +1,18 @@
-import { ApplicationFailure, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { MailActivities } from '../src/contracts/activities.ts';
 import type { AttemptDeps } from '../src/mail/attempt.ts';
 import { attemptMail } from '../src/mail/attempt.ts';
+import { withHeartbeats } from './heartbeats.ts';
 
 /** The dependencies of the mail activity. */
 export type MailActivityDeps = AttemptDeps;
-
-const HEARTBEAT_MS = 5000;
 
 /** Each call makes one attempt; a failed one throws, and the workflow's retry policy times the next. */
 export function createMailActivities(deps: MailActivityDeps): MailActivities {
   return {
     async sendMail({ mailId }) {
-      const heartbeats = setInterval(heartbeat, HEARTBEAT_MS);
-      const result = await attemptMail(deps, mailId).finally(() => clearInterval(heartbeats));
+      const result = await withHeartbeats(() => attemptMail(deps, mailId));
       switch (result.outcome) {
         case 'done':
           return;

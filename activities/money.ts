@@ -1,4 +1,4 @@
-import { ApplicationFailure, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import type {
   MoneyActivities,
   MoveFundsInput,
@@ -17,6 +17,7 @@ import { paymentSubject } from '../src/payments/gateways.ts';
 import { reconcilePayments } from '../src/payments/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions.ts';
 import { closeOpenSession } from '../src/payments/sessions.ts';
+import { withHeartbeats } from './heartbeats.ts';
 import type { RecordStep } from './record.ts';
 
 /** The dependencies of the money activities. */
@@ -30,9 +31,6 @@ const RETRY_BLOCKED = '30 minutes';
 
 /** The retry interval after a permanent refusal: an operator may have removed the cause. */
 const RETRY_REFUSED = '1 hour';
-
-/** The heartbeat interval of a reconciliation run. */
-const HEARTBEAT_MS = 10_000;
 
 /**
  * Moves orders' money and records the result. Each call is idempotent: the gateway deduplicates it
@@ -83,14 +81,7 @@ export function createMoneyActivities(
     async closePaymentSession({ orderNumber }) {
       return closeOpenSession(deps, await findOrderByNumber(deps.sql, orderNumber));
     },
-    async reconcilePayments(shard) {
-      const heartbeats = setInterval(heartbeat, HEARTBEAT_MS);
-      try {
-        return await reconcilePayments(deps, shard);
-      } finally {
-        clearInterval(heartbeats);
-      }
-    },
+    reconcilePayments: (shard) => withHeartbeats(() => reconcilePayments(deps, shard)),
   };
 }
 

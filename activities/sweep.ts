@@ -12,6 +12,7 @@ import { sendMail } from '../src/mail/public.ts';
 import { warnOfLastAttempts } from '../src/webhooks/last-attempts.ts';
 import { findUnfinishedResends } from '../src/webhooks/resend.ts';
 import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
+import { withHeartbeats } from './heartbeats.ts';
 
 const MAILS_PER_SWEEP = 500;
 
@@ -46,28 +47,33 @@ function heartbeatAndPause() {
 export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
   const { sql, mails, retries, sweepAfterMs, log } = deps;
 
+  async function startUnstartedMails() {
+    const mailIds = await findUnstartedMails(sql, sweepAfterMs, MAILS_PER_SWEEP);
+    for (const mailId of mailIds) await mails.start(mailId);
+    if (mailIds.length > 0) log.warn({ started: mailIds.length }, 'The sweep started mails');
+    return { started: mailIds.length };
+  }
+
+  async function startUnfinishedResends() {
+    // A running workflow is left as it is.
+    const resendIds = await findUnfinishedResends(sql, sweepAfterMs);
+    for (const resendId of resendIds) await retries.startResend(resendId);
+    return { unfinished: resendIds.length };
+  }
+
+  async function sealBlocks() {
+    await sealLedgerLines(sql);
+    return { sealed: await sealOrderBlocks(sql) };
+  }
+
   return {
-    async wakeDueOrders() {
-      return wakeDueOrders(deps);
-    },
-
-    async startUnstartedMails() {
-      const mailIds = await findUnstartedMails(sql, sweepAfterMs, MAILS_PER_SWEEP);
-      for (const mailId of mailIds) await mails.start(mailId);
-      if (mailIds.length > 0) log.warn({ started: mailIds.length }, 'The sweep started mails');
-      return { started: mailIds.length };
-    },
-
-    async startUnfinishedResends() {
-      // A running workflow is left as it is.
-      const resendIds = await findUnfinishedResends(sql, sweepAfterMs);
-      for (const resendId of resendIds) await retries.startResend(resendId);
-      return { unfinished: resendIds.length };
-    },
-
-    async warnOfLastAttempts() {
-      return warnOfLastAttempts({ ...deps, sendMail: (mail) => sendMail(deps, mail) });
-    },
+    wakeDueOrders: () => withHeartbeats(() => wakeDueOrders(deps)),
+    startUnstartedMails: () => withHeartbeats(startUnstartedMails),
+    startUnfinishedResends: () => withHeartbeats(startUnfinishedResends),
+    warnOfLastAttempts: () =>
+      withHeartbeats(() =>
+        warnOfLastAttempts({ ...deps, sendMail: (mail) => sendMail(deps, mail) }),
+      ),
 
     async compareOrders() {
       // The last heartbeat of the previous attempt contains its progress.
@@ -78,9 +84,6 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
       return { compared, woken };
     },
 
-    async sealOrderBlocks() {
-      await sealLedgerLines(sql);
-      return { sealed: await sealOrderBlocks(sql) };
-    },
+    sealOrderBlocks: () => withHeartbeats(sealBlocks),
   };
 }

@@ -96,7 +96,10 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
   retry: { maximumAttempts: 1 },
 });
 
-/** Few tries, because the Schedule runs again soon. */
+/**
+ * Few tries, because the Schedule runs again soon. Until a run ends the Schedule begins no other, so the
+ * heartbeat lets another worker continue soon after one has died.
+ */
 export const {
   wakeDueOrders,
   startUnstartedMails,
@@ -105,6 +108,7 @@ export const {
   sealOrderBlocks,
 } = proxyActivities<SweepActivities & ListingActivities>({
   startToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '15 seconds',
   retry: { maximumAttempts: 3 },
 });
 
