@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
@@ -43,14 +44,19 @@ const GATEWAY_AWAY =
   'The UPI payment system cannot be reached at the moment. Try again in a few minutes.';
 const NOT_AVAILABLE = 'This merchant cannot take payments yet. Ask the merchant how to pay.';
 
+const EXPECTED: readonly ErrorCode[] = [
+  'INVALID_STATE',
+  'GATEWAY_UNAVAILABLE',
+  'PAYMENTS_NOT_AVAILABLE',
+  'MERCHANT_NOT_ACTIVE',
+];
+
 /**
  * Renders why no session was opened: gateway, number of sessions, merchant, or the order's state.
  */
 async function showOpenFailure(context: CheckoutContext, token: string, error: unknown) {
   const code = error instanceof DomainError ? error.code : undefined;
-  const isExpected =
-    code === 'INVALID_STATE' || code === 'GATEWAY_UNAVAILABLE' || code === 'PAYMENTS_NOT_AVAILABLE';
-  if (!isExpected) throw error;
+  if (code === undefined || !EXPECTED.includes(code)) throw error;
   const checkout = await checkoutOf(context, token);
   if (!PAYABLE.includes(stateOf(checkout))) return redirectToPage(context, token);
   if (code === 'INVALID_STATE') return show(context, 400, checkout, { problem: NO_MORE_SESSIONS });

@@ -34,7 +34,14 @@ export const isExpired = (sql: Sql) => sql`
  * `opening`: another request is opening a session. `limit`: the order has had all its sessions.
  * `not_ready`: the merchant has no linked account, so production cannot pay it out.
  */
-export type Reservation = 'reserved' | 'open' | 'opening' | 'limit' | 'refused' | 'not_ready';
+export type Reservation =
+  | 'reserved'
+  | 'open'
+  | 'opening'
+  | 'limit'
+  | 'refused'
+  | 'not_active'
+  | 'not_ready';
 
 /**
  * Reserves a new session for an order. It is one statement on the order's locked row, so that no

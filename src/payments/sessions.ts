@@ -29,6 +29,7 @@ export interface SessionDeps extends CaptureDeps {
  * Opens a payment session at the gateway, or returns the open one.
  *
  * @throws DomainError `INVALID_STATE` unless the order can be paid and has sessions left,
+ *   `MERCHANT_NOT_ACTIVE` when the merchant was suspended since its request began,
  *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, `PAYMENTS_NOT_AVAILABLE` when no
  *   gateway is configured, or the merchant has no linked account in production
  */
@@ -53,6 +54,7 @@ export async function openSession(
       if (session && !(await isClosedAtGateway(deps, session))) return { session, isNew: false };
       continue;
     }
+    if (reservation === 'not_active') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (reservation === 'not_ready') throw await notReady(deps, order);
     if (reservation === 'limit') throw limitReached();
     if (reservation === 'refused') throw await cannotPay(deps.sql, orderNumber);

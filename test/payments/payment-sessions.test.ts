@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import { STATUSES } from '../domain/order-states.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { alerts, sessionOf } from '../support/gateway.ts';
+import { untilBlocked } from '../support/locks.ts';
 import { startOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -115,6 +116,22 @@ describe('a payment session', () => {
     const answer = await suspended.sandbox.openSession(order);
     expect([answer.status, answer.body.message]).toEqual([403, 'Merchant account is not active']);
     await expect(sessionOf(service, order)).rejects.toThrow('has no session');
+  });
+
+  test('is 403 for a merchant that is suspended after its credentials were checked', async ({
+    service,
+  }) => {
+    const suspended = await service.newMerchant({ webhooks: false });
+    const order = await suspended.sandbox.create();
+    const { promise: answer } = await service.sql.begin(async (sql) => {
+      await sql`SELECT FROM orders WHERE order_number = ${order.order_number} FOR UPDATE`;
+      const opening = suspended.sandbox.openSession(order);
+      await untilBlocked(service, 'reserve_payment_session');
+      await sql`UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
+      return { promise: opening };
+    });
+    const { status, body } = await answer;
+    expect([status, body.message]).toEqual([403, 'Merchant account is not active']);
   });
 });
 

@@ -342,7 +342,7 @@ BEGIN
   END IF;
   SELECT * INTO STRICT merchant FROM merchants WHERE merchant_id = o.merchant_id;
   IF merchant.status <> 'APPROVED' THEN
-    RETURN 'refused';
+    RETURN 'not_active';
   END IF;
   -- Its funds could not be held.
   IF NOT is_merchant_ready(o.merchant_id, o.environment, o.gateway) THEN
