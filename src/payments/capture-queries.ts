@@ -36,6 +36,8 @@ export type CaptureOutcome = 'fits' | 'unfit' | 'unconfirmed';
  * An answer confirms a capture if the gateway was asked after the first report was recorded.
  *
  * @param capture.askedAt when the gateway's API was asked, by {@link readClock}; null of a callback
+ * @param capture.wasTaken its order took it before the database lost it: then it replaces what was
+ *   reported since
  */
 export async function writeCapture(
   sql: Sql,
@@ -44,6 +46,7 @@ export async function writeCapture(
     sessionId: string | null;
     payment: CapturedPaymentFacts;
     askedAt: string | null;
+    wasTaken?: boolean;
   },
 ): Promise<CaptureOutcome> {
   const { orderNumber, sessionId, gateway, environment, payment, askedAt } = capture;
@@ -62,7 +65,7 @@ export async function writeCapture(
             WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
       THEN 'fits'
       ELSE write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
-        ${jsonRow(sql, facts)}, ${askedAt}::text::timestamptz)
+        ${jsonRow(sql, facts)}, ${askedAt}::text::timestamptz, ${capture.wasTaken ?? false})
       END AS outcome`;
   return row.outcome;
 }

@@ -1,4 +1,4 @@
-import { raiseAlert } from '../alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
@@ -138,7 +138,14 @@ export async function recoverCapture(
   const payment = await deps.gateways.forOrder(order).fetchPayment(gatewayPaymentId);
   const taken = { ...payment, status: 'captured', refundedPaise: 0 } as const;
   const { sessionId } = payment;
-  await queries.writeCapture(deps.sql, { ...order, sessionId, payment: taken, askedAt });
+  const capture = { ...order, sessionId, payment: taken, askedAt, wasTaken: true };
+  await queries.writeCapture(deps.sql, capture);
+  await clearAlert(
+    deps.sql,
+    'unfit_capture',
+    paymentSubject({ gateway, gatewayPaymentId }),
+    'recovery',
+  );
 }
 
 /** The service does not refund it, because it does not know which part belongs to whom. */

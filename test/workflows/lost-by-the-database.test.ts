@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { clearAlert, listAlerts } from '../../src/alerts/alerts.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
 import { alertLostOrders } from '../../src/orders/lost-orders.ts';
+import { recordSessionPayments } from '../../src/payments/captures.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { backUp, loseOrder } from '../support/backup.ts';
 import { madeAtGateway, payAtGateway, SANDBOX, sessionOf, simulator } from '../support/gateway.ts';
@@ -46,6 +47,27 @@ test('a payment that a restored database has lost reaches its order', async ({
   expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
   expect((await recoverAll(service)).sessions).toBeGreaterThan(0);
   await merchant.sandbox.untilStatus(order, 'PAID');
+});
+
+test('a payment that its order had taken comes back, also if some of it was refunded since', async ({
+  service,
+  merchant,
+}) => {
+  const order = await merchant.sandbox.create();
+  const restore = await backUp(service, order.order_number);
+  await merchant.sandbox.help(order, 'pay');
+  const { payment } = await merchant.sandbox.read(order);
+  const { gatewaySessionId } = await sessionOf(service, order);
+  await restore();
+  const { gateway_payment_id: gatewayPaymentId } = payment!;
+  await simulator(service, 'POST', `/payments/${gatewayPaymentId}/refund`, { amountPaise: 150 });
+  // Reported before the workflow writes its steps again.
+  await recordSessionPayments(service.deps, SANDBOX, gatewaySessionId, 'listSessionPayments');
+  const subject = `razorpay:${gatewayPaymentId}`;
+  expect(await openAlerts(service, subject)).toEqual(['unfit_capture']);
+  await recoverAll(service);
+  await merchant.sandbox.untilStatus(order, 'PAID');
+  expect(await openAlerts(service, subject)).toEqual([]);
 });
 
 test('a lost payment that its order cannot take is refunded', async ({ service, merchant }) => {

@@ -18,7 +18,8 @@ $$;
 CREATE FUNCTION write_capture(
   p_order_number text, p_session_id text, p_gateway text, p_environment environment,
   p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
-  p_asked_at timestamptz  -- when the gateway's API was asked for them; null of a callback
+  p_asked_at timestamptz, -- when the gateway's API was asked for them; null of a callback
+  p_was_taken boolean     -- its order took it before the database lost it: what was refunded since does not count
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -35,9 +36,10 @@ BEGIN
     (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
     (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', p_asked_at
   ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
-  SET gateway_status = CASE WHEN excluded.gateway_status = 'refunded' THEN 'refunded'
-      ELSE payments.gateway_status END,
-    refunded_paise = greatest(payments.refunded_paise, excluded.refunded_paise),
+  SET gateway_status = CASE WHEN p_was_taken OR excluded.gateway_status = 'refunded'
+      THEN excluded.gateway_status ELSE payments.gateway_status END,
+    refunded_paise = CASE WHEN p_was_taken THEN excluded.refunded_paise
+      ELSE greatest(payments.refunded_paise, excluded.refunded_paise) END,
     confirmed_at = CASE WHEN p_asked_at >= payments.captured_at THEN p_asked_at
       ELSE payments.confirmed_at END
   WHERE payments.order_number = p_order_number
