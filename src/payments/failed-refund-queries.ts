@@ -46,9 +46,9 @@ export async function findOrderToRefundAgain(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<{ orderNumber: string; reason: string } | undefined> {
   const [row] = await sql<{ orderNumber: string; reason: string }[]>`
-    SELECT order_number, coalesce(refund_reason, '') AS reason FROM orders
+    SELECT order_number, coalesce(refund_reason, '') AS reason FROM orders o
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      AND status = 'REFUNDED' AND refund_processed_at IS NULL`;
+      AND has_failed_refund(o)`;
   return row;
 }
 
@@ -56,8 +56,8 @@ export async function findOrderToRefundAgain(
 export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<void> {
   await sql`
     WITH done AS (
-      UPDATE orders SET refund_processed_at = service_now()
-      WHERE order_number = ${orderNumber} AND status = 'REFUNDED' AND refund_processed_at IS NULL
+      UPDATE orders o SET refund_processed_at = service_now()
+      WHERE order_number = ${orderNumber} AND has_failed_refund(o)
       RETURNING *
     )
     INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,

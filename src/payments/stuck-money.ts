@@ -107,7 +107,7 @@ function failedRefunds(sql: Sql, most: number) {
       max(t.at), true, NULL::timestamptz, o.gateway, o.gateway_payment_id
     FROM ledger_transfers t JOIN orders o USING (order_number)
     WHERE t.operation = 'refund_failed' AND t.gateway_payment_id = o.gateway_payment_id
-      AND o.refund_processed_at IS NULL
+      AND has_failed_refund(o)
     GROUP BY o.order_number HAVING max(t.at) < ${stuckSince(sql)}
     ORDER BY max(t.at) LIMIT ${most}`;
 }

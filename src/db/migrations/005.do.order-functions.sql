@@ -97,6 +97,7 @@ DECLARE
   number integer := (p_step->>'number')::integer;
   paise bigint;
   wait jsonb;
+  answer jsonb;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
@@ -143,8 +144,11 @@ BEGIN
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
-  IF 'no_answer_waiting' = ANY (p_requires) AND waiting_answer_of(o) IS NOT NULL THEN
-    RETURN jsonb_build_object('outcome', 'answered', 'answer', waiting_answer_of(o));
+  IF 'no_answer_waiting' = ANY (p_requires) THEN
+    answer := waiting_answer_of(o);
+    IF answer IS NOT NULL THEN
+      RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
+    END IF;
   END IF;
   IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
     RETURN '{"outcome": "deadline_late"}';

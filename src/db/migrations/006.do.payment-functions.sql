@@ -73,6 +73,11 @@ BEGIN
   RETURN CASE WHEN fits THEN 'fits' ELSE 'unfit' END;
 END $$;
 
+-- True while the refund of a REFUNDED order has failed and is not made again.
+CREATE FUNCTION has_failed_refund(o orders) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT o.status = 'REFUNDED' AND o.refund_processed_at IS NULL
+$$;
+
 -- True if a reversal at the gateway has reduced an order's payment, or may reduce it.
 CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
