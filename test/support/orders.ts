@@ -57,6 +57,12 @@ export async function writePayment(
   return gatewayPaymentId;
 }
 
+/** A message, with the id of its command if a test has not given one. */
+interface Commanded {
+  message: unknown;
+  commandId?: string;
+}
+
 const NEEDS_COMMAND_ROW: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
 
 const FAILED_PRECONDITION = 9;
@@ -77,26 +83,44 @@ export function directOrder(service: TestService, order: OrderRow) {
     SELECT kind, status, at FROM order_steps
     WHERE order_number = ${orderNumber} ORDER BY step_number`;
 
-  /** Writes the row that a command which moves money needs, as the API and `admin` do. */
-  async function withCommandRow(name: OrderMessageName, message: unknown): Promise<unknown> {
-    const isBare = typeof message === 'object' && message !== null && !('commandId' in message);
-    if (!isBare || !NEEDS_COMMAND_ROW.includes(name)) return message;
+  /**
+   * Gives a message a command id, unless it is malformed or has one, and writes the row that a command which
+   * moves money needs, as the API does.
+   */
+  async function asCommand(name: OrderMessageName, message: unknown): Promise<Commanded> {
+    if (typeof message !== 'object' || message === null || 'commandId' in message) {
+      return { message };
+    }
     const commandId = `cmd_${randomUUID()}`;
-    const origin = { actor: 'test', reason: 'A test asks for it' };
-    await writeCommand(sql, { orderNumber, commandId, name, body: {}, origin });
-    return { ...message, commandId };
+    if (NEEDS_COMMAND_ROW.includes(name)) {
+      const origin = { actor: 'test', reason: 'A test asks for it' };
+      await writeCommand(sql, { orderNumber, commandId, name, body: {}, origin });
+    }
+    return { message: { ...message, commandId }, commandId };
   }
 
-  /** Repeats an Update whose workflow task failed, because a Signal came as it ended the workflow. */
+  async function isCarriedOut({ commandId = '' }: Commanded): Promise<boolean> {
+    const found = await sql`
+      SELECT FROM order_steps WHERE order_number = ${orderNumber} AND command_id = ${commandId}`;
+    return found.length > 0;
+  }
+
+  /**
+   * Repeats an Update whose workflow task failed, because a Signal came as it ended the workflow. If the
+   * task was lost after it had recorded the step, Temporal sends the Update once more, and the workflow
+   * refuses it: as for the API, the step counts.
+   */
   async function update(name: OrderMessageName, message: unknown = {}): Promise<void> {
     const updateId = randomUUID();
-    const args: [unknown] = [await withCommandRow(name, message)];
+    const command = await asCommand(name, message);
+    const args: [unknown] = [command.message];
     await until(() =>
       handle.executeUpdate<void, [unknown]>(name, { updateId, args }).then(
         () => true,
-        (error: unknown) => {
-          if (!isTaskFailure(error)) throw error;
-          return false;
+        async (error: unknown) => {
+          if (isTaskFailure(error)) return false;
+          if (await isCarriedOut(command)) return true;
+          throw error;
         },
       ),
     );
@@ -127,8 +151,9 @@ export function directOrder(service: TestService, order: OrderRow) {
     steps,
     update,
     async signal(name: OrderMessageName, ...message: unknown[]): Promise<void> {
-      const sent = await withCommandRow(name, message[0] ?? {});
-      await handle.signal(name, ...(NEEDS_COMMAND_ROW.includes(name) ? [sent] : message));
+      const isCommand = NEEDS_COMMAND_ROW.includes(name);
+      const sent = isCommand ? [(await asCommand(name, message[0] ?? {})).message] : message;
+      await handle.signal(name, ...sent);
     },
     /** Sends an Update as from the Temporal UI. @returns the message with which it is rejected */
     async refusalOfBare(name: OrderMessageName, message: object = {}) {
