@@ -92,7 +92,7 @@ async function payAll(
   const { items } = await askSimulator<Codes>(simulator, 'GET', path).catch(() => ({ items: [] }));
   for (const { id } of items.filter(({ notes }) => notes['order_number'] === orderNumber)) {
     const vpa = `${canaries.word('UPI address')}@upi`;
-    await controlSimulator(simulator, `/qr_codes/${id}/pay`, { vpa });
+    await controlSimulator(simulator, 'POST', `/qr_codes/${id}/pay`, { vpa });
   }
 }
 

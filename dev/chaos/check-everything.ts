@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import type { AlertKind } from '../../src/alerts/kinds.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import type { Sql } from '../../src/db/client.ts';
@@ -52,6 +53,20 @@ export async function withOwner<Result>(
   }
 }
 
+/** Runs `work` with a client of the service's namespace. */
+export async function withTemporal<Result>(
+  { temporalAddress: address, facts }: CheckedService,
+  work: (temporal: Client) => Promise<Result>,
+): Promise<Result> {
+  const namespace = facts.environment['TEMPORAL_NAMESPACE'] ?? 'default';
+  const temporal = connectTemporal({ address, namespace });
+  try {
+    return await work(temporal);
+  } finally {
+    await temporal.connection.close();
+  }
+}
+
 /**
  * Compares what merchants, buyers and endpoints remember with the database, the gateway, the ledger and
  * Temporal. Nothing may be under way: see `under-way.ts`. It changes nothing.
@@ -65,7 +80,9 @@ export async function checkEverything(
     const [ledger, gateway, workflows, alerts] = await Promise.all([
       ledgerViolations(sql),
       gatewayViolations(sql, simulatorAccessOf(service), acknowledged),
-      comparedWorkflows(service, rows),
+      withTemporal(service, (temporal) =>
+        workflowViolations(temporal, rows, service.mayLackClosedWorkflows ?? false),
+      ),
       alertViolations(sql),
     ]);
     return {
@@ -90,19 +107,6 @@ export async function checkEverything(
       ],
     };
   });
-}
-
-async function comparedWorkflows(
-  { temporalAddress: address, facts, mayLackClosedWorkflows = false }: CheckedService,
-  rows: Rows,
-) {
-  const namespace = facts.environment['TEMPORAL_NAMESPACE'] ?? 'default';
-  const temporal = connectTemporal({ address, namespace });
-  try {
-    return await workflowViolations(temporal, rows, mayLackClosedWorkflows);
-  } finally {
-    await temporal.connection.close();
-  }
 }
 
 async function alertViolations(sql: Sql): Promise<Violation[]> {

@@ -58,6 +58,14 @@ export interface GatewayRefund {
   readonly created_at: number;
 }
 
+/** A chargeback as the gateway shows it. */
+interface GatewayChargeback {
+  readonly id: string;
+  readonly payment_id: string;
+  readonly amount: number;
+  readonly status: string;
+}
+
 /** A captured payment, with what the gateway has made of it. */
 export interface GatewayMoney {
   readonly paymentId: string;
@@ -70,6 +78,7 @@ export interface GatewayMoney {
     readonly amount_reversed: number;
     readonly on_hold: boolean;
   }[];
+  readonly chargebacks: readonly GatewayChargeback[];
 }
 
 interface Listed<Item> {
@@ -102,35 +111,33 @@ export async function capturedAtGateway(access: SimulatorAccess): Promise<Gatewa
   }
 }
 
-/** Every captured payment with its refunds and transfers. */
+/** What buyers' banks have taken of a payment, in paise. */
+export const lostPaise = ({ chargebacks }: Pick<GatewayMoney, 'chargebacks'>): number =>
+  chargebacks
+    .filter(({ status }) => status === 'lost')
+    .reduce((sum, { amount }) => sum + amount, 0);
+
+/** Every captured payment with its refunds, transfers and chargebacks. */
 export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMoney[]> {
   const queue = (await capturedAtGateway(access)).values();
+  const chargebacks = Map.groupBy(await chargebacksAtGateway(access), (one) => one.payment_id);
   const money: GatewayMoney[] = [];
   const take = async () => {
     for (const { id, amount, notes } of queue) {
-      const list = async <Item>(what: 'refunds' | 'transfers') => {
-        const path = `/v1/payments/${id}/${what}?count=${PAGE}`;
-        return (await askSimulator<Listed<Item>>(access, 'GET', path)).items;
-      };
+      const path = `/v1/payments/${id}/transfers?count=${PAGE}`;
+      type Transfers = Listed<GatewayMoney['transfers'][number]>;
       money.push({
         paymentId: id,
         orderNumber: notes.order_number,
         amountPaise: amount,
-        refunds: await list('refunds'),
-        transfers: await list('transfers'),
+        refunds: await refundsAtGateway(access, id),
+        transfers: (await askSimulator<Transfers>(access, 'GET', path)).items,
+        chargebacks: chargebacks.get(id) ?? [],
       });
     }
   };
   await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, take));
   return money;
-}
-
-/** A chargeback as the gateway shows it. */
-interface GatewayChargeback {
-  readonly id: string;
-  readonly payment_id: string;
-  readonly amount: number;
-  readonly status: string;
 }
 
 /** Every chargeback. */
@@ -144,27 +151,41 @@ export async function chargebacksAtGateway(access: SimulatorAccess): Promise<Gat
   }
 }
 
+/** The refunds of a payment. */
+export async function refundsAtGateway(
+  access: SimulatorAccess,
+  paymentId: string,
+): Promise<readonly GatewayRefund[]> {
+  const path = `/v1/payments/${paymentId}/refunds?count=${PAGE}`;
+  return (await askSimulator<Listed<GatewayRefund>>(access, 'GET', path)).items;
+}
+
 const REPEAT_AFTER_MS = 500;
 const REPEATED_FOR_MS = 180_000;
 
-/**
- * Calls a control route, and repeats the call while it gets no answer.
- *
- * @returns undefined if the simulator refuses
- */
-export async function controlSimulator<Answer>(
-  access: SimulatorAccess,
-  path: string,
-  body: object = {},
-): Promise<Answer | undefined> {
+/** Repeats calls of the simulator while they get no answer. @throws SimulatorRefused */
+export async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   const endsAt = performance.now() + REPEATED_FOR_MS;
   for (;;) {
     try {
-      return await askSimulator<Answer>(access, 'POST', `/simulator${path}`, body);
+      return await ask();
     } catch (error) {
-      if (error instanceof SimulatorRefused) return undefined;
-      if (performance.now() > endsAt) throw error;
+      if (error instanceof SimulatorRefused || performance.now() > endsAt) throw error;
       await delay(REPEAT_AFTER_MS);
     }
+  }
+}
+
+/** Calls a control route. A refusal says that an earlier call without an answer was carried out. */
+export async function controlSimulator(
+  access: SimulatorAccess,
+  method: 'POST' | 'PATCH',
+  path: string,
+  body: object,
+): Promise<void> {
+  try {
+    await untilAnswered(() => askSimulator(access, method, `/simulator${path}`, body));
+  } catch (error) {
+    if (!(error instanceof SimulatorRefused)) throw error;
   }
 }

@@ -4,8 +4,8 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Acknowledged } from './acknowledged.ts';
 import type { GatewayMoney, SimulatorAccess } from './gateway.ts';
-import { askSimulator, moneyAtGateway } from './gateway.ts';
-import { brokenInvariants } from './money-invariants.ts';
+import { askSimulator, lostPaise, moneyAtGateway } from './gateway.ts';
+import { brokenInvariants, releasedPaise } from './money-invariants.ts';
 import type { Violation } from './report.ts';
 
 /** A payment in the database. */
@@ -17,6 +17,10 @@ interface KnownPayment {
   /** True if its order is paid with it; otherwise it is surplus. */
   readonly isOwn: boolean;
   readonly isHeld: boolean;
+  /** False if some of it was refunded when the gateway was first asked: the ledger does not have it. */
+  readonly isWhole: boolean;
+  /** An operator has recorded how it ended. */
+  readonly isSettled: boolean;
 }
 
 /** The ledger's own proof: zero in sum, and no contradiction to orders and payments. */
@@ -57,8 +61,9 @@ export async function gatewayViolations(
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.amount_paise, o.status,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_own,
-      p.held_at IS NOT NULL AS is_held
-    FROM payments p JOIN orders o USING (order_number)`;
+      p.held_at IS NOT NULL AS is_held, p.is_whole, x.order_number IS NOT NULL AS is_settled
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN outside_settlements x USING (order_number)`;
   const known = new Map(rows.map((row) => [row.gatewayPaymentId, row]));
   const capturedIds = new Set(money.map(({ paymentId }) => paymentId));
   const invented = rows
@@ -79,7 +84,11 @@ export async function gatewayViolations(
       ...invented,
       ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
       ...captureCounts(money, orders),
-      ...(await totalViolations(sql, access)),
+      ...(await totalViolations(access, money)),
+      ...(await ledgerTotalViolations(
+        sql,
+        money.filter(({ paymentId }) => known.get(paymentId)?.isWhole),
+      )),
       ...(await brokenInvariants(sql, access)).map((broken): Violation => ({
         check: 'gateway',
         ...broken,
@@ -88,6 +97,15 @@ export async function gatewayViolations(
   };
 }
 
+const sumOf = <Item>(items: readonly Item[], paiseOf: (item: Item) => number) =>
+  items.reduce((sum, item) => sum + paiseOf(item), 0);
+
+const isLive = ({ status }: { status: string }) => status !== 'failed';
+
+/** What was refunded, or taken by the buyer's bank. */
+const toBuyerPaise = (money: GatewayMoney) =>
+  sumOf(money.refunds.filter(isLive), ({ amount }) => amount) + lostPaise(money);
+
 function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined): Violation[] {
   const { paymentId, orderNumber = paymentId, amountPaise, refunds, transfers } = money;
   if (!known) {
@@ -95,27 +113,28 @@ function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined)
     return [{ check: 'lost', subject: orderNumber, fault }];
   }
   const made = `${paymentId}: ${refunds.length} refunds, ${transfers.length} transfers`;
-  const live = refunds.filter(({ status }) => status !== 'failed');
+  const live = refunds.filter(isLive);
   if (live.length > 1 || transfers.length > 1) {
     return [{ check: 'duplicate', subject: orderNumber, fault: made }];
   }
   const funds = known.isOwn ? STATUSES[known.status].funds : 'refunded';
-  const refundedPaise = live.reduce((sum, { amount }) => sum + amount, 0);
+  const buyerPaise = toBuyerPaise(money);
   const [transfer] = transfers;
   const transferredPaise = transfer ? transfer.amount - transfer.amount_reversed : 0;
   const isHeld = transfer !== undefined && transfer.on_hold;
   const isRight = {
     none: false,
     held:
-      refundedPaise === 0 &&
+      buyerPaise === 0 &&
       transferredPaise === (known.isHeld ? amountPaise : 0) &&
       isHeld === known.isHeld,
-    released: refundedPaise === 0 && transferredPaise === amountPaise && !isHeld,
-    refunded: refundedPaise === amountPaise && transferredPaise === 0,
+    released: buyerPaise === 0 && transferredPaise === amountPaise && !isHeld,
+    // A settlement leaves a hold as it is.
+    refunded: buyerPaise === amountPaise && (transferredPaise === 0 || (known.isSettled && isHeld)),
   }[funds];
   if (isRight && known.amountPaise === amountPaise) return [];
   const what = known.isOwn ? `the order is ${known.status}` : 'surplus';
-  const fault = `${made}, ${refundedPaise} paise refunded, ${transferredPaise} transferred of ${amountPaise}; ${what}`;
+  const fault = `${made}, ${buyerPaise} paise with the buyer, ${transferredPaise} transferred of ${amountPaise}; ${what}`;
   return [{ check: 'gateway', subject: orderNumber, fault }];
 }
 
@@ -135,22 +154,48 @@ function captureCounts(
   );
 }
 
-/** The totals of the gateway against those of the ledger. */
-async function totalViolations(sql: Sql, access: SimulatorAccess): Promise<Violation[]> {
-  const totals = await askSimulator<Record<string, number> & { isBalanced: boolean }>(
+/** The gateway's own totals against its payments. */
+async function totalViolations(
+  access: SimulatorAccess,
+  money: readonly GatewayMoney[],
+): Promise<Violation[]> {
+  const totals = await askSimulator<{ capturedPaise: number; isBalanced: boolean }>(
     access,
     'GET',
     '/simulator/totals',
   );
-  const [ledger] = await sql<Record<string, number>[]>`
-    SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS "capturedPaise",
-      coalesce(sum(amount_paise) FILTER (WHERE operation = 'refund'), 0)::bigint
-        - coalesce(sum(amount_paise) FILTER (WHERE operation = 'refund_failed'), 0)::bigint AS "refundedPaise",
-      coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0)::bigint AS "releasedPaise"
+  const capturedPaise = sumOf(money, ({ amountPaise }) => amountPaise);
+  const faults = [
+    !totals.isBalanced && 'the gateway itself does not add up',
+    totals.capturedPaise !== capturedPaise &&
+      `the gateway captured ${totals.capturedPaise} paise, its payments are ${capturedPaise}`,
+  ];
+  return faults
+    .filter((fault) => fault !== false)
+    .map((fault) => ({ check: 'gateway', subject: 'totals', fault }));
+}
+
+/** The totals of the payments that the ledger must have, at the gateway and in the ledger. */
+async function ledgerTotalViolations(
+  sql: Sql,
+  money: readonly GatewayMoney[],
+): Promise<Violation[]> {
+  const atGateway = {
+    captured: sumOf(money, ({ amountPaise }) => amountPaise),
+    'with buyers': sumOf(money, toBuyerPaise),
+    released: sumOf(money, releasedPaise),
+  };
+  const [inLedger] = await sql<(typeof atGateway)[]>`
+    SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS captured,
+      coalesce(sum(CASE operation WHEN 'refund_failed' THEN -amount_paise ELSE amount_paise END)
+        FILTER (WHERE operation NOT IN ('capture', 'release')), 0)::bigint AS "with buyers",
+      coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0)::bigint AS released
     FROM ledger_transfers`;
-  const faults = Object.entries(ledger ?? {})
-    .filter(([name, paise]) => totals[name] !== paise)
-    .map(([name, paise]) => `${name}: ${totals[name]} at the gateway, ${paise} in the ledger`);
-  if (!totals.isBalanced) faults.push('the gateway itself does not add up');
-  return faults.map((fault) => ({ check: 'gateway', subject: 'totals', fault }));
+  return (['captured', 'with buyers', 'released'] as const)
+    .filter((name) => atGateway[name] !== inLedger?.[name])
+    .map((name) => ({
+      check: 'gateway',
+      subject: 'totals',
+      fault: `${name}: ${atGateway[name]} paise at the gateway, ${inLedger?.[name]} in the ledger`,
+    }));
 }

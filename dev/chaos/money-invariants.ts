@@ -1,7 +1,7 @@
 import type { Sql } from '../../src/db/client.ts';
 import { moneyKey } from '../../src/payments/gateway.ts';
 import type { GatewayMoney, GatewayRefund, SimulatorAccess } from './gateway.ts';
-import { chargebacksAtGateway, moneyAtGateway } from './gateway.ts';
+import { moneyAtGateway } from './gateway.ts';
 
 /** A broken invariant, about an order. */
 export interface BrokenInvariant {
@@ -53,7 +53,6 @@ export async function brokenInvariants(
   access: SimulatorAccess,
 ): Promise<BrokenInvariant[]> {
   const money = await moneyAtGateway(access);
-  const chargebacks = Map.groupBy(await chargebacksAtGateway(access), (one) => one.payment_id);
   const payments = new Map((await readPayments(sql)).map((row) => [row.gatewayPaymentId, row]));
   const reversals = Map.groupBy(await readReversals(sql), (row) => row.gatewayPaymentId);
   const ofPayments = money.flatMap((atGateway) => {
@@ -61,7 +60,7 @@ export async function brokenInvariants(
     const known = payments.get(paymentId);
     if (!known) return [];
     const recorded = reversals.get(paymentId) ?? [];
-    const lost = (chargebacks.get(paymentId) ?? []).filter(({ status }) => status === 'lost');
+    const lost = atGateway.chargebacks.filter(({ status }) => status === 'lost');
     const taken = lost.map(({ id, amount }) => ({ id, amount }));
     return [
       ...overpaid(atGateway, taken, known, recorded),
@@ -80,7 +79,7 @@ const sumOf = (items: readonly { amount: number }[]) =>
   items.reduce((sum, { amount }) => sum + amount, 0);
 
 /** What was transferred to the merchant and neither held nor reversed. */
-const releasedPaise = ({ transfers }: GatewayMoney) =>
+export const releasedPaise = ({ transfers }: GatewayMoney) =>
   transfers
     .filter((transfer) => isLive(transfer) && !transfer.on_hold)
     .reduce((sum, { amount, amount_reversed: reversed }) => sum + amount - reversed, 0);

@@ -10,6 +10,7 @@ export type Act =
   | 'payAtGateway'
   | 'payTwiceAtGateway'
   | 'payLateAtGateway'
+  | 'payAndRefundAtGateway'
   | 'failAtGateway'
   | 'failPayment'
   | 'deliver'
@@ -21,13 +22,23 @@ export type Act =
   | 'submitEvidence'
   | 'decideForMerchant'
   | 'decideForBuyer'
+  | 'settleRefunded'
+  | 'endRefundedPayment'
+  | 'refundsPend'
+  | 'endPendingRefund'
+  | 'failPendingRefund'
+  | 'failProcessedRefund'
+  | 'chargeBack'
+  | 'winChargeback'
+  | 'loseChargeback'
   | 'advanceOneDay'
   | 'advanceThreeDays';
 
 interface Kind {
   readonly weight: number;
   readonly acts: readonly Act[];
-  readonly ends: OrderStatus;
+  /** Undefined if it depends on what comes first. */
+  readonly ends?: OrderStatus;
   /** The most payments of its buyer that the gateway can capture; a late one may be repeated. */
   readonly mostCaptures?: number;
 }
@@ -121,6 +132,47 @@ const KINDS = {
     weight: 3,
     acts: ['pay', 'deliver', 'dispute', 'advanceThreeDays'],
     ends: 'REFUNDED',
+    mostCaptures: 1,
+  },
+  'refund that is pending': {
+    weight: 2,
+    acts: ['pay', 'refundsPend', 'refund', 'endPendingRefund'],
+    ends: 'REFUNDED',
+    mostCaptures: 1,
+  },
+  'refund that is pending and fails': {
+    weight: 2,
+    acts: ['pay', 'deliver', 'refundsPend', 'refund', 'failPendingRefund'],
+    ends: 'REFUNDED',
+    mostCaptures: 1,
+  },
+  'refund that fails later': {
+    weight: 2,
+    acts: ['pay', 'refund', 'failProcessedRefund'],
+    ends: 'REFUNDED',
+    mostCaptures: 1,
+  },
+  'chargeback won, then released': {
+    weight: 2,
+    acts: ['pay', 'deliver', 'chargeBack', 'advanceOneDay', 'winChargeback'],
+    ends: 'COMPLETED',
+    mostCaptures: 1,
+  },
+  'chargeback won, then refunded': {
+    weight: 2,
+    acts: ['pay', 'chargeBack', 'winChargeback', 'refund'],
+    ends: 'REFUNDED',
+    mostCaptures: 1,
+  },
+  'chargeback lost': {
+    weight: 2,
+    acts: ['pay', 'deliver', 'chargeBack', 'loseChargeback', 'settleRefunded'],
+    ends: 'REFUNDED',
+    mostCaptures: 1,
+  },
+  'refunded at the gateway at once': {
+    weight: 2,
+    acts: ['openSession', 'payAndRefundAtGateway', 'endRefundedPayment'],
     mostCaptures: 1,
   },
 } as const satisfies Record<string, Kind>;

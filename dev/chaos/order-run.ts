@@ -1,42 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OrderStatus, StepKind } from '../../src/domain/index.ts';
-import { runAdmin } from '../../src/main/admin/run.ts';
-import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
-import type { Answer, MerchantClient } from './client.ts';
-import type { SimulatorAccess } from './gateway.ts';
-import { controlSimulator } from './gateway.ts';
+import type { StepKind } from '../../src/domain/index.ts';
+import type { AcknowledgedOrder } from './acknowledged.ts';
+import type { Answer } from './client.ts';
+import { GATEWAY_ACTS } from './gateway-acts.ts';
+import { OPERATOR_ACTS } from './operator-acts.ts';
 import type { Act, OrderPlan } from './order-plan.ts';
-
-/** A merchant of the run. */
-export interface RunMerchant {
-  readonly merchantId: string;
-  readonly client: MerchantClient;
-}
-
-/** What the orders of a run share. */
-export interface OrderRunDeps {
-  readonly merchants: readonly RunMerchant[];
-  readonly simulator: SimulatorAccess;
-  /** The settings of the operators' command line. */
-  readonly environment: Readonly<Record<string, string>>;
-  readonly acknowledged: Acknowledged;
-}
+import type { OrderRunDeps, RunningOrder } from './running-order.ts';
+import { surprise } from './running-order.ts';
 
 const DAY_SECONDS = 24 * 3600;
-const POLL_MS = 1000;
-const STATUS_WITHIN_MS = 600_000;
-
-/** An order while its plan is carried out. */
-interface RunningOrder {
-  readonly deps: OrderRunDeps;
-  readonly plan: OrderPlan;
-  readonly client: MerchantClient;
-  readonly memory: AcknowledgedOrder;
-  /** Set by the answer to its creation. */
-  orderNumber: string;
-  qrCodeId: string;
-}
 
 /** The requests of the acts that are commands of the API. */
 const COMMANDS = {
@@ -103,39 +76,24 @@ export async function runOrder(deps: OrderRunDeps, plan: OrderPlan): Promise<voi
     if (index > 0) await delay(waitMs);
     await perform(order, act, isRepeated);
   }
-  memory.finalStatus = plan.ends;
+  if (plan.ends) memory.finalStatus = plan.ends;
 }
 
 async function perform(order: RunningOrder, act: Act, isRepeated: boolean): Promise<void> {
-  switch (act) {
-    case 'create':
-    case 'createTwice':
-      return create(order, act === 'createTwice', isRepeated);
-    case 'openSession':
-      return openSession(order, isRepeated);
-    case 'payAtGateway':
-      await control(order, 'pay');
-      return untilStatus(order, 'PAID');
-    case 'payTwiceAtGateway':
-      await Promise.all([control(order, 'pay'), control(order, 'pay', { late: true })]);
-      return untilStatus(order, 'PAID');
-    case 'payLateAtGateway':
-      return control(order, 'pay', { late: true });
-    case 'failAtGateway':
-      return control(order, 'fail');
-    case 'decideForMerchant':
-      return decide(order, 'merchant');
-    case 'decideForBuyer':
-      return decide(order, 'buyer');
-    default:
-      return send(order, COMMANDS[act], isRepeated);
-  }
+  if (act === 'create' || act === 'createTwice') return create(order, act, isRepeated);
+  if (act === 'openSession') return openSession(order, isRepeated);
+  if (isOneOf(COMMANDS, act)) return send(order, COMMANDS[act], isRepeated);
+  return { ...GATEWAY_ACTS, ...OPERATOR_ACTS }[act](order);
 }
 
-const surprise = ({ deps, orderNumber }: RunningOrder, fault: string) =>
-  deps.acknowledged.surprises.push({ subject: orderNumber, fault });
+const isOneOf = <Acts extends object>(acts: Acts, act: Act): act is Act & keyof Acts =>
+  Object.hasOwn(acts, act);
 
-async function create(order: RunningOrder, isTwice: boolean, isRepeated: boolean): Promise<void> {
+async function create(
+  order: RunningOrder,
+  act: 'create' | 'createTwice',
+  isRepeated: boolean,
+): Promise<void> {
   const { client, memory, plan } = order;
   const request = {
     method: 'POST',
@@ -152,7 +110,9 @@ async function create(order: RunningOrder, isTwice: boolean, isRepeated: boolean
     if (status !== 201) throw new Error(`POST /orders: ${status} ${message}`);
     memory.orderNumbers.add(data.order_number);
   };
-  const answers = Array.from({ length: isTwice ? 2 : 1 }, () => client.untilAnswered(request));
+  const answers = Array.from({ length: act === 'createTwice' ? 2 : 1 }, () =>
+    client.untilAnswered(request),
+  );
   for (const answer of await Promise.all(answers)) remember(answer);
   order.orderNumber = [...memory.orderNumbers][0] ?? '';
   if (!isRepeated) return;
@@ -180,15 +140,6 @@ async function openSession(order: RunningOrder, isRepeated: boolean): Promise<vo
   }
 }
 
-/** The buyer acts at the gateway. A refusal says that an earlier call without an answer was carried out. */
-async function control(
-  { deps, qrCodeId }: RunningOrder,
-  action: 'pay' | 'fail',
-  body: object = {},
-): Promise<void> {
-  await controlSimulator(deps.simulator, `/qr_codes/${qrCodeId}/${action}`, body);
-}
-
 async function send(
   order: RunningOrder,
   { operation, isHelper, body, step }: Command,
@@ -206,35 +157,4 @@ async function send(
   const again = await client.untilAnswered(request);
   if (again.status === 200 && again.isReplay) return;
   surprise(order, `a repeat of ${operation}: ${again.status} ${again.message}`);
-}
-
-async function statusOf({ client, orderNumber }: RunningOrder): Promise<OrderStatus> {
-  const { data } = await client.untilAnswered({ method: 'GET', path: `/orders/${orderNumber}` });
-  return data.status;
-}
-
-async function untilStatus(order: RunningOrder, wanted: OrderStatus): Promise<void> {
-  const endsAt = performance.now() + STATUS_WITHIN_MS;
-  while ((await statusOf(order)) !== wanted) {
-    if (performance.now() > endsAt) {
-      return void surprise(order, `is not ${wanted} after ${STATUS_WITHIN_MS / 1000} s`);
-    }
-    await delay(POLL_MS);
-  }
-}
-
-/** An operator decides, and repeats the command until the dispute is no longer under review. */
-async function decide(order: RunningOrder, winner: 'merchant' | 'buyer'): Promise<void> {
-  const { deps, orderNumber } = order;
-  const reason = 'The evidence decides it';
-  const args = ['--order', orderNumber, '--for', winner, '--reason', reason, '--yes'];
-  for (;;) {
-    const { exitCode } = await runAdmin(['dispute', 'decide', ...args], () => deps.environment);
-    const { client } = order;
-    if (exitCode === 0) return;
-    const { data } = await client.untilAnswered({ method: 'GET', path: `/orders/${orderNumber}` });
-    const isDecided = data.status !== 'DISPUTE_UNDER_REVIEW' || data.refund !== null;
-    if (isDecided) return;
-    await delay(POLL_MS);
-  }
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StepKind } from '../../src/domain/index.ts';
 import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
 import type { MerchantClient } from './client.ts';
-import type { RunMerchant } from './order-run.ts';
+import type { RunMerchant } from './running-order.ts';
 
 const AGAIN_AFTER_MS = 250;
 const GIVEN_UP_AFTER_MS = 180_000;

@@ -10,10 +10,12 @@ import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
 import { inflict } from './faults.ts';
 import { simulatorAccessOf } from './gateway.ts';
 import { planOrders, type OrderPlan } from './order-plan.ts';
-import { runOrder, type OrderRunDeps, type RunMerchant } from './order-run.ts';
+import { runOrder } from './order-run.ts';
 import { untilServed } from './probe.ts';
 import type { Report } from './report.ts';
-import { untilNothingIsUnderWay } from './under-way.ts';
+import type { OrderRunDeps, RunMerchant } from './running-order.ts';
+import { startSuspensions } from './suspensions.ts';
+import { compareWithGateway, untilNothingIsUnderWay } from './under-way.ts';
 
 /**
  * What a run sets, beside the defaults of the product: a client may send as fast as it likes, and the
@@ -65,17 +67,19 @@ export async function runChaos(
 ): Promise<ChaosResult & Pick<OrderRunDeps, 'acknowledged'>> {
   const acknowledged = newAcknowledged();
   const random = createRandom(seed);
-  const orderPlans = planOrders(orders, BEHAVIOURS.length, random);
+  const orderPlans = planOrders(orders, BEHAVIOURS.length + 1, random);
   const faultPlans = planFaults(faults, random);
   const endpoints: Endpoint[] = [];
   const merchants: RunMerchant[] = [];
-  for (const behaviour of BEHAVIOURS) {
+  // The last merchant is suspended again and again.
+  for (const behaviour of [...BEHAVIOURS, 'answers 200'] as const) {
     const endpoint = await startEndpoint(behaviour, acknowledged, random);
     endpoints.push(endpoint);
     merchants.push(await newMerchant(cluster, endpoint));
   }
   const { environment } = cluster.facts;
   const simulator = simulatorAccessOf(cluster);
+  const suspensions = startSuspensions({ environment }, merchants.at(-1)?.merchantId ?? '');
   try {
     const deps = { merchants, simulator, environment, acknowledged };
     const overMs = faultPlans.reduce((sum, plan) => sum + cycleMsOf(plan), 0);
@@ -84,9 +88,14 @@ export async function runChaos(
     const failures = await allOrders;
     log('the faults are over, and the merchants and buyers have done everything');
     for (const endpoint of endpoints) endpoint.recover();
+    await suspensions.end();
+    await untilNothingIsUnderWay(cluster, ALL_DONE_WITHIN_MS, log);
+    // It finds what a callback that was lost would have said, such as a refund that failed.
+    await compareWithGateway(cluster);
     const report = await checkOnceNothingIsUnderWay(cluster, acknowledged, log);
     return { report, backMs, failures, acknowledged };
   } finally {
+    await suspensions.end();
     for (const endpoint of endpoints) endpoint.stop();
   }
 }

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectTemporal } from '../../src/temporal/client.ts';
 import { HOLDING_STATUSES } from '../../src/domain/index.ts';
-import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
+import { COMPARE_GATEWAY_WORKFLOW, ORDER_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { CheckedService } from './check-everything.ts';
-import { withOwner } from './check-everything.ts';
+import { withOwner, withTemporal } from './check-everything.ts';
 
 const LOOK_EVERY_MS = 2000;
 
@@ -61,6 +61,8 @@ async function underWay(service: CheckedService): Promise<UnderWay> {
             AND t.gateway_payment_id = p.gateway_payment_id))::integer AS "unapplied captures",
         (SELECT count(*) FROM surplus_refunds WHERE processed_at IS NULL)::integer
           AS "surplus refunds",
+        (SELECT count(*) FROM orders o WHERE has_failed_refund(o))::integer
+          AS "refunds to make again",
         (SELECT count(*) FROM payments p JOIN orders o USING (order_number)
           WHERE p.held_at IS NULL AND o.gateway_payment_id = p.gateway_payment_id
             AND o.status = ANY(${HOLDING_STATUSES}))::integer AS "holds",
@@ -75,13 +77,15 @@ async function underWay(service: CheckedService): Promise<UnderWay> {
 }
 
 /** Workflows that should end by themselves: all but those of orders. */
-async function otherWorkflows({ temporalAddress: address, facts }: CheckedService) {
-  const namespace = facts.environment['TEMPORAL_NAMESPACE'] ?? 'default';
-  const temporal = connectTemporal({ address, namespace });
-  try {
-    const query = `ExecutionStatus = 'Running' AND WorkflowType != '${ORDER_WORKFLOW}'`;
-    return (await temporal.workflow.count(query)).count;
-  } finally {
-    await temporal.connection.close();
-  }
+async function otherWorkflows(service: CheckedService): Promise<number> {
+  const query = `ExecutionStatus = 'Running' AND WorkflowType != '${ORDER_WORKFLOW}'`;
+  return withTemporal(service, async ({ workflow }) => (await workflow.count(query)).count);
+}
+
+/** Compares every payment with the gateway, as the Schedule does once a day. */
+export async function compareWithGateway(service: CheckedService): Promise<void> {
+  const options = { workflowId: `compare-${randomUUID()}`, taskQueue: TASK_QUEUE };
+  await withTemporal(service, ({ workflow }) =>
+    workflow.execute(COMPARE_GATEWAY_WORKFLOW, options),
+  );
 }

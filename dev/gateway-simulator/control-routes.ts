@@ -7,7 +7,7 @@ import { createRouter } from './middleware.ts';
 import { failQrCode, updateDisputeStatus, openDispute, payQrCode } from './payments.ts';
 import { expireQrCode } from './qr-codes.ts';
 import type { Random } from './random.ts';
-import { refundPayment, endRefund } from './refunds.ts';
+import { endRefund, refundPayment, setRefundsPending } from './refunds.ts';
 
 /** What the control routes change. */
 export interface ControlDeps {
@@ -140,6 +140,11 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
     const status = z.enum(['processed', 'failed']);
     const body = z.strictObject({ status }).parse(ctx.request.body);
     ctx.body = endRefund(gateway, idOf(ctx.params), body.status);
+  });
+  router.patch('/simulator/payments/:id', (ctx) => {
+    const body = z.strictObject({ refundsStartPending: z.boolean() }).parse(ctx.request.body);
+    setRefundsPending(gateway, idOf(ctx.params), body.refundsStartPending);
+    ctx.body = body;
   });
   router.patch('/simulator/behaviour', (ctx) => {
     Object.assign(gateway.behaviour, behaviour.parse(ctx.request.body));

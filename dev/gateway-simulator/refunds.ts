@@ -53,22 +53,23 @@ function withRefunded(payment: Payment, deltaPaise: number): Payment {
 
 function newRefund(
   gateway: SimulatedGateway,
-  paymentId: string,
+  row: Row<'payments'>,
   amountPaise: number,
   input: NewRefund,
 ): Refund {
+  const isPending = gateway.behaviour.refundsStartPending || row.refundsStartPending === true;
   return {
     id: newId('rfnd_'),
     entity: 'refund',
     amount: amountPaise,
     currency: 'INR',
-    payment_id: paymentId,
+    payment_id: row.entity.id,
     notes: input.notes ?? {},
     receipt: input.receipt ?? null,
     acquirer_data: { arn: null },
     created_at: gateway.now(),
     batch_id: null,
-    status: gateway.behaviour.refundsStartPending ? 'pending' : 'processed',
+    status: isPending ? 'pending' : 'processed',
     speed_processed: 'normal',
     speed_requested: 'normal',
   };
@@ -113,7 +114,7 @@ function createRefund(
       'Your account does not have enough balance to carry out the refund operation.',
     );
   }
-  const refund = newRefund(gateway, payment.id, amountPaise, input);
+  const refund = newRefund(gateway, row, amountPaise, input);
   const entity = withRefunded(payment, amountPaise);
   const changes: Changes = {
     refunds: { [refund.id]: { entity: refund } },
@@ -164,6 +165,16 @@ export function refundPayment(
   if (earlier.bodyHash === bodyHash) return requireRow(gateway, 'refunds', earlier.refundId).entity;
   const description = 'Different request with the same idempotency key has already been processed.';
   throw new RazorpayError(409, description);
+}
+
+/** Sets whether refunds of a payment stay pending, also after a restart. */
+export function setRefundsPending(
+  gateway: SimulatedGateway,
+  paymentId: string,
+  refundsStartPending: boolean,
+): void {
+  const row = requireRow(gateway, 'payments', paymentId);
+  publish(gateway, { payments: { [paymentId]: { ...row, refundsStartPending } } });
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Tables {
     qrCodeId: string;
     refundIds: readonly string[];
     transferIds: readonly string[];
+    /** Its refunds stay pending until a control call ends them. */
+    refundsStartPending?: boolean;
   };
   refunds: { entity: Refund };
   disputes: { entity: Dispute };

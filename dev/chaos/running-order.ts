@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Order } from '../../src/orders/schemas.ts';
+import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
+import type { MerchantClient } from './client.ts';
+import type { SimulatorAccess } from './gateway.ts';
+import type { OrderPlan } from './order-plan.ts';
+
+/** A merchant of the run. */
+export interface RunMerchant {
+  readonly merchantId: string;
+  readonly client: MerchantClient;
+}
+
+/** What the orders of a run share. */
+export interface OrderRunDeps {
+  readonly merchants: readonly RunMerchant[];
+  readonly simulator: SimulatorAccess;
+  /** The settings of the operators' command line. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly acknowledged: Acknowledged;
+}
+
+/** An order while its plan is carried out. */
+export interface RunningOrder {
+  readonly deps: OrderRunDeps;
+  readonly plan: OrderPlan;
+  readonly client: MerchantClient;
+  readonly memory: AcknowledgedOrder;
+  /** Set by the answer to its creation. */
+  orderNumber: string;
+  qrCodeId: string;
+}
+
+const POLL_MS = 1000;
+const FOUND_WITHIN_MS = 600_000;
+
+/** Remembers an answer that must not be. */
+export const surprise = ({ deps, orderNumber }: RunningOrder, fault: string) =>
+  deps.acknowledged.surprises.push({ subject: orderNumber, fault });
+
+/** The order as its merchant reads it. */
+export async function readOrder({ client, orderNumber }: RunningOrder): Promise<Order> {
+  const { data } = await client.untilAnswered({ method: 'GET', path: `/orders/${orderNumber}` });
+  return data;
+}
+
+/** Looks until there is something, or ten minutes are over: then that is a surprise. */
+export async function untilFound<Found>(
+  order: RunningOrder,
+  what: string,
+  find: () => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  const endsAt = performance.now() + FOUND_WITHIN_MS;
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
+    if (performance.now() > endsAt) {
+      surprise(order, `has no ${what} after ${FOUND_WITHIN_MS / 1000} s`);
+      return undefined;
+    }
+    await delay(POLL_MS);
+  }
+}
