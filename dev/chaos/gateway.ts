@@ -124,7 +124,7 @@ export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMo
   const money: GatewayMoney[] = [];
   const take = async () => {
     for (const { id, amount, notes } of queue) {
-      const path = `/v1/payments/${id}/transfers?count=${PAGE}`;
+      const path = `/v1/payments/${id}/transfers`;
       type Transfers = Listed<GatewayMoney['transfers'][number]>;
       money.push({
         paymentId: id,

@@ -68,7 +68,9 @@ export async function madeAtGateway(
   gatewayPaymentId: string,
   what: 'refunds' | 'transfers',
 ): Promise<Made[]> {
-  const path = `/v1/payments/${gatewayPaymentId}/${what}?count=100`;
+  // The list of transfers has no pages.
+  const query = what === 'refunds' ? '?count=100' : '';
+  const path = `/v1/payments/${gatewayPaymentId}/${what}${query}`;
   const { items } = await askGateway<{ items: Made[] }>(service, 'GET', path);
   return items;
 }
