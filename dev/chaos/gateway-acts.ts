@@ -93,7 +93,7 @@ async function paymentOf(order: RunningOrder): Promise<string> {
 }
 
 async function setRefundsPending(order: RunningOrder, isPending: boolean): Promise<void> {
-  const path = `/payments/${await paymentOf(order)}`;
+  const path = `/switches/${await paymentOf(order)}`;
   await controlSimulator(order.deps.simulator, 'PATCH', path, { refundsStartPending: isPending });
 }
 

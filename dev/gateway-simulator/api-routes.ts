@@ -1,13 +1,24 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { collection } from './entities.ts';
+import { betaAccount, createAccount } from './accounts.ts';
+import type { Transfer } from './entities.ts';
 import { type SimulatedGateway, requireRow } from './gateway.ts';
+import { WHOLE_LIST, listOf, page, refuseUnknownQuery } from './lists.ts';
 import { createRouter } from './middleware.ts';
 import { paymentsOf, qrCodesOfPayment } from './payments.ts';
 import { closeQrCode, createQrCode, currentQrCode } from './qr-codes.ts';
 import { refundPayment, refundsOf } from './refunds.ts';
-import { createAccount, createTransfers, holdTransfer, transfersOf } from './transfers.ts';
+import { shownPayment, shownQrCode, shownTransfer } from './shown.ts';
+import type { Row } from './store.ts';
+import { subjectsOfPayment, subjectsOfTransfer } from './switches.ts';
+import {
+  createTransfers,
+  currentTransfer,
+  holdTransfer,
+  takeBackTransfer,
+  transfersOf,
+} from './transfers.ts';
 
 /** "Maximum 15 key-value pairs, 256 characters (maximum) each." */
 const notes = z
@@ -42,6 +53,7 @@ const newTransfer = z.strictObject({
   on_hold_until: z.number().int().optional(),
 });
 const newTransfers = z.strictObject({ transfers: z.array(newTransfer).min(1) });
+const newReversal = z.strictObject({ amount: paise.optional(), notes: notes.optional() });
 const hold = z.strictObject({ on_hold: z.boolean(), on_hold_until: z.number().int().optional() });
 const newAccount = z.strictObject({
   type: z.literal('route'),
@@ -52,45 +64,50 @@ const newAccount = z.strictObject({
   contact_name: z.string().min(4).max(255),
   profile: z.looseObject({ category: z.string(), subcategory: z.string() }),
 });
-const page = z.object({
-  count: z.coerce.number().int().min(1).max(100).default(10),
-  skip: z.coerce.number().int().min(0).default(0),
-  payment_id: z.string().optional(),
-  /** Unix seconds. */
-  from: z.coerce.number().int().min(0).default(0),
-});
+const qrCodePage = page.extend({ payment_id: z.string().optional() });
 
 type Params = Record<string, string>;
 const param = (params: Params, name: string) => params[name] ?? '';
 
 function addQrCodeRoutes(router: Router, gateway: SimulatedGateway): void {
+  const showQrCode = ({ entity }: Row<'qrCodes'>) => shownQrCode(gateway, entity);
   router.post('/v1/payments/qr_codes', (ctx) => {
-    ctx.body = createQrCode(gateway, newQrCode.parse(ctx.request.body));
+    const qrCode = createQrCode(gateway, newQrCode.parse(ctx.request.body));
+    ctx.body = shownQrCode(gateway, qrCode);
   });
   router.get('/v1/payments/qr_codes', (ctx) => {
-    const { payment_id: paymentId, from, ...slice } = page.parse(ctx.query);
+    const { payment_id: paymentId, ...slice } = qrCodePage.parse(ctx.query);
     const all = () =>
       gateway.store
         .all('qrCodes')
-        .filter(({ entity }) => entity.created_at >= from)
-        .map(({ entity }) => currentQrCode(gateway, entity.id).entity);
+        .filter(({ entity }) => entity.created_at >= slice.from)
+        .map(({ entity }) => currentQrCode(gateway, entity.id));
     const found = paymentId === undefined ? all() : qrCodesOfPayment(gateway, paymentId);
-    ctx.body = collection(found, slice);
+    const subjects = ({ entity }: Row<'qrCodes'>) => [entity.id];
+    ctx.body = listOf(gateway, found, { subjects, show: showQrCode, page: slice });
   });
   router.get('/v1/payments/qr_codes/:id', (ctx) => {
-    ctx.body = currentQrCode(gateway, param(ctx.params, 'id')).entity;
+    ctx.body = showQrCode(currentQrCode(gateway, param(ctx.params, 'id')));
   });
   router.post('/v1/payments/qr_codes/:id/close', (ctx) => {
-    ctx.body = closeQrCode(gateway, param(ctx.params, 'id'));
+    ctx.body = shownQrCode(gateway, closeQrCode(gateway, param(ctx.params, 'id')));
   });
   router.get('/v1/payments/qr_codes/:id/payments', (ctx) => {
-    ctx.body = collection(paymentsOf(gateway, param(ctx.params, 'id')), page.parse(ctx.query));
+    ctx.body = listOf(gateway, paymentsOf(gateway, param(ctx.params, 'id')), {
+      subjects: (row) => subjectsOfPayment(gateway, row),
+      show: (row) => shownPayment(gateway, row),
+      page: page.parse(ctx.query),
+    });
   });
 }
 
 function addPaymentRoutes(router: Router, gateway: SimulatedGateway): void {
+  /** The subjects of what belongs to a payment. */
+  const subjects = ({ entity }: Row<'refunds' | 'disputes'>) =>
+    subjectsOfPayment(gateway, requireRow(gateway, 'payments', entity.payment_id));
+  const show = ({ entity }: Row<'refunds' | 'disputes'>) => entity;
   router.get('/v1/payments/:id', (ctx) => {
-    ctx.body = requireRow(gateway, 'payments', param(ctx.params, 'id')).entity;
+    ctx.body = shownPayment(gateway, requireRow(gateway, 'payments', param(ctx.params, 'id')));
   });
   router.post('/v1/payments/:id/refund', (ctx) => {
     const key = ctx.get('x-refund-idempotency') || undefined;
@@ -98,11 +115,12 @@ function addPaymentRoutes(router: Router, gateway: SimulatedGateway): void {
     ctx.body = refundPayment(gateway, param(ctx.params, 'id'), input, key);
   });
   router.get('/v1/payments/:id/refunds', (ctx) => {
-    ctx.body = collection(refundsOf(gateway, param(ctx.params, 'id')), page.parse(ctx.query));
+    const refunds = refundsOf(gateway, param(ctx.params, 'id'));
+    ctx.body = listOf(gateway, refunds, { subjects, show, page: page.parse(ctx.query) });
   });
   router.get('/v1/disputes', (ctx) => {
-    const disputes = gateway.store.all('disputes').map(({ entity }) => entity);
-    ctx.body = collection(disputes, page.parse(ctx.query));
+    const disputes = gateway.store.all('disputes');
+    ctx.body = listOf(gateway, disputes, { subjects, show, page: page.parse(ctx.query) });
   });
   router.get('/v1/disputes/:id', (ctx) => {
     ctx.body = requireRow(gateway, 'disputes', param(ctx.params, 'id')).entity;
@@ -113,20 +131,34 @@ function addPaymentRoutes(router: Router, gateway: SimulatedGateway): void {
 }
 
 function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
+  const show = (transfer: Transfer) => shownTransfer(gateway, transfer);
   router.post('/v1/payments/:id/transfers', (ctx) => {
     const { transfers } = newTransfers.parse(ctx.request.body);
     const made = createTransfers(gateway, param(ctx.params, 'id'), transfers);
-    ctx.body = { entity: 'collection', count: made.length, items: made };
+    ctx.body = { entity: 'collection', count: made.length, items: made.map(show) };
   });
   router.get('/v1/payments/:id/transfers', (ctx) => {
-    ctx.body = collection(transfersOf(gateway, param(ctx.params, 'id')), page.parse(ctx.query));
+    const transfers = transfersOf(gateway, param(ctx.params, 'id'));
+    ctx.body = listOf(
+      gateway,
+      transfers.map((entity) => ({ entity })),
+      {
+        subjects: ({ entity }) => subjectsOfTransfer(gateway, entity),
+        show: ({ entity }) => show(entity),
+        page: WHOLE_LIST,
+      },
+    );
   });
   router.get('/v1/transfers/:id', (ctx) => {
-    ctx.body = requireRow(gateway, 'transfers', param(ctx.params, 'id')).entity;
+    ctx.body = show(currentTransfer(gateway, param(ctx.params, 'id')));
+  });
+  router.post('/v1/transfers/:id/reversals', (ctx) => {
+    const { amount } = newReversal.parse(ctx.request.body ?? {});
+    ctx.body = takeBackTransfer(gateway, param(ctx.params, 'id'), amount);
   });
   router.patch('/v1/transfers/:id', (ctx) => {
     const { on_hold: onHold } = hold.parse(ctx.request.body);
-    ctx.body = holdTransfer(gateway, param(ctx.params, 'id'), onHold);
+    ctx.body = show(holdTransfer(gateway, param(ctx.params, 'id'), onHold));
   });
   router.post('/v2/accounts', (ctx) => {
     const { type, ...input } = newAccount.parse(ctx.request.body);
@@ -134,6 +166,9 @@ function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
   });
   router.get('/v2/accounts/:id', (ctx) => {
     ctx.body = requireRow(gateway, 'accounts', param(ctx.params, 'id')).entity;
+  });
+  router.get('/v1/beta/accounts/:id', (ctx) => {
+    ctx.body = betaAccount(gateway, param(ctx.params, 'id'));
   });
 }
 
@@ -143,7 +178,7 @@ function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
  * @param guards middleware of every route
  */
 export function createApiRouter(gateway: SimulatedGateway, guards: readonly Middleware[]): Router {
-  const router = createRouter(guards);
+  const router = createRouter([...guards, refuseUnknownQuery(gateway)]);
   addQrCodeRoutes(router, gateway);
   addPaymentRoutes(router, gateway);
   addRouteRoutes(router, gateway);

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { SimulatorLog } from './gateway.ts';
 import type { Store, CallbackEvent } from './store.ts';
+import { switchOf } from './switches.ts';
 
 /** How callbacks are sent. */
 export interface SenderOptions {
@@ -18,6 +19,9 @@ export interface SenderOptions {
 export interface CallbackSender {
   /** Sends an event after a delay, with retries until it is accepted or fails. Never throws. */
   send(eventId: string, delayMs: number): Promise<void>;
+  /** Whether no callback is sent until `enable`. */
+  isDisabled(): boolean;
+  enable(): void;
   /** Interrupts every wait and every request; waiting events stay in the journal. */
   close(): Promise<void>;
 }
@@ -49,11 +53,17 @@ async function post(options: SenderOptions, dispatcher: Agent, event: CallbackEv
   }
 }
 
+/** The only endpoint. */
+const ENDPOINT = 'service';
+
 /** Sends as Razorpay does: signed, at least once, with retries after anything but a 2xx. */
 export function createCallbackSender(options: SenderOptions): CallbackSender {
   const { store, retryDelaysMs, log } = options;
   const agent = new Agent({ connections: 32 });
   const closing = new AbortController();
+  const isDisabled = () => store.get('callbackEndpoints', ENDPOINT)?.isDisabled ?? false;
+  const disable = (isNowDisabled: boolean) =>
+    store.commit({ callbackEndpoints: { [ENDPOINT]: { isDisabled: isNowDisabled } } });
   const wait = (delayMs: number) => delay(delayMs, undefined, { signal: closing.signal });
 
   function write(eventId: string, change: Partial<CallbackEvent>): void {
@@ -73,9 +83,14 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
     }
   }
 
+  /** @returns whether the event has ended */
   async function attempt(eventId: string): Promise<boolean> {
     const event = store.get('events', eventId);
     if (event === undefined) return true;
+    if (isDisabled()) {
+      record(eventId, { state: 'dropped', lastOutcome: 'callbacks are disabled' });
+      return true;
+    }
     const { isAccepted, outcome } = await post(options, agent, event);
     const attempts = (store.get('events', eventId)?.attempts ?? 0) + 1;
     record(eventId, { attempts, lastOutcome: outcome, ...(isAccepted && { state: 'accepted' }) });
@@ -89,6 +104,7 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
     }
     if (await attempt(eventId)) return;
     record(eventId, { state: 'failed' });
+    if (switchOf(options, 'disableCallbacks')) disable(true);
     log.warn({ eventId }, 'a callback was given up');
   }
 
@@ -102,6 +118,8 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
         if (!closing.signal.aborted) log.warn({ err, eventId }, 'a callback could not be sent');
       }
     },
+    isDisabled,
+    enable: () => disable(false),
     async close() {
       closing.abort();
       await agent.destroy();

@@ -105,6 +105,9 @@ export interface Callbacks {
   /** Sends the held events one after the other. @returns their number */
   release(order: ReleaseOrder): number;
   resend(eventId: string): void;
+  /** Whether no event is sent until `enable`, because one has failed for good. */
+  isDisabled(): boolean;
+  enable(): void;
   /** Sends the events that an earlier process did not complete. */
   resume(): void;
   /** Resolves when no callback is under way. */
@@ -148,6 +151,8 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
     },
 
     resend: (eventId) => start(eventId),
+    isDisabled: () => sender.isDisabled(),
+    enable: () => sender.enable(),
     resume() {
       for (const { id, state } of store.all('events')) if (state === 'waiting') start(id);
     },

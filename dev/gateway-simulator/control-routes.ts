@@ -1,13 +1,22 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
+import { changeAccount } from './accounts.ts';
+import { addToBalance, totals } from './balance.ts';
+import { ageEntities } from './clock.ts';
+import { openDispute, updateDisputeStatus } from './disputes.ts';
+import { ACCOUNT_STATUSES, ACTIVATIONS } from './entities.ts';
 import { type Faults, addRefusal, liftRefusal } from './faults.ts';
-import { type SimulatedGateway, ageEntities, totals } from './gateway.ts';
+import type { SimulatedGateway } from './gateway.ts';
 import { createRouter } from './middleware.ts';
-import { failQrCode, updateDisputeStatus, openDispute, payQrCode } from './payments.ts';
+import { capturePayment, failQrCode, payQrCode, voidPayment } from './payments.ts';
 import { expireQrCode } from './qr-codes.ts';
 import type { Random } from './random.ts';
-import { endRefund, refundPayment, setRefundsPending } from './refunds.ts';
+import { endRefund, refundPayment } from './refunds.ts';
+import { shownPayment, shownQrCode, shownTransfer } from './shown.ts';
+import { SWITCH_DEFAULTS, setSwitches, switchesBySubject } from './switches.ts';
+import { FAILURE_REASONS } from './transfer-errors.ts';
+import { endTransfer } from './transfers.ts';
 
 /** What the control routes change. */
 export interface ControlDeps {
@@ -46,9 +55,14 @@ const refusal = z.strictObject({
   cause: z.enum(['account_closed', 'refund_window_over']),
   subjectId: z.string().nullable().default(null),
 });
-const behaviour = z.strictObject({
-  refundsStartPending: z.boolean().optional(),
-  honourIdempotencyKeys: z.boolean().optional(),
+const accountChange = z.strictObject({
+  status: z.enum(ACCOUNT_STATUSES).optional(),
+  activation: z.enum(ACTIVATIONS).optional(),
+  ageSeconds: z.number().int().min(0).optional(),
+});
+const transferEnd = z.strictObject({
+  status: z.enum(['processed', 'failed']),
+  reason: z.enum(FAILURE_REASONS).default('insufficient_balance'),
 });
 
 const dashboardRefund = z.strictObject({
@@ -65,13 +79,21 @@ const idOf = (params: Record<string, string>) => params['id'] ?? '';
 
 function addBuyerControls(router: Router, { gateway }: ControlDeps): void {
   router.post('/simulator/qr_codes/:id/pay', (ctx) => {
-    ctx.body = payQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+    const row = payQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+    ctx.body = shownPayment(gateway, row);
   });
   router.post('/simulator/qr_codes/:id/fail', (ctx) => {
-    ctx.body = failQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+    const row = failQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+    ctx.body = shownPayment(gateway, row);
   });
   router.post('/simulator/qr_codes/:id/expire', (ctx) => {
-    ctx.body = expireQrCode(gateway, idOf(ctx.params));
+    ctx.body = shownQrCode(gateway, expireQrCode(gateway, idOf(ctx.params)));
+  });
+  router.post('/simulator/payments/:id/capture', (ctx) => {
+    ctx.body = shownPayment(gateway, capturePayment(gateway, idOf(ctx.params)));
+  });
+  router.post('/simulator/payments/:id/void', (ctx) => {
+    ctx.body = shownPayment(gateway, voidPayment(gateway, idOf(ctx.params)));
   });
 }
 
@@ -101,7 +123,8 @@ function addFaultControls(router: Router, { faults, refuseConnectionsFor }: Cont
 function addCallbackControls(router: Router, { gateway, random }: ControlDeps): void {
   const { callbacks, store } = gateway;
   router.get('/simulator/callbacks', (ctx) => {
-    ctx.body = { settings: callbacks.settings, events: store.all('events') };
+    const isDisabled = callbacks.isDisabled();
+    ctx.body = { settings: callbacks.settings, isDisabled, events: store.all('events') };
   });
   router.patch('/simulator/callbacks', (ctx) => {
     callbacks.update(callbackSettings.parse(ctx.request.body));
@@ -111,6 +134,10 @@ function addCallbackControls(router: Router, { gateway, random }: ControlDeps): 
     const order = z.enum(['as_created', 'reversed', 'shuffled']).default('as_created');
     const body = z.strictObject({ order }).parse(ctx.request.body ?? {});
     ctx.body = { released: callbacks.release(body.order) };
+  });
+  router.post('/simulator/callbacks/enable', (ctx) => {
+    callbacks.enable();
+    ctx.body = {};
   });
   router.post('/simulator/callbacks/idle', async (ctx) => {
     await callbacks.idle();
@@ -124,6 +151,15 @@ function addCallbackControls(router: Router, { gateway, random }: ControlDeps): 
     const { seed } = z.strictObject({ seed: z.number().int().min(0) }).parse(ctx.request.body);
     random.seed(seed);
     ctx.body = { seed };
+  });
+}
+
+function addSwitchControls(router: Router, { gateway }: ControlDeps): void {
+  router.get('/simulator/switches', (ctx) => {
+    ctx.body = { switches: switchesBySubject(gateway), defaults: SWITCH_DEFAULTS };
+  });
+  router.patch('/simulator/switches/:id', (ctx) => {
+    ctx.body = setSwitches(gateway, idOf(ctx.params), ctx.request.body);
   });
 }
 
@@ -141,14 +177,17 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
     const body = z.strictObject({ status }).parse(ctx.request.body);
     ctx.body = endRefund(gateway, idOf(ctx.params), body.status);
   });
-  router.patch('/simulator/payments/:id', (ctx) => {
-    const body = z.strictObject({ refundsStartPending: z.boolean() }).parse(ctx.request.body);
-    setRefundsPending(gateway, idOf(ctx.params), body.refundsStartPending);
-    ctx.body = body;
+  router.post('/simulator/transfers/:id/end', (ctx) => {
+    const { status, reason } = transferEnd.parse(ctx.request.body);
+    ctx.body = shownTransfer(gateway, endTransfer(gateway, idOf(ctx.params), status, reason));
   });
-  router.patch('/simulator/behaviour', (ctx) => {
-    Object.assign(gateway.behaviour, behaviour.parse(ctx.request.body));
-    ctx.body = gateway.behaviour;
+  router.patch('/simulator/accounts/:id', (ctx) => {
+    ctx.body = changeAccount(gateway, idOf(ctx.params), accountChange.parse(ctx.request.body));
+  });
+  router.post('/simulator/balance', (ctx) => {
+    const amountPaise = z.number().int().min(1);
+    addToBalance(gateway, z.strictObject({ amountPaise }).parse(ctx.request.body).amountPaise);
+    ctx.body = totals(gateway);
   });
   router.post('/simulator/clock', (ctx) => {
     const seconds = z.number().int().min(1);
@@ -161,7 +200,7 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
   });
 }
 
-/** Reversals: what the gateway's dashboard and the buyer's bank do without its API. */
+/** What the gateway's dashboard and the buyer's bank do without its API. */
 function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
   router.post('/simulator/payments/:id/refund', (ctx) => {
     const { amountPaise, reverseTransfers } = dashboardRefund.parse(ctx.request.body ?? {});
@@ -178,12 +217,13 @@ function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
   });
 }
 
-/** The control API: buyers' actions, faults, callbacks and reversals, for tests and developers. */
+/** The control API: buyers' actions, faults, callbacks, switches and reversals, for tests and developers. */
 export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
   const router = createRouter(guards);
   addBuyerControls(router, deps);
   addFaultControls(router, deps);
   addCallbackControls(router, deps);
+  addSwitchControls(router, deps);
   addMoneyControls(router, deps);
   addDashboardControls(router, deps);
   return router;

@@ -30,7 +30,8 @@ export interface Payment {
   entity: 'payment';
   amount: number;
   currency: 'INR';
-  status: 'captured' | 'refunded' | 'failed';
+  /** A payment that was never captured is `refunded`, too. */
+  status: 'authorized' | 'captured' | 'refunded' | 'failed';
   order_id: null;
   method: 'upi';
   amount_refunded: number;
@@ -41,8 +42,9 @@ export interface Payment {
   email: string;
   contact: string;
   notes: Notes;
-  fee: number;
-  tax: number;
+  /** In paise, with the tax; null until it is captured. */
+  fee: number | null;
+  tax: number | null;
   error_code: string | null;
   error_description: string | null;
   error_source: string | null;
@@ -84,31 +86,64 @@ export interface Dispute {
   created_at: number;
 }
 
+/** Why a transfer failed. */
+export interface TransferError {
+  code: string | null;
+  description: string | null;
+  reason: string | null;
+  field: null;
+  step: string | null;
+  id: string;
+  source: string | null;
+  metadata: null;
+}
+
 /** Money moved to a linked account. */
 export interface Transfer {
   id: string;
   entity: 'transfer';
-  status: 'pending' | 'processed' | 'reversed' | 'partially_reversed';
+  status: 'pending' | 'processed' | 'failed' | 'reversed' | 'partially_reversed';
   source: string;
   recipient: string;
   amount: number;
   currency: 'INR';
   amount_reversed: number;
+  /** In paise, with the tax. */
+  fees: number;
+  tax: number;
   notes: Notes;
   linked_account_notes: readonly string[];
   on_hold: boolean;
   on_hold_until: number | null;
-  settlement_status: 'on_hold' | 'pending';
-  recipient_settlement_id: null;
+  settlement_status: 'on_hold' | 'pending' | 'settled' | null;
+  recipient_settlement_id: string | null;
   created_at: number;
   processed_at: number | null;
+  error: TransferError;
 }
+
+/** Of `/v2/accounts`. Source: api/partners/account-onboarding/entity. */
+export const ACCOUNT_STATUSES = [
+  'created',
+  'activated',
+  'needs_clarification',
+  'under_review',
+  'suspended',
+] as const;
+
+/** Whether the bank account of a linked account is verified. Source: payments/route/faqs. */
+export const ACTIVATIONS = [
+  'activated',
+  'verification_pending',
+  'verification_failed',
+  'not_activated',
+] as const;
 
 /** A merchant's account at the gateway, which receives transfers. */
 export interface LinkedAccount {
   id: string;
   type: 'route';
-  status: 'created';
+  status: (typeof ACCOUNT_STATUSES)[number];
   email: string;
   phone: string;
   contact_name: string;
@@ -117,21 +152,6 @@ export interface LinkedAccount {
   profile: Readonly<Record<string, unknown>>;
   notes: Notes;
   created_at: number;
-}
-
-/** The form of every list. */
-export type Collection<Item> = { entity: 'collection'; count: number; items: Item[] };
-
-/** The `count` and `skip` of every list: 10 by default, 100 at most, the newest first. */
-export interface Page {
-  count: number;
-  skip: number;
-}
-
-/** A page, newest first, of items that are given oldest first. */
-export function collection<Item>(oldestFirst: readonly Item[], { count, skip }: Page) {
-  const items = oldestFirst.toReversed().slice(skip, skip + count);
-  return { entity: 'collection', count: items.length, items } satisfies Collection<Item>;
 }
 
 /** An error response of the API. Source: api/errors, `{error: {code, description, …}}`. */

@@ -1,9 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { type Dispute, type Payment, type QrCode, badRequest } from './entities.ts';
-import { type SimulatedGateway, balanceChange, requireRow, publish } from './gateway.ts';
+import { balanceChange } from './balance.ts';
+import { type Payment, type QrCode, badRequest } from './entities.ts';
+import { NO_FEE, feeOfPayment } from './fees.ts';
+import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
 import { currentQrCode } from './qr-codes.ts';
 import { newId } from './random.ts';
-import type { Row } from './store.ts';
+import { shownPayment, shownQrCode } from './shown.ts';
+import type { Changes, Row } from './store.ts';
+import { subjectsOfPayment, switchOf } from './switches.ts';
 
 /** Razorpay's test address from which payments succeed. */
 export const SUCCESS_VPA = 'success@razorpay';
@@ -38,51 +42,85 @@ function newPayment(
   gateway: SimulatedGateway,
   qrCode: QrCode,
   attempt: Attempt,
-  captured: boolean,
+  status: 'authorized' | 'failed',
 ): Payment {
+  const isFailed = status === 'failed';
   return {
     id: newId('pay_'),
     entity: 'payment',
     amount: attempt.amountPaise ?? qrCode.payment_amount,
     currency: 'INR',
-    status: captured ? 'captured' : 'failed',
+    status,
     order_id: null,
     method: 'upi',
     amount_refunded: 0,
     refund_status: null,
-    captured,
+    captured: false,
     description: 'QRv2 Payment',
-    vpa: attempt.vpa ?? (captured ? SUCCESS_VPA : FAILURE_VPA),
+    vpa: attempt.vpa ?? (isFailed ? FAILURE_VPA : SUCCESS_VPA),
     email: 'void@razorpay.com',
     contact: '+919000090000',
     // As in the sample of qr_code.credited: a payment has the notes of its QR code.
     notes: qrCode.notes,
-    fee: 0,
-    tax: 0,
-    ...(captured ? NO_ERROR : DECLINED),
-    acquirer_data: { rrn: captured ? String(randomInt(1e11, 1e12)) : null },
+    fee: null,
+    tax: null,
+    ...(isFailed ? DECLINED : NO_ERROR),
+    acquirer_data: { rrn: isFailed ? null : String(randomInt(1e11, 1e12)) },
     created_at: gateway.now(),
   };
 }
 
-function rowsFor(row: Row<'qrCodes'>, qrCode: QrCode, payment: Payment) {
-  const paymentIds = [...row.paymentIds, payment.id];
-  const paymentRow = { entity: payment, qrCodeId: qrCode.id, refundIds: [], transferIds: [] };
-  return {
-    qrCodes: { [qrCode.id]: { entity: qrCode, paymentIds } },
-    payments: { [payment.id]: paymentRow },
-  };
+const newRow = (payment: Payment, qrCodeId: string): Row<'payments'> => ({
+  entity: payment,
+  qrCodeId,
+  refundIds: [],
+  transferIds: [],
+});
+
+/** The QR code with one more payment. */
+const withPayment = (row: Row<'qrCodes'>, payment: Payment): Row<'qrCodes'> => ({
+  ...row,
+  paymentIds: [...row.paymentIds, payment.id],
+});
+
+/** The QR code once it is paid. A late payment does not change why it was closed. */
+function asPaid(gateway: SimulatedGateway, { entity, ...rest }: Row<'qrCodes'>): Row<'qrCodes'> {
+  const closing = { status: 'closed', closed_at: gateway.now(), close_reason: 'paid' } as const;
+  return { ...rest, entity: { ...entity, ...(entity.status === 'active' && closing) } };
 }
 
-function afterCapture(gateway: SimulatedGateway, qrCode: QrCode, amountPaise: number): QrCode {
-  const closing = { status: 'closed', closed_at: gateway.now(), close_reason: 'paid' } as const;
-  return {
-    ...qrCode,
-    // A late payment does not change why the QR code was closed.
-    ...(qrCode.status === 'active' && closing),
-    payments_amount_received: qrCode.payments_amount_received + amountPaise,
-    payments_count_received: qrCode.payments_count_received + 1,
+const rowsFor = (row: Row<'payments'>, qrCode: Row<'qrCodes'>): Changes => ({
+  payments: { [row.entity.id]: row },
+  qrCodes: { [row.qrCodeId]: qrCode },
+});
+
+/** Captures a payment, whose amount less its fee the platform then has. */
+function capture(
+  gateway: SimulatedGateway,
+  authorized: Row<'payments'>,
+  qrCode: Row<'qrCodes'>,
+): Row<'payments'> {
+  const { amount } = authorized.entity;
+  const hasFee = switchOf(gateway, 'fees', subjectsOfPayment(gateway, authorized));
+  const { feePaise, taxPaise } = hasFee ? feeOfPayment(amount) : NO_FEE;
+  const captured = { status: 'captured', captured: true, fee: feePaise, tax: taxPaise } as const;
+  const row = { ...authorized, entity: { ...authorized.entity, ...captured } };
+  const paid = asPaid(gateway, qrCode);
+  const credited = {
+    ...paid.entity,
+    payments_amount_received: paid.entity.payments_amount_received + amount,
+    payments_count_received: paid.entity.payments_count_received + 1,
   };
+  const changes = {
+    ...rowsFor(row, { ...paid, entity: credited }),
+    ...balanceChange(gateway, amount - feePaise),
+  };
+  const payment = shownPayment(gateway, row);
+  publish(gateway, changes, [
+    { name: 'payment.captured', entities: { payment } },
+    { name: 'qr_code.credited', entities: { payment, qr_code: shownQrCode(gateway, credited) } },
+  ]);
+  return row;
 }
 
 /** @throws RazorpayError 400 when the QR code is closed, unless the attempt is `late` */
@@ -97,103 +135,84 @@ function requirePayable(
 }
 
 /**
- * The buyer pays. A payment by QR code is captured immediately.
+ * The buyer pays. A payment by QR code is captured immediately, or is authorized until a control call
+ * captures or voids it.
  *
  * @throws RazorpayError 400 when the QR code is closed, unless the attempt is `late`
  */
-export function payQrCode(gateway: SimulatedGateway, qrCodeId: string, attempt: Attempt): Payment {
+export function payQrCode(
+  gateway: SimulatedGateway,
+  qrCodeId: string,
+  attempt: Attempt,
+): Row<'payments'> {
   if (attempt.vpa === FAILURE_VPA) return failQrCode(gateway, qrCodeId, attempt);
-  const row = requirePayable(gateway, qrCodeId, attempt);
-  const payment = newPayment(gateway, row.entity, attempt, true);
-  const qrCode = afterCapture(gateway, row.entity, payment.amount);
-  const changes = { ...rowsFor(row, qrCode, payment), ...balanceChange(gateway, payment.amount) };
-  publish(gateway, changes, [
-    { name: 'payment.captured', entities: { payment } },
-    { name: 'qr_code.credited', entities: { payment, qr_code: qrCode } },
-  ]);
-  return payment;
+  const before = requirePayable(gateway, qrCodeId, attempt);
+  const payment = newPayment(gateway, before.entity, attempt, 'authorized');
+  const row = newRow(payment, qrCodeId);
+  const qrCode = withPayment(before, payment);
+  const waits = switchOf(gateway, 'paymentsStartAuthorized', [qrCodeId]);
+  if (!waits) return capture(gateway, row, qrCode);
+  // The buyer has paid: a single-use QR code takes no second payment.
+  const newEvent = {
+    name: 'payment.authorized',
+    entities: { payment: shownPayment(gateway, row) },
+  };
+  publish(gateway, rowsFor(row, asPaid(gateway, qrCode)), [newEvent]);
+  return row;
 }
 
 /** The buyer's attempt fails; the QR code stays open. */
-export function failQrCode(gateway: SimulatedGateway, qrCodeId: string, attempt: Attempt): Payment {
-  const row = requirePayable(gateway, qrCodeId, attempt);
-  const payment = newPayment(gateway, row.entity, attempt, false);
-  const newEvent = { name: 'payment.failed', entities: { payment } };
-  publish(gateway, rowsFor(row, row.entity, payment), [newEvent]);
-  return payment;
+export function failQrCode(
+  gateway: SimulatedGateway,
+  qrCodeId: string,
+  attempt: Attempt,
+): Row<'payments'> {
+  const before = requirePayable(gateway, qrCodeId, attempt);
+  const payment = newPayment(gateway, before.entity, attempt, 'failed');
+  const row = newRow(payment, qrCodeId);
+  const newEvent = { name: 'payment.failed', entities: { payment: shownPayment(gateway, row) } };
+  publish(gateway, rowsFor(row, withPayment(before, payment)), [newEvent]);
+  return row;
+}
+
+function requireAuthorized(gateway: SimulatedGateway, id: string): Row<'payments'> {
+  const row = requireRow(gateway, 'payments', id);
+  if (row.entity.status !== 'authorized') {
+    throw badRequest(`The payment is ${row.entity.status} already`);
+  }
+  return row;
+}
+
+/** Captures an authorized payment. @throws RazorpayError 400 when it has another status */
+export function capturePayment(gateway: SimulatedGateway, id: string): Row<'payments'> {
+  const row = requireAuthorized(gateway, id);
+  return capture(gateway, row, currentQrCode(gateway, row.qrCodeId));
+}
+
+/**
+ * Returns an authorized payment to the buyer without a callback, as Razorpay does when it was not captured
+ * within 3 days (payments/payments, payments/payments/capture-settings) or 5 days
+ * (payments/payments/capture-settings/api).
+ *
+ * @throws RazorpayError 400 when it has another status
+ */
+export function voidPayment(gateway: SimulatedGateway, id: string): Row<'payments'> {
+  const row = requireAuthorized(gateway, id);
+  const { amount } = row.entity;
+  const voided = { status: 'refunded', amount_refunded: amount, refund_status: 'full' } as const;
+  const changed = { ...row, entity: { ...row.entity, ...voided } };
+  publish(gateway, { payments: { [id]: changed } });
+  return changed;
 }
 
 /** All attempts on a QR code, oldest first. */
-export function paymentsOf(gateway: SimulatedGateway, qrCodeId: string): Payment[] {
+export function paymentsOf(gateway: SimulatedGateway, qrCodeId: string): Row<'payments'>[] {
   const { paymentIds } = currentQrCode(gateway, qrCodeId);
-  return paymentIds.map((id) => requireRow(gateway, 'payments', id).entity);
+  return paymentIds.map((id) => requireRow(gateway, 'payments', id));
 }
 
 /** The QR code of a payment; empty for an unknown payment. */
-export function qrCodesOfPayment(gateway: SimulatedGateway, paymentId: string): QrCode[] {
+export function qrCodesOfPayment(gateway: SimulatedGateway, paymentId: string): Row<'qrCodes'>[] {
   const row = gateway.store.get('payments', paymentId);
-  return row === undefined ? [] : [currentQrCode(gateway, row.qrCodeId).entity];
-}
-
-/** How long the platform may respond to the buyer's bank. */
-const RESPOND_WITHIN_SECONDS = 7 * 24 * 3600;
-
-function storeDispute(
-  gateway: SimulatedGateway,
-  name: string,
-  dispute: Dispute,
-  takenPaise: number,
-): Dispute {
-  const payment = requireRow(gateway, 'payments', dispute.payment_id).entity;
-  const changes = {
-    disputes: { [dispute.id]: { entity: dispute } },
-    ...balanceChange(gateway, -takenPaise),
-  };
-  publish(gateway, changes, [{ name: `payment.dispute.${name}`, entities: { payment, dispute } }]);
-  return dispute;
-}
-
-/** The buyer's bank opens a chargeback of a payment or of a part of it. */
-export function openDispute(
-  gateway: SimulatedGateway,
-  paymentId: string,
-  amountPaise?: number,
-): Dispute {
-  const { entity: payment } = requireRow(gateway, 'payments', paymentId);
-  if (!payment.captured) throw badRequest('The payment status should be captured');
-  const amount = amountPaise ?? payment.amount;
-  if (amount > payment.amount) throw badRequest('The amount is greater than the amount captured');
-  const dispute: Dispute = {
-    id: newId('disp_'),
-    entity: 'dispute',
-    payment_id: paymentId,
-    amount,
-    currency: 'INR',
-    amount_deducted: 0,
-    reason_code: 'goods_or_services_not_received_or_partially_received',
-    respond_by: gateway.now() + RESPOND_WITHIN_SECONDS,
-    status: 'open',
-    phase: 'chargeback',
-    created_at: gateway.now(),
-  };
-  return storeDispute(gateway, 'created', dispute, 0);
-}
-
-/** Changes the status of an open chargeback. A lost one is debited from the platform's balance. */
-export function updateDisputeStatus(
-  gateway: SimulatedGateway,
-  id: string,
-  status: Exclude<Dispute['status'], 'open'>,
-): Dispute {
-  const { entity } = requireRow(gateway, 'disputes', id);
-  if (entity.status !== 'open' && entity.status !== 'under_review') {
-    throw badRequest('The dispute has ended');
-  }
-  const takenPaise = status === 'lost' ? entity.amount : 0;
-  return storeDispute(
-    gateway,
-    status,
-    { ...entity, status, amount_deducted: takenPaise },
-    takenPaise,
-  );
+  return row === undefined ? [] : [currentQrCode(gateway, row.qrCodeId)];
 }

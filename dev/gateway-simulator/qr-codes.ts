@@ -1,7 +1,9 @@
 import { type Notes, type QrCode, badRequest } from './entities.ts';
 import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
 import { newId } from './random.ts';
+import { shownQrCode } from './shown.ts';
 import type { Row } from './store.ts';
+import { switchOf } from './switches.ts';
 
 /** The body of api/qr-codes/create. */
 export interface NewQrCode {
@@ -11,15 +13,15 @@ export interface NewQrCode {
   notes?: Notes | undefined;
 }
 
-/** api/qr-codes/create: at least 2 minutes; a later `close_by` is reduced to 2 hours. */
-const MIN_LIFETIME_SECONDS = 120;
+/** api/qr-codes/create: a later `close_by` is reduced to 2 hours. */
 const MAX_LIFETIME_SECONDS = 7200;
 
-function closeByOf(input: number | undefined, now: number): number {
+function closeByOf(gateway: SimulatedGateway, input: number | undefined, now: number): number {
   const latest = now + MAX_LIFETIME_SECONDS;
   if (input === undefined) return latest;
-  if (input < now + MIN_LIFETIME_SECONDS) {
-    throw badRequest('close_by should be at least 2 minutes after the current time');
+  const minutes = switchOf(gateway, 'closeByMinutes');
+  if (input < now + minutes * 60) {
+    throw badRequest(`close_by should be at least ${minutes} minutes after the current time`);
   }
   return Math.min(input, latest);
 }
@@ -39,8 +41,14 @@ function imageContent(id: string, { payment_amount, description = '' }: NewQrCod
   return `upi://pay?${query.join('&')}`;
 }
 
-/** Creates a QR code for one payment of a fixed amount, the only kind that is simulated. */
+/**
+ * Creates a QR code for one payment of a fixed amount, the only kind that is simulated.
+ *
+ * @throws RazorpayError 400 while new QR codes are refused
+ */
 export function createQrCode(gateway: SimulatedGateway, input: NewQrCode): QrCode {
+  const refusal = switchOf(gateway, 'qrCodesRefused');
+  if (refusal !== null) throw badRequest(refusal);
   const now = gateway.now();
   const id = newId('qr_');
   const entity: QrCode = {
@@ -58,11 +66,12 @@ export function createQrCode(gateway: SimulatedGateway, input: NewQrCode): QrCod
     payments_amount_received: 0,
     payments_count_received: 0,
     notes: input.notes ?? {},
-    close_by: closeByOf(input.close_by, now),
+    close_by: closeByOf(gateway, input.close_by, now),
     closed_at: null,
     close_reason: null,
   };
-  publish(gateway, { qrCodes: { [id]: { entity, paymentIds: [] } } });
+  const newEvent = { name: 'qr_code.created', entities: { qr_code: shownQrCode(gateway, entity) } };
+  publish(gateway, { qrCodes: { [id]: { entity, paymentIds: [] } } }, [newEvent]);
   return entity;
 }
 
@@ -90,7 +99,7 @@ export function closeQrCode(gateway: SimulatedGateway, id: string): QrCode {
     closed_at: gateway.now(),
     close_reason: 'on_demand',
   };
-  const newEvent = { name: 'qr_code.closed', entities: { qr_code: entity } };
+  const newEvent = { name: 'qr_code.closed', entities: { qr_code: shownQrCode(gateway, entity) } };
   publish(gateway, { qrCodes: { [id]: { ...row, entity } } }, [newEvent]);
   return entity;
 }

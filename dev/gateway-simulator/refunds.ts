@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
+import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
 import type { NewEvent } from './callbacks.ts';
 import type { Notes, Payment, Refund, Transfer } from './entities.ts';
 import { RazorpayError, badRequest } from './entities.ts';
 import { assertNotRefused } from './faults.ts';
-import type { SimulatedGateway } from './gateway.ts';
-import { balanceChange, requireRow, platformBalancePaise, publish } from './gateway.ts';
+import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
 import { newId } from './random.ts';
+import { shownPayment } from './shown.ts';
 import type { Changes, Row } from './store.ts';
-import { reverseTransfer, transfersOf, unreversedPaise } from './transfers.ts';
+import { subjectsOfPayment, switchOf } from './switches.ts';
+import { reverseTransfer, transfersOf } from './transfers.ts';
 
 /** The body of a refund request, amount in paise; without it, the rest of the payment. */
 export interface NewRefund {
@@ -57,7 +59,7 @@ function newRefund(
   amountPaise: number,
   input: NewRefund,
 ): Refund {
-  const isPending = gateway.behaviour.refundsStartPending || row.refundsStartPending === true;
+  const isPending = switchOf(gateway, 'refundsStartPending', subjectsOfPayment(gateway, row));
   return {
     id: newId('rfnd_'),
     entity: 'refund',
@@ -93,9 +95,13 @@ function reversedPaise(gateway: SimulatedGateway, transfers: readonly Transfer[]
   return totalReversedPaise(transfers) - totalReversedPaise(before);
 }
 
-function refundEvents(refund: Refund, payment: Payment): NewEvent[] {
-  if (refund.status === 'pending') return [];
-  return [{ name: `refund.${refund.status}`, entities: { refund, payment } }];
+function refundEvent(
+  gateway: SimulatedGateway,
+  name: 'created' | 'processed' | 'failed',
+  refund: Refund,
+  row: Row<'payments'>,
+): NewEvent {
+  return { name: `refund.${name}`, entities: { refund, payment: shownPayment(gateway, row) } };
 }
 
 function createRefund(
@@ -115,15 +121,26 @@ function createRefund(
     );
   }
   const refund = newRefund(gateway, row, amountPaise, input);
-  const entity = withRefunded(payment, amountPaise);
+  const refunded = {
+    ...row,
+    entity: withRefunded(payment, amountPaise),
+    refundIds: [...row.refundIds, refund.id],
+  };
   const changes: Changes = {
     refunds: { [refund.id]: { entity: refund } },
-    payments: { [payment.id]: { ...row, entity, refundIds: [...row.refundIds, refund.id] } },
+    payments: { [payment.id]: refunded },
     transfers: Object.fromEntries(taken.map((transfer) => [transfer.id, { entity: transfer }])),
     ...balanceChange(gateway, balanceDeltaPaise),
     ...idempotencyChanges(refund),
   };
-  publish(gateway, changes, refundEvents(refund, entity));
+  // A refund that is processed at once has both events, as in the samples of webhooks/refunds.
+  const names =
+    refund.status === 'pending' ? (['created'] as const) : (['created', 'processed'] as const);
+  publish(
+    gateway,
+    changes,
+    names.map((name) => refundEvent(gateway, name, refund, refunded)),
+  );
   return refund;
 }
 
@@ -138,10 +155,20 @@ function assertKeyForm(key: string): void {
   }
 }
 
+/** @throws RazorpayError 409 as often as the switch says, for a key that has made no refund yet */
+function assertNotInProgress(gateway: SimulatedGateway, key: string, subjects: string[]): void {
+  const count = gateway.store.get('requestsInProgress', key)?.count ?? 0;
+  if (count >= switchOf(gateway, 'refundsInProgress', subjects)) return;
+  publish(gateway, { requestsInProgress: { [key]: { count: count + 1 } } });
+  const description = 'Another request with the same idempotency key is still in progress.';
+  throw new RazorpayError(409, description);
+}
+
 /**
  * Refunds a payment, or returns the refund that was created with the same idempotency key.
  *
  * @throws RazorpayError 400 when the refund is not allowed, 409 for the same key with another body
+ *   or with a request in progress
  */
 export function refundPayment(
   gateway: SimulatedGateway,
@@ -150,13 +177,16 @@ export function refundPayment(
   idempotencyKey: string | undefined,
 ): Refund {
   const row = requireRow(gateway, 'payments', paymentId);
-  const isIdempotent = idempotencyKey !== undefined && gateway.behaviour.honourIdempotencyKeys;
-  if (!isIdempotent) return createRefund(gateway, row, input, () => ({}));
+  const subjects = subjectsOfPayment(gateway, row);
+  const isHonoured = switchOf(gateway, 'honourIdempotencyKeys', subjects);
+  if (idempotencyKey === undefined || !isHonoured)
+    return createRefund(gateway, row, input, () => ({}));
   assertKeyForm(idempotencyKey);
   const text = JSON.stringify([paymentId, input]);
   const bodyHash = createHash('sha256').update(text).digest('hex');
   const earlier = gateway.store.get('idempotencyKeys', idempotencyKey);
   if (earlier === undefined) {
+    assertNotInProgress(gateway, idempotencyKey, subjects);
     const storeKey = ({ id }: Refund): Changes => ({
       idempotencyKeys: { [idempotencyKey]: { bodyHash, refundId: id } },
     });
@@ -165,16 +195,6 @@ export function refundPayment(
   if (earlier.bodyHash === bodyHash) return requireRow(gateway, 'refunds', earlier.refundId).entity;
   const description = 'Different request with the same idempotency key has already been processed.';
   throw new RazorpayError(409, description);
-}
-
-/** Sets whether refunds of a payment stay pending, also after a restart. */
-export function setRefundsPending(
-  gateway: SimulatedGateway,
-  paymentId: string,
-  refundsStartPending: boolean,
-): void {
-  const row = requireRow(gateway, 'payments', paymentId);
-  publish(gateway, { payments: { [paymentId]: { ...row, refundsStartPending } } });
 }
 
 /**
@@ -193,18 +213,18 @@ export function endRefund(
   const refund: Refund = { ...entity, status };
   const row = requireRow(gateway, 'payments', entity.payment_id);
   const backPaise = status === 'failed' ? entity.amount : 0;
-  const payment = withRefunded(row.entity, -backPaise);
+  const payment = { ...row, entity: withRefunded(row.entity, -backPaise) };
   const changes = {
     refunds: { [id]: { entity: refund } },
-    payments: { [payment.id]: { ...row, entity: payment } },
+    payments: { [entity.payment_id]: payment },
     ...balanceChange(gateway, backPaise),
   };
-  publish(gateway, changes, refundEvents(refund, payment));
+  publish(gateway, changes, [refundEvent(gateway, status, refund, payment)]);
   return refund;
 }
 
 /** The refunds of a payment, oldest first. */
-export function refundsOf(gateway: SimulatedGateway, paymentId: string): Refund[] {
+export function refundsOf(gateway: SimulatedGateway, paymentId: string): Row<'refunds'>[] {
   const { refundIds } = requireRow(gateway, 'payments', paymentId);
-  return refundIds.map((id) => requireRow(gateway, 'refunds', id).entity);
+  return refundIds.map((id) => requireRow(gateway, 'refunds', id));
 }

@@ -68,15 +68,14 @@ function openGateway(options: GatewaySimulatorOptions, log: SimulatorLog) {
     random,
     log,
   });
-  const behaviour = { refundsStartPending: false, honourIdempotencyKeys: true };
-  return { store, callbacks, random, behaviour, now: unixSeconds };
+  return { store, callbacks, random, now: unixSeconds };
 }
 
 /**
  * Starts a simulated UPI payment gateway: the part of Razorpay's HTTP API that our adapter uses, with
  * the same shapes, signatures and refusals; a page that acts as the buyer's UPI app; and a control
- * API under `/simulator` for faults. It does not depend on the service. Its entities survive a kill;
- * faults and switches do not survive a restart.
+ * API under `/simulator` for faults. It does not depend on the service. Its entities and switches survive
+ * a kill; faults and the disturbances of callbacks do not survive a restart.
  */
 export async function createGatewaySimulator(
   options: GatewaySimulatorOptions,

@@ -1,5 +1,14 @@
-import type { Dispute, LinkedAccount, Payment, QrCode, Refund, Transfer } from './entities.ts';
+import type {
+  ACTIVATIONS,
+  Dispute,
+  LinkedAccount,
+  Payment,
+  QrCode,
+  Refund,
+  Transfer,
+} from './entities.ts';
 import { openJournal } from './journal.ts';
+import type { SwitchSettings } from './switches.ts';
 
 /** A permanent refusal, until it is lifted. */
 export interface Refusal {
@@ -30,19 +39,27 @@ export interface Tables {
     qrCodeId: string;
     refundIds: readonly string[];
     transferIds: readonly string[];
-    /** Its refunds stay pending until a control call ends them. */
-    refundsStartPending?: boolean;
   };
   refunds: { entity: Refund };
   disputes: { entity: Dispute };
   transfers: { entity: Transfer };
-  accounts: { entity: LinkedAccount };
+  accounts: {
+    entity: LinkedAccount;
+    /** `activation_details.status` of the beta API; `activated` if absent. */
+    activation?: (typeof ACTIVATIONS)[number];
+  };
   /** The refund and the body of each `X-Refund-Idempotency`. */
   idempotencyKeys: { bodyHash: string; refundId: string };
-  /** The platform's balance: captured, not refunded, not transferred. One row, `platform`. */
+  /** How many requests were refused with an `X-Refund-Idempotency` that "is still in progress". */
+  requestsInProgress: { count: number };
+  /** `platform`: captured or added, not refunded, not transferred. `added`: what the platform added. */
   balances: { paise: number };
   refusals: Refusal;
+  /** By subject: the id of a payment, a linked account or a QR code, or `all`. */
+  switches: { subject: string; settings: SwitchSettings };
   events: CallbackEvent;
+  /** One row, `service`: whether callbacks are sent. */
+  callbackEndpoints: { isDisabled: boolean };
 }
 /** The name of a table. */
 export type Table = keyof Tables;
@@ -75,9 +92,12 @@ function emptyMaps(): Maps {
     transfers: new Map(),
     accounts: new Map(),
     idempotencyKeys: new Map(),
+    requestsInProgress: new Map(),
     balances: new Map(),
     refusals: new Map(),
+    switches: new Map(),
     events: new Map(),
+    callbackEndpoints: new Map(),
   };
 }
 

@@ -1,35 +1,14 @@
-import type { LinkedAccount, Notes, Payment, Transfer } from './entities.ts';
-import { badRequest } from './entities.ts';
+import { assertReceivesTransfers } from './accounts.ts';
+import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
+import type { NewEvent } from './callbacks.ts';
+import { type Notes, type Payment, type Transfer, badRequest } from './entities.ts';
 import { assertNotRefused } from './faults.ts';
-import type { SimulatedGateway } from './gateway.ts';
-import { balanceChange, requireRow, platformBalancePaise, publish } from './gateway.ts';
+import { NO_FEE, feeOfTransfer } from './fees.ts';
+import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
 import { newId } from './random.ts';
-import type { Row } from './store.ts';
-
-/** The body of a request for a linked account. */
-export type NewAccount = Pick<
-  LinkedAccount,
-  'email' | 'phone' | 'contact_name' | 'business_type' | 'legal_business_name' | 'profile'
->;
-
-/** Opens a linked account. @throws RazorpayError 400 that names the account with this email */
-export function createAccount(gateway: SimulatedGateway, input: NewAccount): LinkedAccount {
-  const taken = gateway.store.all('accounts').find(({ entity }) => entity.email === input.email);
-  if (taken !== undefined) {
-    const bareId = taken.entity.id.slice('acc_'.length);
-    throw badRequest(`Merchant email already exists for account - ${bareId}.`);
-  }
-  const entity: LinkedAccount = {
-    id: newId('acc_'),
-    type: 'route',
-    status: 'created',
-    ...input,
-    notes: {},
-    created_at: gateway.now(),
-  };
-  publish(gateway, { accounts: { [entity.id]: { entity } } });
-  return entity;
-}
+import { shownTransfer } from './shown.ts';
+import { subjectsOfTransfer, switchOf } from './switches.ts';
+import { type FailureReason, NO_ERROR, errorOf } from './transfer-errors.ts';
 
 /** A transfer in a request, amount in paise. */
 export interface NewTransfer {
@@ -41,15 +20,37 @@ export interface NewTransfer {
   on_hold_until?: number | undefined;
 }
 
-/** The part of a transfer that is not reversed, in paise. */
-export function unreversedPaise({ amount, amount_reversed }: Transfer): number {
-  return amount - amount_reversed;
+/** payments/route/schedule-settlement: T+2; a later release is settled at once. */
+const SETTLED_AFTER_SECONDS = 2 * 24 * 3600;
+
+function isDueForSettlement(gateway: SimulatedGateway, transfer: Transfer): boolean {
+  const { settlement_status, status, created_at } = transfer;
+  const hasMoney = status === 'processed' || status === 'partially_reversed';
+  return (
+    settlement_status === 'pending' &&
+    hasMoney &&
+    gateway.now() - created_at >= SETTLED_AFTER_SECONDS &&
+    switchOf(gateway, 'settlements', subjectsOfTransfer(gateway, transfer)) === 't_plus_2'
+  );
+}
+
+/** The current transfer: one that is due is settled when it is read. */
+export function currentTransfer(gateway: SimulatedGateway, id: string): Transfer {
+  const { entity } = requireRow(gateway, 'transfers', id);
+  if (!isDueForSettlement(gateway, entity)) return entity;
+  const settled: Transfer = {
+    ...entity,
+    settlement_status: 'settled',
+    recipient_settlement_id: newId('setl_'),
+  };
+  publish(gateway, { transfers: { [id]: { entity: settled } } });
+  return settled;
 }
 
 /** The transfers of a payment, oldest first. */
 export function transfersOf(gateway: SimulatedGateway, paymentId: string): Transfer[] {
   const { transferIds } = requireRow(gateway, 'payments', paymentId);
-  return transferIds.map((id) => requireRow(gateway, 'transfers', id).entity);
+  return transferIds.map((id) => currentTransfer(gateway, id));
 }
 
 function assertTransferable(
@@ -62,7 +63,8 @@ function assertTransferable(
     throw badRequest('Transfer cannot be made on a payment for which a refund was initiated');
   }
   for (const { account } of input) {
-    requireRow(gateway, 'accounts', account);
+    const parties = { source: payment.id, recipient: account };
+    assertReceivesTransfers(gateway, account, subjectsOfTransfer(gateway, parties));
     assertNotRefused(gateway, 'transfer', [account, payment.id]);
   }
   const askedPaise = input.reduce((sum, { amount }) => sum + amount, 0);
@@ -78,18 +80,23 @@ function assertTransferable(
   }
 }
 
-function newTransfer(gateway: SimulatedGateway, paymentId: string, input: NewTransfer): Transfer {
+function newTransfer(gateway: SimulatedGateway, source: string, input: NewTransfer): Transfer {
   const onHold = input.on_hold ?? false;
   const now = gateway.now();
+  const id = newId('trf_');
+  const subjects = subjectsOfTransfer(gateway, { source, recipient: input.account });
+  const fee = switchOf(gateway, 'fees', subjects) ? feeOfTransfer(input.amount) : NO_FEE;
   return {
-    id: newId('trf_'),
+    id,
     entity: 'transfer',
-    status: 'processed',
-    source: paymentId,
+    status: 'pending',
+    source,
     recipient: input.account,
     amount: input.amount,
     currency: 'INR',
     amount_reversed: 0,
+    fees: fee.feePaise,
+    tax: fee.taxPaise,
     notes: input.notes ?? {},
     linked_account_notes: input.linked_account_notes ?? [],
     on_hold: onHold,
@@ -97,14 +104,62 @@ function newTransfer(gateway: SimulatedGateway, paymentId: string, input: NewTra
     settlement_status: onHold ? 'on_hold' : 'pending',
     recipient_settlement_id: null,
     created_at: now,
-    processed_at: now,
+    processed_at: null,
+    error: { ...NO_ERROR, id },
   };
+}
+
+const asProcessed = (gateway: SimulatedGateway, transfer: Transfer): Transfer => ({
+  ...transfer,
+  status: 'processed',
+  processed_at: gateway.now(),
+});
+
+const asFailed = (
+  gateway: SimulatedGateway,
+  transfer: Transfer,
+  reason: FailureReason,
+): Transfer => ({
+  ...transfer,
+  status: 'failed',
+  settlement_status: null,
+  processed_at: gateway.now(),
+  error: errorOf(transfer.id, reason),
+});
+
+/** What becomes of a new transfer, when the platform's balance is `balancePaise`. */
+function ended(gateway: SimulatedGateway, transfer: Transfer, balancePaise: number): Transfer {
+  if (transfer.amount + transfer.fees > balancePaise) {
+    return asFailed(gateway, transfer, 'transfer_amount_higher_than_balance');
+  }
+  const stays = switchOf(gateway, 'transfersStay', subjectsOfTransfer(gateway, transfer));
+  if (stays === 'pending') return transfer;
+  if (stays === 'failed') return asFailed(gateway, transfer, 'insufficient_balance');
+  return asProcessed(gateway, transfer);
+}
+
+/** What a transfer costs the platform, with its fees; nothing if it failed. */
+const costPaise = ({ status, amount, fees }: Transfer) => (status === 'failed' ? 0 : amount + fees);
+
+/** The events of transfers that have just ended: webhooks/route. */
+function transferEvents(gateway: SimulatedGateway, transfers: readonly Transfer[]): NewEvent[] {
+  return transfers
+    .filter(({ status }) => status !== 'pending')
+    .map((transfer) => ({
+      name: `transfer.${transfer.status}`,
+      entities: { transfer: shownTransfer(gateway, transfer) },
+    }));
 }
 
 const rowsById = <Entity extends { id: string }>(entities: readonly Entity[]) =>
   Object.fromEntries(entities.map((entity) => [entity.id, { entity }]));
 
-/** Moves parts of a captured payment to linked accounts. @throws RazorpayError 400 */
+/**
+ * Moves parts of a captured payment to linked accounts.
+ *
+ * @returns the transfers as in the response: pending, whatever has become of them
+ * @throws RazorpayError 400
+ */
 export function createTransfers(
   gateway: SimulatedGateway,
   paymentId: string,
@@ -112,24 +167,54 @@ export function createTransfers(
 ): Transfer[] {
   const row = requireRow(gateway, 'payments', paymentId);
   assertTransferable(gateway, row.entity, input);
-  const transfers = input.map((one) => newTransfer(gateway, paymentId, one));
-  const movedPaise = input.reduce((sum, { amount }) => sum + amount, 0);
+  const pending = input.map((one) => newTransfer(gateway, paymentId, one));
+  const beforePaise = platformBalancePaise(gateway);
+  let balancePaise = beforePaise;
+  const transfers = pending.map((transfer) => {
+    const made = ended(gateway, transfer, balancePaise);
+    balancePaise -= costPaise(made);
+    return made;
+  });
   const transferIds = [...row.transferIds, ...transfers.map(({ id }) => id)];
-  publish(gateway, {
+  const changes = {
     transfers: rowsById(transfers),
     payments: { [paymentId]: { ...row, transferIds } },
-    ...balanceChange(gateway, -movedPaise),
-  });
-  // As in the documentation's sample: pending in the response, processed when it is fetched.
-  return transfers.map((entity) => ({ ...entity, status: 'pending', processed_at: null }));
+    ...balanceChange(gateway, balancePaise - beforePaise),
+  };
+  publish(gateway, changes, transferEvents(gateway, transfers));
+  return pending;
+}
+
+/** Ends a pending transfer, or has a processed one fail later. Its amount and fees then return. */
+export function endTransfer(
+  gateway: SimulatedGateway,
+  id: string,
+  status: 'processed' | 'failed',
+  reason: FailureReason,
+): Transfer {
+  const entity = currentTransfer(gateway, id);
+  const canEnd = entity.status === 'pending' || entity.status === 'processed';
+  if (!canEnd || entity.status === status) {
+    throw badRequest(`The transfer is ${entity.status} already`);
+  }
+  const transfer =
+    status === 'processed' ? asProcessed(gateway, entity) : asFailed(gateway, entity, reason);
+  const changes = {
+    transfers: rowsById([transfer]),
+    ...balanceChange(gateway, costPaise(entity) - costPaise(transfer)),
+  };
+  publish(gateway, changes, transferEvents(gateway, [transfer]));
+  return transfer;
 }
 
 /** Puts the settlement of a transfer on hold, or lifts the hold. */
 export function holdTransfer(gateway: SimulatedGateway, id: string, onHold: boolean): Transfer {
-  const row: Row<'transfers'> = requireRow(gateway, 'transfers', id);
-  assertNotRefused(gateway, 'transfer', [row.entity.recipient, row.entity.source]);
+  const transfer = currentTransfer(gateway, id);
+  assertNotRefused(gateway, 'transfer', [transfer.recipient, transfer.source]);
+  const isOver = transfer.status === 'failed' || transfer.settlement_status === 'settled';
+  if (isOver) throw badRequest('The settlement of the transfer cannot be changed');
   const entity: Transfer = {
-    ...row.entity,
+    ...transfer,
     on_hold: onHold,
     settlement_status: onHold ? 'on_hold' : 'pending',
   };
@@ -143,4 +228,39 @@ export function reverseTransfer(transfer: Transfer, wantedPaise: number): Transf
   const amount_reversed = transfer.amount_reversed + takenPaise;
   const status = amount_reversed === transfer.amount ? 'reversed' : 'partially_reversed';
   return takenPaise === 0 ? transfer : { ...transfer, amount_reversed, status };
+}
+
+/**
+ * Takes a transfer or a part of it back from the linked account. Source:
+ * api/payments/route/reverse-a-transfer.
+ *
+ * @throws RazorpayError 400 for more than is left of it
+ */
+export function takeBackTransfer(
+  gateway: SimulatedGateway,
+  id: string,
+  amountPaise: number | undefined,
+) {
+  const transfer = currentTransfer(gateway, id);
+  const leftPaise = unreversedPaise(transfer);
+  const amount = amountPaise ?? leftPaise;
+  if (amount === 0 || amount > leftPaise) {
+    throw badRequest('The reversal amount is greater than the amount left of the transfer');
+  }
+  const changes = {
+    transfers: rowsById([reverseTransfer(transfer, amount)]),
+    ...balanceChange(gateway, amount),
+  };
+  publish(gateway, changes);
+  return {
+    id: newId('rvrsl_'),
+    entity: 'reversal',
+    transfer_id: id,
+    amount,
+    fee: 0,
+    tax: 0,
+    currency: 'INR',
+    notes: [],
+    created_at: gateway.now(),
+  };
 }

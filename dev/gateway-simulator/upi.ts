@@ -1,11 +1,12 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import type { Payment, QrCode } from './entities.ts';
+import type { QrCode } from './entities.ts';
 import type { SimulatedGateway } from './gateway.ts';
 import { createRouter } from './middleware.ts';
 import { FAILURE_VPA, SUCCESS_VPA, failQrCode, payQrCode, paymentsOf } from './payments.ts';
 import { currentQrCode, expireQrCode } from './qr-codes.ts';
+import type { Row } from './store.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -40,7 +41,7 @@ function stateText({ status, close_reason }: QrCode): string {
 
 const rupees = (amountPaise: number) => `₹${(amountPaise / 100).toFixed(2)}`;
 
-function attemptItem({ status, vpa, amount }: Payment): string {
+function attemptItem({ entity: { status, vpa, amount } }: Row<'payments'>): string {
   const outcome = status === 'failed' ? 'failed' : 'paid';
   return `<li>${rupees(amount)} from ${escapeHtml(vpa)}: ${outcome}</li>`;
 }
@@ -57,7 +58,7 @@ function payForm(): string {
 }
 
 /** The page of the UPI app after scanning this QR code, without scripts. */
-function upiPage(qrCode: QrCode, payments: readonly Payment[]): string {
+function upiPage(qrCode: QrCode, payments: readonly Row<'payments'>[]): string {
   const attempts = payments.map(attemptItem).join('\n');
   return `<!doctype html>
 <html lang="en">

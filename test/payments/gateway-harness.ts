@@ -69,6 +69,9 @@ export function itemsOf({ items }: Json): Json[] {
   return z.array(z.looseObject({ id: z.string() })).parse(items);
 }
 
+/** The names of the switches that are set, by subject. */
+const switchesBySubject = z.record(z.string(), z.looseObject({}).transform(Object.keys));
+
 /** Calls the simulator's API and control routes without the adapter. */
 export function createCaller(baseUrl: string) {
   return async (
@@ -160,6 +163,16 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
     },
     fault: async (spec: object) => (await call('POST', '/simulator/faults', spec)).body.id,
     clearFaults: () => call('DELETE', '/simulator/faults'),
+    /** Sets switches of a payment, a linked account, a QR code or `all`. */
+    setSwitches: (subject: string, switches: object) =>
+      call('PATCH', `/simulator/switches/${subject}`, switches),
+    async clearSwitches() {
+      const { body } = await call('GET', '/simulator/switches');
+      for (const [subject, names] of Object.entries(switchesBySubject.parse(body['switches']))) {
+        const removal = Object.fromEntries(names.map((name) => [name, null]));
+        await call('PATCH', `/simulator/switches/${subject}`, removal);
+      }
+    },
     totals: async () => (await call('GET', '/simulator/totals')).body,
     /** One of the gateway's totals. */
     total: async (name: string) => Number((await call('GET', '/simulator/totals')).body[name]),
@@ -172,8 +185,8 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
 export type Harness = Awaited<ReturnType<typeof startHarness>>;
 
 /**
- * The `test` of a file whose tests need only the gateway. The faults of a test end with it, and after
- * the last test the money at the gateway must add up.
+ * The `test` of a file whose tests need only the gateway. The faults and switches of a test end with it,
+ * and after the last test the money at the gateway must add up.
  */
 export function harnessTest() {
   const start = oncePerFile(async (options: HarnessOptions, onCleanup: OnCleanup) => {
@@ -187,7 +200,10 @@ export function harnessTest() {
     .extend('harness', { scope: 'file' }, ({ harnessOptions }, { onCleanup }) =>
       start(harnessOptions, onCleanup),
     );
-  test.afterEach(({ harness }) => harness.clearFaults());
+  test.afterEach(async ({ harness }) => {
+    await harness.clearFaults();
+    await harness.clearSwitches();
+  });
   test.afterAll(async ({ harness }) => {
     expect(await harness.totals()).toMatchObject({ isBalanced: true });
   });

@@ -9,30 +9,37 @@ let receiver: Receiver;
 let harness: Harness;
 /** The receiver's response to each call; 200 after the end of the list. */
 let statuses: number[];
+/** A QR code whose `qr_code.created` was received. */
+let qrCodeId: string;
 beforeEach(async () => {
   statuses = [];
   receiver = await startReceiver(statuses);
   harness = await startHarness({ simulator: { callbackUrl: receiver.url, seed: 7 } });
+  qrCodeId = (await harness.openSession()).gatewaySessionId;
+  await harness.simulator.callbacksIdle();
+  receiver.received.length = 0;
 });
 afterEach(async () => {
   await harness.close();
   await receiver.close();
 });
 
+const payload = z.object({
+  payload: z.record(z.string(), z.object({ entity: z.object({ status: z.string() }) })),
+});
+
 const settings = (change: object) => harness.call('PATCH', '/simulator/callbacks', change);
 const release = (order: string) => harness.call('POST', '/simulator/callbacks/release', { order });
 
+/** The events after the one of the QR code's creation. */
 async function events() {
   const { body } = await harness.call('GET', '/simulator/callbacks');
-  return z.array(z.looseObject({ id: z.string(), state: z.string() })).parse(body['events']);
+  const all = z.array(z.looseObject({ id: z.string(), state: z.string() })).parse(body['events']);
+  return all.slice(1);
 }
 
 /** A failed payment, which makes exactly one event. */
-async function oneEvent() {
-  const { gatewaySessionId } = await harness.openSession();
-  await harness.pay(gatewaySessionId, { vpa: 'failure@razorpay' });
-  return gatewaySessionId;
-}
+const oneEvent = () => harness.pay(qrCodeId, { vpa: 'failure@razorpay' });
 
 /** What becomes of the events of 100 failed payments, one after the other. */
 async function hundredStates() {
@@ -45,7 +52,7 @@ async function hundredStates() {
 
 describe('callbacks', () => {
   test('are signed over the sent bytes', async () => {
-    await harness.capture();
+    await harness.pay(qrCodeId);
     await harness.simulator.callbacksIdle();
     expect(receiver.names().toSorted()).toEqual(['payment.captured', 'qr_code.credited']);
     for (const { headers, rawBody } of receiver.received) {
@@ -78,7 +85,7 @@ describe('callbacks', () => {
 
   test('can be dropped', async () => {
     await settings({ dropProbability: 1 });
-    await harness.capture();
+    await harness.pay(qrCodeId);
     await harness.simulator.callbacksIdle();
     expect(receiver.received).toEqual([]);
     expect((await events()).map(({ state }) => state)).toEqual(['dropped', 'dropped']);
@@ -101,8 +108,8 @@ describe('callbacks', () => {
 
   test('can be held until they are released, in the requested order', async () => {
     await settings({ hold: true });
-    const gatewaySessionId = await oneEvent();
-    await harness.pay(gatewaySessionId);
+    await oneEvent();
+    await harness.pay(qrCodeId);
     expect(receiver.received).toEqual([]);
     expect((await release('reversed')).body).toMatchObject({ released: 3 });
     await harness.simulator.callbacksIdle();
@@ -121,19 +128,49 @@ describe('callbacks', () => {
   });
 
   test('are not sent for a QR code that expires, but for one that is closed', async () => {
-    const expiring = await harness.openSession();
-    await harness.call('POST', `/simulator/qr_codes/${expiring.gatewaySessionId}/expire`);
     const closing = await harness.openSession();
+    await harness.simulator.callbacksIdle();
+    receiver.received.length = 0;
+    await harness.call('POST', `/simulator/qr_codes/${qrCodeId}/expire`);
     await harness.gateway.closeSession(closing.gatewaySessionId);
     await harness.simulator.callbacksIdle();
     expect(receiver.names()).toEqual(['qr_code.closed']);
   });
 
   test('are sent for late payments like for any other', async () => {
-    const { gatewaySessionId } = await harness.openSession();
-    await harness.gateway.closeSession(gatewaySessionId);
-    await harness.pay(gatewaySessionId, { late: true });
+    await harness.gateway.closeSession(qrCodeId);
+    await harness.pay(qrCodeId, { late: true });
     await harness.simulator.callbacksIdle();
     expect(receiver.names()).toContain('qr_code.credited');
+  });
+
+  test('are sent for QR codes, refunds and transfers, with their entities', async () => {
+    await settings({ hold: true });
+    const account = await harness.linkedAccount();
+    const paymentId = await harness.capture();
+    const transfers = [{ account, amount: 1_000, currency: 'INR' }];
+    await harness.call('POST', `/v1/payments/${paymentId}/transfers`, { transfers });
+    await harness.setSwitches(paymentId, { transfersStay: 'failed' });
+    await harness.call('POST', `/v1/payments/${paymentId}/transfers`, { transfers });
+    await harness.call('POST', `/v1/payments/${paymentId}/refund`, { amount: 500 });
+    await harness.setSwitches(paymentId, { refundsStartPending: true });
+    await harness.call('POST', `/v1/payments/${paymentId}/refund`, { amount: 600 });
+    await release('as_created');
+    await harness.simulator.callbacksIdle();
+    const received = receiver.received.map(({ name, rawBody }) => {
+      const entities = payload.parse(JSON.parse(rawBody.toString())).payload;
+      return [name, Object.entries(entities).map(([key, { entity }]) => [key, entity.status])];
+    });
+    const captured = ['payment', 'captured'];
+    expect(received).toEqual([
+      ['qr_code.created', [['qr_code', 'active']]],
+      ['payment.captured', [captured]],
+      ['qr_code.credited', [captured, ['qr_code', 'closed']]],
+      ['transfer.processed', [['transfer', 'processed']]],
+      ['transfer.failed', [['transfer', 'failed']]],
+      ['refund.created', [['refund', 'processed'], captured]],
+      ['refund.processed', [['refund', 'processed'], captured]],
+      ['refund.created', [['refund', 'pending'], captured]],
+    ]);
   });
 });

@@ -95,17 +95,20 @@ test('a kill -9 during 200 refunds loses no acknowledged refund and makes none t
 });
 
 test('a callback that was being sent at the kill is sent after the restart', async () => {
-  const receiver = await startReceiver([500]);
+  const statuses: number[] = [];
+  const receiver = await startReceiver(statuses);
   const callbackRetryDelaysMs = [3_600_000];
   const first = await startProcess({ dataFile, callbackUrl: receiver.url, callbackRetryDelaysMs });
   const { body } = await first.call('POST', '/v1/payments/qr_codes', QR_CODE);
+  await first.call('POST', '/simulator/callbacks/idle');
+  statuses.push(500);
   await first.call('POST', `/simulator/qr_codes/${body.id}/fail`);
-  await receiver.until(1);
+  await receiver.until(2);
   await first.kill();
   const second = await startHarness({ simulator: { dataFile, callbackUrl: receiver.url } });
   await second.simulator.callbacksIdle();
-  expect(receiver.names()).toEqual(['payment.failed', 'payment.failed']);
-  expect(new Set(receiver.received.map(({ eventId }) => eventId)).size).toBe(1);
+  expect(receiver.names()).toEqual(['qr_code.created', 'payment.failed', 'payment.failed']);
+  expect(new Set(receiver.received.map(({ eventId }) => eventId)).size).toBe(2);
   await second.close();
   await receiver.close();
 });

@@ -80,7 +80,7 @@ describe('a callback', () => {
   });
 
   test('of a refund has its result', async () => {
-    await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
+    await harness.setSwitches('all', { refundsStartPending: true });
     for (const status of ['processed', 'failed']) {
       const paymentId = await harness.capture();
       const refund = await harness.gateway.refund(harness.refundInput(paymentId));

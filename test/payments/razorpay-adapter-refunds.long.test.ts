@@ -16,7 +16,7 @@ test('refunds whose responses are lost after they were made are 1,000 for 1,000 
 test('they are 200 for 200 payments by the look-up alone, with a gateway that ignores the key', async ({
   harness,
 }) => {
-  await harness.call('PATCH', '/simulator/behaviour', { honourIdempotencyKeys: false });
+  await harness.setSwitches('all', { honourIdempotencyKeys: false });
   expect(await refundWithLostResponses(harness, 200)).toEqual({
     refunds: 200,
     refundedPaise: 600_000,

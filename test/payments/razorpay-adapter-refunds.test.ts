@@ -16,11 +16,6 @@ const test = harnessTest().extend(
   },
 );
 
-test.afterEach(async ({ harness }) => {
-  const behaviour = { honourIdempotencyKeys: true, refundsStartPending: false };
-  await harness.call('PATCH', '/simulator/behaviour', behaviour);
-});
-
 const REFUND = '/v1/payments/*/refund';
 
 describe('refunds whose responses are lost after they were made', () => {
@@ -34,7 +29,7 @@ describe('refunds whose responses are lost after they were made', () => {
   test('are 50 for 50 payments by the look-up alone, with a gateway that ignores the key', async ({
     harness,
   }) => {
-    await harness.call('PATCH', '/simulator/behaviour', { honourIdempotencyKeys: false });
+    await harness.setSwitches('all', { honourIdempotencyKeys: false });
     expect(await refundWithLostResponses(harness, 50)).toEqual({
       refunds: 50,
       refundedPaise: 150_000,
@@ -124,7 +119,7 @@ describe('a refund', () => {
   });
 
   test('that is pending is checked again until it is processed', async ({ harness }) => {
-    await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
+    await harness.setSwitches('all', { refundsStartPending: true });
     const input = harness.refundInput(await harness.capture());
     const pending = await harness.gateway.refund(input);
     expect(pending.state).toBe('pending');
@@ -134,12 +129,12 @@ describe('a refund', () => {
   });
 
   test('that failed at the bank is made again, and only once', async ({ harness }) => {
-    await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: true });
+    await harness.setSwitches('all', { refundsStartPending: true });
     const input = harness.refundInput(await harness.capture());
     const failed = await harness.gateway.refund(input);
     const end = `/simulator/refunds/${failed.reversalId}/end`;
     await harness.call('POST', end, { status: 'failed' });
-    await harness.call('PATCH', '/simulator/behaviour', { refundsStartPending: false });
+    await harness.setSwitches('all', { refundsStartPending: false });
     await harness.fault({ kind: 'drop_answer', path: REFUND });
     const second = await harness.gateway.refund(input);
     expect(second.state).toBe('processed');

@@ -31,8 +31,8 @@ const test = serviceTest({ time: 'real' }).extend('deaf', { scope: 'file' }, ({ 
 
 test.afterEach(async ({ service }) => {
   await withCallbacks(service);
-  const behaviour = { refundsStartPending: false, honourIdempotencyKeys: true };
-  await simulator(service, 'PATCH', '/behaviour', behaviour);
+  const switches = { refundsStartPending: false, honourIdempotencyKeys: true };
+  await simulator(service, 'PATCH', '/switches/all', switches);
 });
 
 const events = async (service: TestService, { order_number }: OrderRef) =>
@@ -128,7 +128,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     merchant,
   }) => {
     const { order, payLate } = await aCancelledOrder(service, merchant);
-    await simulator(service, 'PATCH', '/behaviour', { refundsStartPending: true });
+    await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: true });
     const paymentId = await payLate();
     await until(async () => (await madeAtGateway(service, paymentId, 'refunds')).length === 1);
     expect((await merchant.sandbox.read(order)).refund).toEqual({
@@ -136,7 +136,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
       reason: 'late_payment',
       processed_at: null,
     });
-    await simulator(service, 'PATCH', '/behaviour', { refundsStartPending: false });
+    await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: false });
     const [refund] = await madeAtGateway(service, paymentId, 'refunds');
     await simulator(service, 'POST', `/refunds/${refund?.id}/end`, { status: 'processed' });
     await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);

@@ -52,7 +52,12 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
     case 'activated':
       return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
     case 'refundsPend':
-      return void (await atGateway(system, '/behaviour', { refundsStartPending: true }, 'PATCH'));
+      return void (await atGateway(
+        system,
+        '/switches/all',
+        { refundsStartPending: true },
+        'PATCH',
+      ));
     case 'refundsEnd':
       return endRefunds(system);
     case 'kill':
@@ -66,7 +71,7 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
 
 /** Refunds are processed at once from now on, and those that are pending end: every third one fails. */
 async function endRefunds(system: System): Promise<void> {
-  await atGateway(system, '/behaviour', { refundsStartPending: false }, 'PATCH');
+  await atGateway(system, '/switches/all', { refundsStartPending: false }, 'PATCH');
   const payments = await system.sql<{ gatewayPaymentId: string }[]>`
     SELECT gateway_payment_id FROM payments ORDER BY gateway_payment_id`;
   let ended = 0;

@@ -1,0 +1,86 @@
+import { type ACTIVATIONS, type LinkedAccount, badRequest } from './entities.ts';
+import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
+import { newId } from './random.ts';
+import { switchOf } from './switches.ts';
+
+/** The body of a request for a linked account. */
+export type NewAccount = Pick<
+  LinkedAccount,
+  'email' | 'phone' | 'contact_name' | 'business_type' | 'legal_business_name' | 'profile'
+>;
+
+/** Opens a linked account. @throws RazorpayError 400 that names the account with this email */
+export function createAccount(gateway: SimulatedGateway, input: NewAccount): LinkedAccount {
+  const taken = gateway.store.all('accounts').find(({ entity }) => entity.email === input.email);
+  if (taken !== undefined) {
+    const bareId = taken.entity.id.slice('acc_'.length);
+    throw badRequest(`Merchant email already exists for account - ${bareId}.`);
+  }
+  const entity: LinkedAccount = {
+    id: newId('acc_'),
+    type: 'route',
+    status: 'created',
+    ...input,
+    notes: {},
+    created_at: gateway.now(),
+  };
+  publish(gateway, { accounts: { [entity.id]: { entity } } });
+  return entity;
+}
+
+/** What the gateway changes of a linked account. */
+export interface AccountChange {
+  status?: LinkedAccount['status'] | undefined;
+  activation?: (typeof ACTIVATIONS)[number] | undefined;
+  /** How long ago it was created, from now on. */
+  ageSeconds?: number | undefined;
+}
+
+/** Changes what the API reports of a linked account, and its age. */
+export function changeAccount(
+  gateway: SimulatedGateway,
+  id: string,
+  { status, activation, ageSeconds }: AccountChange,
+): LinkedAccount {
+  const row = requireRow(gateway, 'accounts', id);
+  const { entity } = row;
+  const created_at = ageSeconds === undefined ? entity.created_at : gateway.now() - ageSeconds;
+  const changed = { ...entity, status: status ?? entity.status, created_at };
+  const known = activation ?? row.activation;
+  publish(gateway, {
+    accounts: { [id]: { entity: changed, ...(known && { activation: known }) } },
+  });
+  return changed;
+}
+
+/** An account as the beta API shows it, as far as it is simulated. */
+export function betaAccount(gateway: SimulatedGateway, id: string) {
+  const { entity, activation = 'activated' } = requireRow(gateway, 'accounts', id);
+  const { legal_business_name: name, email } = entity;
+  return { id, entity: 'account', name, email, activation_details: { status: activation } };
+}
+
+/** payments/route/transfer-funds-to-linked-accounts: "a cooling period of 24 hours". */
+const COOLING_PERIOD_SECONDS = 24 * 3600;
+
+/**
+ * The documents say which accounts receive no transfers (payments/route/faqs, "activation statuses"), but
+ * not with which description transfers to them are refused.
+ *
+ * @throws RazorpayError 400
+ */
+export function assertReceivesTransfers(
+  gateway: SimulatedGateway,
+  accountId: string,
+  subjects: readonly string[],
+): void {
+  const { entity, activation = 'activated' } = requireRow(gateway, 'accounts', accountId);
+  if (!switchOf(gateway, 'newAccountsWait', subjects)) return;
+  const status = entity.status === 'suspended' ? entity.status : activation;
+  if (status !== 'activated') {
+    throw badRequest(`Transfers cannot be made to a linked account whose status is ${status}`);
+  }
+  if (gateway.now() - entity.created_at < COOLING_PERIOD_SECONDS) {
+    throw badRequest('The linked account is in its cooling period of 24 hours');
+  }
+}

@@ -1,0 +1,472 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { z } from 'zod';
+import { until } from '../support/until.ts';
+import type { Harness, Json } from './gateway-harness.ts';
+import { harnessTest, itemsOf, startHarness, startReceiver } from './gateway-harness.ts';
+
+const test = harnessTest();
+
+const DOCUMENT = new URL('../../docs/running-locally.md', import.meta.url);
+const DAY_SECONDS = 24 * 3600;
+
+const unixSeconds = () => Math.floor(Date.now() / 1000);
+const openQrCode = async (harness: Harness) => (await harness.openSession()).gatewaySessionId;
+const qrCode = (harness: Harness, change: object = {}) =>
+  harness.call('POST', '/v1/payments/qr_codes', {
+    type: 'upi_qr',
+    usage: 'single_use',
+    fixed_amount: true,
+    payment_amount: 300,
+    ...change,
+  });
+
+function descriptionOf({ body }: { body: Json }): unknown {
+  return z.object({ description: z.string() }).parse(body['error']).description;
+}
+
+/** A part of a payment for a linked account, as a request of the API. */
+const transfer = (harness: Harness, paymentId: string, account: string, amount = 1_000) =>
+  harness.call('POST', `/v1/payments/${paymentId}/transfers`, {
+    transfers: [{ account, amount, currency: 'INR', on_hold: true }],
+  });
+const refund = (harness: Harness, paymentId: string, headers: Record<string, string> = {}) =>
+  harness.call('POST', `/v1/payments/${paymentId}/refund`, { amount: 100 }, headers);
+const advance = (harness: Harness, advanceSeconds: number) =>
+  harness.call('POST', '/simulator/clock', { advanceSeconds });
+
+async function firstTransfer(harness: Harness, paymentId: string): Promise<Json> {
+  const [first] = await harness.made(paymentId, 'transfers');
+  if (first === undefined) throw new Error(`no transfer of ${paymentId}`);
+  return first;
+}
+
+/** The payments that the callbacks of a payment show, by event. */
+async function inCallbacks(harness: Harness, paymentId: string): Promise<unknown> {
+  const { body } = await harness.call('GET', '/simulator/callbacks');
+  const events = z.array(z.object({ name: z.string(), body: z.string() })).parse(body['events']);
+  return events
+    .filter((event) => event.body.includes(paymentId))
+    .map((event) => [event.name, JSON.parse(event.body).payload.payment.entity]);
+}
+
+describe('a switch', () => {
+  test('of a payment wins over its account, its QR code and all', async ({ harness }) => {
+    const qrCodeId = await openQrCode(harness);
+    const paymentId = (await harness.pay(qrCodeId)).body.id;
+    const account = await harness.linkedAccount();
+    await transfer(harness, paymentId, account);
+    const statuses = [];
+    for (const [subject, refundsStartPending] of [
+      ['all', true],
+      [qrCodeId, false],
+      [account, true],
+      [paymentId, false],
+      [paymentId, null],
+    ] as const) {
+      await harness.setSwitches(subject, { refundsStartPending });
+      statuses.push((await refund(harness, paymentId)).body['status']);
+    }
+    expect(statuses).toEqual(['pending', 'processed', 'pending', 'processed', 'pending']);
+  });
+
+  test('is set beside others, listed, and removed by null', async ({ harness }) => {
+    const qrCodeId = await openQrCode(harness);
+    await harness.setSwitches(qrCodeId, { fees: true });
+    const { body } = await harness.setSwitches(qrCodeId, { imageContent: false });
+    expect(body).toMatchObject({ fees: true, imageContent: false });
+    const listed = await harness.call('GET', '/simulator/switches');
+    expect(listed.body['switches']).toEqual({ [qrCodeId]: { fees: true, imageContent: false } });
+    const removed = await harness.setSwitches(qrCodeId, { fees: null, imageContent: null });
+    expect(removed.body).not.toHaveProperty('fees');
+  });
+
+  test.for([
+    ['pay_00000000000000', { fees: true }, 'The id provided does not exist'],
+    ['all', { colour: 'red' }, 'colour is/are not required and should not be sent'],
+    ['all', { transfersStay: 'away' }, 'The selected transfersStay is invalid.'],
+    ['all', { closeByMinutes: 3 }, 'The selected closeByMinutes is invalid.'],
+  ] as const)('of %s is refused: %o', async ([subject, change, description], { harness }) => {
+    const answer = await harness.setSwitches(subject, change);
+    expect([answer.status, descriptionOf(answer)]).toEqual([400, description]);
+  });
+
+  test('is refused where it has no effect', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    const answer = await harness.setSwitches(paymentId, { closeByMinutes: 15 });
+    expect(descriptionOf(answer)).toBe(`closeByMinutes has no effect on ${paymentId} alone`);
+  });
+
+  test('is still set after a restart', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'gateway-switches-'));
+    const simulator = { dataFile: join(directory, 'journal') };
+    const first = await startHarness({ simulator });
+    const paymentId = await first.capture();
+    await first.setSwitches(paymentId, { refundsStartPending: true });
+    await first.setSwitches('all', { fees: true, settlements: 't_plus_2' });
+    await first.setSwitches('all', { fees: null });
+    const set = await first.call('GET', '/simulator/switches');
+    await first.close();
+    const second = await startHarness({ simulator });
+    expect(await second.call('GET', '/simulator/switches')).toEqual(set);
+    expect((await refund(second, paymentId)).body['status']).toBe('pending');
+    await second.close();
+    rmSync(directory, { recursive: true });
+  });
+});
+
+test('the document names every switch, its default first', async ({ harness }) => {
+  const { body } = await harness.call('GET', '/simulator/switches');
+  const [, table = ''] = readFileSync(DOCUMENT, 'utf8').split('| Switch |');
+  const rows = table.split('\n\n', 1)[0]!.matchAll(/^\| `(\w+)`[^|]*\| ([^,]+),/gm);
+  const documented = Object.fromEntries([...rows].map(([, name, value]) => [name, value]));
+  const defaults = Object.entries(z.looseObject({}).parse(body['defaults']));
+  expect(documented).toEqual(
+    Object.fromEntries(defaults.map(([name, value]) => [name, String(value)])),
+  );
+});
+
+describe('refunds', () => {
+  test('honourIdempotencyKeys: false ignores the keys', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    await harness.setSwitches(paymentId, { honourIdempotencyKeys: false });
+    const headers = { 'x-refund-idempotency': `${paymentId}-key` };
+    const ids = [
+      await refund(harness, paymentId, headers),
+      await refund(harness, paymentId, headers),
+    ];
+    expect(new Set(ids.map(({ body }) => body.id)).size).toBe(2);
+  });
+
+  test('refundsInProgress: the first requests with a key are 409', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    await harness.setSwitches(paymentId, { refundsInProgress: 2 });
+    expect((await refund(harness, paymentId)).status).toBe(200);
+    const headers = { 'x-refund-idempotency': `${paymentId}-key` };
+    const answers = [];
+    for (let count = 0; count < 4; count += 1) {
+      answers.push(await refund(harness, paymentId, headers));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([409, 409, 200, 200]);
+    expect(descriptionOf(answers[0]!)).toContain('is still in progress');
+    expect(await harness.made(paymentId, 'refunds')).toHaveLength(2);
+  });
+});
+
+describe('transfers', () => {
+  test('are processed when they are fetched, without an error', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    await transfer(harness, paymentId, await harness.linkedAccount());
+    const none = { code: null, description: null, field: null, source: null };
+    expect(await firstTransfer(harness, paymentId)).toMatchObject({
+      status: 'processed',
+      fees: 0,
+      tax: 0,
+      error: { ...none, step: null, reason: null },
+    });
+  });
+
+  test('transfersStay: pending ones end by a control call, and may fail later', async ({
+    harness,
+  }) => {
+    const paymentId = await harness.capture();
+    const before = await harness.totals();
+    await harness.setSwitches(paymentId, { transfersStay: 'pending' });
+    await transfer(harness, paymentId, await harness.linkedAccount());
+    const { id, status } = await firstTransfer(harness, paymentId);
+    expect(status).toBe('pending');
+    const end = (body: object) => harness.call('POST', `/simulator/transfers/${id}/end`, body);
+    expect((await end({ status: 'processed' })).body['status']).toBe('processed');
+    expect(descriptionOf(await end({ status: 'processed' }))).toContain('processed already');
+    const failed = await end({ status: 'failed', reason: 'transfer_amount_higher_than_balance' });
+    expect(failed.body['error']).toMatchObject({
+      code: 'BAD_REQUEST_PAYMENT_FEES_GREATER_THAN_AMOUNT',
+      reason: 'transfer_amount_higher_than_balance',
+    });
+    expect((await end({ status: 'processed' })).status).toBe(400);
+    expect(await harness.totals()).toMatchObject({
+      heldPaise: before['heldPaise'],
+      platformPaise: before['platformPaise'],
+      isBalanced: true,
+    });
+  });
+
+  test('transfersStay: failed ones return their amount, which can be transferred again', async ({
+    harness,
+  }) => {
+    const paymentId = await harness.capture();
+    const account = await harness.linkedAccount();
+    await harness.setSwitches(account, { transfersStay: 'failed' });
+    const { body } = await transfer(harness, paymentId, account, 10_000);
+    expect(body['items']).toMatchObject([{ status: 'pending', error: { code: null } }]);
+    expect(await firstTransfer(harness, paymentId)).toMatchObject({
+      status: 'failed',
+      settlement_status: null,
+      error: {
+        code: 'BAD_REQUEST_TRANSFER_INSUFFICIENT_BALANCE',
+        description: 'Transfer failed due to insufficient balance',
+        field: null,
+        source: 'transfer',
+        step: 'balance_check',
+        reason: 'insufficient_balance',
+      },
+    });
+    await harness.setSwitches(account, { transfersStay: null });
+    await transfer(harness, paymentId, account, 10_000);
+    const statuses = (await harness.made(paymentId, 'transfers')).map(({ status }) => status);
+    expect(statuses).toEqual(['processed', 'failed']);
+  });
+
+  test('transferStatusField: the name of the entity’s page', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    await harness.setSwitches(paymentId, { transferStatusField: 'transfer_status' });
+    await transfer(harness, paymentId, await harness.linkedAccount());
+    const shown = await firstTransfer(harness, paymentId);
+    expect(shown).toMatchObject({ transfer_status: 'processed' });
+    expect(shown).not.toHaveProperty('status');
+  });
+
+  test('newAccountsWait: only accounts activated a day ago receive them', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    const account = await harness.linkedAccount('new@example.com');
+    await harness.setSwitches(account, { newAccountsWait: true });
+    const change = (body: object) => harness.call('PATCH', `/simulator/accounts/${account}`, body);
+    const isRefused = async () => descriptionOf(await transfer(harness, paymentId, account));
+    await change({ activation: 'verification_pending' });
+    expect(await isRefused()).toContain('whose status is verification_pending');
+    await change({ activation: 'activated' });
+    expect(await isRefused()).toContain('24 hours');
+    await change({ ageSeconds: DAY_SECONDS });
+    expect((await transfer(harness, paymentId, account)).status).toBe(200);
+    expect((await change({ status: 'suspended' })).body['status']).toBe('suspended');
+    expect(await isRefused()).toContain('suspended');
+    await harness.setSwitches(account, { newAccountsWait: false });
+    expect((await transfer(harness, paymentId, account)).status).toBe(200);
+  });
+
+  test('settlements: released ones are settled two days after they were made', async ({
+    harness,
+  }) => {
+    const paymentId = await harness.capture();
+    await harness.setSwitches(paymentId, { settlements: 't_plus_2' });
+    await transfer(harness, paymentId, await harness.linkedAccount());
+    const { id } = await firstTransfer(harness, paymentId);
+    const path = `/v1/transfers/${id}`;
+    await harness.call('PATCH', path, { on_hold: false });
+    await advance(harness, 2 * DAY_SECONDS - 3600);
+    expect((await harness.call('GET', path)).body['settlement_status']).toBe('pending');
+    await harness.call('PATCH', path, { on_hold: true });
+    await advance(harness, 3600);
+    expect((await harness.call('GET', path)).body['settlement_status']).toBe('on_hold');
+    await harness.call('PATCH', path, { on_hold: false });
+    const settled = await harness.call('GET', path);
+    expect(settled.body).toMatchObject({
+      settlement_status: 'settled',
+      recipient_settlement_id: expect.stringMatching(/^setl_/),
+    });
+    expect((await harness.call('PATCH', path, { on_hold: true })).status).toBe(400);
+    expect(await harness.call('GET', path)).toEqual(settled);
+  });
+});
+
+describe('fees', () => {
+  test('are those of the documents’ example', async () => {
+    const alone = await startHarness();
+    await alone.setSwitches('all', { fees: true });
+    const paymentId = await alone.capture(100_000);
+    const payment = await alone.call('GET', `/v1/payments/${paymentId}`);
+    expect(payment.body).toMatchObject({ fee: 2_360, tax: 360 });
+    await transfer(alone, paymentId, await alone.linkedAccount(), 90_000);
+    expect(await firstTransfer(alone, paymentId)).toMatchObject({ fees: 266, tax: 41 });
+    expect(await alone.totals()).toMatchObject({
+      feesPaise: 2_626,
+      platformPaise: 7_374,
+      isBalanced: true,
+    });
+    await alone.close();
+  });
+
+  test('refuse or fail a transfer that the platform’s balance does not cover', async () => {
+    const alone = await startHarness();
+    await alone.setSwitches('all', { fees: true });
+    const paymentId = await alone.capture();
+    const account = await alone.linkedAccount();
+    const transferAll = () => transfer(alone, paymentId, account, 10_000);
+    const add = (amountPaise: number) => alone.call('POST', '/simulator/balance', { amountPaise });
+    expect(descriptionOf(await transferAll())).toContain('insufficient balance');
+    expect((await add(236)).body).toMatchObject({ platformPaise: 10_000 });
+    await transferAll();
+    expect(await firstTransfer(alone, paymentId)).toMatchObject({
+      status: 'failed',
+      error: { reason: 'transfer_amount_higher_than_balance' },
+    });
+    await add(30);
+    await transferAll();
+    expect((await firstTransfer(alone, paymentId))['status']).toBe('processed');
+    expect(await alone.totals()).toMatchObject({
+      addedPaise: 266,
+      feesPaise: 266,
+      platformPaise: 0,
+      isBalanced: true,
+    });
+    await alone.close();
+  });
+});
+
+describe('payments', () => {
+  test.for([
+    ['paymentNotes', 'none', { notes: {} }],
+    ['paymentNotes', 'empty_list', { notes: [] }],
+    ['acquirerData', 'empty_list', { acquirer_data: [] }],
+  ] as const)('%s: %s', async ([name, value, shown], { harness }) => {
+    const qrCodeId = await openQrCode(harness);
+    await harness.setSwitches(qrCodeId, { [name]: value });
+    const { body } = await harness.pay(qrCodeId);
+    expect(body).toMatchObject(shown);
+    const list = await harness.call('GET', `/v1/payments/qr_codes/${qrCodeId}/payments`);
+    expect(list.body['items']).toEqual([body]);
+    expect(await inCallbacks(harness, body.id)).toEqual([
+      ['payment.captured', body],
+      ['qr_code.credited', body],
+    ]);
+  });
+
+  test('paymentsStartAuthorized: they wait for a capture', async ({ harness }) => {
+    const before = await harness.total('platformPaise');
+    const qrCodeId = await openQrCode(harness);
+    await harness.setSwitches(qrCodeId, { paymentsStartAuthorized: true });
+    const { body } = await harness.pay(qrCodeId);
+    expect(body).toMatchObject({ status: 'authorized', captured: false, fee: null });
+    expect(descriptionOf(await harness.pay(qrCodeId))).toBe('The QR Code is closed');
+    expect((await refund(harness, body.id)).status).toBe(400);
+    expect(await harness.total('platformPaise')).toBe(before);
+    const capture = `/simulator/payments/${body.id}/capture`;
+    const captured = await harness.call('POST', capture);
+    expect(captured.body).toMatchObject({ status: 'captured', captured: true });
+    expect(await inCallbacks(harness, body.id)).toEqual([
+      ['payment.authorized', body],
+      ['payment.captured', captured.body],
+      ['qr_code.credited', captured.body],
+    ]);
+    expect(await harness.total('platformPaise')).toBe(before + 10_000);
+    expect(descriptionOf(await harness.call('POST', capture))).toContain('captured already');
+  });
+
+  test('paymentsStartAuthorized: they are refunded without a capture', async ({ harness }) => {
+    const qrCodeId = await openQrCode(harness);
+    await harness.setSwitches('all', { paymentsStartAuthorized: true });
+    const { body } = await harness.pay(qrCodeId);
+    await harness.call('POST', `/simulator/payments/${body.id}/void`);
+    const { body: payment } = await harness.call('GET', `/v1/payments/${body.id}`);
+    expect(payment).toMatchObject({ status: 'refunded', captured: false, amount_refunded: 10_000 });
+    expect((await harness.call('POST', `/simulator/payments/${body.id}/capture`)).status).toBe(400);
+    expect(await harness.made(body.id, 'refunds')).toEqual([]);
+  });
+});
+
+describe('QR codes', () => {
+  test('closeByMinutes: they last at least 15 minutes', async ({ harness }) => {
+    const short = { close_by: unixSeconds() + 600 };
+    expect((await qrCode(harness, short)).status).toBe(200);
+    await harness.setSwitches('all', { closeByMinutes: 15 });
+    expect(descriptionOf(await qrCode(harness, short))).toContain('at least 15 minutes');
+    expect((await qrCode(harness, { close_by: unixSeconds() + 3600 })).status).toBe(200);
+  });
+
+  test('qrCodesRefused: every new one, with this description', async ({ harness }) => {
+    const description = 'The feature is not enabled';
+    await harness.setSwitches('all', { qrCodesRefused: description });
+    const refused = await qrCode(harness);
+    expect([refused.status, descriptionOf(refused)]).toEqual([400, description]);
+    await harness.setSwitches('all', { qrCodesRefused: null });
+    expect((await qrCode(harness)).status).toBe(200);
+  });
+
+  test('imageContent: false leaves it out', async ({ harness }) => {
+    const id = await openQrCode(harness);
+    const shown = async () => (await harness.call('GET', `/v1/payments/qr_codes/${id}`)).body;
+    expect(await shown()).toHaveProperty('image_content');
+    await harness.setSwitches(id, { imageContent: false });
+    expect(await shown()).not.toHaveProperty('image_content');
+    await harness.setSwitches('all', { imageContent: false });
+    expect((await qrCode(harness)).body).not.toHaveProperty('image_content');
+  });
+});
+
+describe('lists', () => {
+  test('unknownQuery: refused parameters are those that the documents do not name', async ({
+    harness,
+  }) => {
+    const paymentId = await harness.capture();
+    const paths = [
+      `/v1/payments/${paymentId}?colour=red`,
+      `/v1/payments/${paymentId}/transfers?count=100&skip=0`,
+      `/v1/payments/${paymentId}/refunds?count=100&skip=0`,
+    ];
+    const answers = () => Promise.all(paths.map((path) => harness.call('GET', path)));
+    expect((await answers()).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await harness.setSwitches(paymentId, { unknownQuery: 'refused' });
+    const refused = await answers();
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 200]);
+    expect(descriptionOf(refused[1]!)).toBe(
+      'count, skip is/are not required and should not be sent',
+    );
+    expect((await harness.call('GET', '/v1/disputes?colour=red')).status).toBe(200);
+    await harness.setSwitches('all', { unknownQuery: 'refused' });
+    expect((await harness.call('GET', '/v1/disputes?colour=red')).status).toBe(400);
+  });
+
+  test('of transfers have no pages', async ({ harness }) => {
+    const paymentId = await harness.capture();
+    const account = await harness.linkedAccount();
+    for (let count = 0; count < 11; count += 1) await transfer(harness, paymentId, account, 100);
+    expect(await harness.made(paymentId, 'transfers')).toHaveLength(11);
+  });
+
+  test('listsLag: they have a new object later than its own path', async ({ harness }) => {
+    await harness.setSwitches('all', { listsLag: true });
+    const isListed = async (id: string) => {
+      const { body } = await harness.call('GET', '/v1/payments/qr_codes');
+      return itemsOf(body).some((item) => item.id === id);
+    };
+    let id = '';
+    // On a busy machine one may be listed at once, because a second has passed.
+    await until(async () => {
+      id = await openQrCode(harness);
+      return !(await isListed(id));
+    });
+    expect((await harness.call('GET', `/v1/payments/qr_codes/${id}`)).status).toBe(200);
+    await advance(harness, 2);
+    expect(await isListed(id)).toBe(true);
+  });
+});
+
+describe('callbacks', () => {
+  test('disableCallbacks: none is sent after one has failed, until they are enabled', async () => {
+    const statuses: number[] = [];
+    const receiver = await startReceiver(statuses);
+    const harness = await startHarness({ simulator: { callbackUrl: receiver.url } });
+    const qrCodeId = await openQrCode(harness);
+    await harness.simulator.callbacksIdle();
+    await harness.setSwitches('all', { disableCallbacks: true });
+    statuses.push(500, 500, 500);
+    await harness.pay(qrCodeId, { vpa: 'failure@razorpay' });
+    await harness.simulator.callbacksIdle();
+    await harness.pay(qrCodeId);
+    await harness.simulator.callbacksIdle();
+    const failed = ['payment.failed', 'payment.failed', 'payment.failed'];
+    expect(receiver.names()).toEqual(['qr_code.created', ...failed]);
+    const { body } = await harness.call('GET', '/simulator/callbacks');
+    expect(body).toMatchObject({ isDisabled: true });
+    const states = z.array(z.object({ state: z.string() })).parse(body['events']);
+    expect(states.map(({ state }) => state)).toEqual(['accepted', 'failed', 'dropped', 'dropped']);
+    await harness.call('POST', '/simulator/callbacks/enable');
+    await openQrCode(harness);
+    await harness.simulator.callbacksIdle();
+    expect(receiver.names()).toEqual(['qr_code.created', ...failed, 'qr_code.created']);
+    await harness.close();
+    await receiver.close();
+  });
+});
