@@ -12,6 +12,8 @@ export interface GatewayOptions {
   timeoutMs: number;
   /** Receives one line for each call. */
   log: CallLog;
+  /** Raises the alert about a part of an answer that is left out because its form is unknown. */
+  onNotUnderstood: (operation: string, cause: Error) => Promise<void>;
 }
 
 /** Where a gateway sends callbacks, and which of their headers `parseCallback` reads. */

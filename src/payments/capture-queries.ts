@@ -3,6 +3,7 @@ import { jsonRow } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { GatewayPayment } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
+import { idsNamedIn } from './redaction.ts';
 import type { Shard } from './shard.ts';
 import { inShard } from './shard.ts';
 
@@ -68,29 +69,6 @@ export async function writeCapture(
         ${jsonRow(sql, facts)}, ${askedAt}::text::timestamptz, ${capture.wasTaken ?? false})
       END AS outcome`;
   return row.outcome;
-}
-
-const ID_FIELD = /(^|_)id$|^order_number$/i;
-/** The form of the gateways' ids and of ours. */
-const ID = /^[A-Za-z0-9_-]{8,64}$/;
-/** A callback names a few; more would only fill the index. */
-const MOST_IDS = 50;
-
-/**
- * The ids that the body of a callback names, at any depth: fields such as `id`, `payment_id` and
- * `order_number`. Empty for a body that is no JSON.
- */
-function idsNamedIn(body: string): string[] {
-  const ids = new Set<string>();
-  try {
-    JSON.parse(body, (name, value: unknown) => {
-      if (ID_FIELD.test(name) && typeof value === 'string' && ID.test(value)) ids.add(value);
-      return value;
-    });
-  } catch {
-    return [];
-  }
-  return [...ids].slice(0, MOST_IDS);
 }
 
 /**

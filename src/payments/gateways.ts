@@ -8,7 +8,7 @@ import type { Settings, WholeOf } from '../settings.ts';
 import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayUnavailable } from './gateway.ts';
-import { observedGateway } from './observed-gateway.ts';
+import { alertNotUnderstood, observedGateway } from './observed-gateway.ts';
 
 /** The gateway and environment of an order and of its payments, sessions and refunds. */
 export interface OrderGateway {
@@ -58,7 +58,7 @@ export async function createGateways(
   deps: AlertDeps,
   adapters: readonly GatewayAdapter[],
   settings: GatewaySettings,
-  options: GatewayOptions,
+  options: Omit<GatewayOptions, 'onNotUnderstood'>,
 ): Promise<Gateways> {
   assertNames(adapters);
   const all: ConfiguredGateway[] = [];
@@ -67,7 +67,9 @@ export async function createGateways(
       const given = settings[environment][adapter.name];
       if (given === undefined) continue;
       const at = { gateway: adapter.name, environment };
-      const port = observedGateway(deps, await adapter.create(given, options), at);
+      const onNotUnderstood = alertNotUnderstood(deps, at);
+      const created = await adapter.create(given, { ...options, onNotUnderstood });
+      const port = observedGateway(deps, created, at);
       all.push({ ...at, port });
     }
   }

@@ -30,6 +30,21 @@ function outcomeOf(error: unknown): GatewayCallResult['outcome'] {
   return error instanceof GatewayUnavailable ? 'unavailable' : 'stopped';
 }
 
+/** @returns what raises the alert about an answer, or a part of one, that the adapter does not understand */
+export function alertNotUnderstood(
+  deps: AlertDeps,
+  at: Pick<GatewayCallResult, 'gateway' | 'environment'>,
+) {
+  return (operation: string, error: unknown): Promise<void> =>
+    raiseAlert(deps, {
+      kind: 'gateway_not_understood',
+      subject: `${at.gateway}:${at.environment}`,
+      message: 'The gateway has answered in an unknown form or with an unknown status',
+      fields: { ...at, operation },
+      error,
+    });
+}
+
 /**
  * The same gateway, which reports the result of each call to {@link onGatewayCallEnded}, and raises an alert
  * about an answer that the adapter does not understand.
@@ -39,6 +54,7 @@ export function observedGateway(
   port: PaymentGateway,
   at: Pick<GatewayCallResult, 'gateway' | 'environment'>,
 ): PaymentGateway {
+  const raise = alertNotUnderstood(deps, at);
   async function observe(operation: string, call: Promise<unknown>): Promise<unknown> {
     const startedAtMs = performance.now();
     const report = (outcome: GatewayCallResult['outcome']) => {
@@ -51,15 +67,7 @@ export function observedGateway(
       return result;
     } catch (error) {
       report(outcomeOf(error));
-      if (error instanceof GatewayNotUnderstood) {
-        await raiseAlert(deps, {
-          kind: 'gateway_not_understood',
-          subject: `${at.gateway}:${at.environment}`,
-          message: 'The gateway has answered in an unknown form or with an unknown status',
-          fields: { ...at, operation },
-          error: error.cause,
-        });
-      }
+      if (error instanceof GatewayNotUnderstood) await raise(operation, error.cause);
       throw error;
     }
   }

@@ -1,38 +1,18 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway.ts';
+import { createGateways } from '../../src/payments/gateways.ts';
 import { observedGateway } from '../../src/payments/observed-gateway.ts';
-import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
+import { razorpay } from '../../src/payments/razorpay/adapter.ts';
+import type { Sql } from '../../src/db/client.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { KEYS } from './gateway-harness.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
+import { collection, gatewayThatAnswers } from './answering-gateway.ts';
 
 const test = serviceTest({ time: 'real', worker: false, callbacks: false });
 
 const PAYMENT_ID = 'pay_QmT4x8LwZ2cVb7';
 const TRANSFER_KEY = moneyKey(PAYMENT_ID, 'transfer');
 
-/** A gateway that answers these bodies in statuses in which the simulator never is. */
-async function gatewayThatAnswers(
-  answers: Record<string, unknown>,
-  onTestFinished: (stop: () => void) => void,
-) {
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '', 'http://gateway');
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(answers[`${request.method} ${pathname}`]));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return createRazorpayGateway({ baseUrl: `http://127.0.0.1:${port}`, ...KEYS });
-}
-
-const collection = (...items: object[]) => ({ entity: 'collection', count: items.length, items });
 const transfer = (status: string) => ({
   id: 'trf_QmT5aBcDeFgHi1',
   entity: 'transfer',
@@ -58,7 +38,7 @@ test.for(['holdFunds', 'releaseFunds'] as const)(
       [`GET ${path}`]: collection(),
       [`POST ${path}`]: collection(transfer('failed')),
     };
-    const gateway = await gatewayThatAnswers(answers, onTestFinished);
+    const { gateway } = await gatewayThatAnswers(answers, onTestFinished);
     await expect(gateway[operation](transferInput)).rejects.toMatchObject({
       name: 'GatewayRefused',
       code: 'TRANSFER_FAILED',
@@ -70,7 +50,7 @@ test('a transfer that was reversed does not hold the money', async ({ onTestFini
   const answers = {
     [`GET /v1/payments/${PAYMENT_ID}/transfers`]: collection(transfer('reversed')),
   };
-  const gateway = await gatewayThatAnswers(answers, onTestFinished);
+  const { gateway } = await gatewayThatAnswers(answers, onTestFinished);
   await expect(gateway.holdFunds(transferInput)).rejects.toMatchObject({
     code: 'TRANSFER_REVERSED',
   });
@@ -95,10 +75,18 @@ test.for<[string, number, string, number]>([
       status,
     };
     const answers = { [`GET /v1/disputes/${dispute.id}`]: dispute };
-    const gateway = await gatewayThatAnswers(answers, onTestFinished);
+    const { gateway } = await gatewayThatAnswers(answers, onTestFinished);
     expect(await gateway.fetchChargeback(dispute.id)).toMatchObject({ state, amountPaise });
   },
 );
+
+/** The details of the alert, which is deleted. */
+async function takeAlert(sql: Sql): Promise<Record<string, unknown> | undefined> {
+  const [alert] = await sql<{ details: Record<string, unknown> }[]>`
+    DELETE FROM alerts WHERE kind = 'gateway_not_understood' AND subject = 'razorpay:production'
+    RETURNING details`;
+  return alert?.details;
+}
 
 /** Answers, each with one status that Razorpay's documents do not name. */
 const UNKNOWN_STATUSES = {
@@ -128,14 +116,44 @@ const UNKNOWN_STATUSES = {
 test.for(Object.entries(UNKNOWN_STATUSES))(
   'an unknown status raises an alert, and nothing is concluded from it: %s',
   async ([operation, answers], { service, onTestFinished }) => {
-    const port = await gatewayThatAnswers(answers, onTestFinished);
+    const { gateway: port } = await gatewayThatAnswers(answers, onTestFinished);
     const at = { gateway: 'razorpay', environment: 'production' };
     const observed = observedGateway(service.deps, port, at);
     const call = observed[operation as keyof typeof UNKNOWN_STATUSES](PAYMENT_ID);
     await expect(call).rejects.toThrow(GatewayUnavailable);
-    const [alert] = await service.sql`
-      DELETE FROM alerts WHERE kind = 'gateway_not_understood' AND subject = 'razorpay:production'
-      RETURNING details->>'operation' AS operation`;
-    expect(alert).toEqual({ operation });
+    expect(await takeAlert(service.sql)).toMatchObject({ operation });
   },
 );
+
+test('an item of a list that is left out raises the alert, without the buyer’s data', async ({
+  service,
+  onTestFinished,
+}) => {
+  const session = 'qr_QmT4x8LwZ2cVb7';
+  const odd = {
+    id: 'pay_QmT4x8LwZ2cVb8',
+    entity: 'payment',
+    status: 'settled',
+    amount: 49_950,
+    currency: 'INR',
+    contact: '+919000090000',
+    email: 'gauri@example.com',
+    vpa: 'gauri@upi',
+    notes: { order_number: 'ORD-SECRET-1' },
+  };
+  const payment = { ...odd, id: PAYMENT_ID, status: 'captured' };
+  const answers = { [`GET /v1/payments/qr_codes/${session}/payments`]: collection(odd, payment) };
+  const { settings } = await gatewayThatAnswers(answers, onTestFinished);
+  const given = { sandbox: {}, production: { razorpay: settings } };
+  const options = { timeoutMs: UNTIL_MS, log: service.deps.log };
+  const gateways = await createGateways(service.deps, [razorpay], given, options);
+  const port = gateways.forOrder({ gateway: 'razorpay', environment: 'production' });
+  expect(await port.listSessionPayments(session)).toMatchObject([{ gatewayPaymentId: PAYMENT_ID }]);
+  const alert = await takeAlert(service.sql);
+  expect(alert).toMatchObject({ operation: 'listSessionPayments' });
+  const { contact: _, email: __, vpa: ___, notes: ____, ...shown } = odd;
+  expect(alert?.['error']).toContain(JSON.stringify(shown).slice(0, -1));
+  for (const personal of ['9000090000', 'gauri', 'SECRET']) {
+    expect(JSON.stringify(alert)).not.toContain(personal);
+  }
+});

@@ -1,8 +1,9 @@
 import type { PaymentGateway } from '../gateway.ts';
 import { valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
+import { listAll } from './list-all.ts';
 import { presentChargeback } from './present.ts';
-import { collectionOf, disputeSchema } from './schemas.ts';
+import { disputeSchema } from './schemas.ts';
 
 const DISPUTES = '/v1/disputes';
 
@@ -18,9 +19,11 @@ export function createChargebacks(
     },
 
     async listNewestChargebacks() {
-      const call = { method: 'GET', path: DISPUTES, query: { count: 100 } } as const;
-      const answer = await client.call(call, collectionOf(disputeSchema));
-      return valueOf('listNewestChargebacks', answer).items.map(presentChargeback);
+      // Of the parameters of other lists, api/disputes/fetch-all shows only `count`.
+      const newest = { path: DISPUTES, query: { count: 100 }, isPaged: false };
+      const source = { ...newest, mayLeaveOut: () => true };
+      const disputes = await listAll(client, 'listNewestChargebacks', source, disputeSchema);
+      return disputes.map(presentChargeback);
     },
   };
 }

@@ -2,8 +2,9 @@ import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { inClientSpan } from '../../tracing/spans.ts';
-import type { CallLog } from '../adapter.ts';
+import type { CallLog, GatewayOptions } from '../adapter.ts';
 import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from '../gateway.ts';
+import { redacted } from '../redaction.ts';
 import { errorSchema } from './schemas.ts';
 
 /** The result of one HTTP call, by what it says about the requested operation. */
@@ -34,6 +35,8 @@ export interface Call {
 export interface RazorpayClient {
   /** Never throws; a response that does not match the schema is `unknown`. */
   call<Value>(call: Call, schema: z.ZodType<Value>): Promise<Answer<Value>>;
+  /** Reports an item of a list that is left out because its form is unknown. */
+  readonly onNotUnderstood: GatewayOptions['onNotUnderstood'];
 }
 
 interface ClientOptions {
@@ -43,6 +46,7 @@ interface ClientOptions {
   timeoutMs: number;
   dispatcher: Dispatcher;
   log?: CallLog | undefined;
+  onNotUnderstood?: GatewayOptions['onNotUnderstood'] | undefined;
 }
 
 const GATEWAY = 'razorpay';
@@ -72,10 +76,23 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The characters of a body that an alert shows. */
+const MOST_SHOWN = 2000;
+
 /** The codes of temporary failures of Razorpay and its banks, with any HTTP status. */
 const TRANSIENT_CODES = new Set(['SERVER_ERROR', 'GATEWAY_ERROR']);
-/** Temporary failures that api/qr-codes/close and api/refunds show with status 400 and 409. */
+/**
+ * Temporary failures that the documents show with status 400 (api/qr-codes/close) and with 409
+ * (api/refunds/normal-refunds-idempotent). They show no others for the calls of this adapter.
+ */
 const TRANSIENT_DESCRIPTION = /please try again|still in progress/i;
+
+/** What is reported of a body of unknown form: where it differs, and what it is without personal data. */
+export function unknownForm(body: unknown, { issues }: z.ZodError): Error {
+  const differences = issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const shown = JSON.stringify(redacted(body)) ?? 'no JSON';
+  return new Error(`${differences.join('; ')}: ${shown.slice(0, MOST_SHOWN)}`);
+}
 
 function answerOf<Value>(status: number, text: string, schema: z.ZodType<Value>): Answer<Value> {
   const body = parseJson(text);
@@ -83,7 +100,12 @@ function answerOf<Value>(status: number, text: string, schema: z.ZodType<Value>)
     const parsed = schema.safeParse(body);
     if (parsed.success) return { kind: 'done', value: parsed.data };
     const detail = `status ${status} with an unexpected body`;
-    return { kind: 'unknown', detail, cause: parsed.error, isNotUnderstood: true };
+    return {
+      kind: 'unknown',
+      detail,
+      cause: unknownForm(body, parsed.error),
+      isNotUnderstood: true,
+    };
   }
   if (status === 429) return { kind: 'not_sent', detail: 'too many requests' };
   const error = errorSchema.safeParse(body);
@@ -141,6 +163,7 @@ function reasonOf(failure: Failure): string {
 /** Makes HTTP calls to Razorpay with Basic auth, JSON and a time-out, without retries. */
 export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   const { baseUrl, keyId, keySecret, timeoutMs, dispatcher, log } = options;
+  const { onNotUnderstood = async () => undefined } = options;
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString('base64')}`;
 
   async function send(call: Call): Promise<{ status: number; text: string }> {
@@ -167,6 +190,8 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   }
 
   return {
+    onNotUnderstood,
+
     async call(call, schema) {
       const operation = `${call.method} ${templateOf(call.path)}`;
       const attributes = { gateway: GATEWAY, 'gateway.operation': operation };

@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import type { CallLog } from '../adapter.ts';
+import type { CallLog, GatewayOptions } from '../adapter.ts';
 import type { PaymentGateway } from '../gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
@@ -24,6 +24,8 @@ export interface RazorpayGatewayOptions {
   closeTimeoutMs?: number;
   /** Receives one line for each call. */
   log?: CallLog;
+  /** Receives what is left out because its form is unknown. */
+  onNotUnderstood?: GatewayOptions['onNotUnderstood'];
 }
 
 /** Razorpay behind the port; `close` ends its connections once the running calls have ended. */

@@ -6,6 +6,7 @@ import type {
   OpenSessionInput,
 } from '../gateway.ts';
 import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
+import { keyedSchema } from './schemas.ts';
 
 /** Notes hold at most 256 characters each; the same limit is safe for a description. */
 const TEXT_LIMIT = 255;
@@ -35,20 +36,26 @@ export function presentSession(qrCode: QrCode): GatewaySession {
   };
 }
 
-/** Converts a payment to the port's, without the buyer's address, phone and email. */
+/**
+ * Converts a payment to the port's, without the buyer's address, phone and email. One that was
+ * refunded and never captured has failed: Razorpay refunds an authorised payment that is not captured
+ * in time (payments/payments/capture-settings).
+ */
 export function presentPayment(payment: Payment): GatewayPayment {
+  const isUncaptured = payment.status === 'refunded' && payment.captured === false;
+  const status = isUncaptured ? 'failed' : payment.status;
   const failure = { code: payment.error_code ?? '', description: payment.error_description ?? '' };
   return {
     gatewayPaymentId: payment.id,
-    status: payment.status,
+    status,
     amountPaise: payment.amount,
     refundedPaise: payment.amount_refunded ?? 0,
     currency: payment.currency,
     orderNumber: textNote(payment.notes, 'order_number'),
     sessionId: textNote(payment.notes, 'session_id'),
-    failure: payment.status === 'failed' ? failure : null,
+    failure: status === 'failed' ? failure : null,
     // Of a payment by UPI, the retrieval reference number is the UTR.
-    utr: payment.acquirer_data?.rrn ?? null,
+    utr: payment.acquirer_data.rrn,
   };
 }
 
@@ -97,4 +104,12 @@ export function presentTransfer(transfer: Transfer): GatewayTransfer {
 export function madeUnder(idempotencyKey: string) {
   return ({ notes }: { notes: Record<string, unknown> }) =>
     textNote(notes, 'idempotency_key') === idempotencyKey;
+}
+
+/** Whether an item of unknown form certainly was not made under this key: its notes name another. */
+export function madeUnderAnother(idempotencyKey: string) {
+  return (item: unknown) => {
+    const keyed = keyedSchema.safeParse(item);
+    return keyed.success && keyed.data.notes.idempotency_key !== idempotencyKey;
+  };
 }

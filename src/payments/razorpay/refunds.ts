@@ -1,8 +1,9 @@
 import { GatewayRefused } from '../gateway.ts';
 import type { PaymentGateway, RefundInput } from '../gateway.ts';
 import type { Answer, RazorpayClient } from './client.ts';
+import type { MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';
-import { madeUnder, presentRefund, shortText } from './present.ts';
+import { madeUnder, madeUnderAnother, presentRefund, shortText } from './present.ts';
 import { refundSchema } from './schemas.ts';
 import type { Refund } from './schemas.ts';
 import { assertSameAmount, moveOnce } from './move-once.ts';
@@ -19,13 +20,19 @@ const paymentPath = (gatewayPaymentId: string) =>
 export function createRefunds(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'refund' | 'listRefunds'> {
-  function refundsOf(operation: string, gatewayPaymentId: string): Promise<Refund[]> {
+  /** What follows from the sum of all refunds does not follow from a part of them. */
+  function refundsOf(
+    operation: string,
+    gatewayPaymentId: string,
+    mayLeaveOut: MayLeaveOut<Refund> = () => false,
+  ): Promise<Refund[]> {
     const path = `${paymentPath(gatewayPaymentId)}/refunds`;
-    return listAll(client, operation, { path }, refundSchema);
+    return listAll(client, operation, { path, mayLeaveOut }, refundSchema);
   }
 
   async function refundsUnder(input: RefundInput): Promise<{ live?: Refund; failed: number }> {
-    const refunds = await refundsOf('refund', input.gatewayPaymentId);
+    const isOther = madeUnderAnother(input.idempotencyKey);
+    const refunds = await refundsOf('refund', input.gatewayPaymentId, isOther);
     const made = refunds.filter(madeUnder(input.idempotencyKey));
     const live = made.find(({ status }) => status !== 'failed');
     if (live === undefined) return { failed: made.length };

@@ -9,10 +9,13 @@ import { z } from 'zod';
 /** Razorpay returns empty notes as `[]`. */
 const notes = z
   .union([z.record(z.string(), z.unknown()), z.array(z.unknown()).transform(() => ({}))])
-  .optional()
+  .nullish()
   .transform((given): Record<string, unknown> => given ?? {});
 
 const paise = z.number().int().nonnegative();
+
+/** A value that decides nothing: null if it is absent or has another form. */
+const orNull = <Value>(schema: z.ZodType<Value>) => schema.nullable().catch(null);
 
 /** The id and kind of an entity. */
 const entity = <const Kind extends string>(kind: Kind) => ({
@@ -38,16 +41,22 @@ export const qrCodeSchema = z.object({
 /** A parsed QR code. */
 export type QrCode = z.infer<typeof qrCodeSchema>;
 
-/** api/payments; `rrn` is the UTR of a UPI payment. */
+/**
+ * api/payments; `rrn` is the UTR of a UPI payment. The documents call `acquirer_data` an array and
+ * show an object.
+ */
 export const paymentSchema = z.object({
   ...entity('payment'),
   status: z.enum(['created', 'authorized', 'captured', 'refunded', 'failed']),
   amount: paise,
   currency: z.string(),
   amount_refunded: paise.nullish(),
-  error_code: z.string().nullish(),
-  error_description: z.string().nullish(),
-  acquirer_data: z.object({ rrn: z.string().nullish() }).nullish(),
+  captured: z.boolean().nullish(),
+  fee: orNull(paise),
+  tax: orNull(paise),
+  error_code: orNull(z.string()),
+  error_description: orNull(z.string()),
+  acquirer_data: z.object({ rrn: orNull(z.string().min(1)) }).catch({ rrn: null }),
   notes,
 });
 /** A parsed payment; amounts in paise. */
@@ -74,16 +83,33 @@ export const disputeSchema = returned('dispute', [
 /** A parsed dispute; amounts in paise. */
 export type Dispute = z.infer<typeof disputeSchema>;
 
-/** api/payments/route: a transfer to a linked account. */
-export const transferSchema = z.object({
+const transfer = z.object({
   ...entity('transfer'),
   status: z.enum(['created', 'pending', 'processed', 'failed', 'reversed', 'partially_reversed']),
   amount: paise,
   amount_reversed: paise.nullish(),
+  fees: orNull(paise),
+  tax: orNull(paise),
   on_hold: z.boolean(),
+  error: orNull(
+    z.object({
+      code: orNull(z.string()),
+      description: orNull(z.string()),
+      reason: orNull(z.string()),
+    }),
+  ),
+  created_at: orNull(z.number().int()),
   notes,
 });
-/** A parsed transfer; amounts in paise. */
+/**
+ * api/payments/route: a transfer to a linked account. Its status is in `status`, and on the page
+ * transfers-entity in `transfer_status`.
+ */
+export const transferSchema = z.preprocess((given) => {
+  const isOther = typeof given === 'object' && given !== null && 'transfer_status' in given;
+  return isOther ? { status: given.transfer_status, ...given } : given;
+}, transfer);
+/** A parsed transfer; amounts in paise, `created_at` in Unix seconds. */
 export type Transfer = z.infer<typeof transferSchema>;
 
 /** api/payments/route: a linked account. */
@@ -92,9 +118,14 @@ export const accountSchema = z.object({
   legal_business_name: z.string(),
 });
 
+/** The notes of a transfer or refund of which nothing else need have a known form. */
+export const keyedSchema = z.object({ notes: z.object({ idempotency_key: z.string() }) });
+
 /** `{entity: 'collection', count, items}`. */
 export const collectionOf = <Item>(item: z.ZodType<Item>) =>
   z.object({ entity: z.literal('collection'), items: z.array(item) });
+/** A collection whose items are parsed one by one. */
+export const anyCollection = collectionOf(z.unknown());
 
 /** api/errors: only a body of this form counts as Razorpay's refusal. */
 export const errorSchema = z.object({

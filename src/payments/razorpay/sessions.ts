@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayRefused } from '../gateway.ts';
+import { GatewayRefused, isCaptured } from '../gateway.ts';
 import type {
   GatewayPayment,
   OpenSessionInput,
@@ -8,8 +8,10 @@ import type {
 } from '../gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
+import type { ListSource, MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';
 import { presentPayment, presentSession, sessionNotes, shortText } from './present.ts';
+import type { Payment } from './schemas.ts';
 import { paymentSchema, qrCodeSchema } from './schemas.ts';
 
 /**
@@ -59,13 +61,17 @@ async function openQrCode(client: RazorpayClient, input: OpenSessionInput): Prom
   };
 }
 
+/** Without another payment that is captured, the list would say that the session was not paid. */
+const isPaidWithout: MayLeaveOut<Payment> = (_item, read) =>
+  read.some((payment) => isCaptured(presentPayment(payment)));
+
 async function paymentsOf(
   client: RazorpayClient,
   operation: string,
   gatewaySessionId: string,
-  signal?: AbortSignal,
+  options: Pick<ListSource<Payment>, 'signal' | 'mayLeaveOut'>,
 ): Promise<GatewayPayment[]> {
-  const source = { path: `${qrCodePath(gatewaySessionId)}/payments`, ...(signal && { signal }) };
+  const source = { path: `${qrCodePath(gatewaySessionId)}/payments`, ...options };
   const payments = await listAll(client, operation, source, paymentSchema);
   return payments.map(presentPayment);
 }
@@ -95,7 +101,7 @@ async function closeQrCode(
     if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
   }
   // In Razorpay's samples, the QR code's count of payments lags behind its list of payments.
-  return paymentsOf(client, 'closeSession', gatewaySessionId, signal);
+  return paymentsOf(client, 'closeSession', gatewaySessionId, { signal });
 }
 
 /** Payment sessions as single-use UPI QR codes of a fixed amount. */
@@ -104,7 +110,7 @@ export function createSessions(client: RazorpayClient, closeTimeoutMs: number): 
     openSession: (input) => openQrCode(client, input),
     closeSession: (gatewaySessionId) => closeQrCode(client, closeTimeoutMs, gatewaySessionId),
     listSessionPayments: (gatewaySessionId) =>
-      paymentsOf(client, 'listSessionPayments', gatewaySessionId),
+      paymentsOf(client, 'listSessionPayments', gatewaySessionId, { mayLeaveOut: isPaidWithout }),
 
     async fetchSession(gatewaySessionId) {
       const call = { method: 'GET', path: qrCodePath(gatewaySessionId) } as const;
@@ -112,7 +118,8 @@ export function createSessions(client: RazorpayClient, closeTimeoutMs: number): 
     },
 
     async listSessions(sinceMs) {
-      const source = { path: QR_CODES, from: Math.floor(sinceMs / 1000) };
+      const query = { from: Math.floor(sinceMs / 1000) };
+      const source = { path: QR_CODES, query, mayLeaveOut: () => true };
       return (await listAll(client, 'listSessions', source, qrCodeSchema)).map(presentSession);
     },
 

@@ -2,8 +2,9 @@ import { GatewayRefused } from '../gateway.ts';
 import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
+import type { MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';
-import { madeUnder, presentTransfer } from './present.ts';
+import { madeUnder, madeUnderAnother, presentTransfer } from './present.ts';
 import { collectionOf, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
 import { assertSameAmount, moveOnce } from './move-once.ts';
@@ -11,13 +12,15 @@ import { assertSameAmount, moveOnce } from './move-once.ts';
 const transfersPath = (gatewayPaymentId: string) =>
   `/v1/payments/${encodeURIComponent(gatewayPaymentId)}/transfers`;
 
-/** Every transfer of a payment. @throws GatewayUnavailable or GatewayRefused */
+/** Every transfer of a payment: the documents name no `count` and `skip`. @throws as `listAll` */
 export function listTransfers(
   client: RazorpayClient,
   operation: string,
   gatewayPaymentId: string,
+  mayLeaveOut: MayLeaveOut<Transfer> = () => false,
 ): Promise<Transfer[]> {
-  return listAll(client, operation, { path: transfersPath(gatewayPaymentId) }, transferSchema);
+  const source = { path: transfersPath(gatewayPaymentId), isPaged: false, mayLeaveOut };
+  return listAll(client, operation, source, transferSchema);
 }
 
 /** @throws GatewayRefused for a transfer that has moved nothing, or whose money is back */
@@ -61,7 +64,8 @@ export function createTransfers(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'fetchTransferred' | 'holdFunds' | 'releaseFunds'> {
   async function find(operation: string, input: TransferInput): Promise<Transfer | undefined> {
-    const transfers = await listTransfers(client, operation, input.gatewayPaymentId);
+    const isOther = madeUnderAnother(input.idempotencyKey);
+    const transfers = await listTransfers(client, operation, input.gatewayPaymentId, isOther);
     const made = transfers.filter(madeUnder(input.idempotencyKey));
     // A failed transfer has moved nothing and is ignored.
     const transfer = made.find(({ status }) => status !== 'failed');
