@@ -75,7 +75,8 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'payment.dispute.closed': disputeEvent,
 };
 
-function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent {
+/** Reads a callback whose signature was checked. @throws if its form is unknown */
+export function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): GatewayEvent {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
   const { event: name, payload } = webhookSchema.parse(JSON.parse(text));
   const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;

@@ -1,0 +1,29 @@
+/** A JSON block of a page of Razorpay's documents. */
+export interface Sample {
+  /** Its number among the JSON blocks of the page, from 1. */
+  number: number;
+  /** The words behind the language, such as `Success`; a failed payment may be titled `Failure`. */
+  title: string;
+  text: string;
+}
+
+/** The fence of a code block, with its language and title; without them where it only ends one. */
+const FENCE = /^\s*```\s*([^\s:]*)[^:]*:?(.*)$/;
+
+/** The JSON blocks of a page. The documents often leave out the end of a block before the next one. */
+export function jsonSamples(page: string): Sample[] {
+  const samples: Sample[] = [];
+  let open: Sample | undefined;
+  for (const line of page.split('\n')) {
+    const fence = FENCE.exec(line);
+    if (fence === null) {
+      if (open) open.text += `${line}\n`;
+      continue;
+    }
+    const [, language = '', title = ''] = fence;
+    const isJson = language.toLowerCase() === 'json';
+    open = isJson ? { number: samples.length + 1, title: title.trim(), text: '' } : undefined;
+    if (open) samples.push(open);
+  }
+  return samples;
+}

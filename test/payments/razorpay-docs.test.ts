@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { checkPages, exceptionsIn } from '../../dev/razorpay-docs/check.ts';
+import { readSample } from '../../dev/razorpay-docs/read-sample.ts';
+import { jsonSamples } from '../../dev/razorpay-docs/samples.ts';
+import { read } from '../repository/files.ts';
+
+const payment = (own: object = {}) => ({
+  id: 'pay_QmT4x8LwZ2cVb7',
+  entity: 'payment',
+  status: 'captured',
+  amount: 49_950,
+  currency: 'INR',
+  ...own,
+});
+const error = { error: { code: 'BAD_REQUEST_ERROR', description: 'The api key is invalid' } };
+const event = (name: string, own: object = {}) => ({
+  entity: 'event',
+  event: name,
+  payload: { payment: { entity: payment(own) } },
+});
+const readBody = (body: unknown) => readSample(JSON.stringify(body));
+
+const PAGE = `# Fetch a Payment
+
+### Request
+
+\`\`\`curl: Curl
+curl https://api.razorpay.com/v1/payments/pay_1
+
+\`\`\`ruby: Ruby
+{ "this" => "is no JSON" }
+\`\`\`
+
+### Response
+
+\`\`\`json: Success
+${JSON.stringify(payment(), null, 2)}
+
+\`\`\`JSON: Failure
+${JSON.stringify(error)}
+\`\`\`
+Words in between.
+
+    \`\`\`json: Example
+    ["words"]
+    \`\`\`
+`;
+
+test('the JSON blocks of a page are found, also where the next one ends them', () => {
+  const samples = jsonSamples(PAGE);
+  expect(samples.map(({ number, title }) => `${number} ${title}`)).toEqual([
+    '1 Success',
+    '2 Failure',
+    '3 Example',
+  ]);
+  expect(samples.map(({ text }) => JSON.parse(text) as unknown)).toEqual([
+    payment(),
+    error,
+    ['words'],
+  ]);
+});
+
+describe('a sample is', () => {
+  const list = (...items: object[]) => ({ entity: 'collection', count: items.length, items });
+  const transfer = {
+    id: 'trf_QmT5aBcDeFgHi1',
+    entity: 'transfer',
+    transfer_status: 'failed',
+    amount: 100,
+    on_hold: false,
+    error: { code: 'BAD_REQUEST_ERROR' },
+  };
+
+  test.for<[string, unknown, string, string]>([
+    ['an entity', payment(), 'read', 'payment'],
+    ['a payment that has failed', payment({ status: 'failed' }), 'read', 'payment'],
+    ['a transfer with an error', transfer, 'read', 'transfer'],
+    ['a list', list(transfer), 'read', 'transfer'],
+    ['entities inside another', { entity: 'order', transfers: list(transfer) }, 'read', 'transfer'],
+    [
+      'a linked account',
+      { id: 'acc_1', type: 'route', legal_business_name: 'Acme' },
+      'read',
+      'linked account',
+    ],
+    ['an event', event('payment.captured'), 'read', 'payment.captured'],
+    [
+      'an event that is ignored, with entities',
+      event('payment.authorized'),
+      'read',
+      'payment.authorized',
+    ],
+    ['a refusal', error, 'refusal', 'error'],
+    ['another entity', { id: 'card_1', entity: 'card' }, 'unused', 'card'],
+    ['an example of a parameter', ['doc_1'], 'unused', '–'],
+  ])('%s', ([, body, outcome, what]) => {
+    expect(readBody(body)).toEqual({ outcome, what });
+  });
+
+  test.for<[string, unknown, string, RegExp]>([
+    ['an unknown status', payment({ status: 'settled' }), 'payment', /^status: /],
+    [
+      'an unknown status in an event',
+      event('payment.captured', { status: 'settled' }),
+      'payment.captured',
+      /status: /,
+    ],
+    [
+      'an item of a list that lacks its entity',
+      list(payment(), { id: 'pay_1' }),
+      'payment',
+      /^entity: /,
+    ],
+    ['an error of another form', { success: false, errors: ['Wrong'] }, 'error', /^error: /],
+  ])('not read, and why: %s', ([, body, what, reason]) => {
+    expect(readBody(body)).toEqual({
+      outcome: 'not read',
+      what,
+      reason: expect.stringMatching(reason),
+    });
+  });
+
+  test('not read if it is not JSON', () => {
+    expect(readSample('{ "id": "pay_1", // a comment\n}')).toMatchObject({
+      outcome: 'not read',
+      reason: expect.stringMatching(/^not JSON: /),
+    });
+  });
+});
+
+describe('the check', () => {
+  const odd = `\`\`\`json: Success\n${JSON.stringify(payment({ status: 'settled' }))}\n\`\`\`\n`;
+  const pages = [
+    { path: 'api/payments/a.md', text: PAGE },
+    { path: 'api/payments/b.md', text: odd },
+  ];
+  const exception = { page: 'api/payments/b.md', sample: 1, reason: 'An invented status' };
+
+  test('reports a sample that is not read', () => {
+    const { counts, faults, lines } = checkPages(pages, []);
+    expect(counts).toEqual({ read: 1, refusal: 1, unused: 1, 'not read': 1, exception: 0 });
+    expect(lines).toHaveLength(4);
+    expect(faults).toEqual([
+      expect.stringMatching(/^api\/payments\/b.md \| 1 Success \| payment \| not read \| status: /),
+    ]);
+  });
+
+  test('accepts it as a known exception, with its reason', () => {
+    const { faults, lines } = checkPages(pages, [exception]);
+    expect(faults).toEqual([]);
+    expect(lines.at(-1)).toBe(
+      'api/payments/b.md | 1 Success | payment | not read | known: An invented status',
+    );
+  });
+
+  test('reports an exception that is read, and one that is not there', () => {
+    const known = { ...exception, page: 'api/payments/a.md' };
+    const absent = { ...exception, sample: 2 };
+    const { faults } = checkPages(pages, [exception, known, absent]);
+    expect(faults).toEqual([
+      'api/payments/a.md | 1 Success | is no exception: read',
+      'api/payments/b.md | 2 | there is no such sample',
+    ]);
+  });
+
+  test('takes the exceptions from the table of docs/go-live.md', () => {
+    const document = read('docs/go-live.md');
+    const rows = document.split('\n').filter((line) => line.startsWith('| `'));
+    const exceptions = exceptionsIn(document);
+    expect(exceptions).toHaveLength(rows.length);
+    expect(exceptions).toContainEqual({
+      page: 'api/qr-codes/update.md',
+      sample: 1,
+      reason: 'Not JSON: a comma before a closing brace',
+    });
+  });
+});
