@@ -175,6 +175,20 @@ export interface LinkedAccountInput {
   };
 }
 
+/** Whether a linked account may receive transfers, as the gateway reports it. */
+export interface GatewayLinkedAccount {
+  /**
+   * `activated`: it may. `waiting`: the gateway has not verified it, or not yet. `suspended`: the gateway
+   * has stopped it. `unknown`: it exists, and the gateway does not report whether it is verified.
+   */
+  state: 'activated' | 'waiting' | 'suspended' | 'unknown';
+  /** The gateway makes no transfers to it before this time, whatever its state. */
+  transfersFromMs: number;
+}
+
+/** The code of the refusal when the gateway has no linked account with an id. */
+export const NO_SUCH_ACCOUNT = 'NO_SUCH_ACCOUNT';
+
 interface CallbackFacts {
   /** The same for every delivery of one event, but not signed, so it cannot be trusted. */
   eventId: string;
@@ -240,6 +254,8 @@ export interface PaymentGateway {
   refund(input: RefundInput): Promise<GatewayReversal>;
   /** Opens an account for a merchant's payouts, or returns the one with the same email and name. */
   createLinkedAccount(input: LinkedAccountInput): Promise<{ linkedAccountId: string }>;
+  /** @throws GatewayRefused with the code `NO_SUCH_ACCOUNT` for an unknown id */
+  fetchLinkedAccount(linkedAccountId: string): Promise<GatewayLinkedAccount>;
   /**
    * Pays an open session as its buyer would. Only the sandbox supports this.
    *

@@ -7,6 +7,14 @@ import { KEYS } from './gateway-harness.ts';
 /** Bodies by request, such as `GET /v1/payments/pay_1`. */
 export type Answers = Readonly<Record<string, unknown>>;
 
+/** Razorpay's answer to a path that it does not have, or has not enabled for the platform. */
+const NOT_FOUND = {
+  error: {
+    code: 'BAD_REQUEST_ERROR',
+    description: 'The requested URL was not found on the server.',
+  },
+};
+
 /**
  * A gateway that answers these bodies, also in forms and statuses in which the simulator never is.
  *
@@ -23,7 +31,9 @@ export async function gatewayThatAnswers(
     const { pathname } = new URL(request.url ?? '', 'http://gateway');
     requests.push(`${request.method} ${request.url}`);
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(answers[`${request.method} ${pathname}`]));
+    const answer = answers[`${request.method} ${pathname}`];
+    response.statusCode = answer === undefined ? 400 : 200;
+    response.end(JSON.stringify(answer ?? NOT_FOUND));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable, isCaptured } from '../../src/payments/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
@@ -214,5 +215,32 @@ describe('a linked account', () => {
     await harness.linkedAccount('shared@example.com');
     const other = { ...accountInput('shared@example.com'), legalBusinessName: 'Chair Shop' };
     await expect(harness.gateway.createLinkedAccount(other)).rejects.toThrow(GatewayRefused);
+  });
+
+  test.for([
+    [{}, 'activated'],
+    [{ activation: 'verification_pending' }, 'waiting'],
+    [{ activation: 'verification_failed' }, 'waiting'],
+    [{ activation: 'not_activated' }, 'waiting'],
+    [{ status: 'activated', activation: 'not_activated' }, 'activated'],
+    [{ status: 'under_review' }, 'waiting'],
+    [{ status: 'needs_clarification' }, 'waiting'],
+    [{ status: 'suspended' }, 'suspended'],
+  ] as const)('that is %j at Razorpay is %s', async ([change, state], { harness }) => {
+    const id = await harness.linkedAccount(`${randomUUID()}@example.com`);
+    await harness.call('PATCH', `/simulator/accounts/${id}`, change);
+    const createdAt = Number((await harness.call('GET', `/v2/accounts/${id}`)).body['created_at']);
+    expect(await harness.gateway.fetchLinkedAccount(id)).toEqual({
+      state,
+      transfersFromMs: (createdAt + 86_400) * 1000,
+    });
+  });
+
+  test('that Razorpay does not have is refused with a code of its own', async ({ harness }) => {
+    const fetching = harness.gateway.fetchLinkedAccount('acc_Unknown');
+    await expect(fetching).rejects.toMatchObject({
+      name: 'GatewayRefused',
+      code: 'NO_SUCH_ACCOUNT',
+    });
   });
 });

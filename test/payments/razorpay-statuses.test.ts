@@ -27,6 +27,7 @@ const transferInput = {
   amountPaise: 49_950,
   linkedAccountId: 'acc_QmT5aBcDeFgHi1',
   idempotencyKey: TRANSFER_KEY,
+  knownFailures: 0,
   beforeMoving: async () => undefined,
 };
 
@@ -40,7 +41,7 @@ test.for(['holdFunds', 'releaseFunds'] as const)(
     };
     const { gateway } = await gatewayThatAnswers(answers, onTestFinished);
     await expect(gateway[operation](transferInput)).rejects.toMatchObject({
-      name: 'GatewayRefused',
+      name: 'TransferFailed',
       code: 'TRANSFER_FAILED',
     });
   },
@@ -88,6 +89,16 @@ async function takeAlert(sql: Sql): Promise<Record<string, unknown> | undefined>
   return alert?.details;
 }
 
+test('an account of which Razorpay does not report whether it is activated: unknown', async ({
+  onTestFinished,
+}) => {
+  const { linkedAccountId } = transferInput;
+  const account = { status: 'created', created_at: 1_611_136_837 };
+  const answers = { [`GET /v2/accounts/${linkedAccountId}`]: account };
+  const { gateway } = await gatewayThatAnswers(answers, onTestFinished);
+  expect(await gateway.fetchLinkedAccount(linkedAccountId)).toMatchObject({ state: 'unknown' });
+});
+
 /** Answers, each with one status that Razorpay's documents do not name. */
 const UNKNOWN_STATUSES = {
   fetchPayment: {
@@ -107,6 +118,9 @@ const UNKNOWN_STATUSES = {
       amount: 49_950,
       status: 'on_the_way',
     }),
+  },
+  fetchLinkedAccount: {
+    [`GET /v2/accounts/${PAYMENT_ID}`]: { status: 'frozen', created_at: 1_611_136_837 },
   },
   fetchTransferred: {
     [`GET /v1/payments/${PAYMENT_ID}/transfers`]: collection(transfer('parked')),

@@ -45,7 +45,7 @@ export function createRazorpayGateway(options: RazorpayGatewayOptions): Razorpay
     ...createTransfers(client),
     ...createRefunds(client),
     ...createChargebacks(client),
-    ...createLinkedAccounts(client),
+    ...createLinkedAccounts(client, timeoutMs),
     ...createCallbackParser(options.webhookSecret),
 
     async fetchPayment(gatewayPaymentId) {

@@ -1,9 +1,25 @@
-import type { LinkedAccountInput, PaymentGateway } from '../gateway.ts';
+import type { GatewayLinkedAccount, LinkedAccountInput, PaymentGateway } from '../gateway.ts';
+import { GatewayRefused, NO_SUCH_ACCOUNT } from '../gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
-import { accountSchema } from './schemas.ts';
+import { accountActivationSchema, accountSchema, accountStatusSchema } from './schemas.ts';
 
 const ACCOUNTS = '/v2/accounts';
+const ACCOUNTS_BETA = '/v1/beta/accounts';
+
+/** How old an account must be for transfers (payments/route/transfer-funds-to-linked-accounts, prerequisites). */
+const COOLING_PERIOD_MS = 24 * 60 * 60_000;
+
+/** Both refusals of an unknown id have it (api/payments/route/fetch-with-id). */
+const DOES_NOT_EXIST = /does not exist/i;
+
+/** What each status but `created` says. */
+const STATES = {
+  activated: 'activated',
+  needs_clarification: 'waiting',
+  under_review: 'waiting',
+  suspended: 'suspended',
+} as const satisfies Record<string, GatewayLinkedAccount['state']>;
 
 /** The refusal names the account that has this email (api/payments/route/create-linked-account). */
 const EMAIL_TAKEN = /^Merchant email already exists for account - (?:acc_)?([A-Za-z0-9]+)/;
@@ -23,10 +39,49 @@ function accountBody(input: LinkedAccountInput) {
   };
 }
 
+/**
+ * Whether an account with the status `created` may receive transfers. By payments/route/faqs, "Penny
+ * testing", only an account with the activation status `activated` may. The beta API reports this status;
+ * `activation_status` of the product configuration is the same, but it is found only by the product's
+ * id, which an account does not name. Where Razorpay has not enabled the beta API, it refuses the call.
+ */
+async function activationOf(
+  client: RazorpayClient,
+  linkedAccountId: string,
+  signal: AbortSignal,
+): Promise<GatewayLinkedAccount['state']> {
+  const path = `${ACCOUNTS_BETA}/${encodeURIComponent(linkedAccountId)}`;
+  const answer = await client.call({ method: 'GET', path, signal }, accountActivationSchema);
+  if (answer.kind === 'refused') return 'unknown';
+  const { status } = valueOf('fetchLinkedAccount', answer).activation_details;
+  return status === 'activated' ? 'activated' : 'waiting';
+}
+
+/** One deadline for both calls, because an operator waits for them. */
+async function fetchAccount(
+  client: RazorpayClient,
+  timeoutMs: number,
+  linkedAccountId: string,
+): Promise<GatewayLinkedAccount> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const path = `${ACCOUNTS}/${encodeURIComponent(linkedAccountId)}`;
+  const answer = await client.call({ method: 'GET', path, signal }, accountStatusSchema);
+  if (answer.kind === 'refused' && DOES_NOT_EXIST.test(answer.description)) {
+    throw new GatewayRefused('fetchLinkedAccount', NO_SUCH_ACCOUNT, answer.description);
+  }
+  const { status, created_at } = valueOf('fetchLinkedAccount', answer);
+  return {
+    state:
+      status === 'created' ? await activationOf(client, linkedAccountId, signal) : STATES[status],
+    transfersFromMs: created_at * 1000 + COOLING_PERIOD_MS,
+  };
+}
+
 /** Linked accounts of Route. Razorpay accepts each email once, so a repeat makes no second one. */
 export function createLinkedAccounts(
   client: RazorpayClient,
-): Pick<PaymentGateway, 'createLinkedAccount'> {
+  timeoutMs: number,
+): Pick<PaymentGateway, 'createLinkedAccount' | 'fetchLinkedAccount'> {
   async function isOurs(linkedAccountId: string, input: LinkedAccountInput): Promise<boolean> {
     const path = `${ACCOUNTS}/${encodeURIComponent(linkedAccountId)}`;
     const answer = await client.call({ method: 'GET', path }, accountSchema);
@@ -46,5 +101,6 @@ export function createLinkedAccounts(
       }
       throw gatewayError('createLinkedAccount', answer);
     },
+    fetchLinkedAccount: (linkedAccountId) => fetchAccount(client, timeoutMs, linkedAccountId),
   };
 }

@@ -118,6 +118,21 @@ export const accountSchema = z.object({
   legal_business_name: z.string(),
 });
 
+/**
+ * The same account with its status. Route's own pages name only `created` and `suspended`; the page of
+ * the same endpoint in api/partners/account-onboarding/entity names all five.
+ */
+export const accountStatusSchema = z.object({
+  status: z.enum(['created', 'activated', 'needs_clarification', 'under_review', 'suspended']),
+  /** Unix seconds. */
+  created_at: z.number().int(),
+});
+
+/** api/payments/route/linked-account-apis-beta: whether the account's bank account is verified. */
+export const accountActivationSchema = z.object({
+  activation_details: z.object({ status: z.string() }),
+});
+
 /** The notes of a transfer or refund of which nothing else need have a known form. */
 export const keyedSchema = z.object({ notes: z.object({ idempotency_key: z.string() }) });
 

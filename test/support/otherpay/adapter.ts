@@ -94,6 +94,7 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
       const { id } = await api<{ id: string }>('POST', '/accounts', { email, name });
       return { linkedAccountId: id };
     },
+    fetchLinkedAccount: () => Promise.resolve({ state: 'unknown', transfersFromMs: 0 }),
     async payAsBuyer(id) {
       await api<Charge>('POST', `/intents/${id}/pay`);
     },
