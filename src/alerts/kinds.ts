@@ -20,7 +20,8 @@ export const ALERT_KINDS = {
   mail_not_configured:
     'Set SMTP_URL and MAIL_FROM for the worker. Mails of the last 24 hours are sent then.',
   no_gateway: 'Configure the gateway for this environment: the settings that the alert names.',
-  no_linked_account: 'Give the merchant a linked account: admin merchant approve --linked-account.',
+  no_linked_account:
+    'Read on the page of the merchant, or with admin merchant list, what is wrong with its linked account. Give it one that receives transfers: admin merchant approve --linked-account.',
   order_behind:
     'None: the lost steps are recorded again. The database was restored from a backup, so run admin order recover --all.',
   order_without_row:

@@ -68,6 +68,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       mailBox: dataBox,
       mails: createMailWorkflows(temporal),
       publicBaseUrl,
+      gateways: shared.gateways,
     },
     operator: {
       sql,

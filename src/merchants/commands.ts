@@ -5,6 +5,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { SealedMail } from '../mail/public.ts';
 import { mailRow } from '../mail/public.ts';
+import type { CheckedAccount } from '../payments/public.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';
 
@@ -58,7 +59,8 @@ export async function createMerchant(
       VALUES (${actor.name}, ${actor.address}, 'merchant.create', ${merchantId})
     )
     INSERT INTO merchants (merchant_id, name, email) VALUES (${merchantId}, ${name}, ${email})
-    RETURNING *, '{}'::jsonb AS linked_accounts, false AS is_ready`;
+    RETURNING *, '{}'::jsonb AS linked_accounts, false AS is_ready,
+      NULL AS linked_account_state, NULL AS transfers_from`;
   if (!row) throw new Error('INSERT … RETURNING returns a row');
   return row;
 }
@@ -67,8 +69,8 @@ export async function createMerchant(
 export interface StatusDetails {
   /** For the audit log. */
   reason?: string | undefined;
-  /** Where the merchant's gateway pays out to in production. */
-  linkedAccountId?: string | undefined;
+  /** Where the merchant's gateway pays out to in production, by `checkLinkedAccount`. */
+  linkedAccount?: CheckedAccount | undefined;
   /** The payment gateway of the merchant's orders from now on. */
   gateway?: string | undefined;
   /** What the operator has seen: if the merchant is no longer like this, the change is refused. */
@@ -81,25 +83,23 @@ export interface StatusDetails {
  * Approves, rejects, suspends or activates a merchant.
  *
  * In production, the merchant's gateway pays out to the linked account. Approval does not require it,
- * because the sandbox creates its own; but without it no production order can be created or paid
- * (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked
+ * because the sandbox creates its own; but without one that receives transfers no production order can be
+ * created or paid (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked
  * account there is kept when the merchant gets another gateway.
  *
- * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST`
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE`
  */
 export async function changeMerchantStatus(
   { sql, actor }: MerchantAdminDeps,
   merchantId: string,
   change: StatusChange,
-  { reason, linkedAccountId, gateway, seen, mail }: StatusDetails = {},
+  { reason, linkedAccount, gateway, seen, mail }: StatusDetails = {},
 ): Promise<MerchantRow> {
   const { to, from } = STATUS_CHANGES[change];
-  assertLinkedAccount(linkedAccountId);
-  const linkedAccounts = linkedAccountId === undefined ? {} : { production: linkedAccountId };
   const details = {
     status: to,
     reason: reason ?? null,
-    linkedAccounts,
+    linkedAccounts: linkedAccount ? { production: linkedAccount.linkedAccountId } : {},
     ...(gateway && { gateway }),
   };
   const changed = await sql`
@@ -109,16 +109,11 @@ export async function changeMerchantStatus(
       WHERE merchant_id = ${merchantId} AND status::text = ANY(${[...from]})
         ${seen ? sql`AND status = ${seen.status} AND submissions = ${seen.submissions}` : sql``}
       RETURNING *
-    ), linked AS (
-      INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
-      SELECT merchant_id, 'production', gateway, ${linkedAccountId ?? ''} FROM changed
-      WHERE ${linkedAccountId !== undefined}
-      ON CONFLICT (merchant_id, environment, gateway)
-        DO UPDATE SET linked_account_id = excluded.linked_account_id
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
+    ${linkedAccount ? sql`, linked AS (${linkAccount(sql, linkedAccount, 'changed')})` : sql``}
     ${to === 'APPROVED' ? sql`, woken AS (${wakeWaitingReleases(sql)})` : sql``}
     ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
     SELECT FROM changed`;
@@ -137,9 +132,18 @@ function wakeWaitingReleases(sql: Sql) {
     ON CONFLICT DO NOTHING`;
 }
 
-function assertLinkedAccount(linkedAccountId: string | undefined): void {
-  if (linkedAccountId === undefined || /^[A-Za-z0-9_-]{1,64}$/.test(linkedAccountId)) return;
-  throw new DomainError('BAD_REQUEST', 'The linked account must be an id of the gateway: acc_…');
+/** Writes the linked account of each merchant of the table `of`. */
+function linkAccount(sql: Sql, account: CheckedAccount, of: 'changed' | 'merchant') {
+  const { gateway, linkedAccountId, state, transfersFrom, checkAgainMs } = account;
+  return sql`
+    INSERT INTO linked_accounts
+      (merchant_id, environment, gateway, linked_account_id, state, transfers_from, check_at)
+    SELECT merchant_id, 'production', ${gateway}, ${linkedAccountId}, ${state}, ${transfersFrom},
+      service_now() + ${checkAgainMs} * interval '1 millisecond'
+    FROM ${sql(of)}
+    ON CONFLICT (merchant_id, environment, gateway) DO UPDATE
+    SET linked_account_id = excluded.linked_account_id, state = excluded.state,
+      transfers_from = excluded.transfers_from, check_at = excluded.check_at`;
 }
 
 async function refuseChange(
@@ -159,30 +163,27 @@ async function refuseChange(
 }
 
 /**
- * Sets where the merchant's present gateway pays out to in production, whatever the merchant's status.
+ * Sets where a gateway pays out to in production, whatever the merchant's status.
  *
- * @throws DomainError `NOT_FOUND`, `BAD_REQUEST`
+ * @param account by `checkLinkedAccount`, which asks the gateway
+ * @throws DomainError `NOT_FOUND`
  */
 export async function setLinkedAccount(
   { sql, actor }: MerchantAdminDeps,
   merchantId: string,
-  linkedAccountId: string,
+  account: CheckedAccount,
 ): Promise<void> {
-  assertLinkedAccount(linkedAccountId);
+  const { gateway, linkedAccountId } = account;
   const rows = await sql`
-    WITH linked AS (
-      INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
-      SELECT merchant_id, 'production', gateway, ${linkedAccountId}
-      FROM merchants WHERE merchant_id = ${merchantId}
-      ON CONFLICT (merchant_id, environment, gateway)
-        DO UPDATE SET linked_account_id = excluded.linked_account_id
-      RETURNING merchant_id, gateway
-    ), audited AS (
+    WITH merchant AS (
+      SELECT merchant_id FROM merchants WHERE merchant_id = ${merchantId}
+    ), linked AS (${linkAccount(sql, account, 'merchant')}),
+    audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'merchant.linkedAccount', merchant_id,
-        jsonb_build_object('gateway', gateway, 'linkedAccountId', ${linkedAccountId}::text)
-      FROM linked
+        ${sql.json({ gateway, linkedAccountId })}
+      FROM merchant
     )
-    SELECT FROM linked`;
+    SELECT FROM merchant`;
   if (rows.length === 0) throw merchantNotFound(merchantId);
 }

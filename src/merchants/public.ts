@@ -9,4 +9,6 @@ export type { ListedKey } from './keys.ts';
 export { createKeyPair, listKeys, rotateSecret } from './keys.ts';
 export { findOrigins, setOrigins } from './origins.ts';
 export type { MerchantRow, MerchantStatus } from './queries.ts';
-export { merchantNotFound, requireMerchant } from './queries.ts';
+export { merchantNotFound, readinessColumns, readinessJoin, requireMerchant } from './queries.ts';
+export type { Readiness } from './readiness.ts';
+export { whyNotReady } from './readiness.ts';

@@ -1,25 +1,22 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
+import type { Readiness } from './readiness.ts';
 
 /** Only an APPROVED merchant may call the API. */
 export type MerchantStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'SUSPENDED';
 
 /** A row of `merchants`. */
-export interface MerchantRow {
+export interface MerchantRow extends Readiness {
   merchantId: string;
   name: string;
   email: string;
   status: MerchantStatus;
   statusReason: string | null;
-  /** The payment gateway of new orders. */
-  gateway: string;
   /** How often the merchant has submitted its application for review. */
   submissions: number;
   /** Where that gateway pays out to. */
   linkedAccounts: Partial<Record<Environment, string>>;
-  /** Whether it can take payments in production. */
-  isReady: boolean;
   createdAt: Date;
 }
 
@@ -70,12 +67,22 @@ export async function findKeyHolder(
   return row;
 }
 
+/** The columns of {@link Readiness} but the gateway, of a merchant `m` with {@link readinessJoin}. */
+export const readinessColumns = (sql: Sql) => sql`
+  is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready,
+  paid_to.state AS linked_account_state, paid_to.transfers_from`;
+
+/** Joins the linked account that the present gateway of a merchant `m` pays out to in production. */
+export const readinessJoin = (sql: Sql) => sql`
+  LEFT JOIN linked_accounts paid_to ON paid_to.merchant_id = m.merchant_id
+    AND paid_to.environment = 'production' AND paid_to.gateway = m.gateway`;
+
 const merchantRows = (sql: Sql) => sql`
   SELECT m.*, coalesce((SELECT jsonb_object_agg(a.environment, a.linked_account_id)
       FROM linked_accounts a WHERE a.merchant_id = m.merchant_id AND a.gateway = m.gateway),
     '{}') AS linked_accounts,
-    is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready
-  FROM merchants m`;
+    ${readinessColumns(sql)}
+  FROM merchants m ${readinessJoin(sql)}`;
 
 /** @returns undefined when no merchant has this id */
 export async function findMerchant(sql: Sql, merchantId: string): Promise<MerchantRow | undefined> {

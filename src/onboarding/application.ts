@@ -7,7 +7,7 @@ import {
   phoneViolation,
   pinCodeViolation,
 } from '../domain/index.ts';
-import type { MerchantRow, MerchantStatus } from '../merchants/public.ts';
+import type { MerchantRow, MerchantStatus, Readiness } from '../merchants/public.ts';
 
 /**
  * What a merchant must do next, or waits for. `not_ready`: approved, but it cannot take payments in
@@ -106,6 +106,7 @@ export interface Application {
   merchantId: string;
   status: MerchantStatus;
   state: ApplicationState;
+  readiness: Readiness;
   /** Why it was rejected or suspended. */
   statusReason: string | null;
   /** How often it was submitted. */

@@ -1,17 +1,17 @@
 import type { Sql } from '../db/client.ts';
-import type { MerchantStatus } from '../merchants/public.ts';
-import { merchantNotFound } from '../merchants/public.ts';
+import type { MerchantStatus, Readiness } from '../merchants/public.ts';
+import { merchantNotFound, readinessColumns, readinessJoin } from '../merchants/public.ts';
 import type { Application, BankDetails, BusinessDetails, DocumentFacts } from './application.ts';
 import { stateOf } from './application.ts';
 
 /** An application as one row; a merchant that has entered nothing has nulls. */
 type ApplicationRow = BusinessDetails &
-  BankDetails & {
+  BankDetails &
+  Readiness & {
     merchantId: string;
     status: MerchantStatus;
     statusReason: string | null;
     submissions: number;
-    isReady: boolean;
     applicationEdits: number;
     submittedAt: Date | null;
     documents: (Omit<DocumentFacts, 'uploadedAt'> & { uploadedAt: string })[];
@@ -24,8 +24,8 @@ type ApplicationRow = BusinessDetails &
  */
 export async function readApplication(sql: Sql, merchantId: string): Promise<Application> {
   const [row] = await sql<ApplicationRow[]>`
-    SELECT m.merchant_id, m.status, m.status_reason, m.submissions, m.application_edits,
-      is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready,
+    SELECT m.merchant_id, m.status, m.status_reason, m.submissions, m.application_edits, m.gateway,
+      ${readinessColumns(sql)},
       a.legal_name, a.business_kind, a.pan, a.gstin, a.phone, a.street, a.city, a.region, a.pin_code,
       a.account_holder, a.account_last_four, a.ifsc, a.submitted_at,
       coalesce((
@@ -33,7 +33,8 @@ export async function readApplication(sql: Sql, merchantId: string): Promise<App
           'fileName', d.file_name, 'mediaType', d.media_type, 'sizeBytes', d.size_bytes,
           'sha256', encode(d.sha256, 'hex'), 'uploadedAt', d.uploaded_at) ORDER BY d.document_id)
         FROM merchant_documents d WHERE d.merchant_id = m.merchant_id), '[]') AS documents
-    FROM merchants m LEFT JOIN merchant_applications a USING (merchant_id)
+    FROM merchants m ${readinessJoin(sql)}
+    LEFT JOIN merchant_applications a ON a.merchant_id = m.merchant_id
     WHERE m.merchant_id = ${merchantId}`;
   if (!row) throw merchantNotFound(merchantId);
   return applicationOf(row);
@@ -43,10 +44,12 @@ function applicationOf(row: ApplicationRow): Application {
   const { legalName, businessKind, pan, gstin, phone, street, city, region, pinCode } = row;
   const { accountHolder, accountLastFour, ifsc } = row;
   const { merchantId, status, statusReason, submissions, submittedAt } = row;
+  const { gateway, isReady, linkedAccountState, transfersFrom } = row;
   return {
     merchantId,
     status,
     state: stateOf(row),
+    readiness: { gateway, isReady, linkedAccountState, transfersFrom },
     statusReason,
     submissions,
     submittedAt,

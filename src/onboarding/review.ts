@@ -63,21 +63,19 @@ export interface Decision {
   reason: string;
   /** `versionOf` the application that the operator has seen. */
   seenVersion: string;
-  /** Where the gateway pays out to in production; undefined leaves it as it is. */
-  linkedAccountId?: string | undefined;
 }
 
 /**
  * Approves, rejects, suspends or activates a merchant, and writes the mail about it in the same
  * statement, so that neither happens without the other.
  *
- * @throws DomainError `BAD_REQUEST` without a reason or with a wrong linked account, `INVALID_STATE`
- *   when the decision does not fit or the merchant has changed since the operator saw it, `NOT_FOUND`
+ * @throws DomainError `BAD_REQUEST` without a reason, `INVALID_STATE` when the decision does not fit or the
+ *   merchant has changed since the operator saw it, `NOT_FOUND`
  */
 export async function decideMerchant(
   deps: ReviewDeps,
   merchantId: string,
-  { change, reason: given, seenVersion, linkedAccountId }: Decision,
+  { change, reason: given, seenVersion }: Decision,
 ): Promise<void> {
   const reason = given.trim();
   if (reason === '' || [...reason].length > MAX_REASON_LENGTH) {
@@ -97,12 +95,11 @@ export async function decideMerchant(
     throw new DomainError('INVALID_STATE', message);
   }
   const { status, submissions } = application;
-  const isReady = merchant.isReady || linkedAccountId !== undefined;
+  const { isReady } = merchant;
   const content = decisionMail({ change, reason, isReady }, merchant.name, deps.publicBaseUrl);
   const mail = prepareMail(deps, { to: merchant.email, ...content });
   await changeMerchantStatus({ sql, actor }, merchantId, change, {
     reason,
-    linkedAccountId,
     seen: { status, submissions },
     mail,
   });

@@ -8,6 +8,8 @@ export {
   NOT_CHECKED,
 } from './consequences.ts';
 export type { Gateways } from './gateways.ts';
+export type { CheckedAccount, LinkedAccountState } from './linked-accounts.ts';
+export { checkLinkedAccount } from './linked-accounts.ts';
 export type { GatewayCall } from './gateway-calls.ts';
 export { retryGatewayCalls } from './gateway-calls.ts';
 export type { OrderView, OrderWorkflowsView } from './order-view.ts';

@@ -32,7 +32,7 @@ export const isExpired = (sql: Sql) => sql`
 
 /**
  * `opening`: another request is opening a session. `limit`: the order has had all its sessions.
- * `not_ready`: the merchant has no linked account, so production cannot pay it out.
+ * `not_ready`: the merchant has no linked account that receives transfers, so production cannot pay it out.
  */
 export type Reservation =
   | 'reserved'

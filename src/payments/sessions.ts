@@ -186,13 +186,14 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   return { outcome: 'closed' };
 }
 
-/** Without the account, the payment could not be released to the merchant. */
+/** Without an account that receives transfers, the payment could not be released to the merchant. */
 async function notReady(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { orderNumber, merchantId } = order;
   await raiseAlert(deps, {
     kind: 'no_linked_account',
     subject: merchantId,
-    message: 'A merchant without a linked account cannot be paid in production',
+    message:
+      'A merchant without a linked account that receives transfers cannot be paid in production',
     fields: { orderNumber, merchantId },
   });
   return errorOf('PAYMENTS_NOT_AVAILABLE');

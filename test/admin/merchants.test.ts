@@ -111,7 +111,7 @@ describe('a merchant', () => {
     const approve = ['merchant', 'approve', '--merchant', merchantId];
     const first = await cli.json<Merchant>(...approve);
     expect(first).toMatchObject({ linkedAccounts: {}, status: 'APPROVED' });
-    expect(first.warning).toContain('No linked account');
+    expect(first.warning).toContain('it has no linked account');
     const second = await cli.json<Merchant>(...approve, '--linked-account', 'acc_A1b2C3d4E5f6G7');
     expect(second).toMatchObject({
       linkedAccounts: { production: 'acc_A1b2C3d4E5f6G7' },

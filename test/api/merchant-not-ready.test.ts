@@ -6,6 +6,7 @@ import { browserOf } from '../dashboard/browsing.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { anOrder } from '../support/api-client.ts';
+import { usableAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { merchantUser } from '../support/users.ts';
@@ -23,7 +24,7 @@ const test = dashboardTest({
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
 const giveAccount = ({ sql }: TestService, { merchantId }: Merchant) =>
-  setLinkedAccount({ sql, actor: TEST_ACTOR }, merchantId, 'acc_Asha');
+  setLinkedAccount({ sql, actor: TEST_ACTOR }, merchantId, usableAccount('acc_Asha'));
 
 const loseAccount = ({ sql }: TestService, { merchantId }: Merchant) =>
   sql`DELETE FROM linked_accounts WHERE merchant_id = ${merchantId}`;
@@ -147,5 +148,7 @@ test('the command line warns', async ({ service, cli }) => {
   const of = ['--merchant', merchant.merchantId];
   await cli.json('merchant', 'suspend', ...of);
   const { warning } = await cli.json<{ warning: string }>('merchant', 'activate', ...of);
-  expect(warning).toContain('production orders cannot be created');
+  expect(warning).toContain(
+    'production orders cannot be created, because it has no linked account to be paid out to',
+  );
 });

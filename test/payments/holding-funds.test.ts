@@ -6,6 +6,7 @@ import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { usableAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -24,7 +25,7 @@ const openInProduction = (by: Merchant, { order_number }: OrderRef) =>
   by.production.post(`/orders/${order_number}/payment-sessions`);
 const giveAccount = (service: TestService, { merchantId }: Merchant) =>
   changeMerchantStatus({ sql: service.sql, actor: TEST_ACTOR }, merchantId, 'approve', {
-    linkedAccountId: 'acc_Late',
+    linkedAccount: usableAccount('acc_Late'),
   });
 
 async function aPaidOrder(service: TestService, merchant: Merchant) {

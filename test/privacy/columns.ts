@@ -48,7 +48,10 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: `transfer_id gateway gateway_payment_id operation order_number merchant_id environment
       debit_account credit_account amount_paise at reversal_id refund_try`,
   },
-  linked_accounts: { merchant: 'linked_account_id', none: 'merchant_id environment gateway' },
+  linked_accounts: {
+    merchant: 'linked_account_id',
+    none: 'merchant_id environment gateway state transfers_from check_at',
+  },
   mails: { passing: 'sealed failure', none: 'mail_id created_at sent_at failed_at sweep_at' },
   merchant_applications: {
     merchant: `legal_name business_kind pan gstin phone street city region pin_code account_holder

@@ -8,13 +8,14 @@ import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { createApiClient } from './api-client.ts';
+import { usableAccount } from './linked-accounts.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
 export interface MerchantOptions {
   name?: string;
   /** Whether the sandbox has an endpoint, the merchant's receiver. */
   webhooks?: boolean;
-  /** The linked account to which production's gateway pays out. */
+  /** The linked account to which production's gateway pays out: it receives transfers. */
   linkedAccountId?: string;
   /** The payment gateway, if another than Razorpay. */
   gateway?: string;
@@ -40,7 +41,11 @@ export async function createTestMerchant(
     name,
     email: 'owner@example.com',
   });
-  await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccountId, gateway });
+  await changeMerchantStatus(admin, merchantId, 'approve', {
+    linkedAccount:
+      linkedAccountId === undefined ? undefined : usableAccount(linkedAccountId, gateway),
+    gateway,
+  });
   const keys = {
     sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
     production: await createKeyPair(admin, merchantId, 'production'),

@@ -19,7 +19,7 @@ import {
   bankFacts,
   businessFacts,
   documentTable,
-  NOT_READY,
+  notReadyText,
   SUSPENSION_STOPS,
 } from '../view/application.ts';
 import { hidden, submit } from '../view/fields.ts';
@@ -110,7 +110,10 @@ function stateNotice({ environment }: MerchantViewer, application: Application) 
         submittedAt && h('span', null, 'Submitted ', moment(submittedAt), '.'),
       ]);
     case 'not_ready':
-      return notice('wait', [h('p', null, approved), h('p', null, NOT_READY)]);
+      return notice('wait', [
+        h('p', null, approved),
+        h('p', null, notReadyText(application.readiness)),
+      ]);
     case 'approved':
       return notice('good', approved);
     case 'rejected':

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { BUSINESS_KINDS } from '../../domain/index.ts';
+import type { Readiness } from '../../merchants/public.ts';
+import { whyNotReady } from '../../merchants/public.ts';
 import type {
   ApplicationState,
   BankDetails,
@@ -117,10 +119,20 @@ export function documentReply({ fileName, mediaType, content }: OpenedDocument):
   };
 }
 
-/** Why an approved merchant cannot take payments, and what that means. */
-export const NOT_READY =
-  'In production the account cannot take payments yet, because it has no linked account to be paid out ' +
-  'to. Until then creating an order there answers 403, and buyers cannot pay. The sandbox works.';
+/** Why a merchant cannot take payments in production, as a clause; null if it can. */
+export function notReadyReason(readiness: Readiness): ComponentChildren {
+  const why = whyNotReady(readiness);
+  return why && [why.reason, why.until && [': it does from ', moment(why.until), ' on']];
+}
+
+/** The same for an approved merchant as sentences, with what that means. */
+export function notReadyText(readiness: Readiness): ComponentChildren {
+  return [
+    'In production the account cannot take payments yet, because ',
+    notReadyReason(readiness),
+    '. Until then creating an order there answers 403, and buyers cannot pay. The sandbox works.',
+  ];
+}
 
 /** What a suspension stops and what continues. Source: the contract's "a suspended merchant". */
 export const SUSPENSION_STOPS =

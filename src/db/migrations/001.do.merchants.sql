@@ -47,25 +47,36 @@ CREATE TABLE merchant_environments (
   PRIMARY KEY (merchant_id, environment)
 );
 
+-- What a gateway reports of a linked account; see src/payments/linked-accounts.ts.
+CREATE TYPE linked_account_state AS ENUM ('activated', 'waiting', 'suspended', 'unknown', 'missing');
+
 -- Where a gateway pays a merchant out to. An account stays when the merchant moves to another
--- gateway: orders keep the gateway that they were created with.
+-- gateway: orders keep the gateway that they were created with. The gateway is asked for an account of
+-- production, never for one of the sandbox.
 CREATE TABLE linked_accounts (
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
   gateway text NOT NULL,
   linked_account_id text NOT NULL,
+  state linked_account_state NOT NULL DEFAULT 'unknown',
+  -- The gateway makes no transfers to it before this time.
+  transfers_from timestamptz NOT NULL DEFAULT service_now(),
+  -- When reconciliation asks the gateway again.
+  check_at timestamptz NOT NULL DEFAULT service_now(),
   PRIMARY KEY (merchant_id, environment, gateway)
 );
+CREATE INDEX linked_accounts_to_check ON linked_accounts (check_at) WHERE environment = 'production';
 
 -- Whether a merchant can take payments at a gateway. In production, payments are paid out to the linked
--- account; the sandbox opens one when it first needs it. PL/pgSQL keeps the plan, and each request to
--- the API calls it.
+-- account, which must receive transfers; the sandbox opens one when it first needs it. PL/pgSQL keeps the
+-- plan, and each request to the API calls it.
 CREATE FUNCTION is_merchant_ready(
   p_merchant_id text, p_environment environment, p_gateway text
 ) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN p_environment = 'sandbox' OR EXISTS (SELECT FROM linked_accounts
-    WHERE merchant_id = p_merchant_id AND environment = p_environment AND gateway = p_gateway);
+    WHERE merchant_id = p_merchant_id AND environment = p_environment AND gateway = p_gateway
+      AND state IN ('activated', 'unknown') AND transfers_from <= service_now());
 END $$;
 
 -- Changes and their actors. Rows are never deleted, and contain no secret.

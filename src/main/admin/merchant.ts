@@ -3,15 +3,15 @@ import { changeMerchantStatus, createMerchant } from '../../merchants/commands.t
 import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
 import { findOrigins, setOrigins } from '../../merchants/origins.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
-import { listMerchants } from '../../merchants/queries.ts';
+import { listMerchants, requireMerchant } from '../../merchants/queries.ts';
+import { whyNotReady } from '../../merchants/readiness.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/adapters.ts';
+import { checkLinkedAccount } from '../../payments/linked-accounts.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, table } from './text.ts';
+import { blocks, facts, table, timeText } from './text.ts';
 
-const NOT_READY =
-  'No linked account: production orders cannot be created until one is set with merchant approve --linked-account';
 const SHOWN_ONCE = 'The secret is shown only once: store it on your server.';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
@@ -27,12 +27,23 @@ function presentMerchant(row: MerchantRow) {
     statusReason: row.statusReason,
     gateway: row.gateway,
     linkedAccounts: row.linkedAccounts,
+    linkedAccountState: row.linkedAccountState,
+    transfersFrom: row.transfersFrom,
+    isReady: row.isReady,
     createdAt: row.createdAt,
   };
 }
 
+/** Why the merchant cannot take payments in production; null if it can. */
+function reasonOf(row: MerchantRow): string | null {
+  const why = whyNotReady(row);
+  return why && why.reason + (why.until ? `, until ${timeText(why.until)}` : '');
+}
+
 function merchantResult(row: MerchantRow): CommandResult {
-  const warning = row.status === 'APPROVED' && !row.isReady ? NOT_READY : null;
+  const reason = row.status === 'APPROVED' ? reasonOf(row) : null;
+  const warning =
+    reason && `The merchant is not ready: production orders cannot be created, because ${reason}`;
   const data = { ...presentMerchant(row), warning };
   const { linkedAccounts, ...shown } = data;
   const text = facts({
@@ -43,6 +54,7 @@ function merchantResult(row: MerchantRow): CommandResult {
     Reason: shown.statusReason ?? undefined,
     Gateway: shown.gateway,
     'Linked account': linkedAccounts.production,
+    'Account state': shown.linkedAccountState ?? undefined,
     Created: shown.createdAt,
   });
   return { data, text: blocks(text, warning) };
@@ -73,16 +85,24 @@ const merchantCommands = [
     summary: 'List merchants, the newest first',
     options: { status: { value: STATUSES.join('|'), help: 'Only this status', choices: STATUSES } },
     async run({ sql }, { status }) {
-      const data = (await listMerchants(sql, status)).map(presentMerchant);
-      const rows = data.map((row) => [row.merchantId, row.status, row.name, row.email]);
-      return { data, text: table(['MERCHANT', 'STATUS', 'NAME', 'E-MAIL'], rows) };
+      const merchants = await listMerchants(sql, status);
+      const rows = merchants.map((row) => [
+        row.merchantId,
+        row.status,
+        row.name,
+        row.email,
+        reasonOf(row) ?? 'ready',
+      ]);
+      const titles = ['MERCHANT', 'STATUS', 'NAME', 'E-MAIL', 'PRODUCTION'];
+      return { data: merchants.map(presentMerchant), text: table(titles, rows) };
     },
   }),
   defineCommand({
     name: 'merchant approve',
     summary: 'Approve a merchant, or set the linked account of an approved one',
-    notes: `The sandbox creates linked accounts automatically. In production a merchant without one cannot
-create orders: the API answers 403 until the account is set here.`,
+    notes: `The sandbox creates linked accounts automatically. In production the gateway is asked for the account:
+one that it does not have is refused. A merchant without an account, or whose account receives no transfers
+yet, cannot create orders: the API answers 403. The service asks again every hour.`,
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
@@ -93,9 +113,15 @@ create orders: the API answers 403 until the account is set here.`,
       },
     },
     async run(service, { merchant, 'linked-account': linkedAccountId, gateway }) {
-      return merchantResult(
-        await change(service, 'approve', merchant, { linkedAccountId, gateway }),
-      );
+      const linkedAccount =
+        linkedAccountId === undefined
+          ? undefined
+          : await checkLinkedAccount(
+              await service.gateways(),
+              gateway ?? (await requireMerchant(service.sql, merchant)).gateway,
+              linkedAccountId,
+            );
+      return merchantResult(await change(service, 'approve', merchant, { linkedAccount, gateway }));
     },
   }),
   defineCommand({

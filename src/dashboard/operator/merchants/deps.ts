@@ -1,7 +1,10 @@
 import type { OnboardingDeps, ReviewDeps } from '../../../onboarding/public.ts';
+import type { Gateways } from '../../../payments/public.ts';
 
 /** What the pages of the review of merchants call. */
-export type MerchantReviewDeps = Omit<OnboardingDeps & ReviewDeps, 'actor'>;
+export type MerchantReviewDeps = Omit<OnboardingDeps & ReviewDeps, 'actor'> & {
+  gateways: Gateways;
+};
 
 /** The path of a merchant's page, or of something below it. */
 export function merchantPath(merchantId: string, below = ''): string {

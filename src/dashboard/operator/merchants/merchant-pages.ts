@@ -1,13 +1,15 @@
 import { z } from 'zod';
+import type { ErrorCode } from '../../../domain/index.ts';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
-import { setLinkedAccount } from '../../../merchants/public.ts';
+import { requireMerchant, setLinkedAccount } from '../../../merchants/public.ts';
 import {
   decideMerchant,
   openAccountNumber,
   openDocument,
   readReview,
 } from '../../../onboarding/public.ts';
+import { checkLinkedAccount } from '../../../payments/public.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
@@ -52,6 +54,13 @@ async function merchantReply(
   return { view: merchantView(viewer, await readReview(sql, merchantId), shown) };
 }
 
+/** The refusals that the page shows, with their status. */
+const SHOWN_REFUSALS = new Map<ErrorCode, 400 | 502>([
+  ['BAD_REQUEST', 400],
+  ['INVALID_STATE', 400],
+  ['GATEWAY_UNAVAILABLE', 502],
+]);
+
 /** The page with the refusal of a form, which keeps what was typed. */
 async function refusedReply(
   deps: MerchantReviewDeps,
@@ -60,11 +69,10 @@ async function refusedReply(
   error: unknown,
   shown: Shown,
 ): Promise<ViewReply> {
-  const isShown =
-    error instanceof DomainError && ['BAD_REQUEST', 'INVALID_STATE'].includes(error.code);
-  if (!isShown) throw error;
+  const status = error instanceof DomainError && SHOWN_REFUSALS.get(error.code);
+  if (!status) throw error;
   const message = notice('bad', `${error.message}.`, 'alert');
-  return { ...(await merchantReply(deps, viewer, merchantId, { message, ...shown })), status: 400 };
+  return { ...(await merchantReply(deps, viewer, merchantId, { message, ...shown })), status };
 }
 
 function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
@@ -115,7 +123,9 @@ function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Rout
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
     const linkedAccountId = body.linkedAccountId.trim();
     try {
-      await setLinkedAccount({ sql: deps.sql, actor }, merchant, linkedAccountId);
+      const { gateway } = await requireMerchant(deps.sql, merchant);
+      const account = await checkLinkedAccount(deps.gateways, gateway, linkedAccountId);
+      await setLinkedAccount({ sql: deps.sql, actor }, merchant, account);
     } catch (error) {
       const linkedAccount = { values: { linkedAccountId } };
       return refusedReply(deps, viewer, merchant, error, { linkedAccount });

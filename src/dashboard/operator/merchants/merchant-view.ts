@@ -9,7 +9,8 @@ import {
   bankFacts,
   businessFacts,
   documentTable,
-  NOT_READY,
+  notReadyReason,
+  notReadyText,
   SUSPENSION_STOPS,
 } from '../../view/application.ts';
 import type { FormState } from '../../view/fields.ts';
@@ -39,7 +40,7 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
     content: [
       h('p', { class: 'lead' }, applicationState(application.state)),
       shown.message,
-      application.state === 'not_ready' && notice('wait', NOT_READY),
+      application.state === 'not_ready' && notice('wait', notReadyText(merchant)),
       merchantSection(review),
       section('business', 'Business', businessFacts(application.business), missing(review)),
       section(
@@ -108,7 +109,7 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
       'p',
       null,
       current
-        ? ['Production pays out to ', h('code', null, current), '.']
+        ? ['Production pays out to ', h('code', null, current), '. ', accountText(merchant)]
         : 'Without one, production orders cannot be created or paid.',
     ),
     form(
@@ -118,7 +119,9 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
         {
           name: 'linkedAccountId',
           label: `Linked account at ${merchant.gateway}`,
-          hint: 'The id that the gateway gave the account, such as acc_GRWKk7qQsLnDjX.',
+          hint:
+            'The id that the gateway gave the account, such as acc_GRWKk7qQsLnDjX. The gateway is ' +
+            'asked for it.',
           required: true,
           autocomplete: 'off',
         },
@@ -127,6 +130,16 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
       submit('Set the linked account', 'second'),
     ),
   );
+}
+
+/** What the gateway reports of the linked account. */
+function accountText(merchant: Review['merchant']) {
+  const { gateway, linkedAccountState } = merchant;
+  const reason = notReadyReason(merchant);
+  if (reason !== null) return ['The merchant is not ready: ', reason, '.'];
+  return linkedAccountState === 'unknown'
+    ? `${gateway} has not reported whether it is activated.`
+    : `${gateway} makes transfers to it.`;
 }
 
 const DECISIONS = {

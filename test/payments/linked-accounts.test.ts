@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect } from 'vitest';
+import { MERCHANT_COMMANDS } from '../../src/main/admin/merchant.ts';
+import type { AdminService } from '../../src/main/admin/service.ts';
+import { requireMerchant } from '../../src/merchants/queries.ts';
+import { dashboardTest } from '../dashboard/dashboard-test.ts';
+import { browserOf } from '../dashboard/browsing.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
+import { anOrder } from '../support/api-client.ts';
+import { simulator } from '../support/gateway.ts';
+import { changeAccount } from '../support/linked-accounts.ts';
+import type { Merchant } from '../support/merchant.ts';
+import type { TestService } from '../support/service.ts';
+import { merchantUser } from '../support/users.ts';
+import { accountInput } from './gateway-harness.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAY_SECONDS = 86_400;
+const PRODUCTION = { gateway: 'razorpay', environment: 'production' } as const;
+
+const test = dashboardTest({
+  time: 'real',
+  worker: false,
+  productionGateway: true,
+  merchant: { webhooks: false },
+});
+
+test.beforeEach(({ service }) => service.clock.set(0));
+
+/** An account at production's gateway; as old as it must be, unless `change` says otherwise. */
+async function anAccount(
+  service: TestService,
+  change: Parameters<typeof changeAccount>[2] = {},
+): Promise<string> {
+  const port = service.deps.gateways.forOrder(PRODUCTION);
+  const { linkedAccountId } = await port.createLinkedAccount(
+    accountInput(`${randomUUID()}@example.com`),
+  );
+  await changeAccount(service, linkedAccountId, { ageSeconds: DAY_SECONDS, ...change });
+  return linkedAccountId;
+}
+
+/** Runs `merchant approve`; the command line cannot be given the simulator as production's gateway. */
+function approve({ sql, deps }: TestService, merchantId: string, linkedAccount: string) {
+  const command = MERCHANT_COMMANDS.find(({ name }) => name === 'merchant approve');
+  const service = { sql, actor: TEST_ACTOR, gateways: async () => deps.gateways } as AdminService;
+  const values = { merchant: merchantId, 'linked-account': linkedAccount };
+  return command?.run(service, values as never);
+}
+
+/** A merchant that was approved with an account, which is at the gateway as `change` says. */
+async function approvedWith(
+  service: TestService,
+  change: Parameters<typeof changeAccount>[2],
+): Promise<Merchant & { linkedAccountId: string }> {
+  const merchant = await service.newMerchant({ webhooks: false });
+  const linkedAccountId = await anAccount(service, change);
+  await approve(service, merchant.merchantId, linkedAccountId);
+  return { ...merchant, linkedAccountId };
+}
+
+const isRefused = async ({ production }: Merchant) =>
+  (await production.post('/orders', anOrder())).status === 403;
+
+const stateOf = async ({ sql }: TestService, { merchantId }: Merchant) =>
+  (await requireMerchant(sql, merchantId)).linkedAccountState;
+
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+describe('a merchant that is approved with an account', () => {
+  test.for([
+    ['activated and 24 hours old', {}, false],
+    ['activated by its status', { status: 'activated' }, false],
+    ['not verified', { activation: 'not_activated' }, true],
+    ['under review', { status: 'under_review' }, true],
+    ['suspended', { status: 'suspended' }, true],
+  ] as const)('%s', async ([_what, change, refused], { service }) => {
+    expect(await isRefused(await approvedWith(service, change))).toBe(refused);
+  });
+
+  test('that is new can take payments after 24 hours, without a further question', async ({
+    service,
+  }) => {
+    const merchant = await approvedWith(service, { ageSeconds: 60 });
+    expect(await isRefused(merchant)).toBe(true);
+    await service.clock.set(DAY_MS - HOUR_MS);
+    expect(await isRefused(merchant)).toBe(true);
+    await service.clock.set(DAY_MS);
+    expect(await isRefused(merchant)).toBe(false);
+  });
+
+  test('takes payments in the sandbox, whatever the account', async ({ service }) => {
+    const { sandbox } = await approvedWith(service, { status: 'suspended' });
+    expect((await sandbox.post('/orders', anOrder())).status).toBe(201);
+  });
+});
+
+describe('an account that the gateway does not have', () => {
+  test('is refused on the command line: the merchant is not approved', async ({ service }) => {
+    const { merchantId } = await service.newMerchant({ webhooks: false });
+    await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
+    await expect(approve(service, merchantId, 'acc_Unknown')).rejects.toThrow(
+      'razorpay does not have the linked account acc_Unknown: copy the id from its dashboard',
+    );
+    expect(await requireMerchant(service.sql, merchantId)).toMatchObject({
+      status: 'PENDING',
+      linkedAccounts: {},
+    });
+  });
+
+  test('is refused on the page, which keeps what was typed', async ({
+    service,
+    operators: { finance },
+  }) => {
+    const merchant = await service.newMerchant({ webhooks: false });
+    const path = `/operator/merchants/${merchant.merchantId}`;
+    const { status, body } = await finance.post(`${path}/linked-account`, {
+      linkedAccountId: 'acc_Unknown',
+    });
+    expect([status, body]).toEqual([400, expect.stringContaining('value="acc_Unknown"')]);
+    expect(textOf(body)).toContain('razorpay does not have the linked account acc_Unknown');
+    expect(await stateOf(service, merchant)).toBeNull();
+  });
+});
+
+test('while the gateway cannot be asked, the account is refused on the page and on the command line', async ({
+  service,
+  operators: { finance },
+}) => {
+  const merchant = await service.newMerchant({ webhooks: false });
+  const linkedAccountId = await anAccount(service);
+  const path = `/operator/merchants/${merchant.merchantId}/linked-account`;
+  const production = { config: service.config, environment: 'production' } as const;
+  await simulator(production, 'POST', '/faults', { kind: 'error', path: '/v2/accounts/*' });
+  const page = await finance.post(path, { linkedAccountId });
+  const line = approve(service, merchant.merchantId, linkedAccountId);
+  await expect(line).rejects.toThrow('repeat this in a few minutes');
+  await simulator(production, 'DELETE', '/faults');
+  expect(page.status).toBe(502);
+  expect(textOf(page.body)).toContain('razorpay cannot be asked for the linked account');
+  expect(await stateOf(service, merchant)).toBeNull();
+  expect((await finance.post(path, { linkedAccountId })).status).toBe(303);
+  expect(await isRefused(merchant)).toBe(false);
+});
+
+describe('why a merchant is not ready, and until when', () => {
+  test.for([
+    [{ activation: 'verification_pending' }, 'razorpay has not activated its linked account yet'],
+    [{ status: 'suspended' }, 'razorpay has suspended its linked account'],
+    [{ ageSeconds: 0 }, 'razorpay makes no transfers to its new linked account yet: it does from'],
+  ] as const)(
+    '%j is on the pages of operators and of the merchant',
+    async ([change, reason], { service, operators: { support } }) => {
+      const { merchantId } = await approvedWith(service, change);
+      const user = browserOf(service.origin, await merchantUser(service.sql, merchantId));
+      const pages = [
+        await support.get(`/operator/merchants/${merchantId}`),
+        await user.get('/dashboard/production/onboarding'),
+      ];
+      for (const { body } of pages) expect(textOf(body)).toContain(`because ${reason}`);
+    },
+  );
+
+  test('is in the result of the command and in the list', async ({ service, cli }) => {
+    const merchant = await approvedWith(service, { ageSeconds: 0 });
+    const { transfersFrom } = await requireMerchant(service.sql, merchant.merchantId);
+    const result = await approve(service, merchant.merchantId, merchant.linkedAccountId);
+    const until = transfersFrom?.toISOString().replace('T', ' ').replace('.000Z', 'Z');
+    const reason = `razorpay makes no transfers to its new linked account yet, until ${until}`;
+    expect(result?.data).toMatchObject({
+      isReady: false,
+      linkedAccountState: 'activated',
+      transfersFrom,
+      warning: expect.stringContaining(reason),
+    });
+    expect((await cli.run('merchant', 'list')).stdout).toContain(reason);
+  });
+});
