@@ -15,6 +15,8 @@ export const ALERT_KINDS = {
     "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
   ledger_fault:
     'Read the faults on the ledger page or with admin ledger verify. Each names an order or a payment: compare it with the dashboard of the gateway, and move no money of it until the cause is found. The alert is cleared by the next proof without a fault.',
+  linked_account_unusable:
+    'Find the reason in the dashboard of the gateway, and correct it there; or give the merchant another account: admin merchant approve --linked-account. The service asks the gateway every hour, and clears the alert once the account receives transfers.',
   mail_failed:
     'Read the failure in the alert. The content of the mail is deleted: fix the cause, and have its sender send it again.',
   mail_not_configured:

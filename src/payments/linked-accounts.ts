@@ -1,7 +1,10 @@
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import { DomainError } from '../domain/index.ts';
 import type { GatewayLinkedAccount, PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable, NO_SUCH_ACCOUNT } from './gateway.ts';
-import type { Gateways } from './gateways.ts';
+import type { GatewayDeps, Gateways } from './gateways.ts';
+import { gatewaySubject } from './gateways.ts';
+import * as queries from './queries.ts';
 
 /** The states that a gateway reports. `missing`: the gateway no longer has the account. */
 export type LinkedAccountState = GatewayLinkedAccount['state'] | 'missing';
@@ -17,6 +20,9 @@ export interface CheckedAccount {
   /** After this time reconciliation asks the gateway again. */
   checkAgainMs: number;
 }
+
+/** True of an account that receives transfers, once it is old enough. `is_merchant_ready` is the same in SQL. */
+const mayReceive = (state: LinkedAccountState) => state === 'activated' || state === 'unknown';
 
 const HOUR_MS = 3_600_000;
 /** An activated account can be suspended; every other one can be activated. */
@@ -65,4 +71,50 @@ function refusalOf(error: unknown, gateway: string, linkedAccountId: string): un
   if (!(error instanceof GatewayUnavailable)) return error;
   const message = `${gateway} cannot be asked for ${account} now: repeat this in a few minutes`;
   return new DomainError('GATEWAY_UNAVAILABLE', message, { cause: error });
+}
+
+/** The most accounts in one run, and for how long: after both, the next run continues. */
+const ACCOUNTS_PER_RUN = 100;
+const RUN_FOR_MS = 15_000;
+
+/**
+ * Asks the gateways again for the linked accounts of production that are due: once an hour, and once a
+ * day for an activated one. So a merchant becomes ready, or is no longer, without an operator. A failure is
+ * logged, and does not stop the rest.
+ */
+export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
+  const endsAtMs = performance.now() + RUN_FOR_MS;
+  const names = deps.gateways.all
+    .filter(({ environment }) => environment === 'production')
+    .map(({ gateway }) => gateway);
+  for (let asked = 0; asked < ACCOUNTS_PER_RUN && performance.now() < endsAtMs; asked += 1) {
+    const account = await queries.takeAccountToCheck(deps.sql, names, HOUR_MS);
+    if (!account) return;
+    await checkAgain(deps, account).catch((err: unknown) => {
+      const { merchantId, gateway } = account;
+      deps.log.warn({ err, merchantId, gateway }, 'A linked account could not be checked');
+    });
+  }
+}
+
+async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): Promise<void> {
+  const { merchantId, gateway, linkedAccountId, state: before } = account;
+  const port = deps.gateways.forOrder({ gateway, environment: 'production' });
+  const report = await reportOf(port, linkedAccountId).catch((error: unknown) => {
+    if (!(error instanceof GatewayRefused) || error.code !== NO_SUCH_ACCOUNT) throw error;
+    return { ...account, state: 'missing' as const, checkAgainMs: checkAgainMs('missing') };
+  });
+  const { state } = report;
+  if (!(await queries.recordAccountState(deps.sql, { ...account, ...report }))) return;
+  const subject = gatewaySubject(gateway, linkedAccountId);
+  if (mayReceive(state)) {
+    await clearAlert(deps.sql, 'linked_account_unusable', subject, 'reconciliation');
+  } else if (state !== 'waiting' || mayReceive(before)) {
+    await raiseAlert(deps, {
+      kind: 'linked_account_unusable',
+      subject,
+      message: 'A merchant cannot take payments, because its linked account receives no transfers',
+      fields: { merchantId, gateway, linkedAccountId, state },
+    });
+  }
 }

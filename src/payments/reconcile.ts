@@ -9,6 +9,7 @@ import {
 } from './captures.ts';
 import { paymentSubject } from './gateways.ts';
 import { holdFunds } from './funds.ts';
+import { checkLinkedAccounts } from './linked-accounts.ts';
 import * as queries from './queries.ts';
 import { recordMissedChargebacks } from './reversals.ts';
 import type { Shard } from './shard.ts';
@@ -23,7 +24,8 @@ const CONCURRENT_CALLS = 8;
 
 /**
  * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended
- * sessions at the gateway, applies or refunds unapplied captures, and holds funds.
+ * sessions at the gateway, applies or refunds unapplied captures, holds funds, and asks for the linked
+ * accounts that are due.
  *
  * @param shard the orders of this run; other runs process the other shards at the same time
  * @returns how many sessions were checked, and how many unapplied captures were found
@@ -47,6 +49,7 @@ export async function reconcilePayments(
   if (shard.index === 0) {
     await recordMissedChargebacks(deps);
     await alertUnconfirmed(deps);
+    await checkLinkedAccounts(deps);
   }
   return { sessions, captures: unapplied.length };
 }

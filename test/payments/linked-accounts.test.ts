@@ -3,11 +3,14 @@ import { describe, expect } from 'vitest';
 import { MERCHANT_COMMANDS } from '../../src/main/admin/merchant.ts';
 import type { AdminService } from '../../src/main/admin/service.ts';
 import { requireMerchant } from '../../src/merchants/queries.ts';
+import type { Gateways } from '../../src/payments/gateways.ts';
+import { checkLinkedAccounts } from '../../src/payments/linked-accounts.ts';
+import { reconcilePayments } from '../../src/payments/reconcile.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { browserOf } from '../dashboard/browsing.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { anOrder } from '../support/api-client.ts';
-import { simulator } from '../support/gateway.ts';
+import { alerts, simulator } from '../support/gateway.ts';
 import { changeAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
@@ -60,6 +63,14 @@ async function approvedWith(
   return { ...merchant, linkedAccountId };
 }
 
+const noGateways: Gateways = {
+  all: [],
+  find: () => null,
+  forOrder: () => {
+    throw new Error('No gateway is configured');
+  },
+};
+
 const isRefused = async ({ production }: Merchant) =>
   (await production.post('/orders', anOrder())).status === 403;
 
@@ -67,6 +78,14 @@ const stateOf = async ({ sql }: TestService, { merchantId }: Merchant) =>
   (await requireMerchant(sql, merchantId)).linkedAccountState;
 
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+const subjectOf = ({ linkedAccountId }: { linkedAccountId: string }) =>
+  `razorpay:${linkedAccountId}`;
+
+const openAlerts = ({ sql }: TestService, account: { linkedAccountId: string }) => sql`
+  SELECT details->>'state' AS state FROM alerts
+  WHERE kind = 'linked_account_unusable' AND subject = ${subjectOf(account)}
+    AND cleared_at IS NULL`;
 
 describe('a merchant that is approved with an account', () => {
   test.for([
@@ -175,5 +194,108 @@ describe('why a merchant is not ready, and until when', () => {
       warning: expect.stringContaining(reason),
     });
     expect((await cli.run('merchant', 'list')).stdout).toContain(reason);
+  });
+});
+
+describe('reconciliation', () => {
+  test('asks for an account that waits once an hour, and the merchant becomes ready by itself', async ({
+    service,
+  }) => {
+    const merchant = await approvedWith(service, { activation: 'verification_pending' });
+    await changeAccount(service, merchant.linkedAccountId, { activation: 'activated' });
+    await service.clock.set(HOUR_MS / 2);
+    await reconcilePayments(service.deps);
+    expect(await stateOf(service, merchant)).toBe('waiting');
+    await service.clock.set(HOUR_MS);
+    await reconcilePayments(service.deps);
+    expect(await stateOf(service, merchant)).toBe('activated');
+    expect(await isRefused(merchant)).toBe(false);
+    expect(alerts(service, 'linked_account_unusable', subjectOf(merchant))).toEqual([]);
+  });
+
+  test('finds within a day that an account is suspended: an alert, until it is not', async ({
+    service,
+  }) => {
+    const merchant = await approvedWith(service, {});
+    await changeAccount(service, merchant.linkedAccountId, { status: 'suspended' });
+    await service.clock.set(DAY_MS - HOUR_MS);
+    await reconcilePayments(service.deps);
+    expect(await isRefused(merchant)).toBe(false);
+    await service.clock.set(DAY_MS);
+    await reconcilePayments(service.deps);
+    expect(await isRefused(merchant)).toBe(true);
+    expect(await openAlerts(service, merchant)).toEqual([{ state: 'suspended' }]);
+    await changeAccount(service, merchant.linkedAccountId, { status: 'created' });
+    await service.clock.set(DAY_MS + HOUR_MS);
+    await reconcilePayments(service.deps);
+    expect(await isRefused(merchant)).toBe(false);
+    expect(await openAlerts(service, merchant)).toEqual([]);
+  });
+
+  test('raises an alert when the bank account of a ready merchant is no longer verified', async ({
+    service,
+  }) => {
+    const merchant = await approvedWith(service, {});
+    await changeAccount(service, merchant.linkedAccountId, { activation: 'verification_failed' });
+    await service.clock.set(DAY_MS);
+    await reconcilePayments(service.deps);
+    expect(await isRefused(merchant)).toBe(true);
+    expect(await openAlerts(service, merchant)).toEqual([{ state: 'waiting' }]);
+  });
+
+  test('asks for an account that was given while no gateway was configured', async ({
+    service,
+  }) => {
+    const merchant = await service.newMerchant({ webhooks: false });
+    const without = { ...service, deps: { ...service.deps, gateways: noGateways } };
+    await approve(without, merchant.merchantId, 'acc_Unseen');
+    expect([await stateOf(service, merchant), await isRefused(merchant)]).toEqual([
+      'unknown',
+      false,
+    ]);
+    await reconcilePayments(service.deps);
+    expect([await stateOf(service, merchant), await isRefused(merchant)]).toEqual([
+      'missing',
+      true,
+    ]);
+    expect(await openAlerts(service, { linkedAccountId: 'acc_Unseen' })).toEqual([
+      { state: 'missing' },
+    ]);
+  });
+
+  test('concludes nothing while the gateway cannot be asked, and asks again after an hour', async ({
+    service,
+  }) => {
+    const merchant = await approvedWith(service, {});
+    await changeAccount(service, merchant.linkedAccountId, { status: 'suspended' });
+    const production = { config: service.config, environment: 'production' } as const;
+    await simulator(production, 'POST', '/faults', { kind: 'error', path: '/v2/accounts/*' });
+    await service.clock.set(DAY_MS);
+    await reconcilePayments(service.deps);
+    await simulator(production, 'DELETE', '/faults');
+    await reconcilePayments(service.deps);
+    expect(await stateOf(service, merchant)).toBe('activated');
+    await service.clock.set(DAY_MS + HOUR_MS);
+    await reconcilePayments(service.deps);
+    expect(await stateOf(service, merchant)).toBe('suspended');
+  });
+
+  test('does not record its answer for an account that was replaced meanwhile', async ({
+    service,
+  }) => {
+    const merchant = await approvedWith(service, { status: 'suspended' });
+    const another = await anAccount(service);
+    const fetchLinkedAccount = async (id: string) => {
+      await approve(service, merchant.merchantId, another);
+      return service.deps.gateways.forOrder(PRODUCTION).fetchLinkedAccount(id);
+    };
+    const port = { ...service.deps.gateways.forOrder(PRODUCTION), fetchLinkedAccount };
+    const gateways = { ...service.deps.gateways, forOrder: () => port };
+    await service.clock.set(HOUR_MS);
+    await checkLinkedAccounts({ ...service.deps, gateways });
+    expect(await requireMerchant(service.sql, merchant.merchantId)).toMatchObject({
+      linkedAccounts: { production: another },
+      linkedAccountState: 'activated',
+    });
   });
 });
