@@ -19,8 +19,6 @@ interface KnownPayment {
   readonly isHeld: boolean;
   /** False if some of it was refunded when the gateway was first asked: the ledger does not have it. */
   readonly isWhole: boolean;
-  /** An operator has recorded how it ended. */
-  readonly isSettled: boolean;
 }
 
 /** The ledger's own proof: zero in sum, and no contradiction to orders and payments. */
@@ -61,9 +59,8 @@ export async function gatewayViolations(
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.amount_paise, o.status,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_own,
-      p.held_at IS NOT NULL AS is_held, p.is_whole, x.order_number IS NOT NULL AS is_settled
-    FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN outside_settlements x USING (order_number)`;
+      p.held_at IS NOT NULL AS is_held, p.is_whole
+    FROM payments p JOIN orders o USING (order_number)`;
   const known = new Map(rows.map((row) => [row.gatewayPaymentId, row]));
   const capturedIds = new Set(money.map(({ paymentId }) => paymentId));
   const invented = rows
@@ -129,8 +126,7 @@ function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined)
       transferredPaise === (known.isHeld ? amountPaise : 0) &&
       isHeld === known.isHeld,
     released: buyerPaise === 0 && transferredPaise === amountPaise && !isHeld,
-    // A settlement leaves a hold as it is.
-    refunded: buyerPaise === amountPaise && (transferredPaise === 0 || (known.isSettled && isHeld)),
+    refunded: buyerPaise === amountPaise && transferredPaise === 0,
   }[funds];
   if (isRight && known.amountPaise === amountPaise) return [];
   const what = known.isOwn ? `the order is ${known.status}` : 'surplus';

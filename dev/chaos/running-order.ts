@@ -31,7 +31,10 @@ export interface RunningOrder {
   qrCodeId: string;
 }
 
-const POLL_MS = 1000;
+/** The wait before the second look; each later one is longer, so that many orders that wait cost little. */
+const FIRST_POLL_MS = 500;
+const POLL_FACTOR = 1.5;
+const LAST_POLL_MS = 8000;
 const FOUND_WITHIN_MS = 600_000;
 
 /** Remembers an answer that must not be. */
@@ -51,13 +54,13 @@ export async function untilFound<Found>(
   find: () => Promise<Found | undefined>,
 ): Promise<Found | undefined> {
   const endsAt = performance.now() + FOUND_WITHIN_MS;
-  for (;;) {
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(pollMs * POLL_FACTOR, LAST_POLL_MS)) {
     const found = await find();
     if (found !== undefined) return found;
     if (performance.now() > endsAt) {
       surprise(order, `has no ${what} after ${FOUND_WITHIN_MS / 1000} s`);
       return undefined;
     }
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { readEvent } from '../../src/payments/razorpay/callbacks.ts';
 import {
+  accountActivationSchema,
   accountSchema,
+  accountStatusSchema,
   disputeSchema,
   errorSchema,
   paymentSchema,
@@ -28,7 +30,9 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   refund: refundSchema,
   transfer: transferSchema,
   dispute: disputeSchema,
-  'linked account': accountSchema,
+  'linked account': accountStatusSchema.and(accountSchema),
+  // The beta API names it so.
+  account: accountActivationSchema,
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -36,7 +40,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A linked account of `/v2/accounts` has no `entity`; the beta API, which the adapter never calls, differs. */
+/** A linked account of `/v2/accounts` has no `entity`. */
 function kindOf(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
   if (value['type'] === 'route' && value['entity'] === undefined) return 'linked account';

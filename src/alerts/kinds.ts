@@ -30,7 +30,8 @@ export const ALERT_KINDS = {
     'Find out why the database has lost the order. Its workflow still has the state of the order, and waits unless it has ended. Restore the row, or settle the payment at the gateway and terminate the workflow.',
   payment_unconfirmed:
     'Find the payment in the dashboard of the gateway. The service asks the gateway every minute for a week, and applies the payment once it is confirmed.',
-  payment_without_order: 'Find the payment in the dashboard of the gateway, and refund it there.',
+  payment_without_order:
+    'The database may have lost the order: run admin order recover --all, which clears the alert if it finds the order. Else find the payment in the dashboard of the gateway, and refund it there.',
   unfit_capture:
     'Compare the payment with the order in the dashboard of the gateway. Refund the rest of the payment there: the service does not move it, and its order waits for another payment.',
   refunded_at_gateway:
@@ -39,6 +40,8 @@ export const ALERT_KINDS = {
     "None: the refund is made again, and the alert is cleared when it has been. If it fails again, find the bank's reason in the dashboard of the gateway, send the money back outside the gateway and run admin order settle --refunded.",
   release_blocked:
     'Some of the payment was refunded or charged back at the gateway: admin order show. End the order with admin order settle --released or --refunded; once a chargeback is won, the release continues by itself.',
+  session_refused:
+    "Read the gateway's reason: a feature of the account may be missing. Ask the gateway to enable it. The alert is cleared once a payment session has opened.",
   step_not_recorded:
     'Read the error: the database is unavailable, or it refuses the step permanently. The order continues by itself once the cause is fixed.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',

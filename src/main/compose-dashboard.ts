@@ -13,6 +13,7 @@ import type { PresentOrder } from '../orders/presenter.ts';
 import type { Environment } from '../domain/index.ts';
 import type { OrderCommands } from '../orders/public.ts';
 import type { Gateways } from '../payments/public.ts';
+import { isHoldRefused } from '../payments/public.ts';
 import { createSecretBox } from '../secret-box.ts';
 import { createDeliveryRetries } from '../temporal/delivery-retries.ts';
 import { createMailWorkflows } from '../temporal/mail-workflows.ts';
@@ -90,6 +91,7 @@ function orderPagesDeps({ config, sql }: Resources, { apiRoutes, present }: Shar
     actions: createOrderActions(apiRoutes, config.publicBaseUrl),
     readLedger: async (orderNumber: string) =>
       runningLedger((await showLedger(sql, orderNumber)).lines),
+    isHoldRefused: isHoldRefused.bind(undefined, sql),
     readMoney: readMerchantMoney.bind(undefined, sql),
     paymentUrlOf: (order: Parameters<PresentOrder>[0]) => present(order).payment_url,
     readApplicationState: async (merchantId: string) =>

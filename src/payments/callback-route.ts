@@ -9,11 +9,12 @@ import { HttpRefusal } from '../http/errors.ts';
 import type { GatewayAdapter } from './adapter.ts';
 import type { CaptureDeps } from './captures.ts';
 import { recordGatewayPayment, recordSessionClosed } from './captures.ts';
+import { lookAtHoldAgain } from './funds.ts';
 import type { CallbackHeaders, GatewayEvent } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
 import { gatewaySubject } from './gateways.ts';
 import { writeCallback } from './queries.ts';
-import { recordReversal, refundAgainIfBooked } from './reversals.ts';
+import { recordChargebackNow, recordReversal, refundAgainIfBooked } from './reversals.ts';
 
 /** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
 const RESPOND_WITHIN_MS = 1500;
@@ -112,8 +113,16 @@ async function processEvent(
   if (event.type === 'payment') {
     return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId, null);
   }
+  if (event.type === 'transfer') {
+    const { gatewayPaymentId, hasFailed } = event;
+    return lookAtHoldAgain(deps, { gateway: from.gateway, gatewayPaymentId, hasFailed });
+  }
   const { reversal, payment } = event;
-  const outcome = await recordReversal(deps, from, reversal);
+  const outcome = await recordReversal(deps, from, reversal, false);
+  if (outcome === 'known' && reversal.kind === 'chargeback') {
+    // It may be an old callback, or a chargeback that has opened again.
+    return recordChargebackNow(deps, from, reversal.reversalId);
+  }
   if (outcome === 'ours' && reversal.state === 'failed') {
     return refundAgainIfBooked(deps, { ...from, ...reversal });
   }
@@ -122,6 +131,6 @@ async function processEvent(
   try {
     await recordGatewayPayment(deps, from, payment, null, null);
   } finally {
-    await recordReversal(deps, from, reversal);
+    await recordReversal(deps, from, reversal, false);
   }
 }

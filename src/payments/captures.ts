@@ -41,29 +41,68 @@ export async function recordGatewayPayment(
   const { gatewayPaymentId, status } = payment;
   if (status !== 'failed' && !isCaptured(payment)) return;
   const ref = { gateway, gatewayPaymentId };
-  const session = gatewaySessionId
-    ? await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId)
-    : undefined;
-  const orderNumber = session?.orderNumber ?? payment.orderNumber;
-  const order = orderNumber && (await findOrder(deps.sql, environment, orderNumber));
+  const found = await findOrderOfPayment(deps, at, payment, gatewaySessionId);
+  if (!found) return deps.log.info({ ...ref, status }, 'A payment that is not of this service');
+  const { orderNumber, sessionId } = found;
+  const order = await findOrder(deps.sql, environment, orderNumber);
   // An order is paid through its own gateway only: another gateway's payments do not count.
   if (!order || order.gateway !== gateway) {
+    // Of a failed payment nothing was taken from the buyer.
+    if (status === 'failed') return;
     return raiseAlert(deps, {
       kind: 'payment_without_order',
       subject: paymentSubject(ref),
       message: 'A payment names no order of its gateway',
-      fields: { ...ref, environment, ...(orderNumber && { orderNumber }) },
+      fields: { ...ref, environment, orderNumber },
     });
   }
   addRequestFields({ orderNumber: order.orderNumber, merchantId: order.merchantId });
   if (status === 'failed') return recordFailure(deps, order, payment);
-  const sessionId = session?.sessionId ?? payment.sessionId;
   await queries.writeCapture(deps.sql, { ...order, sessionId, payment, askedAt });
+  // A callback about a payment whose order is found raises none.
+  if (askedAt !== null) {
+    await clearAlert(deps.sql, 'payment_without_order', paymentSubject(ref), 'recovery');
+  }
   // The order has taken the payment: the gateway may report refunds that are not recorded.
   if (order.gatewayPaymentId === gatewayPaymentId && payment.refundedPaise > 0) {
     await recordRefundsOf(deps, at, gatewayPaymentId);
   }
   await applyRecorded(deps, ref);
+}
+
+/** The order and session that a payment belongs to. */
+interface PaymentOwner {
+  orderNumber: string;
+  sessionId: string | null;
+}
+
+/**
+ * Finds the order of a payment by its session, or by what the gateway has copied from the session. If it
+ * has copied nothing, the gateway is asked for the session of a payment that was captured.
+ *
+ * @returns undefined for a payment that was not made on a session of this service
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+async function findOrderOfPayment(
+  deps: CaptureDeps,
+  at: OrderGateway,
+  payment: GatewayPayment,
+  gatewaySessionId: string | null,
+): Promise<PaymentOwner | undefined> {
+  if (gatewaySessionId !== null) {
+    const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
+    if (session) return session;
+  }
+  const { gatewayPaymentId, orderNumber, sessionId } = payment;
+  if (orderNumber !== null) return { orderNumber, sessionId };
+  if (!isCaptured(payment)) return undefined;
+  const asked = await deps.gateways.forOrder(at).fetchSessionOfPayment(gatewayPaymentId);
+  if (!asked) return undefined;
+  const known = await queries.findSessionAtGateway(deps.sql, at, asked.gatewaySessionId);
+  if (known) return known;
+  return asked.orderNumber === null
+    ? undefined
+    : { orderNumber: asked.orderNumber, sessionId: asked.sessionId };
 }
 
 /**
@@ -173,7 +212,7 @@ type SessionOperation = 'listSessionPayments' | 'closeSession';
 /**
  * Fetches the payments of a session from the gateway and records each of them.
  *
- * @returns whether money was captured on it
+ * @returns whether money was captured on it, or else a payment is authorised, which may still be captured
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordSessionPayments(
@@ -181,14 +220,15 @@ export async function recordSessionPayments(
   at: OrderGateway,
   gatewaySessionId: string,
   operation: SessionOperation = 'listSessionPayments',
-): Promise<boolean> {
+): Promise<'captured' | 'authorized' | 'unpaid'> {
   const askedAt = await queries.readClock(deps.sql);
   const payments = await deps.gateways.forOrder(at)[operation](gatewaySessionId);
   // Oldest first: a failure before a payment is recorded in its order.
   for (const payment of payments.toReversed()) {
     await recordGatewayPayment(deps, at, payment, gatewaySessionId, askedAt);
   }
-  return payments.some(isCaptured);
+  if (payments.some(isCaptured)) return 'captured';
+  return payments.some(({ status }) => status === 'authorized') ? 'authorized' : 'unpaid';
 }
 
 /**
@@ -207,7 +247,8 @@ export async function recordSessionClosed(
   const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
   // Its payment is recorded already.
   if (!session || session.state === 'PAID') return;
-  if (await recordSessionPayments(deps, at, gatewaySessionId, operation)) return;
+  const paid = await recordSessionPayments(deps, at, gatewaySessionId, operation);
+  if (paid === 'captured') return;
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 

@@ -8,6 +8,7 @@ import { isCaptured } from './gateway.ts';
 import type { CaptureDeps } from './captures.ts';
 import type { Gateways } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
+import { lookAtHoldAgain } from './funds.ts';
 import { refundAgainIfBooked } from './reversals.ts';
 import { contradictionOf } from './settlement-rule.ts';
 
@@ -119,8 +120,9 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
     }
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
     else {
-      // The callback about a refund that has failed may have been lost.
+      // The callback about a refund or a transfer that has failed may have been lost.
       await refundAgainIfBooked(deps, read);
+      await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
       await raiseAlert(deps, {
         kind: 'gateway_differs',
         subject,
@@ -181,11 +183,15 @@ function settledFaults(
   { amountPaise: capturedPaise, lostPaise }: PaymentFigures,
   settled: NonNullable<PaymentFigures['settled']>,
   { refundedPaise }: GatewayPayment,
-  { releasedPaise: toMerchantPaise }: TransferredFunds,
+  { heldPaise, releasedPaise: toMerchantPaise }: TransferredFunds,
 ): string[] {
   const moved = { toBuyerPaise: refundedPaise + lostPaise, toMerchantPaise };
   const contradiction = contradictionOf({ ...settled, capturedPaise }, moved);
-  return contradiction === null ? [] : [`settled as ${settled.outcome}, but ${contradiction}`];
+  const isStillHeld = settled.outcome === 'refunded' && heldPaise > 0;
+  return [
+    ...(contradiction === null ? [] : [contradiction]),
+    ...(isStillHeld ? [`${heldPaise} paise are on hold for the merchant`] : []),
+  ].map((fault) => `settled as ${settled.outcome}, but ${fault}`);
 }
 
 function captureFaults(ours: PaymentFigures, theirs: GatewayPayment): string[] {

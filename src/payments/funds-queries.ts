@@ -16,6 +16,8 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   merchantEmail: string;
   merchantStatus: string;
   linkedAccountId: string | null;
+  /** Its transfers that have failed, as far as operators were told. */
+  transferFailures: number;
 }
 
 /** @returns undefined if the order has no recorded payment */
@@ -24,7 +26,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
-      a.linked_account_id
+      a.linked_account_id, p.transfer_failures
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
     LEFT JOIN linked_accounts a ON a.merchant_id = o.merchant_id
@@ -117,4 +119,46 @@ export async function markHold(
   await sql`
     UPDATE payments SET ${sql(result)} = service_now()
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/** Records how many transfers of a payment have failed: its funds are not held. */
+export async function writeTransferFailures(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  failures: number,
+): Promise<void> {
+  await sql`
+    UPDATE payments SET transfer_failures = greatest(transfer_failures, ${failures}), held_at = NULL
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/**
+ * Has the hold of a payment looked at again, because the gateway reports a transfer of it.
+ *
+ * @returns the order whose funds are to be held; undefined if they are held and no transfer has failed, or
+ *   if no order holds the payment
+ */
+export async function reopenHold(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  hasFailed: boolean,
+): Promise<string | undefined> {
+  const [row] = await sql<{ orderNumber: string }[]>`
+    UPDATE payments p SET held_at = NULL
+    FROM orders o
+    WHERE o.order_number = p.order_number AND p.gateway = ${gateway}
+      AND p.gateway_payment_id = ${gatewayPaymentId}
+      AND o.gateway_payment_id = p.gateway_payment_id AND (${hasFailed} OR p.held_at IS NULL)
+      AND o.status = ANY(${HOLDING_STATUSES}) AND o.pending_operation IS NULL
+    RETURNING p.order_number`;
+  return row?.orderNumber;
+}
+
+/** True while an order's funds should be held, and the gateway has refused or failed to. */
+export async function isHoldRefused(sql: Sql, orderNumber: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM orders o JOIN payments p USING (gateway, gateway_payment_id)
+    WHERE o.order_number = ${orderNumber} AND o.status = ANY(${HOLDING_STATUSES})
+      AND p.held_at IS NULL AND p.hold_refused_at IS NOT NULL`;
+  return rows.length > 0;
 }

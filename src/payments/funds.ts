@@ -5,7 +5,7 @@ import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
-import { GatewayRefused, moneyKey } from './gateway.ts';
+import { GatewayRefused, moneyKey, TransferFailed } from './gateway.ts';
 import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
@@ -107,6 +107,20 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
     await queries.markHold(sql, lease, 'hold_refused_at');
   }
   await endMoneyLease(sql, lease);
+}
+
+/**
+ * Asks the gateway again for the hold of a payment after a report about a transfer of it, which decides
+ * nothing itself.
+ *
+ * @throws MoneyLeaseTaken, GatewayUnavailable
+ */
+export async function lookAtHoldAgain(
+  deps: GatewayDeps,
+  { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
+): Promise<void> {
+  const orderNumber = await queries.reopenHold(deps.sql, payment, hasFailed);
+  if (orderNumber !== undefined) await holdFunds(deps, orderNumber);
 }
 
 /**
@@ -258,12 +272,20 @@ async function transferWith(
     amountPaise: funds.amountPaise,
     linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
     idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+    knownFailures: funds.transferFailures,
     beforeMoving: () => renewMoneyLease(deps.sql, lease),
   };
-  const transfer = await gateway[operation](input);
-  if (transfer.state !== 'pending') return transfer;
-  await sleep(NEW_TRANSFER_MS);
-  return gateway[operation](input);
+  try {
+    const transfer = await gateway[operation](input);
+    if (transfer.state !== 'pending') return transfer;
+    await sleep(NEW_TRANSFER_MS);
+    return await gateway[operation](input);
+  } catch (error) {
+    if (error instanceof TransferFailed) {
+      await queries.writeTransferFailures(deps.sql, lease, error.failures);
+    }
+    throw error;
+  }
 }
 
 /** A sandbox account is created when first needed; in production an operator adds the real one. */

@@ -27,7 +27,7 @@ export class GatewayNotUnderstood extends GatewayUnavailable {
 
 /** The gateway refused, and would refuse a repeat: an operator must find the cause. */
 export class GatewayRefused extends Error {
-  override readonly name = 'GatewayRefused';
+  override readonly name: string = 'GatewayRefused';
   readonly operation: string;
   /** The gateway's code, for example `BAD_REQUEST_ERROR`, or a code of this service. */
   readonly code: string;
@@ -39,6 +39,18 @@ export class GatewayRefused extends Error {
     this.operation = operation;
     this.code = code;
     this.description = description;
+  }
+}
+
+/** A transfer was accepted, and failed later: nothing of it has moved. It may be made again. */
+export class TransferFailed extends GatewayRefused {
+  override readonly name = 'TransferFailed';
+  /** How many transfers of the payment have failed so far. */
+  readonly failures: number;
+
+  constructor(operation: string, failures: number, description: string) {
+    super(operation, 'TRANSFER_FAILED', description);
+    this.failures = failures;
   }
 }
 
@@ -110,6 +122,8 @@ export interface TransferInput {
   linkedAccountId: string;
   /** `moneyKey(gatewayPaymentId, 'transfer')`, the same for hold and release. */
   idempotencyKey: string;
+  /** How many transfers of the payment have failed and are known: another one may be made after these. */
+  knownFailures: number;
   beforeMoving: BeforeMoving;
 }
 
@@ -201,6 +215,8 @@ export type GatewayEvent = CallbackFacts &
   (
     | { type: 'payment'; payment: GatewayPayment; gatewaySessionId: string | null }
     | { type: 'session_closed'; gatewaySessionId: string }
+    /** A transfer to a linked account has been completed, or has failed. */
+    | { type: 'transfer'; gatewayPaymentId: string; hasFailed: boolean }
     /** The payment is null when the callback does not contain it. */
     | { type: 'reversal'; reversal: GatewayReversal; payment: GatewayPayment | null }
     /** An event from the gateway that the service does not use. */
@@ -236,6 +252,8 @@ export interface PaymentGateway {
   /** All payments, including failed ones, newest first. */
   listSessionPayments(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchPayment(gatewayPaymentId: string): Promise<GatewayPayment>;
+  /** The session that a payment was made on; undefined for a payment that was made otherwise. */
+  fetchSessionOfPayment(gatewayPaymentId: string): Promise<GatewaySession | undefined>;
   /** All refunds, including failed ones and those made at the gateway itself, newest first. */
   listRefunds(gatewayPaymentId: string): Promise<GatewayReversal[]>;
   /** The newest 100 chargebacks of all payments, newest first. */
@@ -243,10 +261,23 @@ export interface PaymentGateway {
   fetchChargeback(reversalId: string): Promise<GatewayReversal>;
   /** The money of a payment in the merchant's linked account, held and released. */
   fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
-  /** Transfers the funds of a captured payment to the linked account on hold. */
+  /**
+   * Transfers the funds of a captured payment to the linked account on hold.
+   *
+   * @throws TransferFailed once for each transfer that failed later; the call after it makes another one
+   */
   holdFunds(input: TransferInput): Promise<GatewayTransfer>;
-  /** Releases the funds to the merchant, held before or not. Done when the state is `released`. */
+  /**
+   * Releases the funds to the merchant, held before or not. Done when the state is `released`.
+   *
+   * @throws TransferFailed as {@link holdFunds}
+   */
   releaseFunds(input: TransferInput): Promise<GatewayTransfer>;
+  /**
+   * Takes back what is on hold for the merchant: it returns to the platform's balance. Does nothing if
+   * nothing is on hold.
+   */
+  takeBackHeld(input: Pick<TransferInput, 'gatewayPaymentId' | 'beforeMoving'>): Promise<void>;
   /**
    * Refunds the buyer, from the linked account if the money is there. Done when the state is
    * `processed`. If a refund fails after it was accepted, it throws, and the next call makes a new one.

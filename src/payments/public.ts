@@ -7,6 +7,7 @@ export {
   consequenceOfSettlement,
   NOT_CHECKED,
 } from './consequences.ts';
+export { isHoldRefused } from './funds-queries.ts';
 export type { Gateways } from './gateways.ts';
 export type { CheckedAccount, LinkedAccountState } from './linked-accounts.ts';
 export { checkLinkedAccount } from './linked-accounts.ts';

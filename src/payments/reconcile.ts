@@ -49,6 +49,7 @@ export async function reconcilePayments(
   if (shard.index === 0) {
     await recordMissedChargebacks(deps);
     await alertUnconfirmed(deps);
+    await queries.clearSessionRefused(deps.sql);
     await checkLinkedAccounts(deps);
   }
   return { sessions, captures: unapplied.length };
@@ -59,22 +60,27 @@ async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number):
   for (let checked = 0; ;) {
     const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
     await processUntil(deps, sessions, endsAtMs, async (session) => {
-      await checkSession(deps, session);
-      await queries.planNextCheck(deps.sql, session.sessionId);
+      const isAuthorized = (await checkSession(deps, session)) === 'authorized';
+      await queries.planNextCheck(deps.sql, session.sessionId, isAuthorized);
     });
     checked += sessions.length;
     if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
   }
 }
 
-async function checkSession(deps: CaptureDeps, session: queries.SessionToCheck): Promise<void> {
+/** @returns what {@link recordSessionPayments} has found */
+async function checkSession(
+  deps: CaptureDeps,
+  session: queries.SessionToCheck,
+): Promise<'captured' | 'authorized' | 'unpaid'> {
   const { gatewaySessionId } = session;
-  if (!deps.gateways.find(session) || gatewaySessionId === null) return;
-  if (await recordSessionPayments(deps, session, gatewaySessionId)) return;
+  if (!deps.gateways.find(session) || gatewaySessionId === null) return 'unpaid';
+  const paid = await recordSessionPayments(deps, session, gatewaySessionId);
   const isOver = session.isExpired || !session.isPayable;
-  if (session.state === 'OPEN' && isOver) {
+  if (paid !== 'captured' && session.state === 'OPEN' && isOver) {
     await recordSessionClosed(deps, session, gatewaySessionId, 'closeSession');
   }
+  return paid;
 }
 
 /** Alerts about captures that the gateway has not confirmed, and clears alerts about those it has. */

@@ -15,14 +15,20 @@ export type ReversalResult =
   /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
 
-/** Records a reversal and, once the money has left, its ledger line, in one statement. */
+/**
+ * Records a reversal and, once the money has left, its ledger line, in one statement.
+ *
+ * @param wasAsked the gateway's API has returned it: only then a chargeback that was won opens again
+ */
 export async function writeReversal(
   sql: Sql,
   { gateway, environment }: OrderGateway,
   reversal: Reversal,
+  wasAsked: boolean,
 ): Promise<ReversalResult> {
   const [row] = await sql<{ result: ReversalResult }[]>`
-    SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)}) AS result`;
+    SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)},
+      ${wasAsked}) AS result`;
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 

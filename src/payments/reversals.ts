@@ -12,17 +12,19 @@ import * as queries from './queries.ts';
  * Records a chargeback or a refund made at the gateway, unless this service has made the refund.
  * Idempotent and independent of order, for callbacks and for reversals that the service fetches.
  *
+ * @param wasAsked see {@link queries.writeReversal}: a callback may be old
  * @returns `ours` when this service has made it, `unknown_payment` when its payment is not recorded
  */
 export async function recordReversal(
   deps: AlertDeps,
   at: OrderGateway,
   found: GatewayReversal,
+  wasAsked: boolean,
 ): Promise<'ours' | queries.ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
   const { idempotencyKey: _, ...reversal } = found;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
-  const result = await queries.writeReversal(deps.sql, at, reversal);
+  const result = await queries.writeReversal(deps.sql, at, reversal, wasAsked);
   if (result.outcome !== 'recorded') return result.outcome;
   const fields = {
     orderNumber: result.orderNumber,
@@ -86,7 +88,7 @@ export async function recordRefunds(
 ): Promise<boolean> {
   let isChanged = false;
   for (const refund of refunds.toReversed()) {
-    isChanged = (await recordReversal(deps, at, refund)) === 'recorded' || isChanged;
+    isChanged = (await recordReversal(deps, at, refund, true)) === 'recorded' || isChanged;
   }
   return isChanged;
 }
@@ -114,16 +116,26 @@ export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> 
   for (const { port, ...at } of deps.gateways.all) {
     await loggingFailure(deps, async () => {
       for (const chargeback of await port.listNewestChargebacks()) {
-        await recordReversal(deps, at, chargeback);
+        await recordReversal(deps, at, chargeback, true);
       }
     });
   }
   const open = { limit: CHARGEBACKS_PER_RUN, everyMs: CHARGEBACK_EVERY_MS };
   for (const { reversalId, ...at } of await queries.takeOpenChargebacks(deps.sql, open)) {
     await loggingFailure(deps, async () => {
-      await recordReversal(deps, at, await deps.gateways.forOrder(at).fetchChargeback(reversalId));
+      await recordChargebackNow(deps, at, reversalId);
     });
   }
+}
+
+/** Records a chargeback as it is now at the gateway. @throws GatewayUnavailable, GatewayRefused */
+export async function recordChargebackNow(
+  deps: GatewayDeps,
+  at: OrderGateway,
+  reversalId: string,
+): Promise<void> {
+  const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
+  await recordReversal(deps, at, chargeback, true);
 }
 
 async function loggingFailure({ log }: GatewayDeps, work: () => Promise<void>): Promise<void> {

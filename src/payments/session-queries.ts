@@ -180,12 +180,26 @@ export async function takeSessionsToCheck(
       o.status = 'ACCEPTED' AS is_payable`;
 }
 
-/** Plans the next check of a session, after the gateway has answered. */
-export async function planNextCheck(sql: Sql, sessionId: string): Promise<void> {
+/** An authorised payment is captured or given back within three days: the last check comes after that. */
+const LAST_CHECK_OF_AUTHORIZED = "interval '4 days'";
+
+/**
+ * Plans the next check of a session, after the gateway has answered.
+ *
+ * @param isAuthorized a payment on it is authorised, and may still be captured
+ */
+export async function planNextCheck(
+  sql: Sql,
+  sessionId: string,
+  isAuthorized: boolean,
+): Promise<void> {
   await sql`
     UPDATE payment_sessions s SET next_check_at = CASE
       WHEN state = 'OPEN' THEN least(s.expires_at, service_now()
         + greatest(${sql.unsafe(FIRST_CHECK)}, ${AGE_FACTOR} * (service_now() - s.created_at)))
+      WHEN ${isAuthorized} AND service_now() < s.created_at + ${sql.unsafe(LAST_CHECK_OF_AUTHORIZED)}
+        THEN least(s.created_at + ${sql.unsafe(LAST_CHECK_OF_AUTHORIZED)},
+          service_now() + greatest(interval '1 hour', service_now() - s.created_at))
       WHEN service_now() < last_check_of(s) THEN last_check_of(s)
       END
     WHERE session_id = ${sessionId}`;
@@ -236,4 +250,14 @@ export async function recordSessionOfKey(
     VALUES (${orderNumber}, ${idempotencyKey}, ${sessionId})
     ON CONFLICT DO NOTHING RETURNING 1`;
   return rows.length > 0;
+}
+
+/** Clears the alerts about gateways that have opened a session since they refused one. */
+export async function clearSessionRefused(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
+    WHERE a.kind = 'session_refused' AND a.cleared_at IS NULL AND EXISTS (
+      SELECT FROM payment_sessions s
+      WHERE gateway_subject(s.gateway, s.environment::text) = a.subject
+        AND s.gateway_session_id IS NOT NULL AND s.created_at > a.last_at)`;
 }

@@ -88,9 +88,22 @@ async function openAtGateway(
   } catch (error) {
     await queries.endSession(deps.sql, sessionId, 'FAILED');
     if (!(error instanceof GatewayUnavailable) && !(error instanceof GatewayRefused)) throw error;
+    if (error instanceof GatewayRefused) await alertSessionRefused(deps, order, error);
     deps.log.warn({ err: error, orderNumber }, 'No payment session could be opened');
     throw errorOf('GATEWAY_UNAVAILABLE');
   }
+}
+
+/** One alert for a gateway: it would refuse every session. Reconciliation clears it after one has opened. */
+function alertSessionRefused(deps: SessionDeps, order: OrderRow, error: Error): Promise<void> {
+  const { gateway, environment, orderNumber } = order;
+  return raiseAlert(deps, {
+    kind: 'session_refused',
+    subject: gatewaySubject(gateway, environment),
+    message: 'The gateway permanently refuses to open payment sessions: no order can be paid',
+    fields: { gateway, environment, orderNumber },
+    error,
+  });
 }
 
 /**

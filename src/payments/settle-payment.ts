@@ -39,6 +39,9 @@ export async function settlePayment(
   try {
     await withMoneyLease(sql, payment, async (lease) => {
       const checked = await checkPayment(deps, payment, settlement);
+      if (settlement.outcome === 'refunded' && checked.isChecked) {
+        await takeBackHeld(deps, payment, () => renewMoneyLease(sql, lease));
+      }
       await renewMoneyLease(sql, lease);
       const result = await write(checked);
       if (result !== 'recorded') throw notRecorded(result, settlement);
@@ -77,6 +80,27 @@ async function checkPayment(
     reason,
     isChecked: atGateway !== null,
   };
+}
+
+/**
+ * Takes back what is on hold for the merchant, whose money it no longer is. Before the settlement is
+ * written, so that an operator repeats both if this fails.
+ *
+ * @throws DomainError `GATEWAY_UNAVAILABLE`
+ */
+async function takeBackHeld(
+  deps: GatewayDeps,
+  payment: Payment,
+  beforeMoving: () => Promise<void>,
+): Promise<void> {
+  const { gatewayPaymentId } = payment;
+  try {
+    await deps.gateways.forOrder(payment).takeBackHeld({ gatewayPaymentId, beforeMoving });
+  } catch (error) {
+    if (!(error instanceof GatewayUnavailable) && !(error instanceof GatewayRefused)) throw error;
+    const message = `What is on hold for the merchant cannot be taken back (${error.message}): try again later`;
+    throw new DomainError('GATEWAY_UNAVAILABLE', message, { cause: error });
+  }
 }
 
 /**

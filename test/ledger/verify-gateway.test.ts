@@ -58,6 +58,7 @@ describe("the ledger and the gateway's own figures", () => {
       amountPaise: AMOUNT_PAISE,
       linkedAccountId: 'acc_any',
       idempotencyKey: `${gatewayPaymentId}-transfer`,
+      knownFailures: 0,
       beforeMoving: async () => undefined,
     });
     const { code, stdout } = await cli.run('ledger', 'verify', '--gateway');

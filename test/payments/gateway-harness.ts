@@ -150,6 +150,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       amountPaise,
       linkedAccountId,
       idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+      knownFailures: 0,
       beforeMoving: async () => undefined,
     }),
     async linkedAccount(email = 'shop@example.com') {

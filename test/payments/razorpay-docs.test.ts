@@ -79,7 +79,13 @@ describe('a sample is', () => {
     ['entities inside another', { entity: 'order', transfers: list(transfer) }, 'read', 'transfer'],
     [
       'a linked account',
-      { id: 'acc_1', type: 'route', legal_business_name: 'Acme' },
+      {
+        id: 'acc_1',
+        type: 'route',
+        legal_business_name: 'Acme',
+        status: 'created',
+        created_at: 1_611_136_837,
+      },
       'read',
       'linked account',
     ],

@@ -59,6 +59,7 @@ const moving = {
   gatewayPaymentId: PAYMENT_ID,
   amountPaise: 49_950,
   linkedAccountId: 'acc_QmT5aBcDeFgHi1',
+  knownFailures: 0,
   beforeMoving: async () => undefined,
 };
 const transferInput = { ...moving, idempotencyKey: key };

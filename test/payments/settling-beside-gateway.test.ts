@@ -61,6 +61,16 @@ async function unrefundedOrder(service: TestService, orders: Orders) {
     /** Lifts the hold, or puts the money on hold again. */
     setOnHold: (on_hold: boolean) =>
       askGateway(service, 'PATCH', `/v1/transfers/${transfer?.id}`, { on_hold }),
+    /** Transfers the payment to the merchant in the gateway's dashboard. */
+    async payOut() {
+      const { recipient: account, source } = await askGateway<Record<string, string>>(
+        service,
+        'GET',
+        `/v1/transfers/${transfer?.id}`,
+      );
+      const transfers = [{ account, amount: AMOUNT_PAISE, currency: 'INR', on_hold: false }];
+      await askGateway(service, 'POST', `/v1/payments/${source}/transfers`, { transfers });
+    },
   };
 }
 
@@ -291,9 +301,10 @@ describe('the comparison with the gateway finds a movement after the settlement'
   );
 
   test('a release of an order that was settled as refunded', async ({ service, orders }) => {
-    const { order, orderNumber, setOnHold } = await unrefundedOrder(service, orders);
+    const { order, orderNumber, payOut } = await unrefundedOrder(service, orders);
     await settle(service, { orderNumber });
-    await setOnHold(false);
+    expect(await faultsOf(service, order)).toEqual([]);
+    await payOut();
     expect(await faultsOf(service, order)).toEqual([
       `settled as refunded, but the gateway has released ${AMOUNT_PAISE} paise of the payment to the merchant`,
     ]);

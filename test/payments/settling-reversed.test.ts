@@ -1,9 +1,11 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
+import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
+import { holdFunds } from '../../src/payments/funds.ts';
 import { settleOutside } from '../../src/payments/settle-outside.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
-import { simulator, sweep } from '../support/gateway.ts';
+import { openChargeback, simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -87,6 +89,22 @@ describe('an operator ends an order whose money has left at the gateway', () => 
       line,
     ]);
     expect(await order.openAlerts()).toEqual([]);
+  });
+
+  test('after a lost chargeback, what is on hold for the merchant comes back to the platform', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await holdFunds(service.deps, order.orderNumber);
+    expect(await order.made('transfers')).toMatchObject([{ on_hold: true, status: 'processed' }]);
+    const setStatus = await openChargeback(service, await order.paymentId());
+    await setStatus('lost');
+    await until(async () => (await order.row()).reversedPaise > 0);
+    await settle(service, order, 'refunded');
+    expect(await order.made('transfers')).toMatchObject([{ status: 'reversed' }]);
+    const { faults } = await compareWithGateway(service.deps);
+    expect(faults.filter(({ orderNumber }) => orderNumber === order.orderNumber)).toEqual([]);
   });
 
   test('a settlement whose process has died is found through the sweep', async ({

@@ -18,6 +18,8 @@ export interface OrderPagesDeps {
   actions: OrderActions;
   /** The lines of one order, each with the balances after it. */
   readLedger(orderNumber: string): Promise<RunningLine[]>;
+  /** The gateway does not accept the transfer of the order's money to the merchant's account. */
+  isHoldRefused(orderNumber: string): Promise<boolean>;
   /** Held now; released and refunded in the latest days. */
   readMoney(owner: OrderOwner, days: number): Promise<MerchantMoney>;
   /** The URL of the buyer's page. */

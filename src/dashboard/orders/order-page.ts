@@ -20,10 +20,14 @@ export interface OrderPageContent {
   /** Empty while the merchant is not active. */
   actions: OrderAction[];
   isSuspended: boolean;
+  isHoldRefused: boolean;
   refused?: RefusedAction;
   /** The action that was just carried out. */
   done?: OrderAction | undefined;
 }
+
+const HOLD_REFUSED =
+  'The payment gateway does not accept the transfer of this money to your account at the moment. The operators have been told, and it is tried again every hour. Your money is not lost.';
 
 /** The page of one order. */
 export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View {
@@ -35,6 +39,7 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
     content: [
       done && notice('good', `Done: ${done.label}.`, 'status'),
       waitingSentence(order, { now, isSuspended }),
+      content.isHoldRefused && notice('wait', HOLD_REFUSED),
       refusalWithoutForm(content, refused),
       actionsSection(deps, content, 'actions', 'What you can do', false),
       actionsSection(deps, content, 'sandbox', 'Sandbox: act as the buyer, move the clock', true),

@@ -120,16 +120,17 @@ async function refusedReply(
 }
 
 async function readContent(
-  { orders, actions, readLedger }: OrderPagesDeps,
+  { orders, actions, readLedger, isHoldRefused }: OrderPagesDeps,
   viewer: MerchantViewer,
   orderNumber: string,
 ): Promise<OrderPageContent> {
   const details = await orders.read(ownerOf(viewer), orderNumber);
-  const lines = await readLedger(details.order.orderNumber);
+  const { order } = details;
   return {
     details,
-    lines,
-    actions: allowedActions(viewer, actions.of(details.order)),
+    lines: await readLedger(order.orderNumber),
+    isHoldRefused: await isHoldRefused(order.orderNumber),
+    actions: allowedActions(viewer, actions.of(order)),
     isSuspended: viewer.merchantStatus === 'SUSPENDED',
   };
 }

@@ -69,6 +69,8 @@ CREATE TABLE payments (
   -- When the gateway refused the hold; the service tries again an hour later.
   hold_refused_at timestamptz,
   held_at timestamptz,
+  -- Its transfers that were accepted and failed later, and that operators were told of.
+  transfer_failures integer NOT NULL DEFAULT 0,
   PRIMARY KEY (gateway, gateway_payment_id)
 );
 CREATE INDEX payments_by_order ON payments (order_number);

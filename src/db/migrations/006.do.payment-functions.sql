@@ -100,7 +100,8 @@ $$;
 -- Like every writer it locks the order first. A reversal that has ended does not change.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
-  p_reversal jsonb     -- reversal_id, gateway_payment_id, kind, amount_paise, state
+  p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
+  p_was_asked boolean  -- the gateway's API has returned it: only then a chargeback that was won opens again
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -123,8 +124,8 @@ BEGIN
     CASE WHEN p_reversal->>'state' NOT IN ('pending', 'open') THEN service_now() END
   ON CONFLICT (gateway, reversal_id) DO UPDATE
   SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
-  WHERE known.state IN ('pending', 'open') AND known.state <> excluded.state
-    AND known.gateway_payment_id = excluded.gateway_payment_id
+  WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND p_was_asked))
+    AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
   -- Its release may have waited for this.
   IF reversal.ended_at IS NOT NULL AND o.status = 'DELIVERED' AND o.pending_operation IS NULL

@@ -6,6 +6,7 @@ import {
   paymentPayloadSchema,
   qrCodePayloadSchema,
   refundPayloadSchema,
+  transferPayloadSchema,
   webhookSchema,
 } from './schemas.ts';
 import type { Payment } from './schemas.ts';
@@ -52,6 +53,13 @@ function disputeEvent(payload: unknown): EventBody {
   return { type: 'reversal', reversal, payment: paymentIn(payment) };
 }
 
+const transferEvent =
+  (hasFailed: boolean) =>
+  (payload: unknown): EventBody => {
+    const { transfer } = transferPayloadSchema.parse(payload);
+    return { type: 'transfer', gatewayPaymentId: transfer.entity.source, hasFailed };
+  };
+
 const paymentIn = (part: { entity: Payment } | undefined) =>
   part === undefined ? null : presentPayment(part.entity);
 
@@ -67,6 +75,8 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'refund.created': refundEvent,
   'refund.processed': refundEvent,
   'refund.failed': refundEvent,
+  'transfer.processed': transferEvent(false),
+  'transfer.failed': transferEvent(true),
   'payment.dispute.created': disputeEvent,
   'payment.dispute.under_review': disputeEvent,
   'payment.dispute.action_required': disputeEvent,

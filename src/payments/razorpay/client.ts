@@ -129,7 +129,7 @@ function urlOf(baseUrl: string, { path, query = {} }: Call): URL {
 
 /** The fixed segments of the paths in use; every other segment is an id. */
 const FIXED_SEGMENTS = new Set(
-  'v1 v2 beta payments qr_codes close refund refunds transfers accounts disputes simulator pay'.split(
+  'v1 v2 beta payments qr_codes close refund refunds transfers reversals accounts disputes simulator pay'.split(
     ' ',
   ),
 );

@@ -167,6 +167,10 @@ export const refundPayloadSchema = z.object({
   refund: entityOf(refundSchema),
   payment: entityOf(paymentSchema).optional(),
 });
+/** The payload of `transfer.*`; `source` is the payment's id, or an order's. */
+export const transferPayloadSchema = z.object({
+  transfer: entityOf(z.object({ ...entity('transfer'), source: z.string() })),
+});
 /** The payload of `payment.dispute.*`. */
 export const disputePayloadSchema = z.object({
   dispute: entityOf(disputeSchema),

@@ -1,4 +1,5 @@
-import { GatewayRefused } from '../gateway.ts';
+import { z } from 'zod';
+import { GatewayRefused, TransferFailed } from '../gateway.ts';
 import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
@@ -23,12 +24,12 @@ export function listTransfers(
   return listAll(client, operation, source, transferSchema);
 }
 
-/** @throws GatewayRefused for a transfer that has moved nothing, or whose money is back */
-function assertMade(operation: string, transfer: Transfer): Transfer {
-  const { id, status } = transfer;
-  if (status === 'failed') {
-    throw new GatewayRefused(operation, 'TRANSFER_FAILED', `the transfer ${id} failed`);
-  }
+/**
+ * @throws TransferFailed for a transfer that has moved nothing, GatewayRefused for one whose money is back
+ */
+function assertMade(operation: string, transfer: Transfer, { knownFailures }: TransferInput) {
+  const { status } = transfer;
+  if (status === 'failed') throw transferFailed(operation, transfer, knownFailures + 1);
   if (status === 'reversed') {
     const description = 'the transfer was reversed: there is nothing left to release';
     throw new GatewayRefused(operation, 'TRANSFER_REVERSED', description);
@@ -36,9 +37,16 @@ function assertMade(operation: string, transfer: Transfer): Transfer {
   return transfer;
 }
 
+function transferFailed(operation: string, { id, error }: Transfer, failures: number) {
+  const reason = error?.description ?? error?.reason ?? 'the gateway gives no reason';
+  return new TransferFailed(operation, failures, `the transfer ${id} failed: ${reason}`);
+}
+
 function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefined> {
   return answer.kind === 'done' ? { kind: 'done', value: answer.value.items[0] } : answer;
 }
+
+const unreversedPaise = ({ amount, amount_reversed: back }: Transfer) => amount - (back ?? 0);
 
 /** The money of a payment in the linked account. A failed transfer has moved nothing. */
 async function fetchTransferred(
@@ -48,11 +56,56 @@ async function fetchTransferred(
   const transfers = await listTransfers(client, 'fetchTransferred', gatewayPaymentId);
   const made = transfers.filter(({ status }) => status !== 'failed');
   const sumOf = (list: Transfer[]) =>
-    list.reduce((sum, { amount, amount_reversed: back }) => sum + amount - (back ?? 0), 0);
+    list.reduce((sum, transfer) => sum + unreversedPaise(transfer), 0);
   return {
     heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
     releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
   };
+}
+
+/** The transfer under the key. @throws TransferFailed if it has failed, and the caller does not know that */
+async function findMade(
+  client: RazorpayClient,
+  operation: string,
+  input: TransferInput,
+): Promise<Transfer | undefined> {
+  const isOther = madeUnderAnother(input.idempotencyKey);
+  const transfers = await listTransfers(client, operation, input.gatewayPaymentId, isOther);
+  const made = transfers.filter(madeUnder(input.idempotencyKey));
+  const live = made.find(({ status }) => status !== 'failed');
+  if (live !== undefined) {
+    assertSameAmount(operation, live.amount, input.amountPaise);
+    return live;
+  }
+  // A failure that the caller does not know comes first: it has a reason that operators need.
+  const [newest] = made;
+  if (newest === undefined || made.length <= input.knownFailures) return undefined;
+  throw transferFailed(operation, newest, made.length);
+}
+
+/**
+ * Reverses what is left of each transfer on hold (api/payments/route/reverse-a-transfer). A repeat needs no
+ * key: of a transfer that is reversed nothing is left.
+ */
+async function takeBackHeld(
+  client: RazorpayClient,
+  input: Pick<TransferInput, 'gatewayPaymentId' | 'beforeMoving'>,
+): Promise<void> {
+  const operation = 'takeBackHeld';
+  const held = async () =>
+    (await listTransfers(client, operation, input.gatewayPaymentId)).filter(
+      (transfer) =>
+        transfer.on_hold && transfer.status !== 'failed' && unreversedPaise(transfer) > 0,
+    );
+  for (const transfer of await held()) {
+    const path = `/v1/transfers/${encodeURIComponent(transfer.id)}/reversals`;
+    const body = { amount: unreversedPaise(transfer) };
+    await input.beforeMoving();
+    const answer = await client.call({ method: 'POST', path, body }, z.unknown());
+    if (answer.kind === 'done') continue;
+    const isLeft = (await held()).some(({ id }) => id === transfer.id);
+    if (isLeft) throw gatewayError(operation, answer);
+  }
 }
 
 /**
@@ -62,17 +115,7 @@ async function fetchTransferred(
  */
 export function createTransfers(
   client: RazorpayClient,
-): Pick<PaymentGateway, 'fetchTransferred' | 'holdFunds' | 'releaseFunds'> {
-  async function find(operation: string, input: TransferInput): Promise<Transfer | undefined> {
-    const isOther = madeUnderAnother(input.idempotencyKey);
-    const transfers = await listTransfers(client, operation, input.gatewayPaymentId, isOther);
-    const made = transfers.filter(madeUnder(input.idempotencyKey));
-    // A failed transfer has moved nothing and is ignored.
-    const transfer = made.find(({ status }) => status !== 'failed');
-    if (transfer !== undefined) assertSameAmount(operation, transfer.amount, input.amountPaise);
-    return transfer;
-  }
-
+): Pick<PaymentGateway, 'fetchTransferred' | 'holdFunds' | 'releaseFunds' | 'takeBackHeld'> {
   async function make(
     input: TransferInput,
     onHold: boolean,
@@ -93,7 +136,7 @@ export function createTransfers(
   function transferOnce(operation: string, input: TransferInput, onHold: boolean) {
     return moveOnce({
       operation,
-      find: () => find(operation, input),
+      find: () => findMade(client, operation, input),
       make: () => make(input, onHold),
     });
   }
@@ -104,21 +147,23 @@ export function createTransfers(
     const call = { method: 'PATCH', path, body: { on_hold: false } } as const;
     const answer = await client.call(call, transferSchema);
     if (answer.kind === 'done') return answer.value;
-    const found = await find('releaseFunds', input);
+    const found = await findMade(client, 'releaseFunds', input);
     if (found?.on_hold === false) return found;
     throw gatewayError('releaseFunds', answer);
   }
 
   return {
+    takeBackHeld: (input) => takeBackHeld(client, input),
     fetchTransferred: (gatewayPaymentId) => fetchTransferred(client, gatewayPaymentId),
 
     async holdFunds(input) {
-      return presentTransfer(assertMade('holdFunds', await transferOnce('holdFunds', input, true)));
+      const made = await transferOnce('holdFunds', input, true);
+      return presentTransfer(assertMade('holdFunds', made, input));
     },
 
     async releaseFunds(input) {
       const made = await transferOnce('releaseFunds', input, false);
-      const transfer = assertMade('releaseFunds', made);
+      const transfer = assertMade('releaseFunds', made, input);
       return presentTransfer(transfer.on_hold ? await liftHold(input, transfer.id) : transfer);
     },
   };

@@ -70,6 +70,8 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
       (await api<Intent[]>('GET', `/intents?since=${sinceMs}`)).map(presentIntent),
     listSessionPayments: payments,
     fetchPayment: async (id) => presentCharge(await api<Charge>('GET', `/charges/${id}`)),
+    // Every charge names its order.
+    fetchSessionOfPayment: () => Promise.resolve(undefined),
     listRefunds: async (id) =>
       (await api<Refund[]>('GET', `/charges/${id}/refunds`)).map(presentRefund),
     listNewestChargebacks: () => Promise.resolve([]),
@@ -85,6 +87,10 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
     },
     holdFunds: (input) => payOut(api, input, true),
     releaseFunds: (input) => payOut(api, input, false),
+    async takeBackHeld({ gatewayPaymentId, beforeMoving }) {
+      await beforeMoving();
+      await api<Payout[]>('POST', `/charges/${gatewayPaymentId}/takeback`);
+    },
     async refund({ gatewayPaymentId, amountPaise, idempotencyKey, beforeMoving }) {
       await beforeMoving();
       const body = { paise: amountPaise, key: idempotencyKey };

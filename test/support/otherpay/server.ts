@@ -115,6 +115,11 @@ function createState() {
       payouts.push(payout);
       return payout;
     },
+    takeBack(chargeId: string): Payout[] {
+      const held = payouts.filter((payout) => payout.charge === chargeId && payout.held);
+      for (const payout of held) payout.paise = 0;
+      return held;
+    },
     account({ email, name }: { email: string; name: string }) {
       const account = accounts.get(email) ?? { id: newId(), email, name };
       accounts.set(email, account);
@@ -171,6 +176,8 @@ export async function startOtherpay({ token, callbackKey }: OtherpayOptions) {
         return state.payouts.filter(({ charge }) => charge === id);
       case 'POST charges/id/payouts':
         return state.payOut(id, body);
+      case 'POST charges/id/takeback':
+        return state.takeBack(id);
       case 'POST accounts':
         return state.account(body);
       default:
