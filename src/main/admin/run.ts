@@ -9,6 +9,7 @@ import type { AdminCommand } from './command.ts';
 import { parseArguments, UsageError } from './command.ts';
 import { DELIVERY_COMMANDS } from './delivery.ts';
 import { ERASE_COMMANDS } from './erase.ts';
+import { GATEWAY_COMMANDS } from './gateway.ts';
 import { helpOfAll, helpOfOne } from './help.ts';
 import { KEYS_COMMANDS } from './keys.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
@@ -29,6 +30,7 @@ const COMMANDS: readonly AdminCommand[] = [
   ...ORDER_COMMANDS,
   ...ERASE_COMMANDS,
   ...LEDGER_COMMANDS,
+  ...GATEWAY_COMMANDS,
   ...ALERT_COMMANDS,
   ...AUDIT_COMMANDS,
   ...WORKER_COMMANDS,

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { PaymentGateway } from './gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
+
+/** One thing that the service needs of a gateway, and whether it has it. */
+export interface GatewayCheck {
+  what: string;
+  isOk: boolean;
+  /** What was found, or the gateway's reason. */
+  found: string;
+  /** What an operator does about it; null if it is there. */
+  remedy: string | null;
+}
+
+const AMOUNT_PAISE = 500;
+/** Longer than the least time of every gateway's sessions. */
+const SESSION_MS = 16 * 60_000;
+
+/** One question to the gateway, and what its answer says. */
+interface Question<Found> {
+  what: string;
+  remedy: string;
+  ask: () => Promise<Found>;
+  textOf: (found: Found) => string;
+}
+
+/** Collects the checks of a gateway. */
+function createChecks() {
+  const checks: GatewayCheck[] = [];
+  return {
+    checks,
+    fail: (what: string, found: string, remedy: string) =>
+      void checks.push({ what, isOk: false, found, remedy }),
+    /** @returns undefined if the check has failed */
+    async ask<Found>(question: Question<Found>): Promise<Found | undefined> {
+      const { what, remedy, ask, textOf } = question;
+      try {
+        const found = await ask();
+        checks.push({ what, isOk: true, found: textOf(found), remedy: null });
+        return found;
+      } catch (error) {
+        const isAnswer = error instanceof GatewayRefused || error instanceof GatewayUnavailable;
+        if (!isAnswer) throw error;
+        checks.push({ what, isOk: false, found: error.message, remedy });
+        return undefined;
+      }
+    },
+  };
+}
+type Checks = ReturnType<typeof createChecks>;
+
+/**
+ * Asks a gateway for everything that the service needs of it, without moving money: it opens a payment
+ * session that has no buyer, and closes it again. What cannot be asked because an earlier check failed is
+ * left out.
+ *
+ * @param linkedAccountId the account of a merchant; without it that check is left out
+ */
+export async function checkGateway(
+  gateway: PaymentGateway,
+  linkedAccountId: string | undefined,
+): Promise<GatewayCheck[]> {
+  const checks = createChecks();
+  const chargebacks = await checks.ask({
+    what: 'keys, and the list of chargebacks',
+    remedy:
+      'Check the base address, KEY_ID and KEY_SECRET of the settings, and that the gateway is reachable from here.',
+    ask: () => gateway.listNewestChargebacks(),
+    textOf: ({ length }) => `${length} chargebacks`,
+  });
+  if (chargebacks) {
+    await checkSessions(checks, gateway);
+    if (linkedAccountId !== undefined) await checkAccount(checks, gateway, linkedAccountId);
+  }
+  return checks.checks;
+}
+
+async function checkSessions({ ask }: Checks, gateway: PaymentGateway): Promise<void> {
+  await ask({
+    what: 'the list of payment sessions',
+    remedy: 'Ask the gateway to enable payments by QR code.',
+    ask: () => gateway.listSessions(Date.now() - SESSION_MS),
+    textOf: ({ length }) => `${length} sessions within 16 minutes`,
+  });
+  const opened = await ask({
+    what: 'a payment session with its UPI link',
+    remedy: 'Ask the gateway to enable QR codes, and image_content for QR codes.',
+    ask: () =>
+      gateway.openSession({
+        orderNumber: 'GATEWAY-CHECK',
+        sessionId: `check_${randomUUID()}`,
+        amountPaise: AMOUNT_PAISE,
+        expiresAtMs: Date.now() + SESSION_MS,
+        description: 'A check of the payment gateway: not to be paid',
+      }),
+    textOf: ({ gatewaySessionId }) => gatewaySessionId,
+  });
+  if (!opened) return;
+  const { gatewaySessionId } = opened;
+  await ask({
+    what: 'the end of that session, unpaid',
+    remedy: `Close ${gatewaySessionId} in the dashboard of the gateway; a merchant's cancel would answer 502.`,
+    ask: () => gateway.closeSession(gatewaySessionId),
+    textOf: ({ length }) => `closed, ${length} payments`,
+  });
+}
+
+async function checkAccount(
+  { ask, fail }: Checks,
+  gateway: PaymentGateway,
+  linkedAccountId: string,
+): Promise<void> {
+  const what = `the linked account ${linkedAccountId}`;
+  const found = await ask({
+    what,
+    remedy:
+      'Copy the id from the dashboard of the gateway, and ask the gateway to enable transfers to linked accounts.',
+    ask: () => gateway.fetchLinkedAccount(linkedAccountId),
+    textOf: ({ state }) => state,
+  });
+  if (!found) return;
+  const { state, transfersFromMs } = found;
+  if (state === 'waiting' || state === 'suspended') {
+    const remedy =
+      'Complete the verification of the account in the dashboard of the gateway: until then it receives no transfers.';
+    fail(`${what}: transfers`, state, remedy);
+  } else if (transfersFromMs > Date.now()) {
+    const remedy = 'Wait: the gateway makes no transfers to a new account.';
+    fail(`${what}: transfers`, `from ${new Date(transfersFromMs).toISOString()}`, remedy);
+  }
+}
