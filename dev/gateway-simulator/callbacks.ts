@@ -99,6 +99,8 @@ export type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
 export interface Callbacks {
   readonly settings: CallbackSettings;
   update(settings: { [Name in keyof CallbackSettings]?: CallbackSettings[Name] | undefined }): void;
+  /** Whether an event of this name is sent at all. */
+  isChosen(name: string): boolean;
   /** Creates an event, which the caller stores. */
   plan(newEvent: NewEvent, now: number): CallbackPlan;
   dispatch(plan: CallbackPlan): void;
@@ -116,8 +118,10 @@ export interface Callbacks {
 }
 
 /** Creates the callbacks of a simulator, which decide when, how often and in what order to send. */
-export function createCallbacks(options: SenderOptions & { random: Random }): Callbacks {
-  const { store, random } = options;
+export function createCallbacks(
+  options: SenderOptions & { random: Random; callbackEvents: readonly string[] | undefined },
+): Callbacks {
+  const { store, random, callbackEvents } = options;
   const settings: CallbackSettings = { ...RELIABLE };
   const sender = createCallbackSender(options);
   const pending = createPendingWork();
@@ -130,6 +134,7 @@ export function createCallbacks(options: SenderOptions & { random: Random }): Ca
   return {
     settings,
     update: (change) => void Object.assign(settings, change),
+    isChosen: (name) => callbackEvents?.includes(name) ?? true,
     plan: (newEvent, now) => planCallback(newEvent, now, { settings, random }),
 
     dispatch({ event, copies, delayMs }) {

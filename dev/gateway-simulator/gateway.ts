@@ -22,6 +22,8 @@ export interface GatewaySimulatorOptions {
   dataFile?: string | undefined;
   /** The URL at which a buyer's browser reaches it, if not `http://host:port`. */
   publicUrl?: string | undefined;
+  /** The events that were chosen for the callbacks in the dashboard; all, if undefined. */
+  callbackEvents?: readonly string[] | undefined;
   /** The waits between attempts of one callback; Razorpay retries for a day. */
   callbackRetryDelaysMs?: readonly number[];
   /** Razorpay waits 5 s for the response to a callback. */
@@ -47,7 +49,8 @@ export function publish(
   changes: Changes,
   newEvents: NewEvent[] = [],
 ): void {
-  const plans = newEvents.map((one) => gateway.callbacks.plan(one, gateway.now()));
+  const chosen = newEvents.filter(({ name }) => gateway.callbacks.isChosen(name));
+  const plans = chosen.map((one) => gateway.callbacks.plan(one, gateway.now()));
   const events = Object.fromEntries(plans.map(({ event }) => [event.id, event]));
   gateway.store.commit({ ...changes, events });
   for (const plan of plans) gateway.callbacks.dispatch(plan);

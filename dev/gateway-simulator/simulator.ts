@@ -56,12 +56,13 @@ const CALLBACK_TIMEOUT_MS = 5000;
 const unixSeconds = () => Math.floor(Date.now() / 1000);
 
 function openGateway(options: GatewaySimulatorOptions, log: SimulatorLog) {
-  const { callbackUrl, webhookSecret, dataFile, seed = 1 } = options;
+  const { callbackUrl, callbackEvents, webhookSecret, dataFile, seed = 1 } = options;
   const random = createRandom(seed);
   const store = openStore(dataFile);
   const callbacks = createCallbacks({
     store,
     callbackUrl,
+    callbackEvents,
     webhookSecret,
     retryDelaysMs: options.callbackRetryDelaysMs ?? RETRY_DELAYS_MS,
     timeoutMs: options.callbackTimeoutMs ?? CALLBACK_TIMEOUT_MS,
