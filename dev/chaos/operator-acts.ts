@@ -9,7 +9,8 @@ export const OPERATOR_ACTS = {
   async settleRefunded(order) {
     const reason = 'The gateway has returned the payment';
     const args = ['--order', order.orderNumber, '--refunded', '--reason', reason, '--yes'];
-    await untilDone(order, ['order', 'settle', ...args], ({ status }) => status === 'REFUNDED');
+    // Only a command that has succeeded has cleared the alerts.
+    await untilDone(order, ['order', 'settle', ...args], () => false);
   },
   /** The payment was refunded at the gateway before or after it made the order PAID. */
   async endRefundedPayment(order) {

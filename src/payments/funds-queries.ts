@@ -135,8 +135,8 @@ export async function writeTransferFailures(
 /**
  * Has the hold of a payment looked at again, because the gateway reports a transfer of it.
  *
- * @returns the order whose funds are to be held; undefined if they are held and no transfer has failed, or
- *   if no order holds the payment
+ * @returns the order whose funds are to be held; undefined if they are held and no transfer has failed, if
+ *   no order holds the payment, or if it may not be held now
  */
 export async function reopenHold(
   sql: Sql,
@@ -150,6 +150,7 @@ export async function reopenHold(
       AND p.gateway_payment_id = ${gatewayPaymentId}
       AND o.gateway_payment_id = p.gateway_payment_id AND (${hasFailed} OR p.held_at IS NULL)
       AND o.status = ANY(${HOLDING_STATUSES}) AND o.pending_operation IS NULL
+      AND ${mayBeHeld(sql)}
     RETURNING p.order_number`;
   return row?.orderNumber;
 }

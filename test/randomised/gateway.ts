@@ -25,28 +25,33 @@ export async function atGateway<Answer>(
   return answer;
 }
 
-/** A refund. */
+/** A refund or a transfer; the status of a transfer is in one of two fields. */
 interface AtGateway {
   id: string;
-  status: string;
+  status?: string;
+  transfer_status?: string;
   notes: { idempotency_key?: string };
 }
 
-/** The refunds of a payment, newest first; repeated until the gateway responds. */
-export async function refundsAtGateway(
+/** Its status, in whichever field it is. */
+export const statusOf = ({ status, transfer_status: ofTransfer }: AtGateway) =>
+  status ?? ofTransfer;
+
+/** The refunds or transfers of a payment, newest first; repeated until the gateway responds. */
+export async function madeOf(
   system: Pick<System, 'config'>,
   gatewayPaymentId: string,
+  what: 'refunds' | 'transfers',
 ): Promise<AtGateway[]> {
-  const path = `/v1/payments/${gatewayPaymentId}/refunds?count=100`;
-  let refunds: AtGateway[] = [];
+  const path = `/v1/payments/${gatewayPaymentId}/${what}${what === 'refunds' ? '?count=100' : ''}`;
+  let made: AtGateway[] = [];
   await until(async () => {
     try {
-      const { items } = await askGateway<{ items: AtGateway[] }>(system, 'GET', path);
-      refunds = items;
+      made = (await askGateway<{ items: AtGateway[] }>(system, 'GET', path)).items;
       return true;
     } catch {
       return false;
     }
   });
-  return refunds;
+  return made;
 }

@@ -78,6 +78,8 @@ function disturbancesOf(orderCount: number, random: Random): Timed[] {
       ...endpointFault(random),
       ...suspension(random),
       ...pendingRefunds(random),
+      ...pendingTransfers(random),
+      ...otherForms(random),
     ]).flat(),
     ...restored.flatMap((side, index) => restore(side, index, restored.length, random)),
   ].toSorted((one, other) => one.at - other.at);
@@ -142,6 +144,22 @@ function pendingRefunds(random: Random): Timed[] {
   return [
     { at, disturbance: { kind: 'refundsPend' } },
     { at: at + between(0.1, 0.3, random), disturbance: { kind: 'refundsEnd' } },
+  ];
+}
+
+function pendingTransfers(random: Random): Timed[] {
+  const at = random.next() * 0.7;
+  return [
+    { at, disturbance: { kind: 'transfersPend' } },
+    { at: at + between(0.05, 0.2, random), disturbance: { kind: 'transfersEnd' } },
+  ];
+}
+
+function otherForms(random: Random): Timed[] {
+  const at = random.next() * 0.6;
+  return [
+    { at, disturbance: { kind: 'otherForms' } },
+    { at: at + between(0.1, 0.4, random), disturbance: { kind: 'usualForms' } },
   ];
 }
 
