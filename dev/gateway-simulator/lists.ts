@@ -32,7 +32,8 @@ export function refuseUnknownQuery(gateway: SimulatedGateway): Middleware {
     // The ids in a path are subjects of switches; its other segments are no subjects.
     const isRefused = switchOf(gateway, 'unknownQuery', ctx.path.split('/')) === 'refused';
     const { matched } = ctx as RouterContext;
-    const route = matched?.findLast(({ methods }) => methods.length > 0)?.path;
+    // The first one answers; /v1/payments/:id matches the path of the list of QR codes, too.
+    const route = matched?.find(({ methods }) => methods.length > 0)?.path;
     const known = KNOWN_QUERY[`${ctx.method} ${String(route)}`] ?? [];
     const unknown = Object.keys(ctx.query).filter((name) => !known.includes(name));
     if (isRefused && unknown.length > 0) {

@@ -416,6 +416,8 @@ describe('lists', () => {
     expect((await harness.call('GET', '/v1/disputes?colour=red')).status).toBe(200);
     await harness.setSwitches('all', { unknownQuery: 'refused' });
     expect((await harness.call('GET', '/v1/disputes?colour=red')).status).toBe(400);
+    const documented = '/v1/payments/qr_codes?count=100&skip=0&from=1';
+    expect((await harness.call('GET', documented)).status).toBe(200);
   });
 
   test('of transfers have no pages', async ({ harness }) => {
