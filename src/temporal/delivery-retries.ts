@@ -68,12 +68,14 @@ async function resultWithin(
   workflowId: string,
   waitMs: number,
 ): Promise<ManualAttemptResult | { outcome: 'started' }> {
+  const endsAtMs = Date.now() + waitMs;
   try {
-    return await client.withDeadline(Date.now() + waitMs, () =>
+    return await client.withDeadline(endsAtMs, () =>
       client.workflow.result<() => Promise<ManualAttemptResult>>(workflowId),
     );
   } catch (error) {
-    if (isDeadlineExceeded(error)) return { outcome: 'started' };
+    // A call that is under way at the deadline may end as cancelled instead.
+    if (isDeadlineExceeded(error) || Date.now() >= endsAtMs) return { outcome: 'started' };
     throw error;
   }
 }
