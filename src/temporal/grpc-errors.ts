@@ -15,4 +15,7 @@ export const isGrpcAlreadyExists = (error: unknown) => hasCode(error, ALREADY_EX
 
 /** True when a call reached its deadline; the server may end a long poll as CANCELLED just before. */
 export const isDeadlineExceeded = (error: unknown) =>
-  isGrpcDeadlineError(error) || hasCode(error, CANCELLED);
+  isGrpcDeadlineError(error) ||
+  hasCode(error, CANCELLED) ||
+  // The client wraps the error of a workflow's result.
+  (error instanceof Error && hasCode(error.cause, CANCELLED));
