@@ -27,10 +27,11 @@ interface Question<Found> {
 /** Collects the checks of a gateway. */
 function createChecks() {
   const checks: GatewayCheck[] = [];
+  const fail = (what: string, found: string, remedy: string) =>
+    void checks.push({ what, isOk: false, found, remedy });
   return {
     checks,
-    fail: (what: string, found: string, remedy: string) =>
-      void checks.push({ what, isOk: false, found, remedy }),
+    fail,
     /** @returns undefined if the check has failed */
     async ask<Found>(question: Question<Found>): Promise<Found | undefined> {
       const { what, remedy, ask, textOf } = question;
@@ -41,7 +42,7 @@ function createChecks() {
       } catch (error) {
         const isAnswer = error instanceof GatewayRefused || error instanceof GatewayUnavailable;
         if (!isAnswer) throw error;
-        checks.push({ what, isOk: false, found: error.message, remedy });
+        fail(what, error.message, remedy);
         return undefined;
       }
     },

@@ -120,15 +120,16 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
     }
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
     else {
-      // The callback about a refund or a transfer that has failed may have been lost.
-      await refundAgainIfBooked(deps, read);
-      await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
       await raiseAlert(deps, {
         kind: 'gateway_differs',
         subject,
         message: `The gateway differs from the ledger: ${faults.join('; ')}`,
         fields: { gateway, gatewayPaymentId, orderNumber },
       });
+      // The callback about a refund or a transfer that has failed may have been lost. Either can fail, and
+      // the alert is raised by then.
+      await refundAgainIfBooked(deps, read);
+      await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
     }
     return faults.length > 0;
   } catch (err) {
