@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import type { GatewayCheck } from '../../src/payments/check-gateway.ts';
 import { SANDBOX } from '../support/gateway.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { breakGateway, simulator } from '../support/gateway.ts';
+import { breakGateway, simulator, setSwitches } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -77,7 +77,7 @@ test('a gateway with everything passes, leaves no open session, and moves no mon
 
 describe('what is missing is named with its remedy:', () => {
   test.afterEach(({ service }) =>
-    simulator(service, 'PATCH', '/switches/all', { qrCodesRefused: null, imageContent: null }),
+    setSwitches(service, 'all', { qrCodesRefused: null, imageContent: null }),
   );
 
   test('the keys', async ({ service }) => {
@@ -101,7 +101,7 @@ describe('what is missing is named with its remedy:', () => {
 
   test('QR codes', async ({ service }) => {
     const qrCodesRefused = 'QR Codes are not enabled for the merchant';
-    await simulator(service, 'PATCH', '/switches/all', { qrCodesRefused });
+    await setSwitches(service, 'all', { qrCodesRefused });
     expect(failed(await check(service))).toEqual([
       {
         what: 'a payment session with its UPI link',
@@ -112,7 +112,7 @@ describe('what is missing is named with its remedy:', () => {
   });
 
   test('the content of QR codes', async ({ service }) => {
-    await simulator(service, 'PATCH', '/switches/all', { imageContent: false });
+    await setSwitches(service, 'all', { imageContent: false });
     expect(failed(await check(service))).toMatchObject([
       { found: containing('IMAGE_CONTENT_MISSING'), remedy: containing('image_content') },
     ]);

@@ -13,6 +13,7 @@ import {
   simulator,
   withCallbacks,
   withoutCallbacks,
+  setSwitches,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -30,7 +31,7 @@ const test = serviceTest({ time: 'real' });
 
 test.afterEach(async ({ service }) => {
   await withCallbacks(service);
-  await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: false });
+  await setSwitches(service, 'all', { refundsStartPending: false });
   const { ok, faults } = await verifyLedger(service.sql);
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 });
@@ -60,7 +61,7 @@ test('a refund of an order that fails after it was processed is booked back and 
   const order = await orders.in('REFUNDED');
   const events = await order.events();
   const [first] = await order.made('refunds');
-  await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: true });
+  await setSwitches(service, 'all', { refundsStartPending: true });
   await failRefund(service, first!.id);
   await until(async () => (await order.made('refunds')).length === 2);
   expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_BACK);
@@ -151,7 +152,7 @@ test('the refund of a surplus payment that fails is booked back and made again',
   const processed = async () => (await merchant.sandbox.read(order)).refund?.processed_at ?? null;
   await until(async () => (await processed()) !== null);
   const [first] = await madeAtGateway(service, paymentId, 'refunds');
-  await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: true });
+  await setSwitches(service, 'all', { refundsStartPending: true });
   await failRefund(service, first!.id);
   await until(async () => (await madeAtGateway(service, paymentId, 'refunds')).length === 2);
   expect(await processed()).toBeNull();

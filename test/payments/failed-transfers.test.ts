@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { releaseFunds } from '../../src/payments/funds.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { madeAtGateway, simulator } from '../support/gateway.ts';
+import { madeAtGateway, simulator, setSwitches } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -20,7 +20,7 @@ async function withPendingTransfers(service: TestService, merchant: Merchant) {
   const { payment } = await merchant.sandbox.read(order);
   const paymentId = payment!.gateway_payment_id;
   const setSwitch = (transfersStay: 'pending' | 'processed') =>
-    simulator(service, 'PATCH', `/switches/${paymentId}`, { transfersStay });
+    setSwitches(service, paymentId, { transfersStay });
   await setSwitch('pending');
   const transfers = () => madeAtGateway(service, paymentId, 'transfers');
   return {

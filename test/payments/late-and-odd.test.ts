@@ -6,6 +6,7 @@ import {
   simulator,
   withCallbacks,
   withoutCallbacks,
+  setSwitches,
 } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -66,8 +67,7 @@ async function withAuthorizedPayment(
   merchant: Parameters<typeof orderBeingPaid>[1],
 ) {
   const order = await orderBeingPaid(service, merchant);
-  const path = `/switches/${order.gatewaySessionId}`;
-  await simulator(service, 'PATCH', path, { paymentsStartAuthorized: true });
+  await setSwitches(service, order.gatewaySessionId, { paymentsStartAuthorized: true });
   const paymentId = await order.pay();
   // Only reconciliation reports it.
   await withoutCallbacks(service);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { recordGatewayPayment } from '../../src/payments/captures.ts';
-import { orderBeingPaid, SANDBOX, simulator } from '../support/gateway.ts';
+import { orderBeingPaid, SANDBOX, simulator, setSwitches } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -13,7 +13,7 @@ test.for(['none', 'empty_list'])(
   'a payment that has no notes of its QR code (%s) reaches its order without an alert',
   async (paymentNotes, { service, merchant }) => {
     const order = await orderBeingPaid(service, merchant);
-    await simulator(service, 'PATCH', `/switches/${order.gatewaySessionId}`, { paymentNotes });
+    await setSwitches(service, order.gatewaySessionId, { paymentNotes });
     const paymentId = await order.pay();
     await order.untilStatus('PAID');
     await simulator(service, 'POST', '/callbacks/idle');
@@ -26,7 +26,7 @@ test('a failed payment and a payment of another product raise no alert', async (
   merchant,
 }) => {
   const order = await orderBeingPaid(service, merchant);
-  await simulator(service, 'PATCH', `/switches/${order.gatewaySessionId}`, {
+  await setSwitches(service, order.gatewaySessionId, {
     paymentNotes: 'none',
   });
   await simulator(service, 'POST', `/qr_codes/${order.gatewaySessionId}/fail`);

@@ -8,6 +8,7 @@ import {
   madeAtGateway,
   SANDBOX,
   simulator,
+  setSwitches,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { Orders } from '../support/orders.ts';
@@ -57,7 +58,7 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
     },
   );
   // Only the service's look-up prevents it: the gateway ignores its keys, and loses look-ups as well.
-  await simulator(service, 'PATCH', '/switches/all', { honourIdempotencyKeys: false });
+  await setSwitches(service, 'all', { honourIdempotencyKeys: false });
   const { hits } = await gateway.addFault({ kind: 'drop_answer', path: REFUND });
   await gateway.addFault({ kind: 'drop_answer', method: 'GET', probability: 0.2 });
   await inParallel(paymentIds, 8, (id) =>

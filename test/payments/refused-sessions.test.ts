@@ -1,16 +1,13 @@
 import { expect } from 'vitest';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { askGateway, SANDBOX, simulator } from '../support/gateway.ts';
+import { askGateway, SANDBOX, setSwitches } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
-const setSwitches = (service: TestService, switches: object) =>
-  simulator(service, 'PATCH', '/switches/all', switches);
-
 test.afterEach(({ service }) =>
-  setSwitches(service, { qrCodesRefused: null, imageContent: null, closeByMinutes: null }),
+  setSwitches(service, 'all', { qrCodesRefused: null, imageContent: null, closeByMinutes: null }),
 );
 
 const alertNow = async ({ sql }: TestService) =>
@@ -21,7 +18,9 @@ test('a gateway that refuses every session is one alert, which ends once a sessi
   service,
   merchant,
 }) => {
-  await setSwitches(service, { qrCodesRefused: 'QR Codes are not enabled for the merchant' });
+  await setSwitches(service, 'all', {
+    qrCodesRefused: 'QR Codes are not enabled for the merchant',
+  });
   for (const count of [1, 2]) {
     const order = await merchant.sandbox.create();
     expect((await merchant.sandbox.openSession(order)).status).toBe(502);
@@ -29,7 +28,7 @@ test('a gateway that refuses every session is one alert, which ends once a sessi
   }
   await reconcilePayments(service.deps);
   expect(await alertNow(service)).toEqual([{ count: 2, isOpen: true }]);
-  await setSwitches(service, { qrCodesRefused: null });
+  await setSwitches(service, 'all', { qrCodesRefused: null });
   const order = await merchant.sandbox.create();
   expect((await merchant.sandbox.openSession(order)).status).toBe(201);
   await reconcilePayments(service.deps);
@@ -46,7 +45,7 @@ test('a QR code without its content is closed again, because no buyer can be sho
     return items.map(({ status }) => status);
   };
   const before = await listed();
-  await setSwitches(service, { imageContent: false });
+  await setSwitches(service, 'all', { imageContent: false });
   const order = await merchant.sandbox.create();
   expect((await merchant.sandbox.openSession(order)).status).toBe(502);
   expect(await listed()).toEqual(['closed', ...before]);
@@ -55,7 +54,7 @@ test('a QR code without its content is closed again, because no buyer can be sho
 test('a gateway that wants QR codes to stay open for fifteen minutes gets sixteen', async ({
   service,
 }) => {
-  await setSwitches(service, { closeByMinutes: 15 });
+  await setSwitches(service, 'all', { closeByMinutes: 15 });
   const beganAtMs = Date.now();
   const { gatewaySessionId } = await service.deps.gateways.forOrder(SANDBOX).openSession({
     orderNumber: 'ORD01SHORT',

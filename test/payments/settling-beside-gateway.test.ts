@@ -16,6 +16,7 @@ import {
   simulator,
   withCallbacks,
   withoutCallbacks,
+  setSwitches,
 } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -35,7 +36,7 @@ test.afterEach(async ({ service }) => {
 });
 
 const setRefundsPending = (service: TestService, refundsStartPending: boolean) =>
-  simulator(service, 'PATCH', '/switches/all', { refundsStartPending });
+  setSwitches(service, 'all', { refundsStartPending });
 
 const settle = ({ deps }: TestService, settlement: Omit<OutsideSettlement, 'reason'>) =>
   whenMoneyIsFree(() =>

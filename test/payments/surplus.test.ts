@@ -8,6 +8,7 @@ import {
   orderBeingPaid,
   simulator,
   withCallbacks,
+  setSwitches,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { cancelPatiently } from '../support/orders.ts';
@@ -32,7 +33,7 @@ const test = serviceTest({ time: 'real' }).extend('deaf', { scope: 'file' }, ({ 
 test.afterEach(async ({ service }) => {
   await withCallbacks(service);
   const switches = { refundsStartPending: false, honourIdempotencyKeys: true };
-  await simulator(service, 'PATCH', '/switches/all', switches);
+  await setSwitches(service, 'all', switches);
 });
 
 const events = async (service: TestService, { order_number }: OrderRef) =>
@@ -128,7 +129,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     merchant,
   }) => {
     const { order, payLate } = await aCancelledOrder(service, merchant);
-    await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: true });
+    await setSwitches(service, 'all', { refundsStartPending: true });
     const paymentId = await payLate();
     await until(async () => (await madeAtGateway(service, paymentId, 'refunds')).length === 1);
     expect((await merchant.sandbox.read(order)).refund).toEqual({
@@ -136,7 +137,7 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
       reason: 'late_payment',
       processed_at: null,
     });
-    await simulator(service, 'PATCH', '/switches/all', { refundsStartPending: false });
+    await setSwitches(service, 'all', { refundsStartPending: false });
     const [refund] = await madeAtGateway(service, paymentId, 'refunds');
     await simulator(service, 'POST', `/refunds/${refund?.id}/end`, { status: 'processed' });
     await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);

@@ -56,12 +56,7 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
     case 'activated':
       return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
     case 'refundsPend':
-      return void (await atGateway(
-        system,
-        '/switches/all',
-        { refundsStartPending: true },
-        'PATCH',
-      ));
+      return setSwitches(system, { refundsStartPending: true });
     case 'refundsEnd':
       return endRefunds(system);
     case 'transfersPend':
@@ -83,7 +78,7 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
 
 /** Refunds are processed at once from now on, and those that are pending end: every third one fails. */
 async function endRefunds(system: System): Promise<void> {
-  await atGateway(system, '/switches/all', { refundsStartPending: false }, 'PATCH');
+  await setSwitches(system, { refundsStartPending: null });
   const payments = await system.sql<{ gatewayPaymentId: string }[]>`
     SELECT gateway_payment_id FROM payments ORDER BY gateway_payment_id`;
   let ended = 0;

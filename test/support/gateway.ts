@@ -54,6 +54,10 @@ export function simulator<Answer = unknown>(
   return askGateway<Answer>(gateway, method, `/simulator${path}`, body);
 }
 
+/** Sets switches of the simulator for a payment, an account, a QR code or `all`; null removes one. */
+export const setSwitches = (gateway: ConfiguredGateway, subject: string, switches: object) =>
+  simulator(gateway, 'PATCH', `/switches/${subject}`, switches);
+
 /** A refund or a transfer as the gateway shows it. */
 interface Made {
   id: string;
