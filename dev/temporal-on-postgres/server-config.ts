@@ -141,6 +141,10 @@ export function temporalDynamicConfig(immediateSearchAttributes: boolean): strin
     // orders that were created at once began at 15 a second on an idle machine.
     'matching.numTaskqueueReadPartitions': 1,
     'matching.numTaskqueueWritePartitions': 1,
+    // The default of one writes the workflows of a shard one after the other. Under load after an outage
+    // the writes then waited for each other until their requests timed out, for minutes (ADR 8). Together
+    // the four shards stay below the connections of the store.
+    'history.shardIOConcurrency': 4,
   };
   return JSON.stringify(
     Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, [{ value }]])),
