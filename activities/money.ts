@@ -7,7 +7,7 @@ import type {
   ReconcileActivities,
   SurplusActivities,
 } from '../src/contracts/activities.ts';
-import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
+import { clearAlert } from '../src/alerts/alerts.ts';
 import type { Settlement } from '../src/domain/index.ts';
 import { decide, SETTLE_COMMANDS } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/find-orders.ts';
@@ -107,12 +107,7 @@ async function alertingOnRefusal<Result>(
       });
     }
     if (!(error instanceof GatewayRefused)) throw error;
-    await raiseAlert(deps, {
-      kind: 'gateway_refused',
-      subject,
-      message: 'The gateway refuses permanently',
-      error,
-    });
+    await funds.alertGatewayRefused(deps, subject, error);
     throw ApplicationFailure.create({
       message: error.message,
       type: 'GATEWAY_REFUSED',

@@ -10,7 +10,9 @@ export type LedgerAccount =
   | 'surplus'
   | 'refunds'
   /** What the platform has paid for lost chargebacks. */
-  | 'platform_losses';
+  | 'platform_losses'
+  /** What the gateway has charged the platform. */
+  | 'gateway_fees';
 
 /** The balance of an account, and the balance that orders, surplus and reversals require. */
 export interface AccountBalance {
@@ -61,7 +63,7 @@ export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<L
       ${rules.captureFaults(sql)} UNION ALL ${rules.lineFaults(sql)}
       UNION ALL ${rules.orderFaults(sql)} UNION ALL ${rules.ownerFaults(sql)}
       UNION ALL ${rules.surplusFaults(sql)} UNION ALL ${rules.reversalFaults(sql)}
-      UNION ALL ${rules.dayFaults(sql)}
+      UNION ALL ${rules.feeFaults(sql)} UNION ALL ${rules.dayFaults(sql)}
     )
     SELECT
       (SELECT json_agg(balance) FROM (${balances(sql)}) balance) AS accounts,
@@ -110,7 +112,15 @@ function balances(sql: Sql) {
 /** A line of the ledger: a transfer between two accounts. */
 export interface LedgerLine {
   at: Date;
-  operation: 'capture' | 'release' | 'refund' | 'refund_failed' | 'reversal' | 'loss';
+  operation:
+    | 'capture'
+    | 'release'
+    | 'refund'
+    | 'refund_failed'
+    | 'reversal'
+    | 'loss'
+    | 'payment_fee'
+    | 'transfer_fee';
   from: LedgerAccount;
   to: LedgerAccount;
   amountPaise: number;

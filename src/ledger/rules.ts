@@ -23,7 +23,7 @@ export function isUnderWay(sql: Sql) {
   return sql`p.is_whole AND p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
 }
 
-/** The lines of each payment, aggregated into one row, which the rules below check. */
+/** The lines of each payment but those of fees, aggregated into one row, which the rules below check. */
 export function linesOfPayments(sql: Sql) {
   return sql`
     SELECT gateway, gateway_payment_id,
@@ -40,7 +40,8 @@ export function linesOfPayments(sql: Sql) {
       ${balanceOn(sql, 'merchant_held')} AS held_paise,
       ${balanceOn(sql, 'merchant_available')} AS available_paise,
       ${balanceOn(sql, 'surplus')} AS surplus_paise
-    FROM ledger_transfers GROUP BY gateway, gateway_payment_id`;
+    FROM ledger_transfers WHERE operation NOT IN ('payment_fee', 'transfer_fee')
+    GROUP BY gateway, gateway_payment_id`;
 }
 
 /** How a fault names a payment: ids are unique at one gateway only. */
@@ -74,7 +75,7 @@ export function captureFaults(sql: Sql) {
 }
 
 /**
- * Each line is one of the eleven allowed transfers, with its payment's order, merchant, environment and
+ * Each line is one of the thirteen allowed transfers, with its payment's order, merchant, environment and
  * gateway.
  */
 export function lineFaults(sql: Sql) {
@@ -95,7 +96,9 @@ export function lineFaults(sql: Sql) {
         ('reversal', 'merchant_held', 'refunds'),
         ('reversal', 'merchant_available', 'refunds'),
         ('reversal', 'surplus', 'refunds'),
-        ('loss', 'platform_losses', 'refunds'))
+        ('loss', 'platform_losses', 'refunds'),
+        ('payment_fee', 'gateway_fees', 'gateway_clearing'),
+        ('transfer_fee', 'gateway_fees', 'gateway_clearing'))
       OR p.order_number IS DISTINCT FROM t.order_number
       OR p.environment IS DISTINCT FROM t.environment
       OR o.merchant_id IS DISTINCT FROM t.merchant_id
@@ -189,6 +192,23 @@ export function reversalFaults(sql: Sql) {
         AND l.held_paise + l.available_paise + l.surplus_paise > 0)`;
 }
 
+/** Each payment has one line for its fee and one for that of its transfer, if the gateway has charged them. */
+export function feeFaults(sql: Sql) {
+  return sql`
+    SELECT 'fee', gateway_subject(gateway, gateway_payment_id),
+      format('charged %s and %s paise, but the ledger has %s and %s', coalesce(p.fee_paise, 0),
+        coalesce(p.transfer_fee_paise, 0), coalesce(l.payment_paise, 0), coalesce(l.transfer_paise, 0))
+    FROM payments p
+    FULL JOIN (SELECT gateway, gateway_payment_id,
+        sum(amount_paise) FILTER (WHERE operation = 'payment_fee') AS payment_paise,
+        sum(amount_paise) FILTER (WHERE operation = 'transfer_fee') AS transfer_paise
+      FROM ledger_transfers WHERE operation IN ('payment_fee', 'transfer_fee')
+      GROUP BY gateway, gateway_payment_id) l
+      USING (gateway, gateway_payment_id)
+    WHERE coalesce(p.fee_paise, 0) <> coalesce(l.payment_paise, 0)
+      OR coalesce(p.transfer_fee_paise, 0) <> coalesce(l.transfer_paise, 0)`;
+}
+
 /** The sums of a merchant's days are those of the lines that have been added up. */
 export function dayFaults(sql: Sql) {
   return sql`
@@ -204,7 +224,7 @@ export function dayFaults(sql: Sql) {
     WHERE d.amount_paise IS DISTINCT FROM l.amount_paise`;
 }
 
-/** The expected balance of each account, from the orders, the surplus and the reversals only. */
+/** The expected balance of each account, from the orders, the surplus, the reversals and the fees only. */
 export function expectedBalances(sql: Sql) {
   const accounts = Object.fromEntries(
     PAID_STATUSES.map((status) => [status, ACCOUNTS[STATUSES[status].funds]]),
@@ -227,5 +247,9 @@ export function expectedBalances(sql: Sql) {
     CROSS JOIN LATERAL (VALUES (money.account, amount_paise - coalesce(reversed.paise, 0)),
       ('refunds', coalesce(reversed.paise + reversed.platform_paise, 0)),
       ('platform_losses', coalesce(-reversed.platform_paise, 0))) m (account, paise)
-    GROUP BY environment, m.account`;
+    GROUP BY environment, m.account
+    UNION ALL
+    SELECT environment, 'gateway_fees',
+      -sum(coalesce(fee_paise, 0) + coalesce(transfer_fee_paise, 0))
+    FROM payments GROUP BY environment`;
 }

@@ -9,8 +9,14 @@ export interface RunningBalances {
   surplusPaise: number;
 }
 
+/** The platform's own money. */
+type FeeOperation = 'payment_fee' | 'transfer_fee';
+
+/** A line of an order's money, as its merchant sees it. */
+type MoneyLine = LedgerLine & { operation: Exclude<LedgerLine['operation'], FeeOperation> };
+
 /** A line of an order's ledger with the balances after it. */
-export type RunningLine = LedgerLine & RunningBalances;
+export type RunningLine = MoneyLine & RunningBalances;
 
 /** The balance that each account shows; money that is not this order's has none. */
 const BALANCES = {
@@ -20,6 +26,7 @@ const BALANCES = {
   refunds: 'refundedPaise',
   surplus: 'surplusPaise',
   platform_losses: null,
+  gateway_fees: null,
 } as const satisfies Record<LedgerAccount, keyof RunningBalances | null>;
 
 const EMPTY: RunningBalances = {
@@ -29,10 +36,13 @@ const EMPTY: RunningBalances = {
   surplusPaise: 0,
 };
 
-/** Adds to each line of an order, oldest first, the balances after it. */
+const isMoneyLine = (line: LedgerLine): line is MoneyLine =>
+  line.operation !== 'payment_fee' && line.operation !== 'transfer_fee';
+
+/** Adds to each line of an order, oldest first, the balances after it. Leaves out the platform's fees. */
 export function runningLedger(lines: readonly LedgerLine[]): RunningLine[] {
   let balances = EMPTY;
-  return lines.map((line) => {
+  return lines.filter(isMoneyLine).map((line) => {
     balances = add(add(balances, line.from, -line.amountPaise), line.to, line.amountPaise);
     return { ...line, ...balances };
   });

@@ -19,7 +19,7 @@ export async function readClock(sql: Sql): Promise<string> {
 /** What the gateway reports about a captured payment. */
 export type CapturedPaymentFacts = Pick<
   GatewayPayment,
-  'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr'
+  'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr' | 'fee'
 >;
 
 /**
@@ -51,8 +51,8 @@ export async function writeCapture(
   },
 ): Promise<CaptureOutcome> {
   const { orderNumber, sessionId, gateway, environment, payment, askedAt } = capture;
-  const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr } = payment;
-  const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr };
+  const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, fee } = payment;
+  const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, ...fee };
   // The gateway reports a capture two or three times at once. A repeat with nothing new need not wait
   // for the order's row.
   const [row] = await sql<[{ outcome: CaptureOutcome }]>`

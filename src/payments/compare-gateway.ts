@@ -10,6 +10,8 @@ import type { Gateways } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import { lookAtHoldAgain } from './funds.ts';
 import { refundAgainIfBooked } from './reversals.ts';
+import type { FeesOfPayment } from './queries.ts';
+import { writeFees } from './queries.ts';
 import { contradictionOf } from './settlement-rule.ts';
 
 const CONCURRENT_PAYMENTS = 4;
@@ -112,12 +114,14 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   const subject = paymentSubject(read);
   try {
     if (read.isMoving) return false;
-    let faults = await faultsOf(deps.gateways.forOrder(read), read);
+    let { faults, fees } = await compareFigures(deps.gateways.forOrder(read), read);
     if (faults.length > 0) {
       const again = await findFigures(deps.sql, read);
       if (!again || again.isMoving) return false;
-      faults = await faultsOf(deps.gateways.forOrder(again), again);
+      ({ faults, fees } = await compareFigures(deps.gateways.forOrder(again), again));
     }
+    // The gateway may not have reported them at first.
+    if (isNews(read, fees)) await writeFees(deps.sql, read, fees);
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
     else {
       await raiseAlert(deps, {
@@ -149,7 +153,7 @@ async function compareOne(
     return;
   }
   try {
-    const faults = await faultsOf(gateways.forOrder(payment), payment);
+    const { faults } = await compareFigures(gateways.forOrder(payment), payment);
     comparison.comparedCount += 1;
     comparison.faultCount += faults.length;
     for (const fault of faults) {
@@ -165,7 +169,11 @@ async function compareOne(
   }
 }
 
-async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promise<string[]> {
+/** @returns in what the gateway differs, and the fees that it reports */
+async function compareFigures(
+  gateway: PaymentGateway,
+  payment: PaymentFigures,
+): Promise<{ faults: string[]; fees: FeesOfPayment }> {
   const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
@@ -173,7 +181,34 @@ async function faultsOf(gateway: PaymentGateway, payment: PaymentFigures): Promi
     payment.settled === null
       ? movedFaults(payment, atGateway, transferred)
       : settledFaults(payment, payment.settled, atGateway, transferred);
-  return [...captureFaults(payment, atGateway), ...moved];
+  const fees = { ofPayment: atGateway.fee, ofTransfer: transferred.fee };
+  return {
+    faults: [...captureFaults(payment, atGateway), ...moved, ...feeFaults(payment, fees)],
+    fees,
+  };
+}
+
+/** Whether the gateway reports a fee that is not recorded. */
+function isNews(
+  { feePaise, transferFeePaise }: PaymentFigures,
+  { ofPayment, ofTransfer }: FeesOfPayment,
+): boolean {
+  return (
+    (feePaise === null && ofPayment !== null) || (transferFeePaise === null && ofTransfer !== null)
+  );
+}
+
+/** A fee that one of the two does not know is no fault. */
+function feeFaults(ours: PaymentFigures, { ofPayment, ofTransfer }: FeesOfPayment): string[] {
+  const compared = [
+    ['the payment', ours.feePaise, ofPayment?.feePaise],
+    ['its transfer', ours.transferFeePaise, ofTransfer?.feePaise],
+  ] as const;
+  return compared
+    .filter(([, known, theirs]) => known !== null && theirs !== undefined && known !== theirs)
+    .map(
+      ([what, known, theirs]) => `${what} has cost ${known} paise, but the gateway says ${theirs}`,
+    );
 }
 
 /**

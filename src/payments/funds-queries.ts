@@ -1,6 +1,8 @@
 import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../domain/index.ts';
+import { feeColumns } from './fee-queries.ts';
+import type { GatewayFee } from './gateway.ts';
 import type { OrderGateway } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
@@ -18,6 +20,8 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   linkedAccountId: string | null;
   /** Its transfers that have failed, as far as operators were told. */
   transferFailures: number;
+  /** The gateway's fee of its transfer is recorded. */
+  hasTransferFee: boolean;
 }
 
 /** @returns undefined if the order has no recorded payment */
@@ -26,7 +30,8 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
-      a.linked_account_id, p.transfer_failures
+      a.linked_account_id, p.transfer_failures,
+      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
     LEFT JOIN linked_accounts a ON a.merchant_id = o.merchant_id
@@ -110,14 +115,29 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   return row ? { ...row, token } : null;
 }
 
-/** Records that the gateway holds the funds, or refused to: the service tries again an hour later. */
-export async function markHold(
+/** Records that the gateway holds the funds, with the fee of the transfer. */
+export async function markHeld(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  result: 'held_at' | 'hold_refused_at',
+  ofTransfer: GatewayFee | null,
 ): Promise<void> {
   await sql`
-    UPDATE payments SET ${sql(result)} = service_now()
+    WITH held AS (
+      UPDATE payments p
+      SET held_at = service_now(), ${feeColumns(sql, { ofPayment: null, ofTransfer })}
+      WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      RETURNING p
+    )
+    SELECT book_fees(p) FROM held`;
+}
+
+/** Records that the gateway refused the hold: the service tries again an hour later. */
+export async function markHoldRefused(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
+  await sql`
+    UPDATE payments SET hold_refused_at = service_now()
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }
 

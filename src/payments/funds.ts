@@ -5,9 +5,9 @@ import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Settlement } from '../domain/index.ts';
 import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
-import { GatewayRefused, moneyKey, TransferFailed } from './gateway.ts';
+import { GatewayRefused, INSUFFICIENT_BALANCE, moneyKey, TransferFailed } from './gateway.ts';
 import type { GatewayDeps, OrderGateway } from './gateways.ts';
-import { paymentSubject } from './gateways.ts';
+import { gatewaySubject, paymentSubject } from './gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
 import type { FundsRow, SurplusRow } from './queries.ts';
@@ -43,6 +43,36 @@ export function alertReleaseBlocked(
 }
 
 /**
+ * Raises the alert that the gateway refuses an operation of an order: one for each order, but one for all
+ * orders whose transfers wait for the platform's balance at the gateway.
+ */
+export async function alertGatewayRefused(
+  deps: AlertDeps,
+  orderNumber: string,
+  error: GatewayRefused,
+): Promise<void> {
+  const lacksBalance = error.code === INSUFFICIENT_BALANCE;
+  const lacking = await queries.writeLacksBalance(deps.sql, orderNumber, lacksBalance);
+  if (lacking === undefined) {
+    return raiseAlert(deps, {
+      kind: 'gateway_refused',
+      subject: orderNumber,
+      message: 'The gateway refuses permanently',
+      fields: { orderNumber },
+      error,
+    });
+  }
+  const { gateway, environment, transferCount, missingPaise } = lacking;
+  return raiseAlert(deps, {
+    kind: 'gateway_balance_low',
+    subject: gatewaySubject(gateway, environment),
+    message: `The platform's balance at the gateway is too small for ${transferCount} transfers: at most INR ${(missingPaise / 100).toFixed(2)} is missing`,
+    fields: { gateway, environment, transferCount, missingPaise },
+    error,
+  });
+}
+
+/**
  * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent:
  * callers retry it until it returns.
  *
@@ -65,6 +95,9 @@ export async function releaseFunds(
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+    if (transfer.fee !== null && !funds.hasTransferFee) {
+      await queries.writeFees(deps.sql, funds, { ofPayment: null, ofTransfer: transfer.fee });
+    }
     return null;
   });
 }
@@ -89,22 +122,16 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
   if (lease === null) return;
   const funds = await fundsOf(sql, orderNumber);
   try {
-    const { state } = await transferWith(deps, funds, 'holdFunds', lease);
+    const { state, fee } = await transferWith(deps, funds, 'holdFunds', lease);
     // The next run asks for the state of one that is pending.
     if (state !== 'pending') {
-      await queries.markHold(sql, lease, 'held_at');
+      await queries.markHeld(sql, lease, fee);
       await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
     }
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
-    await raiseAlert(deps, {
-      kind: 'gateway_refused',
-      subject: orderNumber,
-      message: 'The gateway permanently refuses to hold the funds',
-      fields: { orderNumber },
-      error,
-    });
-    await queries.markHold(sql, lease, 'hold_refused_at');
+    await alertGatewayRefused(deps, orderNumber, error);
+    await queries.markHoldRefused(sql, lease);
   }
   await endMoneyLease(sql, lease);
 }

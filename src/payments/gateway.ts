@@ -48,11 +48,14 @@ export class TransferFailed extends GatewayRefused {
   /** How many transfers of the payment have failed so far. */
   readonly failures: number;
 
-  constructor(operation: string, failures: number, description: string) {
-    super(operation, 'TRANSFER_FAILED', description);
+  constructor(operation: string, failures: number, code: string, description: string) {
+    super(operation, code, description);
     this.failures = failures;
   }
 }
+
+/** The code of the refusal of a transfer, or of its failure, for which the platform's balance is too small. */
+export const INSUFFICIENT_BALANCE = 'INSUFFICIENT_BALANCE';
 
 /**
  * The idempotency key of a call that moves money: gateway payment and operation, never the attempt.
@@ -90,6 +93,13 @@ export interface GatewaySession {
   sessionId: string | null;
 }
 
+/** What the gateway has charged the platform for a payment or for a transfer, in paise. */
+export interface GatewayFee {
+  /** With its tax. */
+  feePaise: number;
+  taxPaise: number;
+}
+
 /** A payment as the gateway reports it, without personal data of the buyer. */
 export interface GatewayPayment {
   gatewayPaymentId: string;
@@ -104,6 +114,8 @@ export interface GatewayPayment {
   failure: { code: string; description: string } | null;
   /** The payment's reference at banks and in UPI apps; null when the gateway does not report it. */
   utr: string | null;
+  /** Null while the gateway does not report it. */
+  fee: GatewayFee | null;
 }
 
 /** True of a payment whose money was captured; it may have been refunded since. */
@@ -131,12 +143,16 @@ export interface TransferInput {
 export interface GatewayTransfer {
   /** `pending`: accepted, not yet completed. A repeat with the same key returns its state. */
   state: 'pending' | 'held' | 'released';
+  /** Null while the gateway does not report it. */
+  fee: GatewayFee | null;
 }
 
-/** The money of a payment transferred to the linked account, less what was reversed. */
+/** The money of a payment transferred to the linked account, less what was reversed, and the fee. */
 export interface TransferredFunds {
   heldPaise: number;
   releasedPaise: number;
+  /** Of the transfers that have not failed; null if the gateway does not report it. */
+  fee: GatewayFee | null;
 }
 
 /** The refund of a payment. */

@@ -7,6 +7,8 @@ export {
   consequenceOfSettlement,
   NOT_CHECKED,
 } from './consequences.ts';
+export type { FeesToCome } from './fee-queries.ts';
+export { estimateFeesToCome } from './fee-queries.ts';
 export { isHoldRefused } from './funds-queries.ts';
 export type { Gateways } from './gateways.ts';
 export type { CheckedAccount, LinkedAccountState } from './linked-accounts.ts';

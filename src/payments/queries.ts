@@ -5,5 +5,6 @@ export * from './surplus-queries.ts';
 export * from './failed-refund-queries.ts';
 export * from './reversal-queries.ts';
 export * from './funds-queries.ts';
+export * from './fee-queries.ts';
 export * from './linked-account-queries.ts';
 export * from './settlement-queries.ts';

@@ -50,6 +50,7 @@ export async function reconcilePayments(
     await recordMissedChargebacks(deps);
     await alertUnconfirmed(deps);
     await queries.clearSessionRefused(deps.sql);
+    await queries.clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
   }
   return { sessions, captures: unapplied.length };

@@ -35,7 +35,7 @@ test('a proof is recorded with its figures, and raises no alert', async ({ datab
       ],
     },
   });
-  expect(proof?.figures.accounts).toHaveLength(12);
+  expect(proof?.figures.accounts).toHaveLength(14);
   expect(await openFaults(sql)).toEqual([]);
 });
 

@@ -67,6 +67,7 @@ describe('a sound ledger', () => {
       ['surplus', 40_000],
       ['refunds', 70_000],
       ['platform_losses', 0],
+      ['gateway_fees', 0],
     ]);
     expect(verification.accounts.every((one) => one.balancePaise === one.expectedPaise)).toBe(true);
   });
@@ -146,6 +147,20 @@ describe('a manipulated ledger is detected', () => {
         UPDATE ledger_transfers SET debit_account = 'gateway_clearing'
         WHERE gateway_payment_id = 'pay_ORD_COMPLETED' AND operation = 'release'`,
       ['line razorpay:pay_ORD_COMPLETED', 'order ORD_COMPLETED'],
+    ],
+    [
+      'a fee without its line',
+      (sql) => sql`UPDATE payments SET fee_paise = 100 WHERE gateway_payment_id = 'pay_ORD_PAID'`,
+      ['fee razorpay:pay_ORD_PAID'],
+    ],
+    [
+      'a fee that was charged to a merchant',
+      (sql) => sql`
+        INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
+          environment, debit_account, credit_account, amount_paise)
+        VALUES ('razorpay', 'pay_ORD_PAID', 'payment_fee', 'ORD_PAID', 'mer_1', 'sandbox',
+          'merchant_held', 'gateway_clearing', 100)`,
+      ['fee razorpay:pay_ORD_PAID', 'line razorpay:pay_ORD_PAID'],
     ],
     [
       'a completed order that was never released',

@@ -40,12 +40,11 @@ async function withPendingTransfers(service: TestService, merchant: Merchant) {
         WHERE gateway_payment_id = ${paymentId}`;
       return row.isHeld;
     },
-    /** The reason and count of the open alert about the order; undefined without one. */
+    /** The reason and count of the open alert about the platform's balance; undefined without one. */
     async alert() {
       const [row] = await service.sql<{ error: string; count: number }[]>`
         SELECT details->>'error' AS error, count FROM alerts
-        WHERE kind = 'gateway_refused' AND subject = ${order.order_number}
-          AND cleared_at IS NULL`;
+        WHERE kind = 'gateway_balance_low' AND cleared_at IS NULL`;
       return row;
     },
   };
@@ -74,6 +73,7 @@ test('a hold that is accepted and fails later is alerted with its reason, and ma
   expect(await paid.transfers()).toMatchObject([{ status: 'pending' }, { status: 'failed' }]);
   await paid.end('processed');
   await until(() => paid.isHeld());
+  await reconcilePayments(service.deps);
   expect(await paid.alert()).toBeUndefined();
 });
 
@@ -100,7 +100,7 @@ test('a release whose transfer fails makes one transfer for each failure that is
   await expect(release()).rejects.toThrow('The transfer is pending');
   await expect(release()).rejects.toThrow('The transfer is pending');
   await paid.end('failed');
-  await expect(release()).rejects.toMatchObject({ code: 'TRANSFER_FAILED' });
+  await expect(release()).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
   expect(await paid.transfers()).toHaveLength(1);
   await expect(release()).rejects.toThrow('The transfer is pending');
   expect(await paid.transfers()).toMatchObject([{ status: 'pending' }, { status: 'failed' }]);

@@ -41,6 +41,7 @@ test('a failed payment and a payment of another product raise no alert', async (
     sessionId: null,
     failure: null,
     utr: null,
+    fee: null,
   } as const;
   await recordGatewayPayment(service.deps, SANDBOX, payment, null, null);
   expect(await service.sql`SELECT kind FROM alerts WHERE kind = 'payment_without_order'`).toEqual(

@@ -107,7 +107,8 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   payments: {
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
       gateway_status refunded_paise is_whole utr captured_at confirmed_at money_lease_token money_lease_ends_at notified_at
-      hold_started_at hold_refused_at held_at transfer_failures`,
+      hold_started_at hold_refused_at held_at transfer_failures lacks_balance fee_paise tax_paise
+      transfer_fee_paise transfer_tax_paise`,
   },
   pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },
   rate_limits: { passing: 'client', none: 'admitted_at' },

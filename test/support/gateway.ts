@@ -228,6 +228,7 @@ export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => 
   currency: 'INR',
   refundedPaise: 0,
   utr: null,
+  fee: null,
 });
 
 /** A buyer pays at the gateway and the capture is recorded; the order has not been notified. */

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof, ProofSummary } from '../../ledger/public.ts';
 import { findLatestProof, listProofs } from '../../ledger/public.ts';
+import type { FeesToCome } from '../../payments/public.ts';
+import { estimateFeesToCome } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { facts, moment, money, notice, section, tag } from '../view/parts.ts';
@@ -11,7 +13,7 @@ import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
 import { orderLink } from './parts.ts';
 
-/** The last proof of the ledger with any difference, and the earlier proofs. */
+/** The last proof of the ledger with any difference, what open orders will cost, and the earlier proofs. */
 export function ledgerPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   return definePage(context, {
     audience: 'operator',
@@ -25,13 +27,15 @@ export function ledgerPage(context: PageContext, { sql }: OperatorPageDeps): Rou
     }),
   }).handledBy(async ({ query: { before } }) => {
     const olderThan = before === undefined ? undefined : Number(before);
-    const [last, { proofs, hasMore }] = await Promise.all([
+    const [last, fees, { proofs, hasMore }] = await Promise.all([
       findLatestProof(sql),
+      estimateFeesToCome(sql),
       listProofs(sql, { olderThan }, ROWS_PER_PAGE),
     ]);
     const next = hasMore ? String(proofs.at(-1)?.proofId) : undefined;
     const content = [
       last ? lastProof(last) : notice('wait', 'The ledger has not been verified yet.'),
+      section('fees', 'What the gateway will still charge for open orders', feeTable(fees)),
       section(
         'proofs',
         'Proofs of the last 30 days',
@@ -92,6 +96,43 @@ function lastProof(proof: LedgerProof) {
     ),
   );
 }
+
+/** The platform's balance at the gateway must cover it: docs/go-live.md. */
+function feeTable(fees: readonly FeesToCome[]) {
+  return [
+    h(
+      'p',
+      { class: 'hint' },
+      'With tax, as if every order that waits for its payment was paid; estimated from the newest 1,000 payments.',
+    ),
+    dataTable({
+      caption: 'Fees of open orders',
+      rows: fees,
+      empty: 'No order is open.',
+      columns: [
+        { title: 'Environment', cell: ({ environment }) => environment },
+        { title: 'Gateway', cell: ({ gateway }) => h('code', null, gateway) },
+        { title: 'Not paid yet', isNumber: true, cell: (row) => money(row.unpaidPaise) },
+        {
+          title: 'Not transferred yet',
+          isNumber: true,
+          cell: (row) => money(row.untransferredPaise),
+        },
+        { title: 'Of a payment', isNumber: true, cell: (row) => percent(row.paymentRate) },
+        { title: 'Of a transfer', isNumber: true, cell: (row) => percent(row.transferRate) },
+        {
+          title: 'Will still cost',
+          isNumber: true,
+          cell: ({ costPaise }) => (costPaise === null ? NOT_KNOWN : money(costPaise)),
+        },
+      ],
+    }),
+  ];
+}
+
+const NOT_KNOWN = 'not known yet';
+const percent = (rate: number | null) =>
+  rate === null ? NOT_KNOWN : `${(rate * 100).toFixed(2)} %`;
 
 function faultTable(faults: LedgerProof['faults'], faultCount: number) {
   return [

@@ -71,12 +71,22 @@ CREATE TABLE payments (
   held_at timestamptz,
   -- Its transfers that were accepted and failed later, and that operators were told of.
   transfer_failures integer NOT NULL DEFAULT 0,
+  -- The platform's balance at the gateway was too small for the last transfer.
+  lacks_balance boolean NOT NULL DEFAULT false,
+  -- What the gateway has charged the platform for it and for its transfer, with the tax in it; null while
+  -- the gateway's API has not reported it.
+  fee_paise bigint CHECK (fee_paise >= 0),
+  tax_paise bigint CHECK (tax_paise BETWEEN 0 AND fee_paise),
+  transfer_fee_paise bigint CHECK (transfer_fee_paise >= 0),
+  transfer_tax_paise bigint CHECK (transfer_tax_paise BETWEEN 0 AND transfer_fee_paise),
   PRIMARY KEY (gateway, gateway_payment_id)
 );
 CREATE INDEX payments_by_order ON payments (order_number);
 -- Reconciliation reads this index every minute.
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
+CREATE INDEX payments_lacking_balance ON payments (gateway, environment)
+  WHERE lacks_balance AND held_at IS NULL;
 CREATE INDEX payments_unconfirmed ON payments (captured_at) WHERE confirmed_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
 
@@ -173,14 +183,16 @@ CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (ref
 -- Double entry: a line debits one account and credits another with the same amount, so the sum over
 -- all accounts is always zero. Append-only.
 CREATE TYPE ledger_account AS ENUM (
-  'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds', 'platform_losses'
+  'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds', 'platform_losses',
+  'gateway_fees'
 );
 CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
   operation text NOT NULL
-    CHECK (operation IN ('capture', 'release', 'refund', 'refund_failed', 'reversal', 'loss')),
+    CHECK (operation IN ('capture', 'release', 'refund', 'refund_failed', 'reversal', 'loss',
+      'payment_fee', 'transfer_fee')),
   order_number text NOT NULL REFERENCES orders,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,

@@ -9,6 +9,28 @@ CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE s
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
 $$;
 
+-- Books what the gateway has charged the platform for a payment and for its transfer, each once.
+CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
+    environment, debit_account, credit_account, amount_paise)
+  SELECT p.gateway, p.gateway_payment_id, line.operation, o.order_number, o.merchant_id, o.environment,
+    'gateway_fees', 'gateway_clearing', line.paise
+  FROM orders o
+  CROSS JOIN (VALUES ('payment_fee', p.fee_paise), ('transfer_fee', p.transfer_fee_paise))
+    AS line (operation, paise)
+  WHERE o.order_number = p.order_number AND line.paise > 0
+  ON CONFLICT DO NOTHING
+$$;
+
+-- True if the ledger has a line of the payment, other than those of fees: money of it was given to an
+-- account.
+CREATE FUNCTION is_booked(p_gateway text, p_gateway_payment_id text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM ledger_transfers
+    WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
+      AND operation = 'capture')
+$$;
+
 -- Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if
 -- the order cannot become PAID by it, so that the buyer can have another session. Like every writer it
 -- locks the order first. A capture that an order has taken, or that is being refunded as surplus, does
@@ -17,7 +39,8 @@ $$;
 -- Returns fits, unfit (the order cannot become PAID by it), or unconfirmed: the gateway must be asked.
 CREATE FUNCTION write_capture(
   p_order_number text, p_session_id text, p_gateway text, p_environment environment,
-  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr
+  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr,
+                          -- fee_paise, tax_paise
   p_asked_at timestamptz, -- when the gateway's API was asked for them; null of a callback
   p_was_taken boolean     -- its order took it before the database lost it: what was refunded since does not count
 ) RETURNS text LANGUAGE plpgsql AS $$
@@ -29,19 +52,23 @@ BEGIN
   SELECT * INTO STRICT o FROM orders
   WHERE order_number = p_order_number AND gateway = p_gateway FOR NO KEY UPDATE;
   INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
-    amount_paise, currency, gateway_status, refunded_paise, utr, confirmed_at)
+    amount_paise, currency, gateway_status, refunded_paise, utr, confirmed_at, fee_paise, tax_paise)
   SELECT p_gateway, p_payment->>'gateway_payment_id', p_environment, p_order_number,
     (SELECT session_id FROM payment_sessions
       WHERE session_id = p_session_id AND order_number = p_order_number),
     (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
-    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', p_asked_at
+    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', p_asked_at,
+    CASE WHEN p_asked_at IS NOT NULL THEN (p_payment->>'fee_paise')::bigint END,
+    CASE WHEN p_asked_at IS NOT NULL THEN (p_payment->>'tax_paise')::bigint END
   ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
   SET gateway_status = CASE WHEN p_was_taken OR excluded.gateway_status = 'refunded'
       THEN excluded.gateway_status ELSE payments.gateway_status END,
     refunded_paise = CASE WHEN p_was_taken THEN excluded.refunded_paise
       ELSE greatest(payments.refunded_paise, excluded.refunded_paise) END,
     confirmed_at = CASE WHEN p_asked_at >= payments.captured_at THEN p_asked_at
-      ELSE payments.confirmed_at END
+      ELSE payments.confirmed_at END,
+    fee_paise = coalesce(payments.fee_paise, excluded.fee_paise),
+    tax_paise = coalesce(payments.tax_paise, excluded.tax_paise)
   WHERE payments.order_number = p_order_number
     AND o.gateway_payment_id IS DISTINCT FROM payments.gateway_payment_id
     AND NOT EXISTS (SELECT FROM surplus_refunds s
@@ -54,6 +81,7 @@ BEGIN
   ELSIF payment.confirmed_at IS NULL THEN
     RETURN 'unconfirmed';
   END IF;
+  PERFORM book_fees(payment);
 
   fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
   UPDATE payment_sessions s
@@ -145,8 +173,7 @@ BEGIN
     EXIT WHEN paise > 0;
   END LOOP;
   -- Of a payment without lines nothing was given to anyone.
-  IF reversal.kind = 'chargeback' AND EXISTS (SELECT FROM ledger_transfers t
-      WHERE t.gateway = p_gateway AND t.gateway_payment_id = reversal.gateway_payment_id) THEN
+  IF reversal.kind = 'chargeback' AND is_booked(p_gateway, reversal.gateway_payment_id) THEN
     rest_paise := reversal.amount_paise - paise;
   END IF;
   UPDATE gateway_reversals r
@@ -164,8 +191,7 @@ BEGIN
   -- No order has taken this payment, and a partly refunded one cannot be taken.
   UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, reversal.amount_paise)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
-    AND NOT EXISTS (SELECT FROM ledger_transfers t
-      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id);
+    AND NOT is_booked(p.gateway, p.gateway_payment_id);
   RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
 END $$;
 

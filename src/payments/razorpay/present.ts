@@ -1,4 +1,5 @@
 import type {
+  GatewayFee,
   GatewayPayment,
   GatewayReversal,
   GatewaySession,
@@ -36,6 +37,11 @@ export function presentSession(qrCode: QrCode): GatewaySession {
   };
 }
 
+/** A fee that is not yet known is null; it includes its tax (api/payments/entity). */
+export function presentFee(feePaise: number | null, taxPaise: number | null): GatewayFee | null {
+  return feePaise === null ? null : { feePaise, taxPaise: taxPaise ?? 0 };
+}
+
 /**
  * Converts a payment to the port's, without the buyer's address, phone and email. One that was
  * refunded and never captured has failed: Razorpay refunds an authorised payment that is not captured
@@ -56,6 +62,7 @@ export function presentPayment(payment: Payment): GatewayPayment {
     failure: status === 'failed' ? failure : null,
     // Of a payment by UPI, the retrieval reference number is the UTR.
     utr: payment.acquirer_data.rrn,
+    fee: presentFee(payment.fee, payment.tax),
   };
 }
 
@@ -96,8 +103,9 @@ const CHARGEBACK_STATES = {
 /** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {
   const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
-  if (isUnderWay) return { state: 'pending' };
-  return { state: transfer.on_hold ? 'held' : 'released' };
+  if (isUnderWay) return { state: 'pending', fee: null };
+  const fee = presentFee(transfer.fees, transfer.tax);
+  return { state: transfer.on_hold ? 'held' : 'released', fee };
 }
 
 /** Whether this refund or transfer was made under this key. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { GatewayRefused, TransferFailed } from '../gateway.ts';
+import { GatewayRefused, INSUFFICIENT_BALANCE, TransferFailed } from '../gateway.ts';
 import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';
-import { madeUnder, madeUnderAnother, presentTransfer } from './present.ts';
+import { madeUnder, madeUnderAnother, presentFee, presentTransfer } from './present.ts';
 import { collectionOf, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
 import { assertSameAmount, moveOnce } from './move-once.ts';
@@ -37,9 +37,15 @@ function assertMade(operation: string, transfer: Transfer, { knownFailures }: Tr
   return transfer;
 }
 
+/** The reasons of transfers that failed for want of balance: api/payments/route/transfers-entity. */
+const BALANCE_REASONS = new Set(['insufficient_balance', 'transfer_amount_higher_than_balance']);
+/** The same of a transfer that is refused at once: api/payments/route/create-transfers-payments. */
+const NO_BALANCE = /insufficient balance/i;
+
 function transferFailed(operation: string, { id, error }: Transfer, failures: number) {
   const reason = error?.description ?? error?.reason ?? 'the gateway gives no reason';
-  return new TransferFailed(operation, failures, `the transfer ${id} failed: ${reason}`);
+  const code = BALANCE_REASONS.has(error?.reason ?? '') ? INSUFFICIENT_BALANCE : 'TRANSFER_FAILED';
+  return new TransferFailed(operation, failures, code, `the transfer ${id} failed: ${reason}`);
 }
 
 function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefined> {
@@ -57,9 +63,12 @@ async function fetchTransferred(
   const made = transfers.filter(({ status }) => status !== 'failed');
   const sumOf = (list: Transfer[]) =>
     list.reduce((sum, transfer) => sum + unreversedPaise(transfer), 0);
+  const fees = made.map(({ fees: feePaise, tax }) => presentFee(feePaise, tax));
   return {
     heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
     releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
+    // A payment has one transfer that has not failed.
+    fee: fees.length === 1 ? (fees[0] ?? null) : null,
   };
 }
 
@@ -130,7 +139,9 @@ export function createTransfers(
     const body = { transfers: [transfer] };
     const call = { method: 'POST', path: transfersPath(input.gatewayPaymentId), body } as const;
     await input.beforeMoving();
-    return first(await client.call(call, collectionOf(transferSchema)));
+    const answer = first(await client.call(call, collectionOf(transferSchema)));
+    const isPoor = answer.kind === 'refused' && NO_BALANCE.test(answer.description);
+    return isPoor ? { ...answer, code: INSUFFICIENT_BALANCE } : answer;
   }
 
   function transferOnce(operation: string, input: TransferInput, onHold: boolean) {

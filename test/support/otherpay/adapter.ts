@@ -83,7 +83,7 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
         payouts
           .filter((payout) => payout.held === isHeld)
           .reduce((paise, payout) => paise + payout.paise, 0);
-      return { heldPaise: sum(true), releasedPaise: sum(false) };
+      return { heldPaise: sum(true), releasedPaise: sum(false), fee: null };
     },
     holdFunds: (input) => payOut(api, input, true),
     releaseFunds: (input) => payOut(api, input, false),
@@ -140,7 +140,7 @@ async function payOut(api: Api, input: TransferInput, held: boolean): Promise<Ga
     held,
   };
   const payout = await api<Payout>('POST', `/charges/${input.gatewayPaymentId}/payouts`, body);
-  return { state: payout.held ? 'held' : 'released' };
+  return { state: payout.held ? 'held' : 'released', fee: null };
 }
 
 function presentIntent(intent: Intent): GatewaySession {
@@ -163,6 +163,7 @@ function presentCharge(charge: Charge): GatewayPayment {
     sessionId: charge.session,
     failure: null,
     utr: null,
+    fee: null,
   };
 }
 
