@@ -68,8 +68,8 @@ export const { attemptManually, continueResend } = proxyActivities<WebhookActivi
 });
 
 /**
- * Retried without limit, at least once an hour, until the money has moved. A try makes up to five
- * calls of 10 s each to the gateway, and the next must not begin while it still runs.
+ * Retried without limit, at least once an hour, until the money has moved. A try makes up to eight
+ * calls of 10 s each to the gateway and waits up to 5 s for its lists. The next must not begin meanwhile.
  */
 export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   MoneyActivities & SurplusActivities

@@ -22,6 +22,8 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   transferFailures: number;
   /** The gateway's fee of its transfer is recorded. */
   hasTransferFee: boolean;
+  /** A transfer of its payment may have been made. */
+  mayBeTransferred: boolean;
 }
 
 /** @returns undefined if the order has no recorded payment */
@@ -31,7 +33,8 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
       a.linked_account_id, p.transfer_failures,
-      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee
+      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
+      p.hold_started_at IS NOT NULL AS may_be_transferred
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
     LEFT JOIN linked_accounts a ON a.merchant_id = o.merchant_id

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AlertDeps } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Settlement } from '../domain/index.ts';
-import type { GatewayTransfer, PaymentGateway } from './gateway.ts';
+import type { GatewayTransfer, PaymentGateway, RefundInput } from './gateway.ts';
 import { GatewayRefused, INSUFFICIENT_BALANCE, moneyKey, TransferFailed } from './gateway.ts';
 import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { gatewaySubject, paymentSubject } from './gateways.ts';
@@ -13,9 +12,6 @@ import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts
 import type { FundsRow, SurplusRow } from './queries.ts';
 import * as queries from './queries.ts';
 import { isOurs, recordRefundsOf } from './reversals.ts';
-
-/** A transfer that was made by this call is usually pending for a moment: a retry would cost more. */
-const NEW_TRANSFER_MS = 200;
 
 /** The operation has not finished, without an error: the caller retries it. */
 class NotYet extends Error {
@@ -167,10 +163,11 @@ export async function refundOrder(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     const settled = await queries.findSettlement(deps.sql, orderNumber);
     if (settled !== null) return settled;
-    const leftPaise = await leftToRefund(deps.sql, funds);
-    if (leftPaise <= 0) return null;
+    const amountPaise = await leftToRefund(deps.sql, funds);
+    if (amountPaise <= 0) return null;
     try {
-      await refundPayment(deps, { order: funds, lease, amountPaise: leftPaise, reason });
+      const { mayBeTransferred } = funds;
+      await refundPayment(deps, { order: funds, lease, amountPaise, mayBeTransferred, reason });
       return null;
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
@@ -253,7 +250,9 @@ async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<vo
     const current = await queries.claimSurplus(deps.sql, surplus);
     if (!current || current.settledPaise !== null || current.leftPaise <= 0) return;
     const { leftPaise: amountPaise } = current;
-    await refundPayment(deps, { order: surplus, lease, amountPaise, reason });
+    // Only the payment of an order is held.
+    const mayBeTransferred = false;
+    await refundPayment(deps, { order: surplus, lease, amountPaise, mayBeTransferred, reason });
   });
   await queries.finishSurplus(deps.sql, surplus);
   for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
@@ -269,19 +268,21 @@ async function assertNoOpenChargeback(sql: Sql, payment: PaymentRef): Promise<vo
 
 async function refundPayment(
   { sql, gateways }: GatewayDeps,
-  refunded: { order: OrderGateway; lease: MoneyLease; amountPaise: number; reason: string },
+  refunded: Pick<RefundInput, 'amountPaise' | 'mayBeTransferred' | 'reason'> & {
+    order: OrderGateway;
+    lease: MoneyLease;
+  },
 ): Promise<void> {
-  const { order, lease, amountPaise, reason } = refunded;
+  const { order, lease, ...amountAndReason } = refunded;
   const { gatewayPaymentId } = lease;
   const refund = await gateways.forOrder(order).refund({
+    ...amountAndReason,
     gatewayPaymentId,
-    amountPaise,
     idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
     beforeMoving: async () => {
       await renewMoneyLease(sql, lease);
       await assertNoOpenChargeback(sql, lease);
     },
-    reason,
   });
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
 }
@@ -303,9 +304,6 @@ async function transferWith(
     beforeMoving: () => renewMoneyLease(deps.sql, lease),
   };
   try {
-    const transfer = await gateway[operation](input);
-    if (transfer.state !== 'pending') return transfer;
-    await sleep(NEW_TRANSFER_MS);
     return await gateway[operation](input);
   } catch (error) {
     if (error instanceof TransferFailed) {

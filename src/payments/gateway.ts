@@ -161,6 +161,8 @@ export interface RefundInput {
   amountPaise: number;
   /** `moneyKey(gatewayPaymentId, 'refund')`. */
   idempotencyKey: string;
+  /** A hold was tried: its transfer is taken back, also if the gateway lists it only later. */
+  mayBeTransferred: boolean;
   beforeMoving: BeforeMoving;
   /** Stored by the gateway; must contain no personal data. */
   reason: string;

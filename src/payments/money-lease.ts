@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { PaymentRef } from '../contracts/ids.ts';
 import type { Sql } from '../db/client.ts';
 
-/** Longer than a request that moves money, with its time-out and the look-up after it. */
+/** Longer than a request that moves money and the look-ups after it, each with its time-out. */
 const MONEY_LEASE_SECONDS = 60;
 
 /** One process may move the money of one payment while it has this lease. */

@@ -142,6 +142,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       gatewayPaymentId,
       amountPaise,
       idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+      mayBeTransferred: false,
       beforeMoving: async () => undefined,
       reason: 'dispute',
     }),

@@ -78,7 +78,7 @@ describe('a refund', () => {
     for (const kind of ['reset', 'error', 'drop_answer']) {
       await harness.fault({ kind, probability: 0.33 });
     }
-    await inParallel(paymentIds, 8, async (paymentId) => {
+    await inParallel(paymentIds, 50, async (paymentId) => {
       await untilDone(() => harness.gateway.refund(harness.refundInput(paymentId, 3_000)));
     });
     await harness.clearFaults();

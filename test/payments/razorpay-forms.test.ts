@@ -66,6 +66,7 @@ const transferInput = { ...moving, idempotencyKey: key };
 const refundInput = {
   ...moving,
   idempotencyKey: moneyKey(PAYMENT_ID, 'refund'),
+  mayBeTransferred: false,
   reason: 'dispute',
 };
 

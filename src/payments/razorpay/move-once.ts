@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayRefused } from '../gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer } from './client.ts';
@@ -11,10 +12,26 @@ interface MoneyCall<Made> {
 }
 
 /**
+ * Lists may have a new object later: no page of the documents promises that they are up to date. More than
+ * the lag of the simulator, which is at most 2 s (`listsLag`).
+ */
+const LIST_LAG_MS = 2500;
+
+/** Searches a list, and once more after its lag if it finds nothing. @throws what `find` throws */
+export async function findListed<Found>(
+  find: () => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  const found = await find();
+  if (found !== undefined) return found;
+  await sleep(LIST_LAG_MS);
+  return find();
+}
+
+/**
  * Moves money once. It searches first, so that a repeat finds what an earlier call made; then it
  * sends the request, and searches again if that fails. The operation may have been done after an
- * unknown outcome, and also after a refusal: an earlier, slower request may have completed first,
- * so that the repeat asks for more than is left.
+ * unknown outcome, and also after a refusal: an earlier request may have completed without being listed
+ * yet, so that the repeat asks for more than is left.
  *
  * @throws GatewayUnavailable or GatewayRefused when the last search finds nothing
  */
@@ -23,7 +40,7 @@ export async function moveOnce<Made>({ operation, find, make }: MoneyCall<Made>)
   if (before !== undefined) return before;
   const answer = await make();
   if (answer.kind === 'done' && answer.value !== undefined) return answer.value;
-  const after = answer.kind === 'not_sent' ? undefined : await find();
+  const after = answer.kind === 'not_sent' ? undefined : await findListed(find);
   if (after !== undefined) return after;
   if (answer.kind !== 'done') throw gatewayError(operation, answer);
   throw gatewayError(operation, { kind: 'unknown', detail: 'the response contains no result' });

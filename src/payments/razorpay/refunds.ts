@@ -6,7 +6,7 @@ import { listAll } from './list-all.ts';
 import { madeUnder, madeUnderAnother, presentRefund, shortText } from './present.ts';
 import { refundSchema } from './schemas.ts';
 import type { Refund } from './schemas.ts';
-import { assertSameAmount, moveOnce } from './move-once.ts';
+import { assertSameAmount, findListed, moveOnce } from './move-once.ts';
 import { listTransfers } from './transfers.ts';
 
 const paymentPath = (gatewayPaymentId: string) =>
@@ -41,14 +41,17 @@ export function createRefunds(
   }
 
   async function make(input: RefundInput, headerKey: string): Promise<Answer<Refund>> {
-    const transfers = await listTransfers(client, 'refund', input.gatewayPaymentId);
     // Without `reverse_all` Razorpay would refund from the platform's balance and leave the
     // transfer as it is. A reversed transfer counts too, so that a repeat sends the same body.
-    const reverseAll = transfers.some(({ status }) => status !== 'failed');
+    const findTransfer = async () =>
+      (await listTransfers(client, 'refund', input.gatewayPaymentId)).find(
+        ({ status }) => status !== 'failed',
+      );
+    const transfer = await (input.mayBeTransferred ? findListed(findTransfer) : findTransfer());
     const body = {
       amount: input.amountPaise,
       notes: { idempotency_key: input.idempotencyKey, reason: shortText(input.reason) },
-      ...(reverseAll && { reverse_all: true }),
+      ...(transfer && { reverse_all: true }),
     };
     const headers = { 'x-refund-idempotency': headerKey };
     const path = `${paymentPath(input.gatewayPaymentId)}/refund`;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { GatewayRefused, INSUFFICIENT_BALANCE, TransferFailed } from '../gateway.ts';
 import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway.ts';
@@ -10,6 +11,10 @@ import { collectionOf, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
 import { assertSameAmount, moveOnce } from './move-once.ts';
 
+/** A new transfer is usually pending for a moment: to wait for it costs less than another call later. */
+const NEW_TRANSFER_MS = 200;
+
+const transferPath = (transferId: string) => `/v1/transfers/${encodeURIComponent(transferId)}`;
 const transfersPath = (gatewayPaymentId: string) =>
   `/v1/payments/${encodeURIComponent(gatewayPaymentId)}/transfers`;
 
@@ -48,8 +53,16 @@ function transferFailed(operation: string, { id, error }: Transfer, failures: nu
   return new TransferFailed(operation, failures, code, `the transfer ${id} failed: ${reason}`);
 }
 
-function first(answer: Answer<{ items: Transfer[] }>): Answer<Transfer | undefined> {
-  return answer.kind === 'done' ? { kind: 'done', value: answer.value.items[0] } : answer;
+/**
+ * A new transfer after a moment, if it is pending. Fetched by its id (api/payments/route/fetch-a-transfer),
+ * because lists may not have it yet. If it cannot be fetched, it is returned as it was made.
+ */
+async function afterMoment(client: RazorpayClient, made: Transfer): Promise<Transfer> {
+  if (presentTransfer(made).state !== 'pending') return made;
+  await sleep(NEW_TRANSFER_MS);
+  const path = transferPath(made.id);
+  const answer = await client.call({ method: 'GET', path }, transferSchema);
+  return answer.kind === 'done' ? answer.value : made;
 }
 
 const unreversedPaise = ({ amount, amount_reversed: back }: Transfer) => amount - (back ?? 0);
@@ -107,7 +120,7 @@ async function takeBackHeld(
         transfer.on_hold && transfer.status !== 'failed' && unreversedPaise(transfer) > 0,
     );
   for (const transfer of await held()) {
-    const path = `/v1/transfers/${encodeURIComponent(transfer.id)}/reversals`;
+    const path = `${transferPath(transfer.id)}/reversals`;
     const body = { amount: unreversedPaise(transfer) };
     await input.beforeMoving();
     const answer = await client.call({ method: 'POST', path, body }, z.unknown());
@@ -139,9 +152,13 @@ export function createTransfers(
     const body = { transfers: [transfer] };
     const call = { method: 'POST', path: transfersPath(input.gatewayPaymentId), body } as const;
     await input.beforeMoving();
-    const answer = first(await client.call(call, collectionOf(transferSchema)));
-    const isPoor = answer.kind === 'refused' && NO_BALANCE.test(answer.description);
-    return isPoor ? { ...answer, code: INSUFFICIENT_BALANCE } : answer;
+    const answer = await client.call(call, collectionOf(transferSchema));
+    if (answer.kind === 'refused' && NO_BALANCE.test(answer.description)) {
+      return { ...answer, code: INSUFFICIENT_BALANCE };
+    }
+    if (answer.kind !== 'done') return answer;
+    const [made] = answer.value.items;
+    return { kind: 'done', value: made && (await afterMoment(client, made)) };
   }
 
   function transferOnce(operation: string, input: TransferInput, onHold: boolean) {
@@ -154,7 +171,7 @@ export function createTransfers(
 
   /** Setting `on_hold` to false is idempotent, so this needs no key. */
   async function liftHold(input: TransferInput, transferId: string): Promise<Transfer> {
-    const path = `/v1/transfers/${encodeURIComponent(transferId)}`;
+    const path = transferPath(transferId);
     const call = { method: 'PATCH', path, body: { on_hold: false } } as const;
     const answer = await client.call(call, transferSchema);
     if (answer.kind === 'done') return answer.value;
