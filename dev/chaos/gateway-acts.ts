@@ -19,6 +19,14 @@ export const GATEWAY_ACTS = {
     await Promise.all([payQrCode(order), payQrCode(order, { late: true })]);
     await untilStatus(order, 'PAID');
   },
+  /** The payment waits for its capture at the gateway. */
+  async payAuthorizedAtGateway(order) {
+    const path = `/switches/${order.qrCodeId}`;
+    await controlSimulator(order.deps.simulator, 'PATCH', path, { paymentsStartAuthorized: true });
+    await payQrCode(order);
+    for (const id of await untilPayments(order)) await control(order, `/payments/${id}/capture`);
+    await untilStatus(order, 'PAID');
+  },
   payLateAtGateway: (order) => payQrCode(order, { late: true }),
   failAtGateway: (order) => control(order, `/qr_codes/${order.qrCodeId}/fail`),
   /** Its refund is pending until it ends. */
@@ -54,11 +62,7 @@ export const GATEWAY_ACTS = {
   /** The gateway's dashboard refunds the payment as soon as it is captured. */
   async payAndRefundAtGateway(order) {
     await payQrCode(order);
-    const path = `/v1/payments/qr_codes/${order.qrCodeId}/payments`;
-    const { items } = await untilAnswered(() =>
-      askSimulator<{ items: { id: string }[] }>(order.deps.simulator, 'GET', path),
-    );
-    for (const { id } of items) await control(order, `/payments/${id}/refund`);
+    for (const id of await untilPayments(order)) await control(order, `/payments/${id}/refund`);
   },
 } as const satisfies Record<string, (order: RunningOrder) => Promise<void>>;
 
@@ -67,6 +71,18 @@ const control = ({ deps }: RunningOrder, path: string, body: object = {}) =>
 
 const payQrCode = (order: RunningOrder, body: object = {}) =>
   control(order, `/qr_codes/${order.qrCodeId}/pay`, body);
+
+/** The ids of the payments of its QR code, once they are listed. */
+async function untilPayments(order: RunningOrder): Promise<string[]> {
+  const path = `/v1/payments/qr_codes/${order.qrCodeId}/payments`;
+  const ids = await untilFound(order, 'payment at the gateway', async () => {
+    const { items } = await untilAnswered(() =>
+      askSimulator<{ items: { id: string }[] }>(order.deps.simulator, 'GET', path),
+    );
+    return items.length > 0 ? items.map(({ id }) => id) : undefined;
+  });
+  return ids ?? [];
+}
 
 async function untilStatus(order: RunningOrder, wanted: 'PAID' | 'REFUNDED'): Promise<void> {
   await untilFound(order, `status ${wanted}`, async () =>
@@ -121,8 +137,12 @@ async function endRefund(
 /** A chargeback without an answer may have been opened twice: at most one of them is lost. */
 async function endChargebacks(order: RunningOrder, status: 'won' | 'lost'): Promise<void> {
   const paymentId = await paymentOf(order);
-  const all = await untilAnswered(() => chargebacksAtGateway(order.deps.simulator));
-  const [first, ...others] = all.filter(({ payment_id: of }) => of === paymentId);
+  const opened = await untilFound(order, 'chargeback at the gateway', async () => {
+    const all = await untilAnswered(() => chargebacksAtGateway(order.deps.simulator));
+    const own = all.filter(({ payment_id: of }) => of === paymentId);
+    return own.length > 0 ? own : undefined;
+  });
+  const [first, ...others] = opened ?? [];
   for (const { id } of others) await control(order, `/disputes/${id}/status`, { status: 'won' });
   if (first) await control(order, `/disputes/${first.id}/status`, { status });
 }

@@ -9,6 +9,7 @@ export type Act =
   | 'pay'
   | 'payAtGateway'
   | 'payTwiceAtGateway'
+  | 'payAuthorizedAtGateway'
   | 'payLateAtGateway'
   | 'payAndRefundAtGateway'
   | 'failAtGateway'
@@ -94,6 +95,12 @@ const KINDS = {
   'paid at the gateway': {
     weight: 6,
     acts: ['openSession', 'payAtGateway', 'deliver', 'advanceOneDay'],
+    ends: 'COMPLETED',
+    mostCaptures: 1,
+  },
+  'authorized, then captured': {
+    weight: 2,
+    acts: ['openSession', 'payAuthorizedAtGateway', 'deliver', 'advanceOneDay'],
     ends: 'COMPLETED',
     mostCaptures: 1,
   },

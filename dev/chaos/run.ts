@@ -8,7 +8,9 @@ import { createMerchantClient } from './client.ts';
 import { BEHAVIOURS, startEndpoint, type Endpoint } from './endpoints.ts';
 import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
 import { inflict } from './faults.ts';
+import { addBalance } from './gateway-moods.ts';
 import { simulatorAccessOf } from './gateway.ts';
+import { planMoods, startMoods } from './moods.ts';
 import { planOrders, type OrderPlan } from './order-plan.ts';
 import { runOrder } from './order-run.ts';
 import { untilServed } from './probe.ts';
@@ -71,6 +73,7 @@ export async function runChaos(
   const random = createRandom(seed);
   const orderPlans = planOrders(orders, BEHAVIOURS.length + 1, random);
   const faultPlans = planFaults(faults, random);
+  const moodPlan = planMoods(random);
   const endpoints: Endpoint[] = [];
   const merchants: RunMerchant[] = [];
   // The last merchant is suspended again and again.
@@ -81,7 +84,9 @@ export async function runChaos(
   }
   const { environment } = cluster.facts;
   const simulator = simulatorAccessOf(cluster);
+  await addBalance(simulator);
   const suspensions = startSuspensions({ environment }, merchants.at(-1)?.merchantId ?? '');
+  const moods = startMoods(simulator, moodPlan);
   try {
     const deps = { merchants, simulator, environment, acknowledged };
     const overMs = faultPlans.reduce((sum, plan) => sum + cycleMsOf(plan), 0);
@@ -91,6 +96,7 @@ export async function runChaos(
     log('the faults are over, and the merchants and buyers have done everything');
     for (const endpoint of endpoints) endpoint.recover();
     await suspensions.end();
+    await moods.end();
     await untilNothingIsUnderWay(cluster, ALL_DONE_WITHIN_MS, log);
     // It finds what a callback that was lost would have said, such as a refund that failed; the next one
     // clears the alert about it.
@@ -101,6 +107,7 @@ export async function runChaos(
     return { report, backMs, failures, acknowledged };
   } finally {
     await suspensions.end();
+    await moods.end();
     for (const endpoint of endpoints) endpoint.stop();
   }
 }

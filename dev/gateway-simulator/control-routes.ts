@@ -10,6 +10,7 @@ import { type Faults, addRefusal, liftRefusal } from './faults.ts';
 import type { SimulatedGateway } from './gateway.ts';
 import { createRouter } from './middleware.ts';
 import { capturePayment, failQrCode, payQrCode, voidPayment } from './payments.ts';
+import { pendingIds } from './pending.ts';
 import { expireQrCode } from './qr-codes.ts';
 import type { Random } from './random.ts';
 import { endRefund, refundPayment } from './refunds.ts';
@@ -197,6 +198,9 @@ function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
   });
   router.get('/simulator/totals', (ctx) => {
     ctx.body = totals(gateway);
+  });
+  router.get('/simulator/pending', (ctx) => {
+    ctx.body = pendingIds(gateway);
   });
 }
 

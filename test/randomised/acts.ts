@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
-import { atGateway, madeOf } from './gateway.ts';
+import { atGateway, refundsOf } from './gateway.ts';
 import type { System } from './system.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -156,7 +156,7 @@ const ACTS = {
   /** The bank returns the refund that the service has made, after the gateway has processed it. */
   async failRefund(system: System, testOrder: TestOrder) {
     const paymentId = await paymentOf(testOrder);
-    const refunds = paymentId ? await madeOf(system, paymentId, 'refunds') : [];
+    const refunds = paymentId ? await refundsOf(system, paymentId) : [];
     const refund = refunds.find(
       ({ status, notes }) => status === 'processed' && notes.idempotency_key !== undefined,
     );

@@ -1,4 +1,8 @@
-import { atGateway, madeOf, statusOf } from './gateway.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beginMood, endMoods } from '../../dev/chaos/gateway-moods.ts';
+import type { MoodName } from '../../dev/gateway-simulator/moods.ts';
+import { MOODS } from '../../dev/gateway-simulator/moods.ts';
+import { atGateway, simulatorOf } from './gateway.ts';
 import type { System } from './system.ts';
 
 /** The side that is restored from an earlier copy: the service's database, or Temporal's. */
@@ -18,12 +22,9 @@ export type Disturbance =
   | { kind: 'gatewayFault'; fault: 'reset' | 'error' | 'drop_answer'; probability: number }
   | { kind: 'gatewayMended' }
   | { kind: 'suspended' | 'activated'; merchant: number }
-  /** The bank takes its time: refunds are pending until they end, some of them as failed. */
-  | { kind: 'refundsPend' | 'refundsEnd' }
-  /** Transfers to linked accounts are pending until they end, some of them as failed. */
-  | { kind: 'transfersPend' | 'transfersEnd' }
-  /** The gateway answers in the other forms that its documents show. */
-  | { kind: 'otherForms' | 'usualForms' }
+  /** What the gateway may do for a while, until what is pending ends: see dev/gateway-simulator/moods.ts. */
+  | { kind: 'moodBegins' | 'moodEnds'; mood: MoodName }
+  | { kind: 'shortMood'; mood: MoodName; durationMs: number }
   | { kind: 'endpointFault'; merchant: number; fault: 'answers 500' | 'hangs' }
   | { kind: 'endpointMended'; merchant: number }
   | { kind: 'kill'; part: Part }
@@ -55,18 +56,16 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
     case 'suspended':
     case 'activated':
       return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
-    case 'refundsPend':
-      return setSwitches(system, { refundsStartPending: true });
-    case 'refundsEnd':
-      return endRefunds(system);
-    case 'transfersPend':
-      return setSwitches(system, { transfersStay: 'pending' });
-    case 'transfersEnd':
-      return endTransfers(system);
-    case 'otherForms':
-      return setSwitches(system, OTHER_FORMS);
-    case 'usualForms':
-      return setSwitches(system, usual(OTHER_FORMS));
+    case 'moodBegins':
+      return beginMood(simulatorOf(system), disturbance.mood);
+    case 'moodEnds':
+      return endMoods(simulatorOf(system), [disturbance.mood], OUTCOMES);
+    case 'shortMood': {
+      const { mood, durationMs } = disturbance;
+      await beginMood(simulatorOf(system), mood);
+      await delay(durationMs);
+      return endMoods(simulatorOf(system), [mood]);
+    }
     case 'kill':
       return system.processes.killAndStart(disturbance.part);
     case 'copy':
@@ -76,51 +75,8 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
   }
 }
 
-/** Refunds are processed at once from now on, and those that are pending end: every third one fails. */
-async function endRefunds(system: System): Promise<void> {
-  await setSwitches(system, { refundsStartPending: null });
-  const payments = await system.sql<{ gatewayPaymentId: string }[]>`
-    SELECT gateway_payment_id FROM payments ORDER BY gateway_payment_id`;
-  let ended = 0;
-  for (const { gatewayPaymentId } of payments) {
-    const refunds = await madeOf(system, gatewayPaymentId, 'refunds');
-    for (const { id } of refunds.filter(({ status }) => status === 'pending')) {
-      const status = (ended += 1) % 3 === 0 ? 'failed' : 'processed';
-      await atGateway(system, `/refunds/${id}/end`, { status });
-    }
-  }
-}
-
-/** The switches of the simulator: see dev/gateway-simulator/switches.ts. */
-const OTHER_FORMS = {
-  paymentNotes: 'none',
-  acquirerData: 'empty_list',
-  transferStatusField: 'transfer_status',
-  unknownQuery: 'refused',
-  refundsInProgress: 1,
-};
-
-const usual = (switches: object) =>
-  Object.fromEntries(Object.keys(switches).map((name) => [name, null]));
-
-async function setSwitches(system: System, switches: object): Promise<void> {
-  await atGateway(system, '/switches/all', switches, 'PATCH');
-}
-
-/** Transfers are processed at once from now on, and those that are pending end: every third one fails. */
-async function endTransfers(system: System): Promise<void> {
-  await setSwitches(system, { transfersStay: null });
-  const payments = await system.sql<{ gatewayPaymentId: string }[]>`
-    SELECT gateway_payment_id FROM payments ORDER BY gateway_payment_id`;
-  let ended = 0;
-  for (const { gatewayPaymentId } of payments) {
-    const transfers = await madeOf(system, gatewayPaymentId, 'transfers');
-    for (const { id } of transfers.filter((one) => statusOf(one) === 'pending')) {
-      const status = (ended += 1) % 3 === 0 ? 'failed' : 'processed';
-      await atGateway(system, `/transfers/${id}/end`, { status });
-    }
-  }
-}
+/** Of the refunds and transfers that a mood has left pending, every third one fails. */
+const OUTCOMES = ['processed', 'processed', 'failed'] as const;
 
 /** Ends every remaining fault. */
 export async function endDisturbances(system: System): Promise<void> {
@@ -128,8 +84,6 @@ export async function endDisturbances(system: System): Promise<void> {
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
   await atGateway(system, '/callbacks', undisturbed, 'PATCH');
   for (const merchant of system.merchants.keys()) await system.setActive(merchant, true);
-  await setSwitches(system, usual(OTHER_FORMS));
-  await endRefunds(system);
-  await endTransfers(system);
+  await endMoods(simulatorOf(system), Object.keys(MOODS) as MoodName[], OUTCOMES);
   for (const endpoint of system.endpoints) endpoint.recover();
 }

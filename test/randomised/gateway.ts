@@ -1,6 +1,14 @@
-import { askGateway, simulator } from '../support/gateway.ts';
+import type { SimulatorAccess } from '../../dev/chaos/gateway.ts';
+import { refundsAtGateway, untilAnswered } from '../../dev/chaos/gateway.ts';
+import { simulator } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import type { System } from './system.ts';
+
+/** The simulator of a run, and the credentials of its API. */
+export function simulatorOf({ config }: Pick<System, 'config'>): SimulatorAccess {
+  const { baseUrl = '', keyId = '', keySecret = '' } = config.gateways.sandbox.razorpay ?? {};
+  return { baseUrl, keyId, keySecret };
+}
 
 /**
  * Calls a control route of the simulator, and repeats the call while it accepts no connections.
@@ -25,33 +33,6 @@ export async function atGateway<Answer>(
   return answer;
 }
 
-/** A refund or a transfer; the status of a transfer is in one of two fields. */
-interface AtGateway {
-  id: string;
-  status?: string;
-  transfer_status?: string;
-  notes: { idempotency_key?: string };
-}
-
-/** Its status, in whichever field it is. */
-export const statusOf = ({ status, transfer_status: ofTransfer }: AtGateway) =>
-  status ?? ofTransfer;
-
-/** The refunds or transfers of a payment, newest first; repeated until the gateway responds. */
-export async function madeOf(
-  system: Pick<System, 'config'>,
-  gatewayPaymentId: string,
-  what: 'refunds' | 'transfers',
-): Promise<AtGateway[]> {
-  const path = `/v1/payments/${gatewayPaymentId}/${what}${what === 'refunds' ? '?count=100' : ''}`;
-  let made: AtGateway[] = [];
-  await until(async () => {
-    try {
-      made = (await askGateway<{ items: AtGateway[] }>(system, 'GET', path)).items;
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  return made;
-}
+/** The refunds of a payment, newest first; repeated until the gateway responds. */
+export const refundsOf = (system: Pick<System, 'config'>, gatewayPaymentId: string) =>
+  untilAnswered(() => refundsAtGateway(simulatorOf(system), gatewayPaymentId));

@@ -1,10 +1,11 @@
 import type { GatewayComparison } from '../../src/payments/compare-gateway.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
-import type { GatewayCapture, SimulatorAccess } from '../../dev/chaos/gateway.ts';
+import type { GatewayCapture } from '../../dev/chaos/gateway.ts';
 import { capturedAtGateway } from '../../dev/chaos/gateway.ts';
 import { brokenInvariants } from '../../dev/chaos/money-invariants.ts';
 import { simulator } from '../support/gateway.ts';
 import type { OpenAlerts } from './alerts.ts';
+import { simulatorOf } from './gateway.ts';
 import type { System } from './system.ts';
 
 /** A payment in the service's database. */
@@ -14,12 +15,6 @@ interface KnownPayment {
   isWhole: boolean;
   /** True if it pays its order or has been refunded. */
   isUsedOrRefunded: boolean;
-}
-
-/** The simulator of a run, and the credentials of its API. */
-function simulatorOf({ config }: Pick<System, 'config'>): SimulatorAccess {
-  const { baseUrl = '', keyId = '', keySecret = '' } = config.gateways.sandbox.razorpay ?? {};
-  return { baseUrl, keyId, keySecret };
 }
 
 /** The invariants of money that are broken, also of orders with an alert. */

@@ -1,4 +1,5 @@
 import type { Random } from '../../dev/gateway-simulator/random.ts';
+import { type MoodName, MOODS, WITHOUT_SESSIONS } from '../../dev/gateway-simulator/moods.ts';
 import { createRandom, shuffled } from '../../dev/gateway-simulator/random.ts';
 import type { Act } from './acts.ts';
 import type { Disturbance, Side } from './disturbances.ts';
@@ -77,9 +78,7 @@ function disturbancesOf(orderCount: number, random: Random): Timed[] {
       ...gatewayFault(random),
       ...endpointFault(random),
       ...suspension(random),
-      ...pendingRefunds(random),
-      ...pendingTransfers(random),
-      ...otherForms(random),
+      ...moods(random),
     ]).flat(),
     ...restored.flatMap((side, index) => restore(side, index, restored.length, random)),
   ].toSorted((one, other) => one.at - other.at);
@@ -139,28 +138,19 @@ function suspension(random: Random): Timed[] {
   ];
 }
 
-function pendingRefunds(random: Random): Timed[] {
-  const at = random.next() * 0.7;
-  return [
-    { at, disturbance: { kind: 'refundsPend' } },
-    { at: at + between(0.1, 0.3, random), disturbance: { kind: 'refundsEnd' } },
-  ];
-}
-
-function pendingTransfers(random: Random): Timed[] {
-  const at = random.next() * 0.7;
-  return [
-    { at, disturbance: { kind: 'transfersPend' } },
-    { at: at + between(0.05, 0.2, random), disturbance: { kind: 'transfersEnd' } },
-  ];
-}
-
-function otherForms(random: Random): Timed[] {
-  const at = random.next() * 0.6;
-  return [
-    { at, disturbance: { kind: 'otherForms' } },
-    { at: at + between(0.1, 0.4, random), disturbance: { kind: 'usualForms' } },
-  ];
+/** Each mood of the gateway once. */
+function moods(random: Random): Timed[] {
+  return (Object.keys(MOODS) as MoodName[]).flatMap((mood): Timed[] => {
+    const at = random.next() * 0.7;
+    if (WITHOUT_SESSIONS.includes(mood)) {
+      const durationMs = Math.floor(between(500, 3000, random));
+      return [{ at, disturbance: { kind: 'shortMood', mood, durationMs } }];
+    }
+    return [
+      { at, disturbance: { kind: 'moodBegins', mood } },
+      { at: at + between(0.05, 0.3, random), disturbance: { kind: 'moodEnds', mood } },
+    ];
+  });
 }
 
 /** Distributes disturbances so that each is in a separate part of the run. */

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { addBalance } from '../../dev/chaos/gateway-moods.ts';
 import { newTestOrder, perform, type TestOrder } from './acts.ts';
 import { openAlerts } from './alerts.ts';
 import { disturb, endDisturbances } from './disturbances.ts';
+import { simulatorOf } from './gateway.ts';
 import { captureProblems, invariantProblems, ledgerProblems } from './money-checks.ts';
 import { orderProblems, webhookProblems, workflowProblems } from './order-checks.ts';
 import { planOf, type Plan } from './plan.ts';
@@ -52,6 +54,7 @@ async function problemsAfter(
   plan: Plan,
   testOrders: readonly TestOrder[],
 ): Promise<string[]> {
+  await addBalance(simulatorOf(system));
   await carryOut(system, plan, testOrders);
   await endDisturbances(system);
   // Repeated after a restore: Temporal's list of workflows lags behind, also for those that have just closed.
