@@ -23,7 +23,7 @@ import { createStepRecorder } from '../orders/record-step.ts';
 import { orderRoutes } from '../orders/routes.ts';
 import { testHelperRoutes } from '../orders/test-helpers.ts';
 import { callbackRoutes } from '../payments/callback-route.ts';
-import type { GatewayAdapter } from '../payments/adapter.ts';
+import type { GatewayAdapter, GatewayOptions } from '../payments/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../payments/adapters.ts';
 import type { Gateways } from '../payments/gateways.ts';
 import { createGateways } from '../payments/gateways.ts';
@@ -65,9 +65,10 @@ const LEDGER_STATEMENT_TIMEOUT_MS = 5 * 60_000;
 export function composeGateways(
   resources: Pick<Resources, 'config' | 'sql' | 'log' | 'adapters'>,
   timeoutMs: number,
+  onAnswer?: GatewayOptions['onAnswer'],
 ): Promise<Gateways> {
   const { config, log, adapters = GATEWAY_ADAPTERS } = resources;
-  return createGateways(resources, adapters, config.gateways, { timeoutMs, log });
+  return createGateways(resources, adapters, config.gateways, { timeoutMs, log, onAnswer });
 }
 
 /** A limit of each process, or one that all API processes share. */

@@ -6,6 +6,23 @@ import type { PaymentGateway } from './gateway.ts';
 /** The log of gateway calls; a pino logger fits. */
 export type CallLog = Pick<Logger, 'info' | 'warn'>;
 
+/**
+ * A request to a gateway's API, and its answer as it came: with personal data of buyers. Headers are left
+ * out, because they have the keys.
+ */
+export interface GatewayExchange {
+  method: string;
+  /** Without the address of the API and without the query. */
+  path: string;
+  query: Readonly<Record<string, string | number>>;
+  /** The body of the request; null if it had none. */
+  request: unknown;
+  /** The HTTP status; null if no answer came. */
+  status: number | null;
+  /** The body of the answer; null if no answer came, or one that is not JSON. */
+  answer: unknown;
+}
+
 /** What an adapter receives besides its settings. */
 export interface GatewayOptions {
   /** The limit for each call, including connecting and reading. */
@@ -14,6 +31,8 @@ export interface GatewayOptions {
   log: CallLog;
   /** Raises the alert about a part of an answer that is left out because its form is unknown. */
   onNotUnderstood: (operation: string, cause: Error) => Promise<void>;
+  /** Receives each exchange with the gateway's API once it has ended; for a record of them. */
+  onAnswer?: ((exchange: GatewayExchange) => void) | undefined;
 }
 
 /** Where a gateway sends callbacks, and which of their headers `parseCallback` reads. */

@@ -8,10 +8,11 @@ type Settings = Record<string, string>;
  * The operators' command line, run in this process: starting a process takes longer than most commands.
  *
  * @param env the service's settings; this process's environment is not used
+ * @param say receives the lines that a command prints while it runs
  */
-export const adminCli = (env: Settings) =>
+export const adminCli = (env: Settings, say?: (line: string) => void) =>
   commandsOf(async (...args) => {
-    const { stdout, stderr, exitCode } = await runAdmin(args, () => env);
+    const { stdout, stderr, exitCode } = await runAdmin(args, () => env, say);
     return { code: exitCode, stdout: lineOf(stdout), stderr: lineOf(stderr) };
   });
 

@@ -49,13 +49,15 @@ export interface Printed {
  *
  * @param args the arguments behind `admin`
  * @param findSettings returns the service's environment variables; called if the command needs them
+ * @param say receives the lines that a command prints while it runs
  */
 export async function runAdmin(
   args: readonly string[],
   findSettings: () => NodeJS.ProcessEnv,
+  say: (line: string) => void = () => undefined,
 ): Promise<Printed> {
   try {
-    return await run(args, findSettings);
+    return await run(args, findSettings, say);
   } catch (error) {
     return { stdout: '', stderr: lineOf(error), exitCode: 1 };
   }
@@ -64,13 +66,14 @@ export async function runAdmin(
 async function run(
   args: readonly string[],
   findSettings: () => NodeJS.ProcessEnv,
+  say: (line: string) => void,
 ): Promise<Printed> {
   const [noun, verb, ...rest] = args;
   const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
   const { values, json, help } = parseArguments(command, rest);
   if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
-  const service = createAdminService(findSettings());
+  const service = createAdminService(findSettings(), say);
   try {
     const { data, text, failed = false } = await command.run(service, values as never);
     const stdout = json ? JSON.stringify(data, null, 2) : text;

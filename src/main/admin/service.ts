@@ -8,6 +8,7 @@ import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { MailDeps } from '../../mail/public.ts';
+import type { GatewayOptions } from '../../payments/adapter.ts';
 import type { Gateways } from '../../payments/gateways.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
@@ -35,12 +36,18 @@ export interface AdminService {
   dataBox(): SecretBox;
   /** To send a mail. @throws ConfigError if DATA_ENCRYPTION_KEYS or TEMPORAL_ADDRESS is missing */
   mails(): Promise<MailDeps>;
+  /** Prints a line while the command runs, to standard error: standard output is the command's result. */
+  say(line: string): void;
   /** The operator's terminal; undefined in scripts. */
   readonly terminal: Terminal | undefined;
   /** Connects on first use, because loading the client takes longer than most commands. */
   temporal(): Promise<Client>;
-  /** The configured gateways, loaded on demand. */
-  gateways(): Promise<Gateways>;
+  /**
+   * The configured gateways, loaded on demand.
+   *
+   * @param onAnswer receives each request to them with its answer
+   */
+  gateways(onAnswer?: GatewayOptions['onAnswer']): Promise<Gateways>;
   close(): Promise<void>;
 }
 
@@ -57,9 +64,10 @@ function actorOf(): string {
  * Creates the resources of a command; connections are opened on first use.
  *
  * @param env the service's environment variables
+ * @param say receives the lines that the command prints while it runs
  * @throws ConfigError
  */
-export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
+export function createAdminService(env: NodeJS.ProcessEnv, say: AdminService['say']): AdminService {
   const config = loadConfig(env);
   const databaseUrl = required(config, 'DATABASE_URL');
   const sql = connectDatabase(databaseUrl, {
@@ -72,6 +80,7 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
     config,
     sql,
     actor: { name: actorOf(), address: null },
+    say,
     terminal: processTerminal(),
     log,
     pepper: () => required(config, 'API_SECRET_PEPPER'),
@@ -81,9 +90,9 @@ export function createAdminService(env: NodeJS.ProcessEnv): AdminService {
       const { openTemporal } = await import('../temporal.ts');
       return (await (opened ??= openTemporal(config, log))).client;
     },
-    async gateways() {
+    async gateways(onAnswer) {
       const { composeGateways } = await import('../compose.ts');
-      return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS);
+      return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS, onAnswer);
     },
     async mails() {
       const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));

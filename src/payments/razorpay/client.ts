@@ -47,6 +47,7 @@ interface ClientOptions {
   dispatcher: Dispatcher;
   log?: CallLog | undefined;
   onNotUnderstood?: GatewayOptions['onNotUnderstood'] | undefined;
+  onAnswer?: GatewayOptions['onAnswer'];
 }
 
 const GATEWAY = 'razorpay';
@@ -160,10 +161,16 @@ function reasonOf(failure: Failure): string {
   return `${failure.code}: ${failure.description}`;
 }
 
+function exchangeOf(call: Call, answered: { status: number; text: string } | undefined) {
+  const { method, path, query = {}, body = null } = call;
+  const answer = answered === undefined ? null : (parseJson(answered.text) ?? null);
+  return { method, path, query, request: body, status: answered?.status ?? null, answer };
+}
+
 /** Makes HTTP calls to Razorpay with Basic auth, JSON and a time-out, without retries. */
 export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   const { baseUrl, keyId, keySecret, timeoutMs, dispatcher, log } = options;
-  const { onNotUnderstood = async () => undefined } = options;
+  const { onNotUnderstood = async () => undefined, onAnswer } = options;
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString('base64')}`;
 
   async function send(call: Call): Promise<{ status: number; text: string }> {
@@ -185,6 +192,7 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
     const result = await send(call).catch((error: unknown) => failureOf(error));
     const answer = 'kind' in result ? result : answerOf(result.status, result.text, schema);
     const status = 'kind' in result ? undefined : result.status;
+    onAnswer?.(exchangeOf(call, 'kind' in result ? undefined : result));
     if (log) logCall(log, call, { status, startedAtMs }, answer);
     return { answer, status };
   }

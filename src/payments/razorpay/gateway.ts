@@ -26,6 +26,8 @@ export interface RazorpayGatewayOptions {
   log?: CallLog;
   /** Receives what is left out because its form is unknown. */
   onNotUnderstood?: GatewayOptions['onNotUnderstood'];
+  /** Receives each request and its answer. */
+  onAnswer?: GatewayOptions['onAnswer'];
 }
 
 /** Razorpay behind the port; `close` ends its connections once the running calls have ended. */
