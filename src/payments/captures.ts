@@ -12,6 +12,7 @@ import {
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 import type { GatewayPayment } from './gateway.ts';
 import { isCaptured } from './gateway.ts';
+import { PILOT_ORDER_NUMBER } from './gateway-pilot.ts';
 import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
 import * as queries from './queries.ts';
@@ -42,7 +43,9 @@ export async function recordGatewayPayment(
   if (status !== 'failed' && !isCaptured(payment)) return;
   const ref = { gateway, gatewayPaymentId };
   const found = await findOrderOfPayment(deps, at, payment, gatewaySessionId);
-  if (!found) return deps.log.info({ ...ref, status }, 'A payment that is not of this service');
+  if (!found || found.orderNumber === PILOT_ORDER_NUMBER) {
+    return deps.log.info({ ...ref, status }, 'A payment that is not of an order of this service');
+  }
   const { orderNumber, sessionId } = found;
   const order = await findOrder(deps.sql, environment, orderNumber);
   // An order is paid through its own gateway only: another gateway's payments do not count.

@@ -12,9 +12,17 @@ export interface GatewayCheck {
   remedy: string | null;
 }
 
-const AMOUNT_PAISE = 500;
+/** The amount of every session of a check. */
+export const AMOUNT_PAISE = 500;
 /** Longer than the least time of every gateway's sessions. */
-const SESSION_MS = 16 * 60_000;
+export const SESSION_MS = 16 * 60_000;
+
+/** The gateway answered, and not with what the service needs. The message is what was found. */
+export class CheckFailed extends Error {
+  override readonly name = 'CheckFailed';
+}
+
+const FAILURES = [GatewayRefused, GatewayUnavailable, CheckFailed];
 
 /** One question to the gateway, and what its answer says. */
 interface Question<Found> {
@@ -24,11 +32,18 @@ interface Question<Found> {
   textOf: (found: Found) => string;
 }
 
+/** Receives each check when it has ended. */
+export type OnCheck = (check: GatewayCheck) => void;
+
 /** Collects the checks of a gateway. */
-function createChecks() {
+export function createChecks(onCheck: OnCheck) {
   const checks: GatewayCheck[] = [];
+  const add = (check: GatewayCheck) => {
+    checks.push(check);
+    onCheck(check);
+  };
   const fail = (what: string, found: string, remedy: string) =>
-    void checks.push({ what, isOk: false, found, remedy });
+    add({ what, isOk: false, found, remedy });
   return {
     checks,
     fail,
@@ -37,18 +52,18 @@ function createChecks() {
       const { what, remedy, ask, textOf } = question;
       try {
         const found = await ask();
-        checks.push({ what, isOk: true, found: textOf(found), remedy: null });
+        add({ what, isOk: true, found: textOf(found), remedy: null });
         return found;
       } catch (error) {
-        const isAnswer = error instanceof GatewayRefused || error instanceof GatewayUnavailable;
-        if (!isAnswer) throw error;
-        fail(what, error.message, remedy);
+        if (!FAILURES.some((kind) => error instanceof kind)) throw error;
+        fail(what, (error as Error).message, remedy);
         return undefined;
       }
     },
   };
 }
-type Checks = ReturnType<typeof createChecks>;
+/** The checks of a gateway so far. */
+export type Checks = ReturnType<typeof createChecks>;
 
 /**
  * Asks a gateway for everything that the service needs of it, without moving money: it opens a payment
@@ -60,8 +75,9 @@ type Checks = ReturnType<typeof createChecks>;
 export async function checkGateway(
   gateway: PaymentGateway,
   linkedAccountId: string | undefined,
+  onCheck: OnCheck = () => undefined,
 ): Promise<GatewayCheck[]> {
-  const checks = createChecks();
+  const checks = createChecks(onCheck);
   const chargebacks = await checks.ask({
     what: 'keys, and the list of chargebacks',
     remedy:

@@ -25,23 +25,55 @@ const STATE_FIELD = /^(entity|currency)$|(^|_)status$/;
 const STATE = /^[A-Za-z0-9_.]{1,64}$/;
 const AMOUNT_FIELD = /(^|_)(amount|fees?|tax|count)(_|$)/;
 
-function isKept(name: string, value: unknown): boolean {
+/** The names of the fields that lead to a value, from the outermost; items of a list have their list's. */
+type Path = readonly string[];
+type IsKept = (path: Path, value: unknown) => boolean;
+
+/** The same body, in which each value that is not kept is replaced by its type. */
+function withTypes(body: unknown, isKept: IsKept, path: Path = []): unknown {
+  if (Array.isArray(body)) return body.map((item: unknown) => withTypes(item, isKept, path));
+  if (body === null) return null;
+  if (typeof body !== 'object') return isKept(path, body) ? body : typeof body;
+  const entries = Object.entries(body).map(([field, value]: [string, unknown]) => [
+    field,
+    withTypes(value, isKept, [...path, field]),
+  ]);
+  return Object.fromEntries(entries) as unknown;
+}
+
+const isId = (value: unknown) => typeof value === 'string' && ID.test(value);
+
+function isKeptInAlert(path: Path, value: unknown): boolean {
+  const name = path.at(-1) ?? '';
+  if (path.slice(0, -1).includes('notes')) return false;
   if (typeof value === 'number') return AMOUNT_FIELD.test(name);
   if (typeof value !== 'string') return true;
-  return (ID_FIELD.test(name) && ID.test(value)) || (STATE_FIELD.test(name) && STATE.test(value));
+  return (ID_FIELD.test(name) && isId(value)) || (STATE_FIELD.test(name) && STATE.test(value));
 }
 
 /**
  * The body of an answer for a log line or an alert: ids, kinds, statuses, amounts and booleans. Every
  * other value, and each value of the notes, is replaced by its type.
  */
-export function redacted(body: unknown, name = '', isNote = false): unknown {
-  if (Array.isArray(body)) return body.map((item: unknown) => redacted(item, name, isNote));
-  if (body === null) return null;
-  if (typeof body !== 'object') return !isNote && isKept(name, body) ? body : typeof body;
-  const entries = Object.entries(body).map(([field, value]: [string, unknown]) => [
-    field,
-    redacted(value, field, isNote || name === 'notes'),
-  ]);
-  return Object.fromEntries(entries) as unknown;
+export const redacted = (body: unknown): unknown => withTypes(body, isKeptInAlert);
+
+const TIME_FIELD = /_(at|by|until)$/;
+/** The notes that the service itself writes, and finds its sessions and its money by. */
+const OWN_NOTE = /^(order_number|session_id|idempotency_key)$/;
+
+function isKeptInRecord(path: Path, value: unknown): boolean {
+  const name = path.at(-1) ?? '';
+  const parent = path.at(-2);
+  // Its ids are those of the buyer's bank.
+  if (path.includes('acquirer_data')) return false;
+  if (parent === 'notes') return OWN_NOTE.test(name) && isId(value);
+  if (parent === 'error' && typeof value === 'string') return true;
+  if (typeof value === 'number' && TIME_FIELD.test(name)) return true;
+  return isKeptInAlert(path, value);
 }
+
+/**
+ * The body of a request or of an answer for a record that can be served again: also times, the service's
+ * own notes, and the reason of a refusal.
+ */
+export const redactedForRecord = (body: unknown): unknown => withTypes(body, isKeptInRecord);

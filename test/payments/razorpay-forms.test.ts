@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayNotUnderstood, moneyKey } from '../../src/payments/gateway.ts';
 import { transferSchema } from '../../src/payments/razorpay/schemas.ts';
-import { redacted } from '../../src/payments/redaction.ts';
+import { redacted, redactedForRecord } from '../../src/payments/redaction.ts';
 import { collection, gatewayThatAnswers } from './answering-gateway.ts';
 
 const PAYMENT_ID = 'pay_QmT4x8LwZ2cVb7';
@@ -298,4 +298,28 @@ test('an alert shows of a body its ids, kinds, statuses and amounts, and of the 
       notes: { order_id: 'string', status: 'string', more: { amount: 'number' } },
     },
   ]);
+});
+
+test('a record has also times, the notes of the service and the reasons of refusals', () => {
+  const error = { code: 'BAD_REQUEST_ERROR', description: 'It is not enabled' };
+  const given = payment({
+    created_at: 1_795_612_820,
+    contact: 919_000_090_000,
+    vpa: 'gauri@upi',
+    error: { ...error, metadata: { name: 'Gauri' } },
+    acquirer_data: { rrn: '412345678901', upi_transaction_id: 'AXL0123456789ABCDEF' },
+    notes: { order_number: 'ORD-12345678', session_id: 'gauri@upi', order_id: 'order_12345678' },
+  });
+  expect(redactedForRecord({ items: [given] })).toEqual({
+    items: [
+      {
+        ...given,
+        contact: 'number',
+        vpa: 'string',
+        error: { ...error, metadata: { name: 'string' } },
+        acquirer_data: { rrn: 'string', upi_transaction_id: 'string' },
+        notes: { order_number: 'ORD-12345678', session_id: 'string', order_id: 'string' },
+      },
+    ],
+  });
 });
