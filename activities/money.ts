@@ -93,8 +93,8 @@ async function alertingOnRefusal<Result>(
 ): Promise<Result> {
   try {
     const result = await move();
-    // An earlier attempt may have raised it, or the hold of an order that is refunded now.
-    await clearAlert(deps.sql, 'gateway_refused', subject, 'gateway');
+    // An earlier attempt may have raised them, or the hold of an order that is refunded now.
+    await clearAlert(deps.sql, ['gateway_refused', 'release_blocked'], subject, 'gateway');
     return result;
   } catch (error) {
     if (error instanceof funds.ReleaseBlocked) {

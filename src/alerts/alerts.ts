@@ -56,19 +56,19 @@ export async function raiseAlert(
 }
 
 /**
- * Clears the open alert of a kind and subject, if there is one, because its cause is resolved.
+ * Clears the open alerts of some kinds about a subject, if there are any, because their cause is resolved.
  *
  * @param clearedBy the part of the service that found the cause resolved
  */
 export async function clearAlert(
   sql: Sql,
-  kind: AlertKind,
+  kinds: AlertKind | readonly AlertKind[],
   subject: string,
   clearedBy: string,
 ): Promise<void> {
   await sql`
     UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}
-    WHERE kind = ${kind} AND subject = ${subject} AND cleared_at IS NULL`;
+    WHERE kind = ANY(${[kinds].flat()}) AND subject = ${subject} AND cleared_at IS NULL`;
 }
 
 /** An alert as operators see it. */

@@ -255,9 +255,7 @@ async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<vo
     await refundPayment(deps, { order: surplus, lease, amountPaise, mayBeTransferred, reason });
   });
   await queries.finishSurplus(deps.sql, surplus);
-  for (const kind of ['surplus_capture', 'wrong_amount'] as const) {
-    await clearAlert(deps.sql, kind, subject, 'refund');
-  }
+  await clearAlert(deps.sql, ['surplus_capture', 'wrong_amount'], subject, 'refund');
 }
 
 /** The bank may take the money of the payment: refunded as well, the buyer would have it twice. */

@@ -183,13 +183,14 @@ async function move(
 async function readTransferred(
   { gateway, transferWithinMs, intervalMs }: Pilot,
   gatewayPaymentId: string,
-  wanted: TransferredFunds,
+  wanted: Omit<TransferredFunds, 'fee'>,
 ): Promise<string> {
   const read = () => gateway.fetchTransferred(gatewayPaymentId);
   const isWanted = ({ heldPaise, releasedPaise }: TransferredFunds) =>
     heldPaise === wanted.heldPaise && releasedPaise === wanted.releasedPaise;
   const funds = await repeated(read, isWanted, transferWithinMs, intervalMs);
-  const found = `${funds.heldPaise} paise held, ${funds.releasedPaise} paise released`;
+  const fee = funds.fee === null ? 'not reported' : `${funds.fee.feePaise} paise`;
+  const found = `${funds.heldPaise} paise held, ${funds.releasedPaise} paise released, fee ${fee}`;
   if (!isWanted(funds)) throw new CheckFailed(found);
   return found;
 }
@@ -236,6 +237,7 @@ function refundSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step[]
     gatewayPaymentId,
     amountPaise: AMOUNT_PAISE,
     idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+    mayBeTransferred: true,
     beforeMoving: async () => undefined,
     reason: 'A pilot of the payment gateway',
   };

@@ -25,6 +25,10 @@ export async function recordReversal(
   const { idempotencyKey: _, ...reversal } = found;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
   const result = await queries.writeReversal(deps.sql, at, reversal, wasAsked);
+  if (result.outcome === 'unknown_payment') return result.outcome;
+  const isOver = state === 'won' || state === 'failed';
+  // Also when it is known: the process that has recorded it may have been killed before.
+  if (isOver) await clearUnlessBlocked(deps.sql, result.orderNumber);
   if (result.outcome !== 'recorded') return result.outcome;
   const fields = {
     orderNumber: result.orderNumber,
@@ -34,8 +38,7 @@ export async function recordReversal(
     state,
     amountPaise: reversal.amountPaise,
   };
-  if (state === 'won' || state === 'failed') {
-    await clearUnlessBlocked(deps.sql, result.orderNumber);
+  if (isOver) {
     deps.log.info(fields, 'A reversal at the gateway ended without taking money');
   } else {
     await raiseAlert(deps, {
@@ -61,9 +64,8 @@ const MESSAGES = {
 
 async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> {
   if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
-  for (const kind of ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const) {
-    await clearAlert(sql, kind, orderNumber, 'gateway');
-  }
+  const kinds = ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const;
+  await clearAlert(sql, kinds, orderNumber, 'gateway');
 }
 
 /**

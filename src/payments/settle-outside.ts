@@ -82,7 +82,7 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
     'charged_back',
     'release_blocked',
   ] as const;
-  for (const kind of kinds) await clearAlert(sql, kind, orderNumber, actor.name);
+  await clearAlert(sql, kinds, orderNumber, actor.name);
 }
 
 /** True when this settlement finished the order: it found the row or carried out the command. */

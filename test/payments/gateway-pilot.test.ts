@@ -66,10 +66,10 @@ test('a pilot holds, releases and refunds the INR 5 that were paid, and no other
     containing('^the shortest payment session: qr_\\w+, closed again$'),
     containing('^a payment session of INR 5: qr_\\w+$'),
     containing('^its payment: pay_\\w+, names its order$'),
-    `the hold for ${account}: pending, then held`,
-    'the funds on hold: 500 paise held, 0 paise released',
+    `the hold for ${account}: held`,
+    'the funds on hold: 500 paise held, 0 paise released, fee 0 paise',
     'the release: released',
-    'the funds released: 0 paise held, 500 paise released',
+    'the funds released: 0 paise held, 500 paise released, fee 0 paise',
     containing('^the refund: rfnd_\\w+, processed$'),
     'the list of refunds: 1 refunds',
   ]);

@@ -1,7 +1,10 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
+import { alertReleaseBlocked } from '../../src/payments/funds.ts';
+import type { GatewayReversal } from '../../src/payments/gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { openChargeback, simulator, sweep } from '../support/gateway.ts';
+import { recordReversal } from '../../src/payments/reversals.ts';
+import { openChargeback, SANDBOX, simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -223,6 +226,29 @@ describe('a chargeback', () => {
     await setChargebackStatus('won');
     await sweep(service);
     await order.untilStatus('COMPLETED');
+    expect(await order.openAlerts()).toEqual([]);
+  });
+
+  test('leaves no alert open if the process that records its end is killed', async ({
+    service,
+    orders,
+  }) => {
+    const { order, setChargebackStatus } = await orderChargedBack(service, orders);
+    await setChargebackStatus('won');
+    // As the alerts are when the process was killed before it cleared them.
+    await service.sql`UPDATE alerts SET cleared_at = NULL WHERE subject = ${order.orderNumber}`;
+    await alertReleaseBlocked(service.deps, order.orderNumber);
+    expect(await order.openAlerts()).toEqual(['charged_back', 'release_blocked']);
+    const [won] = await service.sql<[GatewayReversal]>`
+      SELECT reversal_id, gateway_payment_id, kind, amount_paise, state FROM gateway_reversals
+      WHERE order_number = ${order.orderNumber}`;
+    expect(await recordReversal(service.deps, SANDBOX, won, false)).toBe('known');
+    expect(await order.openAlerts()).toEqual([]);
+
+    await alertReleaseBlocked(service.deps, order.orderNumber);
+    await windowEnds(service);
+    await order.untilStatus('COMPLETED');
+    expect(await order.openAlerts()).toEqual([]);
   });
 
   test('that is lost posts its ledger line once, whatever arrives after it', async ({

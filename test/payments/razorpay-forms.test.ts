@@ -127,6 +127,7 @@ describe('a transfer', () => {
     expect(await gateway.fetchTransferred(PAYMENT_ID)).toEqual({
       heldPaise: 100,
       releasedPaise: 0,
+      fee: null,
     });
   });
 
