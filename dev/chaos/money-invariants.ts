@@ -170,9 +170,16 @@ async function readPayments(sql: Sql): Promise<PaymentNow[]> {
       AND paid.kind = 'PAYMENT_SUCCESS' AND o.gateway_payment_id = p.gateway_payment_id
     LEFT JOIN order_steps started ON started.order_number = o.order_number
       AND started.kind = 'RELEASE_STARTED' AND o.gateway_payment_id = p.gateway_payment_id
-    LEFT JOIN LATERAL (SELECT max(t.at) AS at FROM ledger_transfers t
-      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
-        AND t.operation IN ('release', 'refund')) moved ON true`;
+    -- After a restore, a reversal may have been booked before the step was recorded again, which then has no
+    -- line.
+    LEFT JOIN LATERAL (SELECT max(m.at) AS at FROM (
+        SELECT t.at FROM ledger_transfers t
+        WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
+          AND t.operation IN ('release', 'refund')
+        UNION ALL
+        SELECT step.at FROM order_steps step
+        WHERE step.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
+          AND step.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')) m) moved ON true`;
 }
 
 async function readReversals(sql: Sql): Promise<ReversalNow[]> {

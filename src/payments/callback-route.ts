@@ -108,7 +108,7 @@ async function processEvent(
 ): Promise<void> {
   if (event.type === 'ignored') return;
   if (event.type === 'session_closed') {
-    return recordSessionClosed(deps, from, event.gatewaySessionId);
+    return recordSessionClosed(deps, from, event);
   }
   if (event.type === 'payment') {
     return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId, null);

@@ -10,8 +10,8 @@ import {
   writeCommand,
 } from '../orders/public.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
-import type { GatewayPayment } from './gateway.ts';
-import { isCaptured } from './gateway.ts';
+import type { GatewayPayment, GatewaySession } from './gateway.ts';
+import { GatewayUnavailable, isCaptured } from './gateway.ts';
 import { PILOT_ORDER_NUMBER } from './gateway-pilot.ts';
 import type { GatewayDeps, OrderGateway } from './gateways.ts';
 import { paymentSubject } from './gateways.ts';
@@ -215,7 +215,8 @@ type SessionOperation = 'listSessionPayments' | 'closeSession';
 /**
  * Fetches the payments of a session from the gateway and records each of them.
  *
- * @returns whether money was captured on it, or else a payment is authorised, which may still be captured
+ * @returns whether money was captured on it, or else a payment is authorised, which may still be captured;
+ *   `none` if it has no payment, not even a failed one
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordSessionPayments(
@@ -223,7 +224,7 @@ export async function recordSessionPayments(
   at: OrderGateway,
   gatewaySessionId: string,
   operation: SessionOperation = 'listSessionPayments',
-): Promise<'captured' | 'authorized' | 'unpaid'> {
+): Promise<'captured' | 'authorized' | 'unpaid' | 'none'> {
   const askedAt = await queries.readClock(deps.sql);
   const payments = await deps.gateways.forOrder(at)[operation](gatewaySessionId);
   // Oldest first: a failure before a payment is recorded in its order.
@@ -231,7 +232,8 @@ export async function recordSessionPayments(
     await recordGatewayPayment(deps, at, payment, gatewaySessionId, askedAt);
   }
   if (payments.some(isCaptured)) return 'captured';
-  return payments.some(({ status }) => status === 'authorized') ? 'authorized' : 'unpaid';
+  if (payments.some(({ status }) => status === 'authorized')) return 'authorized';
+  return payments.length > 0 ? 'unpaid' : 'none';
 }
 
 /**
@@ -239,12 +241,13 @@ export async function recordSessionPayments(
  * the next one may open. A payment closes a session too, and its callback may be lost or late: so this
  * function fetches the session's payments first.
  *
- * @throws GatewayUnavailable, GatewayRefused
+ * @param closed whether the gateway says that it is paid
+ * @throws GatewayUnavailable, also if it is paid, and its payment is not listed yet; GatewayRefused
  */
 export async function recordSessionClosed(
   deps: CaptureDeps,
   at: OrderGateway,
-  gatewaySessionId: string,
+  { gatewaySessionId, isPaid }: Pick<GatewaySession, 'gatewaySessionId' | 'isPaid'>,
   operation?: SessionOperation,
 ): Promise<void> {
   const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
@@ -252,6 +255,13 @@ export async function recordSessionClosed(
   if (!session || session.state === 'PAID') return;
   const paid = await recordSessionPayments(deps, at, gatewaySessionId, operation);
   if (paid === 'captured') return;
+  // The buyer would be offered another session, and pay twice.
+  if (paid === 'none' && isPaid) {
+    throw new GatewayUnavailable(
+      'listSessionPayments',
+      'the payment of a paid session is not listed yet',
+    );
+  }
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
 }
 

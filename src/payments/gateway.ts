@@ -89,6 +89,8 @@ export interface OpenedSession {
 export interface GatewaySession {
   gatewaySessionId: string;
   state: 'open' | 'closed';
+  /** It was closed by a payment, also if that is not listed yet. */
+  isPaid: boolean;
   orderNumber: string | null;
   sessionId: string | null;
 }
@@ -232,7 +234,7 @@ interface CallbackFacts {
 export type GatewayEvent = CallbackFacts &
   (
     | { type: 'payment'; payment: GatewayPayment; gatewaySessionId: string | null }
-    | { type: 'session_closed'; gatewaySessionId: string }
+    | ({ type: 'session_closed' } & Pick<GatewaySession, 'gatewaySessionId' | 'isPaid'>)
     /** A transfer to a linked account has been completed, or has failed. */
     | { type: 'transfer'; gatewayPaymentId: string; hasFailed: boolean }
     /** The payment is null when the callback does not contain it. */
@@ -262,7 +264,11 @@ export interface PaymentGateway {
    * session is not looked up: no buyer has its QR code, so it cannot be paid, and it expires.
    */
   openSession(input: OpenSessionInput): Promise<OpenedSession>;
-  /** Closes it if it is open, and returns its payments as the list does. Takes 4 s at most. */
+  /**
+   * Closes it if it is open, and returns its payments as the list does. Takes 4 s at most.
+   *
+   * @throws GatewayUnavailable also if it is paid, and its payment is not listed yet
+   */
   closeSession(gatewaySessionId: string): Promise<GatewayPayment[]>;
   fetchSession(gatewaySessionId: string): Promise<GatewaySession>;
   /** The sessions opened since this time, in Unix milliseconds, newest first. */

@@ -73,13 +73,14 @@ async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number):
 async function checkSession(
   deps: CaptureDeps,
   session: queries.SessionToCheck,
-): Promise<'captured' | 'authorized' | 'unpaid'> {
+): ReturnType<typeof recordSessionPayments> {
   const { gatewaySessionId } = session;
   if (!deps.gateways.find(session) || gatewaySessionId === null) return 'unpaid';
   const paid = await recordSessionPayments(deps, session, gatewaySessionId);
   const isOver = session.isExpired || !session.isPayable;
   if (paid !== 'captured' && session.state === 'OPEN' && isOver) {
-    await recordSessionClosed(deps, session, gatewaySessionId, 'closeSession');
+    const closing = { gatewaySessionId, isPaid: false };
+    await recordSessionClosed(deps, session, closing, 'closeSession');
   }
   return paid;
 }

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRef } from '../contracts/ids.ts';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import { errorOf } from '../http/errors.ts';
 import type { OrderRow } from '../orders/public.ts';
-import type { PaymentGateway } from './gateway.ts';
+import type { GatewayPayment, PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 import * as queries from './queries.ts';
 import type { SessionDeps } from './sessions.ts';
@@ -28,8 +29,7 @@ export function createSandboxPayment(deps: SessionDeps) {
     const refused = await payAsBuyer(gateway, gatewaySessionId);
     // A paid session refuses too: an earlier request of this command may have failed after it had paid.
     const askedAt = await queries.readClock(deps.sql);
-    const payments = await gateway.listSessionPayments(gatewaySessionId);
-    const captured = payments.find(({ status }) => status === 'captured');
+    const captured = await untilCaptured(gateway, gatewaySessionId);
     if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
     const { sessionId } = session;
     await recordAnswer(deps, order, { sessionId, payment: captured, askedAt });
@@ -47,6 +47,22 @@ export function createSandboxPayment(deps: SessionDeps) {
       return capture;
     }
   };
+}
+
+const ASK_AGAIN_AFTER_MS = 300;
+/** A list may have a new payment only later. The request is answered within 4.5 s. */
+const LISTED_WITHIN_MS = 2500;
+
+async function untilCaptured(
+  gateway: PaymentGateway,
+  gatewaySessionId: string,
+): Promise<GatewayPayment | undefined> {
+  for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_AFTER_MS) {
+    const payments = await gateway.listSessionPayments(gatewaySessionId);
+    const captured = payments.find(({ status }) => status === 'captured');
+    if (captured || payments.length > 0 || waitedMs >= LISTED_WITHIN_MS) return captured;
+    await sleep(ASK_AGAIN_AFTER_MS);
+  }
 }
 
 function isRefusal(error: unknown): boolean {

@@ -118,7 +118,7 @@ async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promis
   try {
     const found = await deps.gateways.forOrder(session).fetchSession(gatewaySessionId);
     if (found.state === 'open') return false;
-    await recordSessionClosed(deps, session, gatewaySessionId);
+    await recordSessionClosed(deps, session, found);
     return true;
   } catch (err) {
     deps.log.warn({ err, gatewaySessionId }, 'Could not check whether a payment session is open');

@@ -6,6 +6,8 @@ import {
   alerts,
   atRazorpay,
   madeAtGateway,
+  reconcileLater,
+  sessionOf,
   setSwitches,
   simulator,
   withCallbacks,
@@ -14,6 +16,7 @@ import {
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
@@ -120,3 +123,50 @@ describe('at a gateway that lists a new refund only later', () => {
     expect(await paid.made('refunds')).toHaveLength(2);
   });
 });
+
+describe('at a gateway that lists a new payment only later', () => {
+  test('the helper of the sandbox pays once', async ({ service, merchant }) => {
+    const order = await merchant.sandbox.create();
+    await setSwitches(service, 'all', { listsLag: true });
+    await merchant.sandbox.help(order, 'pay');
+    expect((await merchant.sandbox.read(order)).status).toBe('PAID');
+    expect(await paymentsOf(service, order)).toHaveLength(1);
+  });
+
+  test('a paid session stays open until its payment is listed: the buyer is offered no other one', async ({
+    service,
+    merchant,
+  }) => {
+    const order = await merchant.sandbox.create();
+    const path = `/orders/${order.order_number}/payment-sessions`;
+    await merchant.sandbox.post(path);
+    const { gatewaySessionId } = await sessionOf(service, order);
+    await setSwitches(service, 'all', { listsLag: true });
+    await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
+    await merchant.sandbox.post(path);
+    expect((await sessionOf(service, order)).gatewaySessionId).toBe(gatewaySessionId);
+    await setSwitches(service, 'all', { listsLag: null });
+    await reconcileLater(service);
+    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+    expect(await paymentsOf(service, order)).toHaveLength(1);
+  });
+
+  test('a cancellation is refused until the payment is listed, and the order is paid', async ({
+    service,
+    merchant,
+  }) => {
+    const order = await merchant.sandbox.create();
+    await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+    const { gatewaySessionId } = await sessionOf(service, order);
+    await setSwitches(service, 'all', { listsLag: true });
+    await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
+    const cancel = () => merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+    expect((await cancel()).status).toBe(502);
+    await setSwitches(service, 'all', { listsLag: null });
+    await until(async () => (await cancel()).status === 400);
+    expect((await merchant.sandbox.read(order)).status).toBe('PAID');
+  });
+});
+
+const paymentsOf = ({ sql }: TestService, { order_number }: { order_number: string }) =>
+  sql`SELECT gateway_payment_id FROM payments WHERE order_number = ${order_number}`;

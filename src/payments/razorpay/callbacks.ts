@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { CallbackHeaders, CallbackResult, GatewayEvent, PaymentGateway } from '../gateway.ts';
-import { presentChargeback, presentPayment, presentRefund } from './present.ts';
+import { presentChargeback, presentPayment, presentRefund, presentSession } from './present.ts';
 import {
   disputePayloadSchema,
   paymentPayloadSchema,
@@ -68,7 +68,7 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'qr_code.credited': paymentEvent,
   'qr_code.closed': (payload) => ({
     type: 'session_closed',
-    gatewaySessionId: qrCodePayloadSchema.parse(payload).qr_code.entity.id,
+    ...presentSession(qrCodePayloadSchema.parse(payload).qr_code.entity),
   }),
   'payment.captured': paymentEvent,
   'payment.failed': paymentEvent,

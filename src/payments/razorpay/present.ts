@@ -32,6 +32,7 @@ export function presentSession(qrCode: QrCode): GatewaySession {
   return {
     gatewaySessionId: qrCode.id,
     state: qrCode.status === 'active' ? 'open' : 'closed',
+    isPaid: qrCode.close_reason === 'paid',
     orderNumber: textNote(qrCode.notes, 'order_number'),
     sessionId: textNote(qrCode.notes, 'session_id'),
   };

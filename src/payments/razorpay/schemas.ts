@@ -36,6 +36,8 @@ export const qrCodeSchema = z.object({
   image_url: z.string(),
   /** Only if Razorpay has enabled the feature for the account: api/qr-codes/image-content. */
   image_content: z.string().optional(),
+  /** `paid`: by its payment. */
+  close_reason: orNull(z.string()),
   notes,
 });
 /** A parsed QR code. */

@@ -104,14 +104,20 @@ async function closeQrCode(
   const path = qrCodePath(gatewaySessionId);
   const close = { method: 'POST', path: `${path}/close`, signal } as const;
   const closing = await client.call(close, qrCodeSchema);
+  let qrCode = closing.kind === 'done' ? closing.value : undefined;
   // Refused because it is closed already, or unknown: fetch the QR code.
-  if (closing.kind !== 'done' || closing.value.status !== 'closed') {
+  if (qrCode?.status !== 'closed') {
     const found = await client.call({ method: 'GET', path, signal }, qrCodeSchema);
-    const isClosed = valueOf('closeSession', found).status === 'closed';
-    if (!isClosed) throw gatewayError('closeSession', stillOpen(closing));
+    qrCode = valueOf('closeSession', found);
+    if (qrCode.status !== 'closed') throw gatewayError('closeSession', stillOpen(closing));
   }
   // In Razorpay's samples, the QR code's count of payments lags behind its list of payments.
-  return paymentsOf(client, 'closeSession', gatewaySessionId, { signal });
+  const payments = await paymentsOf(client, 'closeSession', gatewaySessionId, { signal });
+  if (payments.length === 0 && presentSession(qrCode).isPaid) {
+    const detail = 'the QR code is paid, and its payment is not listed yet';
+    throw gatewayError('closeSession', { kind: 'unknown', detail });
+  }
+  return payments;
 }
 
 /** Payment sessions as single-use UPI QR codes of a fixed amount. */

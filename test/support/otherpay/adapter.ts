@@ -147,6 +147,7 @@ function presentIntent(intent: Intent): GatewaySession {
   return {
     gatewaySessionId: intent.id,
     state: intent.open ? 'open' : 'closed',
+    isPaid: false,
     orderNumber: intent.order,
     sessionId: intent.session,
   };
