@@ -184,7 +184,8 @@ async function ledgerTotalViolations(
   const [inLedger] = await sql<(typeof atGateway)[]>`
     SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS captured,
       coalesce(sum(CASE operation WHEN 'refund_failed' THEN -amount_paise ELSE amount_paise END)
-        FILTER (WHERE operation NOT IN ('capture', 'release')), 0)::bigint AS "with buyers",
+        FILTER (WHERE operation IN ('refund', 'refund_failed', 'reversal', 'loss')), 0)::bigint
+        AS "with buyers",
       coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0)::bigint AS released
     FROM ledger_transfers`;
   return (['captured', 'with buyers', 'released'] as const)

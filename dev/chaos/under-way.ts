@@ -57,7 +57,7 @@ async function underWay(service: CheckedService): Promise<UnderWay> {
         (SELECT count(*) FROM wakeups)::integer AS "orders to wake",
         (SELECT count(*) FROM webhook_deliveries WHERE state = 'PENDING')::integer AS "deliveries",
         (SELECT count(*) FROM payments p WHERE is_whole AND NOT EXISTS (
-          SELECT FROM ledger_transfers t WHERE t.gateway = p.gateway
+          SELECT FROM ledger_transfers t WHERE t.gateway = p.gateway AND t.operation = 'capture'
             AND t.gateway_payment_id = p.gateway_payment_id))::integer AS "unapplied captures",
         (SELECT count(*) FROM surplus_refunds WHERE processed_at IS NULL)::integer
           AS "surplus refunds",
