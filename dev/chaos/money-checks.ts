@@ -81,7 +81,7 @@ export async function gatewayViolations(
       ...invented,
       ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
       ...captureCounts(money, orders),
-      ...(await totalViolations(access, money)),
+      ...(await totalViolations(sql, access, money)),
       ...(await ledgerTotalViolations(
         sql,
         money.filter(({ paymentId }) => known.get(paymentId)?.isWhole),
@@ -150,21 +150,27 @@ function captureCounts(
   );
 }
 
-/** The gateway's own totals against its payments. */
+/** The gateway's own totals against its payments, and its fees against those in the ledger. */
 async function totalViolations(
+  sql: Sql,
   access: SimulatorAccess,
   money: readonly GatewayMoney[],
 ): Promise<Violation[]> {
-  const totals = await askSimulator<{ capturedPaise: number; isBalanced: boolean }>(
-    access,
-    'GET',
-    '/simulator/totals',
-  );
+  const totals = await askSimulator<{
+    capturedPaise: number;
+    feesPaise: number;
+    isBalanced: boolean;
+  }>(access, 'GET', '/simulator/totals');
+  const [ledger] = await sql<[{ feesPaise: number }]>`
+    SELECT coalesce(sum(amount_paise), 0)::bigint AS fees_paise FROM ledger_transfers
+    WHERE debit_account = 'gateway_fees'`;
   const capturedPaise = sumOf(money, ({ amountPaise }) => amountPaise);
   const faults = [
     !totals.isBalanced && 'the gateway itself does not add up',
     totals.capturedPaise !== capturedPaise &&
       `the gateway captured ${totals.capturedPaise} paise, its payments are ${capturedPaise}`,
+    totals.feesPaise !== ledger.feesPaise &&
+      `the gateway has charged ${totals.feesPaise} paise, the ledger has ${ledger.feesPaise}`,
   ];
   return faults
     .filter((fault) => fault !== false)
