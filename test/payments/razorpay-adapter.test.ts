@@ -31,6 +31,7 @@ describe('a payment session', () => {
     expect(await harness.gateway.fetchSession(opened.gatewaySessionId)).toEqual({
       gatewaySessionId: opened.gatewaySessionId,
       state: 'open',
+      isPaid: false,
       orderNumber: 'ORD1',
       sessionId: 'S1',
     });
