@@ -118,8 +118,8 @@ function feeTable(fees: readonly FeesToCome[]) {
           isNumber: true,
           cell: (row) => money(row.untransferredPaise),
         },
-        { title: 'Of a payment', isNumber: true, cell: (row) => percent(row.paymentRate) },
-        { title: 'Of a transfer', isNumber: true, cell: (row) => percent(row.transferRate) },
+        { title: 'Fee of a payment', isNumber: true, cell: (row) => percent(row.paymentRate) },
+        { title: 'Fee of a transfer', isNumber: true, cell: (row) => percent(row.transferRate) },
         {
           title: 'Will still cost',
           isNumber: true,
