@@ -1,4 +1,4 @@
-import type { AlertDeps } from '../alerts/alerts.ts';
+import type { AlertDeps, NewAlert } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { PaymentRef } from '../contracts/ids.ts';
@@ -39,24 +39,23 @@ export function alertReleaseBlocked(
 }
 
 /**
- * Raises the alert that the gateway refuses an operation of an order: one for each order, but one for all
- * orders whose transfers wait for the platform's balance at the gateway.
+ * Raises the alert that the gateway refuses an operation: one for each order or surplus payment, but one
+ * for all orders whose transfers wait for the platform's balance at the gateway.
+ *
+ * @param subject an order number, or the subject of a surplus payment, which has no transfer
+ * @param fields more facts for the alert of an operation that no activity makes
  */
 export async function alertGatewayRefused(
   deps: AlertDeps,
-  orderNumber: string,
+  subject: string,
   error: GatewayRefused,
+  fields: NewAlert['fields'] = {},
 ): Promise<void> {
   const lacksBalance = error.code === INSUFFICIENT_BALANCE;
-  const lacking = await queries.writeLacksBalance(deps.sql, orderNumber, lacksBalance);
+  const lacking = await queries.writeLacksBalance(deps.sql, subject, lacksBalance);
   if (lacking === undefined) {
-    return raiseAlert(deps, {
-      kind: 'gateway_refused',
-      subject: orderNumber,
-      message: 'The gateway refuses permanently',
-      fields: { orderNumber },
-      error,
-    });
+    const message = 'The gateway refuses permanently';
+    return raiseAlert(deps, { kind: 'gateway_refused', subject, message, fields, error });
   }
   const { gateway, environment, transferCount, missingPaise } = lacking;
   return raiseAlert(deps, {
@@ -126,7 +125,7 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
     }
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
-    await alertGatewayRefused(deps, orderNumber, error);
+    await alertGatewayRefused(deps, orderNumber, error, { orderNumber });
     await queries.markHoldRefused(sql, lease);
   }
   await endMoneyLease(sql, lease);
